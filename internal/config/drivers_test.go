@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -224,6 +225,14 @@ power:
 	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a secret that others may read: %v", err)
+	}
+	// A pipe would never end.
+	if err := errors.Join(os.Remove(secret), syscall.Mkfifo(secret, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
+	if err == nil || !strings.Contains(err.Error(), "is a pipe, not a file") {
+		t.Errorf("a secret in a pipe: %v", err)
 	}
 	_ = filepath.WalkDir(state, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

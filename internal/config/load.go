@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -239,13 +238,13 @@ func (l Load) APIKey() (string, error) {
 // ReadFiles reads the body, the prompts and the certificate authorities.
 func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	if l.BodyFile != "" {
-		o.Target.Body, err = readRegular(l.BodyFile)
+		o.Target.Body, err = text.ReadFile(l.BodyFile)
 		if err != nil {
 			return fmt.Errorf("the body can't be read: %w", err)
 		}
 	}
 	if l.PromptFile != "" {
-		data, err := readRegular(l.PromptFile)
+		data, err := text.ReadFile(l.PromptFile)
 		if err != nil {
 			return fmt.Errorf("the prompts can't be read: %w", err)
 		}
@@ -255,7 +254,7 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		}
 	}
 	if l.CAFile != "" {
-		pem, err := readRegular(l.CAFile)
+		pem, err := text.ReadFile(l.CAFile)
 		if err != nil {
 			return fmt.Errorf("the certificate authorities can't be read: %w", err)
 		}
@@ -266,16 +265,6 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		o.TLS = &tls.Config{RootCAs: pool}
 	}
 	return nil
-}
-
-// readRegular is os.ReadFile for regular files only, because others may have no end.
-func readRegular(path string) ([]byte, error) {
-	f, err := text.OpenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
 }
 
 // Addresses returns the addresses to dial with their ports: the entries, or the URL's

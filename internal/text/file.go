@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,16 @@ func OpenFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s is %s, not a file", path, what)
 	}
 	return os.Open(path)
+}
+
+// ReadFile is os.ReadFile for what OpenFile opens.
+func ReadFile(path string) ([]byte, error) {
+	f, err := OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // NotFile names the type of a file that is not regular, like "a pipe"; it is empty for

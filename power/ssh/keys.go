@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
 	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/sync/semaphore"
+
+	"lightsout/internal/text"
 )
 
 // SecretQuestion asks for the passphrase of a key file, or for a password.
@@ -54,7 +55,7 @@ func (k *keyring) open(file string) (cryptossh.Signer, cryptossh.PublicKey, erro
 		signer := opened.(cryptossh.Signer)
 		return signer, signer.PublicKey(), nil
 	}
-	pem, err := os.ReadFile(file)
+	pem, err := text.ReadFile(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the key file can't be read: %w", err)
 	}
@@ -78,7 +79,7 @@ func (k *keyring) open(file string) (cryptossh.Signer, cryptossh.PublicKey, erro
 
 // publicOnly reads the public half next to a key file; nil if there is none.
 func publicOnly(file string) cryptossh.PublicKey {
-	data, err := os.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
+	data, err := text.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
 	if err != nil {
 		return nil
 	}
@@ -116,7 +117,7 @@ func (k *keyring) unlock(ctx context.Context, files []string) bool {
 }
 
 func (k *keyring) unlockOne(ctx context.Context, file string) cryptossh.Signer {
-	pem, err := os.ReadFile(file)
+	pem, err := text.ReadFile(file)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -99,6 +100,14 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
 	if causeOf(err) != causeKeys || !strings.Contains(err.Error(), "/none/such") {
 		t.Errorf("a missing file: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{pipe}}))
+	if causeOf(err) != causeKeys || !strings.Contains(err.Error(), "is a pipe, not a file") {
+		t.Errorf("a pipe: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	if err := os.WriteFile(garbage, []byte("planted-secret"), 0o600); err != nil {

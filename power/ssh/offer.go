@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"lightsout/internal/text"
 )
 
 // agentTimeout bounds all requests to the agent for one connection.
@@ -150,7 +151,7 @@ func blob(key cryptossh.PublicKey) string { return string(key.Marshal()) }
 // CertificateFile, which must exist.
 func (o *offer) readCertificates(h host) error {
 	read := func(file string) error {
-		data, err := os.ReadFile(file)
+		data, err := text.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("the certificate can't be read: %w", err)
 		}

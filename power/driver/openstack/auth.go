@@ -15,6 +15,7 @@ import (
 	osclient "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/rest"
 )
@@ -61,7 +62,7 @@ func fromEnvironment() (credentials, error) {
 	}
 	c.endpoint.Region = os.Getenv("OS_REGION_NAME")
 	if file := os.Getenv("OS_CACERT"); file != "" {
-		pem, err := os.ReadFile(file)
+		pem, err := text.ReadFile(file)
 		if err != nil {
 			return c, fmt.Errorf("the file of OS_CACERT can't be read: %w", err)
 		}
@@ -127,7 +128,7 @@ var secretLine = regexp.MustCompile(`(?m)^\s*["']?(password|application_credenti
 
 // private sees that a file that holds secrets is read by nobody else.
 func private(path string, optional bool) error {
-	data, err := os.ReadFile(path)
+	data, err := text.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && optional {
 		return nil
 	}

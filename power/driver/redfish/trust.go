@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -25,7 +25,7 @@ type trust struct {
 func newTrust(opt Options) (trust, error) {
 	t := trust{pinned: map[string]bool{}}
 	if opt.CAFile != "" {
-		pem, err := os.ReadFile(opt.CAFile)
+		pem, err := text.ReadFile(opt.CAFile)
 		if err != nil {
 			return t, power.Wrong("power.redfish.ca_file", " can't be read: %s", err)
 		}
