@@ -49,7 +49,7 @@ var imports = map[string]string{
 	"loadgen":          "internal/text",
 	"power":            "internal/clock internal/text",
 	"power/driver":     "power/driver/* power/ssh",
-	"power/driver/*":   "power power/internal/*",
+	"power/driver/*":   "power power/internal/* internal/text",
 	"power/ssh":        "power power/internal/* internal/text",
 	"power/internal/*": "power power/internal/* internal/testenv",
 	"internal/text":    "",
