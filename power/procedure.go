@@ -83,11 +83,11 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 	r.Nodes = slices.Compact(slices.Sorted(slices.Values(r.Nodes)))
 	r.While = cmp.Or(r.While, context.Background())
 	q, err := s.Preview(ctx, r)
+	if err != nil {
+		return err
+	}
 	var leftOut error
 	for range mostQuestions {
-		if err != nil {
-			return errors.Join(leftOut, err)
-		}
 		if r.Action == ActionOn && q.Refused() {
 			var refused error
 			if q, refused = q.withoutRefused(); refused != nil {
@@ -109,29 +109,30 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(notDrained, err)
 		}
-		noted := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
+		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
 		note, err := s.notes().add(ctx, r.Nodes, q)
-		noted()
+		stopReport()
 		if err != nil {
 			unlock()
 			s.notes().remove(r.Nodes, nil, note)
 			return errors.Join(notDrained, err)
 		}
-		var again Question
-		looked := r.slowly(judgingWaitsFor)
-		again, err = s.preview(ctx, r, r.Action != ActionOn)
-		looked()
-		if err = cmp.Or(err, r.While.Err()); err == nil {
-			again.Changed, again.note = worse(q, again), note
-			if len(again.Changed) == 0 {
-				return errors.Join(leftOut, notDrained, s.act(ctx, again, unlock))
-			}
+		stopReport = r.slowly(judgingWaitsFor)
+		again, err := s.preview(ctx, r, r.Action != ActionOn)
+		stopReport()
+		err = cmp.Or(err, r.While.Err())
+		again.Changed, again.note = worse(q, again), note
+		if err == nil && len(again.Changed) == 0 {
+			return errors.Join(leftOut, notDrained, s.act(ctx, again, unlock))
 		}
 		unlock()
 		s.notes().remove(r.Nodes, nil, note)
+		if err != nil {
+			return errors.Join(leftOut, notDrained, err)
+		}
 		q = again
 	}
-	return cmp.Or(err, fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions))
+	return fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions)
 }
 
 // answered asks, and is an error unless the answer is a yes that counts.

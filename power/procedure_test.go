@@ -152,6 +152,25 @@ func TestAfterADrainItIsJudgedAgain(t *testing.T) {
 	})
 }
 
+// A request whose trial ends after the answer asks no second time.
+func TestARequestThatEndsAfterItsAnswerAsksNoSecondTime(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		while, end := context.WithCancel(t.Context())
+		judged := 0
+		p.switcher.judge = func(in GuardInput) []Finding {
+			if judged++; judged == 2 {
+				end()
+			}
+			return Guard(in)
+		}
+		agree := &yes{p: p}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, While: while}, agree)
+		if !errors.Is(err, context.Canceled) || len(agree.questions) != 1 || !p.w.vms["n1"].on {
+			t.Errorf("asked %d times: %v", len(agree.questions), err)
+		}
+	})
+}
+
 type askerFunc func(context.Context, Question) (Answer, error)
 
 func (f askerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return f(ctx, q) }
