@@ -18,7 +18,7 @@ type nodeHealth struct {
 	zones        []ZoneCount
 	// unwell are gone, not Ready or overdue, whatever the time is.
 	unwell []*Node
-	// quiet is until when none of the others turns silent.
+	// quiet is the time until which no other node can turn silent.
 	quiet atomic.Pointer[quiet]
 }
 

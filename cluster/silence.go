@@ -9,9 +9,9 @@ import (
 // Silent reports whether a node's heartbeat is overdue at now, and for how long
 // there has been none (0 if that is unknown): the node's Ready
 // condition is Unknown, or the renewal of its Lease is late by our own clock.
-// What could not have been seen is not concluded: while the API server is away
-// or leases are not being watched, no further node turns silent.
-func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent bool) {
+// While lightsout cannot see heartbeats, because the API server is away or Leases are not
+// being watched, no further node turns silent.
+func (s *Snapshot) Silent(n *Node, now time.Time) (silentFor time.Duration, silent bool) {
 	if !n.Gone.IsZero() {
 		return 0, false
 	}
@@ -20,17 +20,17 @@ func (s *Snapshot) Silent(n *Node, now time.Time) (since time.Duration, silent b
 		heard = n.ReadySince
 	}
 	if !heard.IsZero() {
-		since = max(0, clock.Age(now, heard))
+		silentFor = max(0, clock.Age(now, heard))
 	}
 	if n.Ready == TriUnknown || n.Overdue {
-		return since, true
+		return silentFor, true
 	}
 	at, ok := overdueAt(n, s.heartbeatsSince)
 	if !ok {
-		return since, false
+		return silentFor, false
 	}
 	slept := clock.Age(now, heard) - now.Sub(heard)
-	return since, seeingUntil(s, now).Add(slept).After(at)
+	return silentFor, seeingUntil(s, now).Add(slept).After(at)
 }
 
 // seeingUntil is the latest moment up to now for which a missing heartbeat means

@@ -144,7 +144,8 @@ func (c Class) String() string {
 	return string(c)
 }
 
-// Failed reports whether the class is a failure of the service's.
+// Failed reports whether requests of this class count as failed, including those that
+// lightsout's own side made fail (ClassClient, ClassStale).
 func (c Class) Failed() bool {
 	return c != ClassOK && c != ClassCancelled && c != ClassCensored && c != ClassUnsent
 }

@@ -86,7 +86,7 @@ func (g *guard) whole() {
 		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
-		g.say(RuleStaleView, Refuse, "", "The view of the cluster is %s old; to switch off, it must be at most %s old.",
+		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
 			g.Age.Round(time.Second), limit)
 	}
 	for _, why := range g.Stale {

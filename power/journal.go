@@ -20,7 +20,7 @@ type EntryKind string
 
 // Kinds of entries.
 const (
-	// EntryIntent is written before the first packet of an action.
+	// EntryIntent is written before the first request that carries an action out.
 	EntryIntent EntryKind = "intent"
 	// EntryOutcome is written when an action has ended.
 	EntryOutcome EntryKind = "outcome"
@@ -68,7 +68,7 @@ type Entry struct {
 	// machine was proven off afterwards.
 	Reopens []string `json:"reopens,omitzero"`
 
-	// Phase, State, Proof and Text describe the outcome. Sent: the request may have
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome. Sent: the request may have
 	// reached the machine, whatever the outcome.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`

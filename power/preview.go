@@ -27,10 +27,10 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 		state.Stale = append(state.Stale, err.Error())
 	}
 	in := s.guardInput(r, state)
-	left := s.leftOff()
-	all := s.bind(ctx, r, state, left)
+	listedOff := s.leftOff()
+	all := s.bind(ctx, r, state, listedOff)
 	for _, b := range all {
-		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: left[b.Node.Name] != nil && r.Action == ActionOn}
+		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: listedOff[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
 			in.Busy[b.Node.Name] = ActionOff
 		}
@@ -43,7 +43,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 		}
 	}
 	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
-	in.Nodes = s.judged(ctx, state, left, in, &q, map[string]Reading{})
+	in.Nodes = s.judged(ctx, state, listedOff, in, &q, map[string]Reading{})
 	in.Age += clock.Since(began)
 	q.Findings = append(s.judgeBy()(in), problems...)
 	if r.Action != ActionOn {

@@ -190,7 +190,7 @@ func markNode(m *Model) {
 }
 
 // askRollout asks for a restart of the deployment under the cursor, or else
-// of the one that the load goes to.
+// of the one that the gauge measures.
 func askRollout(m *Model) {
 	dep, ok := m.s.f.Focus, true
 	if m.focus.place == placeRight || dep.Name == "" {

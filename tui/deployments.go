@@ -76,7 +76,7 @@ func (p *deploymentsPane) settle(s *scene) {
 		all := s.snap.Deployments()
 		p.many = len(all) > 0 && all[0].Namespace != all[len(all)-1].Namespace
 		p.take(s, all)
-		if s.f.Focus.Name != "" { // begin on the one that the load goes to
+		if s.f.Focus.Name != "" { // begin on the one that the gauge measures
 			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}
 	}

@@ -145,6 +145,16 @@ func (d *details) machine(name string) {
 	}
 }
 
+// lostBecause is why the pods of a node are lost: see cluster.Snapshot.PodLost.
+func lostBecause(s *scene, node string) string {
+	n := s.snap.Node(node)
+	if n == nil || !n.Gone.IsZero() {
+		return "the Node object " + node + " was deleted"
+	}
+	silentFor, _ := s.snap.Silent(n, s.now)
+	return fmt.Sprintf("%s is NotReady, and silent for %s", node, age(silentFor))
+}
+
 func (d *details) pod(ref cluster.Ref) {
 	s, k := d.s, ref.Key
 	p := s.snap.Pod(k)
@@ -154,6 +164,9 @@ func (d *details) pod(ref cluster.Ref) {
 	}
 	_, st := podSign(s, p)
 	d.addStyled(st, "status", s.snap.PodWord(p, s.now))
+	if s.snap.PodLost(p, s.now) {
+		d.addStyled(st, "lost because", lostBecause(s, p.Node))
+	}
 	d.add("phase", p.Phase)
 	if at, ok := forecast.EvictAt(s.snap, p); ok {
 		d.addStyled(s.t.warn, "evicted", fmt.Sprintf("at %s, in %s", at.Local().Format("15:04:05"), age(at.Sub(s.now))))
@@ -226,7 +239,7 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
 	}
 	if k == s.f.Focus {
-		d.add("load", "goes here")
+		d.add("measured", "yes: the gauge counts its pods' requests")
 	}
 	d.time("gone", dep.Gone)
 	if kn := dep.Knative; kn != nil {

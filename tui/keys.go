@@ -53,9 +53,9 @@ func commonKeys() []group {
 			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
-			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; asks once outside pane 4", "b"),
-			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight; asks once outside pane 4; there again: stop", "h"),
-			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second; asks once outside pane 4; there again: stop", "R"),
+			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; outside pane 4 asks once", "b"),
+			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight; in pane 4, press again to stop; elsewhere asks once", "h"),
+			bind(startLoad(loadgen.Rate), "rate", "R", "send this many a second; in pane 4, press again to stop; elsewhere asks once", "R"),
 			bind(changeLoad(1), "", "+", "one more", "+", "="),
 			bind(changeLoad(-1), "", "-", "one less", "-"),
 			bind(openNumber, "how many", "n", "set how many", "n"),

@@ -122,7 +122,7 @@ func phases(s *scene, w int) []string {
 	}
 	common := namespaceOf(all)
 	head := func(text string) cell { return textCell(t.dim, text) }
-	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("predicted"), head("observed"), head(""), head("")}}
+	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("forecast"), head("observed"), head(""), head("")}}
 	for _, p := range all {
 		observed, look := observedText(s, p)
 		inside := cell{}
@@ -166,8 +166,8 @@ func namespaceOf(all []view.Phase) string {
 	return common
 }
 
-// observedText is when a phase was seen, or while the trial runs, how long it
-// will be until it should be.
+// observedText is when a phase was seen or, while the trial runs, the time left until the
+// forecast.
 func observedText(s *scene, p view.Phase) (string, style) {
 	t := s.t
 	switch {

@@ -3,7 +3,7 @@
 // profile and of the controllers that recreate pods.
 //
 //	w := place.New(snapshot)                  // everything that counts, once
-//	o := w.Lose([]string{"node-3"}, nil)      // the fate of its pods
+//	o := w.Lose([]string{"node-3"}, Options{}) // the fate of its pods
 //	o.Pending                                 // how many find no node, as a range
 //	o.Workloads[i].Reasons                    // why, in the scheduler's own words
 //

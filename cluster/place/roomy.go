@@ -15,7 +15,7 @@ func (w *World) Fits(nodes ...string) (left int, certain bool) {
 // mark marks the lost nodes, and no others.
 func (w *World) mark(lost []int) {
 	for _, i := range w.marked {
-		w.dead[i] = w.nodes[i].lost
+		w.dead[i] = w.nodes[i].unwell
 	}
 	for _, i := range lost {
 		w.dead[i] = true

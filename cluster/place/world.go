@@ -71,7 +71,7 @@ type node struct {
 	maxPods  int64
 	pods     []*pod
 	tainted  bool
-	lost     bool // silent or not Ready before the outage
+	unwell   bool // silent or not Ready before the outage
 }
 
 // pod is a pod that has a node.
@@ -159,13 +159,13 @@ func (w *World) addObjects() {
 	}
 }
 
-func (w *World) addNode(n *cluster.Node, lost bool) {
+func (w *World) addNode(n *cluster.Node, unwell bool) {
 	api := &corev1.Node{}
 	api.Name, api.Labels, api.Spec.Unschedulable = n.Name, parseLabels(n.Labels), n.Unschedulable
 	for _, t := range n.Taints {
 		api.Spec.Taints = append(api.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
-	out := &node{name: n.Name, api: api, capacity: []int64{n.CPUMilli, n.MemoryBytes}, maxPods: n.MaxPods, lost: lost}
+	out := &node{name: n.Name, api: api, capacity: []int64{n.CPUMilli, n.MemoryBytes}, maxPods: n.MaxPods, unwell: unwell}
 	if out.maxPods == 0 {
 		out.maxPods = 110 // the kubelet's default
 	}
@@ -181,7 +181,7 @@ func (w *World) addNode(n *cluster.Node, lost bool) {
 		}
 	}
 	w.byName[n.Name] = len(w.nodes)
-	w.nodes, w.dead = append(w.nodes, out), append(w.dead, lost)
+	w.nodes, w.dead = append(w.nodes, out), append(w.dead, unwell)
 }
 
 func (w *World) addPod(p *cluster.Pod) {
@@ -190,7 +190,7 @@ func (w *World) addPod(p *cluster.Pod) {
 	}
 	at, bound := w.byName[p.Node]
 	ending := !p.Deleting.IsZero()
-	if ending && (!bound || !w.nodes[at].lost) || p.Node != "" && !bound {
+	if ending && (!bound || !w.nodes[at].unwell) || p.Node != "" && !bound {
 		return // its node deletes it in a moment
 	}
 	c := w.classOf(p)

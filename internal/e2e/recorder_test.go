@@ -220,7 +220,7 @@ func (w *watcher) ended(number int, words ...string) *record.Summary {
 	if len(all) != number {
 		w.t.Fatalf("%d records of %d outages", len(all), number)
 	}
-	if out, errs, code := run(w.t, nil, "replay", "--plain", end.Record); code != 0 || !strings.Contains(out, "sign of an outage") || !strings.Contains(out, `took the notice "began"`) {
+	if out, errs, code := run(w.t, nil, "replay", "--plain", end.Record); code != 0 || !strings.Contains(out, "sign of an outage") || !strings.Contains(out, `received the notice "began"`) {
 		w.t.Errorf("replay: exit %d\n%s%s", code, out, errs)
 	}
 	if b, err := os.ReadFile(end.Report); err != nil || !bytes.Contains(b, []byte(words[0])) || !bytes.Contains(b, []byte("would have shortened it")) {

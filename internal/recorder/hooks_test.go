@@ -43,7 +43,7 @@ func TestAHookThatTookANoticeIsAnEvent(t *testing.T) {
 	if e.Code != view.CodeHookCalled || e.Subject != "webhook" || e.Name != "began" || e.N != 1 || e.Reported != "" {
 		t.Errorf("%+v", e)
 	}
-	if want := "took the notice \"began\" after "; !strings.HasPrefix(e.Sentence(), want) {
+	if want := "received the notice \"began\" after "; !strings.HasPrefix(e.Sentence(), want) {
 		t.Errorf("%q does not begin with %q", e.Sentence(), want)
 	}
 }

@@ -78,10 +78,10 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
 	if o.late() {
-		o.unseen(fmt.Sprintf("the recorder began at %s UTC, after the first sign: what happened before, it did not see", r.began.UTC().Format("15:04:05")))
+		o.unseen(fmt.Sprintf("the recorder started at %s UTC, after the outage began; it did not see what happened before", r.began.UTC().Format("15:04:05")))
 	}
 	if q := r.probes.recent; len(q) >= recentKept*3/4 && q[0].End.After(zero) {
-		o.unseen("lightsout counts only the newest requests before it noticed the outage: requests.jsonl has the others")
+		o.unseen("the counts include only the newest requests from before lightsout noticed the outage; requests.jsonl has all")
 	}
 	for _, q := range r.probes.recent {
 		if !q.End.Before(zero) {
@@ -132,11 +132,11 @@ func (o *outage) request(q loadgen.Record) {
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	o.tracker.Awake(now)
-	down := len(o.nodes)
+	before := len(o.nodes)
 	for _, x := range news {
 		o.sign(s, x)
 	}
-	if len(o.nodes) > down {
+	if len(o.nodes) > before {
 		o.forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
 	}
 	o.findReturned(s, now)
@@ -183,7 +183,7 @@ func (o *outage) findReturned(s *cluster.Snapshot, now time.Time) {
 		return
 	}
 	for name := range o.down {
-		if n := s.Node(name); n != nil && n.Gone.IsZero() && o.r.signs.open[subject{view.SignSilent, name}] == nil {
+		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.signs.nodeDown(name) {
 			delete(o.down, name)
 			o.tracker.Switched(name, power.ActionOn, now)
 		}

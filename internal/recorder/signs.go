@@ -41,6 +41,9 @@ func subjectOf(x record.Sign) subject {
 	return subject{x.Kind, x.Subject}
 }
 
+// nodeDown reports whether a node is silent or not Ready now.
+func (s *signs) nodeDown(name string) bool { return s.open[subject{view.SignSilent, name}] != nil }
+
 // open is a sign that shows now.
 type open struct {
 	record.Sign

@@ -35,7 +35,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		n.askAt = r.now().Add(heldLimit)
 	}
 	if held != "" {
-		doing += "; held: " + held
+		doing += "; blocked: " + held
 	}
 	if held != n.held && held != "" {
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))

@@ -29,7 +29,7 @@ type loop struct {
 	ending bool
 	// leaveWhenOn: the operator leaves as soon as everything is on again.
 	leaveWhenOn bool
-	// undone: something that the operator may be waiting for to leave is over.
+	// undone is set when something that leaving waits for has ended.
 	undone bool
 }
 

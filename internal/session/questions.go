@@ -77,8 +77,8 @@ func (l *Questions) follow(now func() (view.Question, bool), answer func(view.An
 	l.ask(q, answer).now = now
 }
 
-// renew puts another question in the place of each whose matter has changed, and
-// withdraws those that have none any more. An answer to the former does nothing.
+// renew replaces each question whose facts have changed, and withdraws each that no longer
+// applies. An answer to a replaced question does nothing.
 func (l *Questions) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

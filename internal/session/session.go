@@ -19,7 +19,7 @@ import (
 type Watcher interface {
 	Snapshot() *cluster.Snapshot
 	Changed() <-chan struct{}
-	// Ask returns once the API server has answered a request made now and Snapshot
+	// Confirm returns once the API server has answered a request made now and Snapshot
 	// shows everything that it sent before.
 	Confirm(ctx context.Context) error
 	// Stale returns the kinds whose watch does not deliver what the API server has in a

@@ -41,8 +41,8 @@ type request struct {
 	// unasked: a program answers the questions, so the operator has not seen a refusal
 	// yet.
 	unasked bool
-	// underWay identifies the guest's trial at the time of the request, which ends with
-	// that trial unless it is under way.
+	// underWay is the trial that ran when the request was made. When that trial ends,
+	// lightsout cancels the request unless its action has begun.
 	underWay any
 	cancel   context.CancelFunc
 	onEnd    func(error)
@@ -203,7 +203,7 @@ func (x *request) agreed(text string) {
 }
 
 // acting marks the start of the action. The clock's zero and the guest come before the
-// first packet, so the procedure waits for both.
+// request, so the procedure waits for both.
 func (x *request) acting(q power.Question) {
 	at, done := x.w.now(), make(chan struct{})
 	x.w.post(func() {

@@ -13,7 +13,7 @@ import (
 // config/core/deployments/activator.yaml).
 var activators = cluster.Key{Namespace: "knative-serving", Name: "activator"}
 
-// Target gives the generator the deployment that receives the load: the one in focus.
+// Target gives the generator the deployment that the gauge measures: the one in focus.
 // If it is a revision of a Knative service, all revisions of the service count: clients
 // send requests to the service, which may shift them to another revision at any time.
 // Safe for concurrent use.

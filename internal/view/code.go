@@ -24,7 +24,7 @@ const (
 // All other codes, each with the Facts that it uses.
 const (
 	CodeMachineState     Code = "machine_state"      // Reading; From and To are power.States
-	CodePowerOperation   Code = "power_operation"    // Action, Phase, Reported
+	CodePowerOperation   Code = "power_operation"    // Action, Stage, Reported
 	CodeDrainBegun       Code = "drain_begun"        // N pods to go, Gone
 	CodeDrainHeld        Code = "drain_held"         // Reported
 	CodeDrained          Code = "drained"            // Gone, N stay

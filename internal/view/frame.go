@@ -35,7 +35,7 @@ type Frame struct {
 	Requests *loadgen.Digest
 	// NoLoad is empty when load can be sent, else one sentence why not.
 	NoLoad string
-	// Focus is the deployment that receives the load; zero if unknown.
+	// Focus is the deployment that the gauge measures; zero if unknown.
 	Focus cluster.Key
 
 	// Events is the newest part of the timeline, oldest first.
@@ -100,7 +100,7 @@ type Notice struct {
 // MachineView is the last known state of a node's machine.
 type MachineView struct {
 	Reading power.Reading `json:"reading,omitzero"`
-	// Busy is the action under way, with its phase and sentence; empty if there is
+	// Busy is the action under way, with its stage and sentence; empty if there is
 	// none. It includes a drain before a shutdown; Text describes its progress.
 	Busy  power.Action `json:"busy,omitzero"`
 	Stage power.Stage  `json:"stage,omitzero"`

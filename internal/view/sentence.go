@@ -48,7 +48,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeNotUncordoned:  {LanePower, Info, always("not uncordoned: lightsout did not cordon it")},
 	CodeDryRun:         {LanePower, Info, after("dry run: ")},
 
-	CodeZero:           {LaneOperator, Info, always("zero of the clock: first power-off request")},
+	CodeZero:           {LaneOperator, Info, always("zero of the clock: lightsout starts to switch off")},
 	CodeSessionStarted: {LaneOperator, Info, always("session started")},
 	CodeRemark:         {LaneOperator, Info, after("")},
 	CodeAPIAnswers:     {LaneLink, Good, always("answers")},
@@ -98,7 +98,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeOutageSummary: {LaneOperator, Info, after("")},
 	CodeReportWritten: {LaneOperator, Info, after("the report is ")},
 
-	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage: " + e.Sign.LastGood(e.Subject) }},
+	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage, counted from " + e.Sign.LastGood(e.Subject) }},
 	CodeOutageOver: {LaneOperator, Info, func(e *Event) string {
 		s := "the record of the outage ends after " + text.Span(time.Duration(e.Seconds*float64(time.Second))) + " without a new sign"
 		if len(e.Nodes) > 0 {
@@ -110,7 +110,7 @@ var codeSpecs = map[Code]codeSpec{
 		if e.Reported != "" {
 			return fmt.Sprintf("failed %d times for the notice %q, and lightsout gave up: %s", e.N, e.Name, e.Reported)
 		}
-		return fmt.Sprintf("took the notice %q after %.1f s, at try %d", e.Name, e.Seconds, e.N)
+		return fmt.Sprintf("received the notice %q after %.1f s, on try %d", e.Name, e.Seconds, e.N)
 	}},
 	CodeLeads: {LaneOperator, Info, func(e *Event) string {
 		if e.Reported == "" {

@@ -131,7 +131,8 @@ func spec(m power.Machine) string {
 // A refused connection means that the host is up and sshd is not: Unknown.
 // Silence is Unknown too, until it lasts over two polls while the bastion
 // answers, and the cluster or an earlier answer speaks for it: then it is
-// presumed Off. An error means that the way there is not to be had.
+// presumed Off. An error means that lightsout could not reach the machine's
+// network.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	h, via, err := d.client.node(spec(m))
 	if err != nil {
