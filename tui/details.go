@@ -70,7 +70,8 @@ func (d *details) node(ref cluster.Ref) {
 	s := d.s
 	n := s.snap.Node(ref.Name)
 	if n == nil {
-		d.add("node", "is no longer there")
+		d.add("node", "the cluster has deleted it")
+		d.machine(ref.Name)
 		return
 	}
 	_, st := nodeSign(s, n)

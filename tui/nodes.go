@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -55,17 +56,31 @@ func newNodesPane() *nodesPane {
 
 func (p *nodesPane) settle(s *scene) {
 	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
-		all := s.snap.Nodes()
+		all, deleted := s.snap.Nodes(), leftOffDeleted(s)
 		p.ready, p.total = s.snap.NodeCount()
 		if p.by.on() || p.sort > 0 {
-			p.take(s, all)
+			p.take(s, slices.Concat(deleted, all))
 		} else {
 			p.rows = troubledFirst(s, all)
+			if len(deleted) > 0 {
+				p.rows = append(deleted, p.rows...)
+			}
 			p.follow()
 		}
 		p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 	}
 	s.node = p.cursor
+}
+
+// leftOffDeleted returns a row for each machine that lightsout has left off and whose node
+// the cluster has deleted, so that the operator can power it on.
+func leftOffDeleted(s *scene) (out []*cluster.Node) {
+	for _, name := range slices.Sorted(maps.Keys(s.f.Power)) {
+		if s.f.Power[name].LeftOff && s.snap.Node(name) == nil && s.snap.Access[cluster.KindNode].Synced {
+			out = append(out, &cluster.Node{Name: name, Gone: s.now})
+		}
+	}
+	return out
 }
 
 // troubledFirst orders the nodes as nodeTrouble does, and looks only at those in
@@ -111,8 +126,10 @@ func markAll(m *Model) {
 
 func nodeTrouble(s *scene, n *cluster.Node) int {
 	switch _, silent := s.snap.Silent(n, s.now); {
-	case !n.Gone.IsZero():
+	case !n.Gone.IsZero() && !s.f.Power[n.Name].LeftOff:
 		return 3
+	case !n.Gone.IsZero():
+		return 0
 	case n.Ready != cluster.TriTrue:
 		return 0
 	case silent:

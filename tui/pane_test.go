@@ -3,6 +3,8 @@ package tui
 import (
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -317,5 +319,30 @@ func TestAllPodsAreCountedByPieces(t *testing.T) {
 				t.Fatalf("step %d: row %d is %s, want %s", i, j, pods.rows[j].Name, want[j].Name)
 			}
 		}
+	}
+}
+
+// A machine that lightsout left off keeps its row when the cluster deletes its node, and o
+// asks to power it on.
+func TestAMachineLeftOffKeepsItsRowWithoutItsNode(t *testing.T) {
+	f := calm()
+	c := f.Snapshot.Contents()
+	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n *cluster.Node) bool { return n.Name == "kube-node4" })
+	f.Snapshot = cluster.NewSnapshot(c)
+	m4 := f.Power["kube-node4"]
+	m4.LeftOff, m4.Reading.State = true, power.Off
+	f.Power["kube-node4"] = m4
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "1 g")
+	if v := plainView(m); !regexp.MustCompile(`kube-node4\s+gone\s+off`).MatchString(v) {
+		t.Errorf("its row is not there:\n%s", v)
+	}
+	typeKeys(m, "o")
+	if ask, ok := (*sent)[len(*sent)-1].(view.AskPower); !ok || !slices.Equal(ask.Nodes, []string{"kube-node4"}) {
+		t.Errorf("sent %+v", *sent)
+	}
+	typeKeys(m, "enter")
+	if v := plainView(m); !strings.Contains(v, "the cluster has deleted it") || !strings.Contains(v, "left off") {
+		t.Errorf("its details are not there:\n%s", v)
 	}
 }

@@ -65,7 +65,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	defer api.Close()
 	p, stop := newPrinter(out)
 	defer stop()
-	dir, unlock, err := openRecords(cfg, access.Context, p)
+	dir, interrupted, unlock, err := openRecords(cfg, access.Context, p)
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,9 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer end()
+	if set.Lease == "" { // otherwise the recorder that took over reports the end
+		hooks.Resolve(access.Context, interrupted)
+	}
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
 	load, err := probesOf(cfg, set, dial, rec)
 	if err != nil {
@@ -105,18 +108,19 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 
 // openRecords returns the folder of the recorder's records, locked against another
 // recorder, and prints which of them a killed recorder left.
-func openRecords(cfg *config.Config, context string, p printer) (dir string, unlock func(), err error) {
+func openRecords(cfg *config.Config, context string, p printer) (dir string, left []recorder.Interruption, unlock func(), err error) {
 	if dir, err = clusterDir(cfg, context); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	dir = filepath.Join(dir, recorder.Folder)
 	if unlock, err = recorder.Lock(dir); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	for _, line := range recorder.Interrupted(dir) {
-		p.print(line)
+	left = recorder.Interrupted(dir)
+	for _, x := range left {
+		p.print(x.Sentence)
 	}
-	return dir, unlock, nil
+	return dir, left, unlock, nil
 }
 
 // newElection returns what takes part in the election of the recorder that reports, until

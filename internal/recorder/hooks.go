@@ -102,6 +102,17 @@ func (h *Hooks) Notify(n Notice) {
 	}
 }
 
+// Resolve tells the hooks that no recorder saw the ends of these outages of a cluster.
+func (h *Hooks) Resolve(cluster string, all []Interruption) {
+	for _, x := range all {
+		if x.Notice != nil {
+			n := *x.Notice
+			n.Cluster = cluster
+			h.Notify(n)
+		}
+	}
+}
+
 // Stop waits until the hooks have reported what waits, but not longer than that.
 func (h *Hooks) Stop(within time.Duration) {
 	for _, q := range h.queues {

@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/view"
 )
 
 // PlannedFile lists, a line of JSON each, the nodes that lightsout switched off by plan
@@ -86,9 +89,17 @@ func trim(dir string, most int64, except string) (gone []string, err error) {
 	return gone, nil
 }
 
+// Interruption is a record whose recorder was killed.
+type Interruption struct {
+	Sentence string
+	// Notice tells the hooks that heard of the outage, without its cluster, that no recorder
+	// saw its end; nil if none heard.
+	Notice *Notice
+}
+
 // Interrupted writes the reports of the records in dir whose recorder was killed, and
-// returns a sentence for each.
-func Interrupted(dir string) (out []string) {
+// returns these records.
+func Interrupted(dir string) (out []Interruption) {
 	for _, path := range folders(dir) {
 		if exists(filepath.Join(path, record.SummaryFile)) || exists(filepath.Join(path, record.HTMLFile)) {
 			continue
@@ -98,14 +109,24 @@ func Interrupted(dir string) (out []string) {
 			_, err = report.Write(path)
 		}
 		if err != nil {
-			out = append(out, fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err))
+			out = append(out, Interruption{Sentence: fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err)})
 			continue
 		}
-		out = append(out, fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
-			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path))
+		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
+			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
+		if slices.ContainsFunc(r.Events, tookNotice) {
+			x.Notice = &Notice{State: StateEnded, Sentence: capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
+				Record: path, Report: filepath.Join(path, record.HTMLFile)}
+		}
+		out = append(out, x)
 	}
 	return out
 }
+
+// tookNotice reports whether an event is of a hook that received a notice.
+func tookNotice(e view.Event) bool { return e.Code == view.CodeHookCalled && e.Reported == "" }
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -51,11 +51,13 @@ type outage struct {
 	loads            map[int]*load
 	inRow, mostInRow int
 	missed           []string // a sentence for each thing that the recorder did not see
-	// Notices so far, the time of the newest, the signs in it, and its sentence.
-	notices    int
-	notified   time.Time
-	inNotice   int
-	lastNotice string
+	// Notices so far, the time of the newest, the signs and the severity in it, and the
+	// sentence and the severity that hooks received last.
+	notices                int
+	notified               time.Time
+	inNotice               int
+	reported, lastSeverity record.Severity
+	lastNotice             string
 	// withheld: another recorder was to report the beginning.
 	withheld bool
 }
@@ -196,7 +198,7 @@ func (o *outage) notifySigns(now time.Time) {
 		o.withheld = true
 		return
 	}
-	if o.inNotice == len(o.signs) || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
+	if o.inNotice == len(o.signs) && o.reported == o.severity() || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
 		return
 	}
 	state := StateChanged
@@ -206,22 +208,21 @@ func (o *outage) notifySigns(now time.Time) {
 	case o.notices == 0:
 		state = StateBegan
 	}
-	o.notices, o.notified, o.inNotice = o.notices+1, now, len(o.signs)
-	var sentence string
-	o.r.s.Async(report.Within, func(context.Context) error {
-		rec, err := record.Open(o.dir)
-		if err == nil {
-			sentence = report.SoFar(rec)
-		}
+	o.notices, o.notified, o.inNotice, o.reported = o.notices+1, now, len(o.signs), o.severity()
+	var rec *record.Record
+	o.r.s.Async(report.Within, func(context.Context) (err error) {
+		rec, err = record.Open(o.dir)
 		return err
 	}, func(err error) {
-		if err != nil {
-			sentence = "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
+		sentence := "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
+		if err == nil {
+			sentence = report.SoFar(rec, o.mostInRow > 0)
 		}
-		if sentence == o.lastNotice {
+		o.reported = o.severity()
+		if sentence == o.lastNotice && o.reported == o.lastSeverity {
 			return
 		}
-		o.lastNotice = sentence
+		o.lastNotice, o.lastSeverity = sentence, o.reported
 		if state == StateTakeover {
 			sentence += " This recorder took over: another one may have reported the outage before."
 		}

@@ -330,17 +330,17 @@ func (r *Recorder) reportInterrupted() {
 	if r.opt.Kept == nil || !exists(r.opt.Dir) {
 		return
 	}
-	var lines []string
+	var left []Interruption
 	r.s.Async(report.Within, func(context.Context) error {
 		unlock, err := Lock(r.opt.Dir)
 		if err == nil {
-			lines = Interrupted(r.opt.Dir)
+			left = Interrupted(r.opt.Dir)
 			unlock()
 		}
 		return err
 	}, func(error) { // begin reports the error, if there is an outage
-		for _, line := range lines {
-			r.opt.Print(line)
+		for _, x := range left {
+			r.opt.Print(x.Sentence)
 		}
 	})
 }

@@ -26,8 +26,9 @@ func signsIn(r *record.Record) (out []view.Event) {
 // recorded reports whether the recorder wrote a record, and not a trial or a session.
 func recorded(r *record.Record) bool { return len(signsIn(r)) > 0 }
 
-// SoFar is a sentence on the outage of a record that is still being written.
-func SoFar(r *record.Record) string {
+// SoFar is a sentence on the outage of a record that is still being written. failed reports
+// whether requests have failed: the recorder knows it before it is in the record.
+func SoFar(r *record.Record, failed bool) string {
 	var parts []string
 	var o outage
 	for _, e := range signsIn(r) {
@@ -40,9 +41,8 @@ func SoFar(r *record.Record) string {
 		parts = append(parts, who(&o))
 	}
 	parts = append(parts, otherSigns(r)...)
-	failing := slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.Failed) > 0 && !x.At.Before(r.Zero) })
 	switch {
-	case failing:
+	case failed:
 		parts = append(parts, "clients see errors")
 	case len(r.Seconds) > 0 && slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.Sent > 0 }):
 		parts = append(parts, "no request has failed so far")

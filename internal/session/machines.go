@@ -75,12 +75,16 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 		return
 	}
 	refs, sign := nodeRefs(s)
+	deleted := m.deleted(s)
+	for _, b := range deleted {
+		sign += "deleted " + b.Node.Name + ";"
+	}
 	if sign == m.resolved && !again {
 		m.resolvedIn = s
 		return
 	}
 	m.resolving = true
-	async(m.loop, apiTimeout, func(ctx context.Context) []power.Binding { return m.opt.Fleet.Resolve(ctx, refs) }, func(bindings []power.Binding) {
+	async(m.loop, apiTimeout, func(ctx context.Context) []power.Binding { return append(m.opt.Fleet.Resolve(ctx, refs), deleted...) }, func(bindings []power.Binding) {
 		m.resolving, m.resolved, m.again = false, sign, time.Time{}
 		m.bindings = make(map[string]power.Binding, len(bindings))
 		for _, b := range bindings {
@@ -93,6 +97,17 @@ func (m *machines) resolve(s *cluster.Snapshot) {
 			m.watch()
 		}
 	})
+}
+
+// deleted returns the bindings, from the journal, of machines that lightsout left off and
+// whose nodes the cluster has deleted since.
+func (m *machines) deleted(s *cluster.Snapshot) (out []power.Binding) {
+	for _, name := range m.off() {
+		if n := s.Node(name); n == nil || !n.Gone.IsZero() {
+			out = append(out, m.leftOff[name].Binding)
+		}
+	}
+	return out
 }
 
 func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
@@ -197,7 +212,7 @@ func (m *machines) readLeftOff() bool {
 		m.warn(view.LanePower, "journal", err.Error())
 		return false
 	}
-	m.leftOff = make(map[string]power.LeftOff, len(left))
+	m.leftOff, m.resolvedIn = make(map[string]power.LeftOff, len(left)), nil
 	for _, l := range left {
 		m.leftOff[l.Node] = l
 	}
