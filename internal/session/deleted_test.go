@@ -1,0 +1,52 @@
+package session_test
+
+import (
+	"slices"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// A machine that lightsout switched off stays on the screen, with its true power state and
+// a way to power it on, after the cluster has deleted its node.
+func TestAMachineLeftOffOutlivesItsNode(t *testing.T) {
+	t.Parallel()
+	b, w := newBoard(workers...), &still{s: mdxSnapshot(), changed: make(chan struct{})}
+	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+
+	c := w.Snapshot().Contents()
+	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n *cluster.Node) bool { return n.Name == "kube-node3" })
+	w.mu.Lock()
+	w.s = cluster.NewSnapshot(c)
+	w.mu.Unlock()
+	w.changed <- struct{}{}
+	f := x.frame("the cluster without its node", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node3") == nil })
+	if m := f.Power["kube-node3"]; !m.LeftOff || m.Reading.State != power.Off {
+		t.Errorf("the machine is %+v", m)
+	}
+
+	// Its state is still read.
+	turn := func(s power.State) {
+		b.mu.Lock()
+		b.state["kube-node3"] = s
+		b.mu.Unlock()
+		x.frame("its power", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == s })
+	}
+	turn(power.Unknown)
+	turn(power.Off)
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the machine on", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	if !b.is("kube-node3", power.On) {
+		t.Errorf("requests: %v", b.calls())
+	}
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+}
