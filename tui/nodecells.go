@@ -27,6 +27,9 @@ func nodeStatus(s *scene, n *cluster.Node) cell {
 
 func nodePower(s *scene, n *cluster.Node) cell {
 	m, known := s.f.Power[n.Name]
+	if !n.Gone.IsZero() && !m.LeftOff {
+		return cell{} // lightsout polls no machine of a deleted node
+	}
 	word, st := powerWord(s.t, m, known)
 	if word == asking(s.t) {
 		return shortCell(st, word, s.t.ellipsis)

@@ -254,7 +254,7 @@ func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	if p.back.IsZero() && (booted || up && (stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down)) {
 		p.back = now
 	}
-	p.down = p.down || !up
+	p.down = p.down || !up && p.back.IsZero()
 }
 
 // plannedGoes is how long an annotated node may stay up until its machine goes off. A

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -117,6 +118,26 @@ func TestAnAnnotatedNodeThatStaysUpIsNotPlanned(t *testing.T) {
 	}
 	if news := look(60, true); len(news) != 1 {
 		t.Errorf("signs after the node fell silent: %v", news)
+	}
+}
+
+// An annotation that somebody copied from another node plans nothing: it has another boot ID.
+func TestAnAnnotationOfAnotherNodePlansNothing(t *testing.T) {
+	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	heard, g := now, newSigns(15*time.Minute)
+	var news []record.Sign
+	for i := range 80 {
+		if now = now.Add(time.Second); i < 10 {
+			heard = now
+		}
+		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: "first"}
+		if i > 3 {
+			n.Annotations = annotated(power.Note{By: "me@here", Boot: "another's"}.Text())
+		}
+		news = append(news, g.observe(oneNode(now, n), &probes{}, false, now)...)
+	}
+	if len(news) != 1 || len(g.wentByPlan()) > 0 {
+		t.Errorf("signs %v; went by plan: %v", news, g.wentByPlan())
 	}
 }
 
