@@ -50,3 +50,35 @@ func TestAMachineLeftOffOutlivesItsNode(t *testing.T) {
 	x.Send(view.AskQuit{})
 	x.waitEnd()
 }
+
+// While the screen shows why lightsout refuses what the operator agreed to, the node is not
+// shown as being switched off.
+func TestARefusalAfterAYesShowsNoActionUnderWay(t *testing.T) {
+	t.Parallel()
+	w := &still{s: mdxSnapshot(), changed: make(chan struct{})}
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	q := x.question("switch")
+	c := w.Snapshot().Contents()
+	c.Nodes = slices.Clone(c.Nodes)
+	for i, n := range c.Nodes {
+		if !n.ControlPlane && n.Name != "kube-node3" {
+			other := *n
+			other.Ready = cluster.TriFalse
+			c.Nodes[i] = &other
+		}
+	}
+	w.mu.Lock()
+	w.s = cluster.NewSnapshot(c)
+	w.mu.Unlock()
+	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	f := x.frame("the refusal", func(f *view.Frame) bool { return f.Question != nil && f.Question.Refused })
+	if m := f.Power["kube-node3"]; m.Busy != "" {
+		t.Errorf("the node is shown as %s: %s", m.Busy, m.Text)
+	}
+	x.Send(view.Answer{Question: f.Question.ID, Choice: view.ChoiceNo})
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+}

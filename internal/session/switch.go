@@ -169,7 +169,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
-	x.w.post(func() { x.asked, x.yes = true, false })
+	x.w.post(x.waits)
 	asked := x.w.question(q)
 	if also := x.meanwhile(); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
@@ -180,6 +180,31 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 		x.w.post(func() { x.agreed("polling the machine once more") })
 	}
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
+}
+
+// waits shows, in the loop, that the request waits for an answer: after an earlier yes too,
+// if the procedure asks again.
+func (x *request) waits() {
+	x.asked = true
+	if x.yes {
+		x.yes = false
+		x.release()
+	}
+}
+
+// release shows on the nodes of the request only what other requests do.
+func (x *request) release() {
+	under := x.w.under()
+	for _, o := range x.w.requests {
+		if o != x && o.yes { // it starts in a moment
+			for _, n := range o.nodes {
+				under[n] = cmp.Or(under[n], o.action)
+			}
+		}
+	}
+	for _, n := range x.nodes {
+		x.w.machines.update(n, func(v *view.MachineView) { v.Busy = under[n] })
+	}
 }
 
 // meanwhile returns what else an operator has to know before an outage: the requests in
@@ -352,17 +377,7 @@ func (x *request) finished(err error) {
 	w := x.w
 	x.cancel()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
-	under := w.under()
-	for _, o := range w.requests {
-		if o.yes { // it starts in a moment
-			for _, n := range o.nodes {
-				under[n] = cmp.Or(under[n], o.action)
-			}
-		}
-	}
-	for _, n := range x.nodes {
-		w.machines.update(n, func(v *view.MachineView) { v.Busy = under[n] })
-	}
+	x.release()
 	var failed *power.ActionError
 	var notDone *power.NotDoneError
 	switch {
