@@ -77,7 +77,7 @@ func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) 
 
 // powerSwitch does one action by the same session, guards and questions as the
 // screen.
-func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) error {
+func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) (err error) {
 	o.noLoad = true
 	s, err := newApp(o)
 	if err != nil {
@@ -89,7 +89,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	c.lanes = []view.Lane{view.LanePower}
 	endInOrder()
 	defer func() {
-		if ctx.Err() != nil {
+		if err != nil || ctx.Err() != nil {
 			s.sayLeftOff()
 		}
 	}()
