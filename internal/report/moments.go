@@ -182,14 +182,16 @@ func momentsSection(r *record.Record) section {
 		ready, off, pods, podsReady := 0, 0, 0, 0
 		machines := none // without power drivers nobody read them
 		for _, k := range m.racks {
-			switch k.look {
-			case rackReady:
+			if k.look == rackReady {
 				ready++
-			case rackOff:
-				off++
 			}
 			pods += len(k.tiles)
 			podsReady += k.count(tileReady)
+		}
+		for _, x := range m.frame.Power { // also of deleted nodes
+			if x.Reading.State == power.Off {
+				off++
+			}
 		}
 		if len(m.frame.Power) > 0 {
 			machines = itoa(off)

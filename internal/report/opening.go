@@ -196,6 +196,9 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to))
 	case meanwhile == 0:
 		return "no requests were sent meanwhile"
+	case i >= 0 && partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n > 0:
+		n := partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n
+		return text.Count(n, "request", "requests") + " that clients sent meanwhile failed"
 	case broken(r), stoodStill(r):
 		return "no request is known to have failed"
 	}
@@ -278,7 +281,11 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		of := func(x record.Span) failed { return failed{secondsAfter(r, x.From), secondsAfter(r, x.To), x.Failed} }
 		for _, l := range s.Load {
 			for _, w := range l.ErrorWindows {
-				add(&windows, of(w))
+				w := of(w)
+				if outageAt(all, w.from) < outageAt(all, w.to) {
+					w = partOf(r, all, i, w)
+				}
+				add(&windows, w)
 			}
 			if l.LaterFailures != nil {
 				add(&others, of(*l.LaterFailures))
@@ -291,6 +298,27 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		add(&others, failed{f.First, f.Ended, f.N})
 	}
 	return nil, others
+}
+
+// partOf is the part of an error window that belongs to outage number i, by the seconds in
+// which requests failed: a window may last from one outage into the next. n is 0 if there is
+// none.
+func partOf(r *record.Record, all []outage, i int, w failed) failed {
+	var out failed
+	for j := range r.Seconds {
+		x := &r.Seconds[j]
+		end := x.At.Add(time.Second)
+		if n := x.FailedSum(); n > 0 && end.After(w.from) && x.At.Before(w.to) && outageAt(all, latest(x.At, w.from)) == i {
+			if out.n == 0 {
+				out.from = latest(x.At, w.from)
+			}
+			out.n, out.to = out.n+n, end
+		}
+		if out.n > 0 && len(x.FailedIn()) > 0 && outageAt(all, x.At) == i {
+			out.to = earliest(end, w.to)
+		}
+	}
+	return out
 }
 
 // secondsAfter is so many seconds after the record's base.

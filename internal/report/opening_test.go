@@ -114,6 +114,26 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			fail(r, 225, 230)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
 			" k8s3 was shut down at 08:03:40 UTC; clients saw errors for 5.0 s; 3 of 6 pods were not available until 08:05:00."},
+		"one error window of two outages": {func(r *record.Record) {
+			for i, n := range []string{"k8s3", "k8s2"} {
+				from := float64(20 + 25*i)
+				down(r, n, view.SpanSilent, from, from+12)
+			}
+			fail(r, 21, 55)
+			for i := range 34 { // some of its requests are ok
+				if s := 21 + i; s > 25 && s < 48 {
+					r.Seconds[s].OK, r.Seconds[s].Failed = 1, nil
+				}
+			}
+		}, "k8s3 fell silent at 08:00:20 UTC; clients saw errors for 4.8 s; all 6 pods stayed available." +
+			" k8s2 fell silent at 08:00:45 UTC; clients saw errors for 7.0 s; all 6 pods stayed available."},
+		"failures in both outages that are in no error window": {func(r *record.Record) {
+			down(r, "k8s3", view.SpanSilent, 20, 32)
+			down(r, "k8s2", view.SpanSilent, 45, 57)
+			fail(r, 46, 48)
+			r.Summary.Load = nil
+		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available." +
+			" k8s2 fell silent at 08:00:45 UTC; 2 requests that clients sent meanwhile failed; all 6 pods stayed available."},
 		"one outage of two kinds": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 22, 90)
