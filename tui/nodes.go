@@ -1,8 +1,8 @@
 package tui
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -75,11 +75,12 @@ func (p *nodesPane) settle(s *scene) {
 // leftOffDeleted returns a row for each machine that lightsout has left off and whose node
 // the cluster has deleted, so that the operator can power it on.
 func leftOffDeleted(s *scene) (out []*cluster.Node) {
-	for _, name := range slices.Sorted(maps.Keys(s.f.Power)) {
-		if s.f.Power[name].LeftOff && s.snap.Node(name) == nil && s.snap.Access[cluster.KindNode].Synced {
+	for name, m := range s.f.Power {
+		if m.LeftOff && s.snap.Node(name) == nil && s.snap.Access[cluster.KindNode].Synced {
 			out = append(out, &cluster.Node{Name: name, Gone: s.now})
 		}
 	}
+	slices.SortFunc(out, func(a, b *cluster.Node) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
