@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -41,7 +42,7 @@ func (a *app) sayEnd() {
 func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
 	left, err := j.LeftOff()
 	for _, l := range left {
-		off = append(off, leftName(l))
+		off = append(off, leftName(l, j.Config()))
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
 	for _, e := range entries {
@@ -52,10 +53,15 @@ func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
 	return off, cordoned, err
 }
 
-// leftName names a machine in the journal, and adds a remark if it may be on.
-func leftName(l power.LeftOff) string {
+// leftName names a machine in the journal. It adds a remark if the machine may be on, or if
+// lightsout switched it off with another config than the present one, which may lack the
+// machine's driver.
+func leftName(l power.LeftOff, present string) string {
 	if l.Certainty == power.LeftOffUncertain {
 		return fmt.Sprintf("%s (not seen off; it may still go off until %s)", l.Node, l.Until.Local().Format("15:04:05"))
+	}
+	if l.Config != "" && present != "" && l.Config != present {
+		return fmt.Sprintf("%s (switched off with --config %s)", l.Node, text.ShellWord(l.Config))
 	}
 	return l.Node
 }

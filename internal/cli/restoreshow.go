@@ -171,7 +171,7 @@ func (r *restoration) foreignOn(node string) *foreign {
 func (r *restoration) stillOff(dryRun bool) (names []string) {
 	left, _ := r.journal.LeftOff() // an earlier line reported its error
 	for _, l := range left {
-		if name := leftName(l); r.foreignOn(l.Node) == nil && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
+		if name := leftName(l, r.journal.Config()); r.foreignOn(l.Node) == nil && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
 			names = append(names, name)
 		}
 	}

@@ -174,6 +174,21 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			e.At = at(62)
 			r.Events = append(r.Events, e)
 		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; all 6 pods stayed available."},
+		"pods that were away between two seconds": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanNotReady, 20, 22)
+			lose(r, 3, 21, 23)
+			e := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignNotReady})
+			e.At = at(20)
+			none := 0
+			r.Zero, r.Events, r.Summary.LowestAvailable = at(20), append(r.Events, e), &none
+		}, "k8s2 became NotReady at 08:00:20 UTC; no request failed; 6 of 6 pods were not available until 08:00:23."},
+		"pods that were away for less than a second": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanNotReady, 20, 22)
+			e := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignNotReady})
+			e.At = at(20)
+			two := 4
+			r.Zero, r.Events, r.Summary.LowestAvailable = at(20), append(r.Events, e), &two
+		}, "k8s2 became NotReady at 08:00:20 UTC; no request failed; 2 of 6 pods were not available for a moment."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}

@@ -27,13 +27,20 @@ func podsOf(r *record.Record, o *outage) string {
 		}
 		return fmt.Sprintf("%d of %s had no place until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
 	}
-	switch lack := unavailable(r, o, want); {
+	lack := unavailable(r, o, want)
+	seen := lack.most
+	if s := summaryOf(r); recorded(r) && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
+		lack.most = max(lack.most, want-*s.LowestAvailable) // between two of the seconds
+	}
+	switch {
 	case lack.unknown:
 		return ""
-	case lack.most == 0 && blind(r, o):
+	case lack.most <= 0 && blind(r, o):
 		return fmt.Sprintf("all %s were available whenever lightsout saw them", text.Count(want, "pod", "pods"))
-	case lack.most == 0:
+	case lack.most <= 0:
 		return fmt.Sprintf("all %s stayed available", text.Count(want, "pod", "pods"))
+	case seen == 0:
+		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, text.Count(want, "pod", "pods"))
 	case lack.lasts:
 		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, text.Count(want, "pod", "pods"))
 	default:
