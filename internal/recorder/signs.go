@@ -82,6 +82,8 @@ type signs struct {
 	// waiting is the least number of pods without a node; more are a sign. -1: unknown.
 	waiting  int
 	cordoned time.Time
+	// apiBack is when the API server answered again last.
+	apiBack time.Time
 	// booted is when each node booted last.
 	booted  map[string]time.Time
 	planned map[string]*plannedOff
@@ -148,6 +150,9 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 		}
 		delete(g.open, k)
 		g.changed = now
+		if k.kind == view.SignAPI {
+			g.apiBack = now
+		}
 	}
 	for k, x := range found {
 		o := g.open[k]
@@ -158,7 +163,8 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 		if o.excused && k.kind != view.SignSilent && !g.ignores(s, x, false) {
 			o.excused, o.since = false, now // it lasts longer than the plan explains
 		}
-		if !o.counted && !o.ignored && !o.excused && now.Sub(o.since) >= graces[k.kind] {
+		settles := k.kind == view.SignSilent && now.Sub(g.apiBack) < view.SettlesAfterAPI
+		if !o.counted && !o.ignored && !o.excused && !settles && now.Sub(o.since) >= graces[k.kind] {
 			o.counted, o.Noticed = true, now
 			news = append(news, o.Sign)
 		}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -118,6 +119,50 @@ func TestAnAnnotatedNodeThatStaysUpIsNotPlanned(t *testing.T) {
 	}
 	if news := look(60, true); len(news) != 1 {
 		t.Errorf("signs after the node fell silent: %v", news)
+	}
+}
+
+// Nodes that could not renew their Leases while the API server did not answer are no signs,
+// whatever the control plane concludes; one that stays silent afterwards is.
+func TestTheSilenceOfTheAPIServerIsNotThatOfNodes(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		contact, heard, g := now, now, newSigns(15*time.Minute)
+		var news []view.Sign
+		look := func(seconds int, live bool, ready cluster.Tri) {
+			for range seconds {
+				now = now.Add(time.Second)
+				if live {
+					contact = now
+				}
+				if live && ready == cluster.TriTrue {
+					heard = now
+				}
+				n := &cluster.Node{Name: "n1", Ready: ready, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, ReadySince: heard}
+				c := cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLost, LastContact: contact}, Access: map[cluster.Kind]cluster.Access{}, Nodes: []*cluster.Node{n}}
+				if live {
+					c.Link.State = cluster.LinkLive
+				}
+				for _, k := range cluster.Kinds {
+					c.Access[k] = cluster.Access{Synced: true}
+				}
+				for _, x := range g.observe(cluster.NewSnapshot(c), &probes{}, len(news) > 0, now) {
+					news = append(news, x.Kind)
+				}
+			}
+		}
+		look(5, true, cluster.TriTrue)
+		look(14, false, cluster.TriTrue)
+		look(5, true, cluster.TriUnknown)
+		want := []view.Sign{view.SignAPI}
+		if dies {
+			look(20, true, cluster.TriUnknown)
+			want = append(want, view.SignSilent)
+		}
+		look(20, true, cluster.TriTrue)
+		if !slices.Equal(news, want) {
+			t.Errorf("dies %v: signs %v", dies, news)
+		}
 	}
 }
 

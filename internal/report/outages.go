@@ -107,11 +107,20 @@ func fallenOf(r *record.Record) []fallen {
 	}
 	if recorded(r) { // its past may contain an earlier outage
 		worse = slices.DeleteFunc(worse, func(f fallen) bool {
-			return !f.to.IsZero() && (f.to.Before(r.Zero) || !f.sign && f.to.Sub(f.from) < shortest)
+			return !f.to.IsZero() && (f.to.Before(r.Zero) || !f.sign && (f.to.Sub(f.from) < shortest || byAPI(r, f)))
 		})
 	}
 	slices.SortFunc(worse, func(a, b fallen) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.node, b.node)) })
 	return worse
+}
+
+// byAPI reports whether a node without a sign was down only because the API server did not
+// answer: the node could not renew its Lease.
+func byAPI(r *record.Record, f fallen) bool {
+	return slices.ContainsFunc(signsIn(r), func(e view.Event) bool {
+		silent := silentAPI(r, e.At)
+		return e.Sign == view.SignAPI && silent > 0 && !f.from.Before(e.At.Add(-view.SettlesAfterAPI)) && !f.to.After(e.At.Add(silent+view.SettlesAfterAPI))
+	})
 }
 
 // request is a request of lightsout to take a machine down.

@@ -80,6 +80,12 @@ const (
 	SignAPI       Sign = "api"       // the API server does not answer
 )
 
+// SettlesAfterAPI is how long after the API server answers again the control plane may still
+// take nodes for silent that could not renew their Leases meanwhile: a kubelet renews each
+// 10 s and waits at most 7 s after an error (pkg/kubelet/kubelet.go,
+// k8s.io/component-helpers/apimachinery/lease).
+const SettlesAfterAPI = 15 * time.Second
+
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
 	switch s {
