@@ -18,6 +18,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/recorder"
+	"lightsout/internal/report"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -126,10 +127,8 @@ func unfinished(k *view.RecordLine) {
 		k.Verdict = "unreadable"
 		return
 	}
-	for _, e := range r.Events {
-		if e.Code == view.CodeOutageSign {
-			k.What = withName(k.What, e.Subject)
-		}
+	for _, e := range report.SignsIn(r) {
+		k.What = withName(k.What, e.Subject)
 	}
 	k.Took = r.End.Sub(r.Zero)
 	if r.Recording {

@@ -117,7 +117,7 @@ func fallenOf(r *record.Record) []fallen {
 // byAPI reports whether a node without a sign was down only because the API server did not
 // answer: the node could not renew its Lease.
 func byAPI(r *record.Record, f fallen) bool {
-	return slices.ContainsFunc(signsIn(r), func(e view.Event) bool {
+	return slices.ContainsFunc(SignsIn(r), func(e view.Event) bool {
 		silent := silentAPI(r, e.At)
 		return e.Sign == view.SignAPI && silent > 0 && !f.from.Before(e.At.Add(-view.SettlesAfterAPI)) && !f.to.After(e.At.Add(silent+view.SettlesAfterAPI))
 	})

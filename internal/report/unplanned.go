@@ -12,9 +12,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// signsIn are the events by which the recorder noticed the outage of a record, in the
-// order of notice. There are none in other records.
-func signsIn(r *record.Record) (out []view.Event) {
+// SignsIn returns the events by which the recorder noticed the outage of a record, in the
+// order of notice, without those of earlier outages in its past. Other records have none.
+func SignsIn(r *record.Record) (out []view.Event) {
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Code == view.CodeOutageSign && !e.At.Before(r.Zero.Add(-gap)) {
 			out = append(out, *e)
@@ -24,14 +24,14 @@ func signsIn(r *record.Record) (out []view.Event) {
 }
 
 // recorded reports whether the recorder wrote a record, and not a trial or a session.
-func recorded(r *record.Record) bool { return len(signsIn(r)) > 0 }
+func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
 
 // SoFar is a sentence on the outage of a record that is still being written. failed reports
 // whether requests have failed: the recorder knows it before it is in the record.
 func SoFar(r *record.Record, failed bool) string {
 	var parts []string
 	var o outage
-	for _, e := range signsIn(r) {
+	for _, e := range SignsIn(r) {
 		same := func(f fallen) bool { return f.node == e.Subject }
 		if how := signHows[e.Sign]; how != "" && !slices.ContainsFunc(o.nodes, same) {
 			o.nodes = append(o.nodes, fallen{node: e.Subject, how: how, from: e.At})
@@ -61,7 +61,7 @@ func otherSigns(r *record.Record, but ...view.Sign) (out []string) {
 	for _, s := range but {
 		told[s] = true
 	}
-	for _, e := range signsIn(r) {
+	for _, e := range SignsIn(r) {
 		if told[e.Sign] {
 			continue
 		}
@@ -129,7 +129,7 @@ var severityMeans = map[record.Severity]string{
 
 // zeroOf names the zero of the clock.
 func zeroOf(r *record.Record) string {
-	if all := signsIn(r); len(all) > 0 {
+	if all := SignsIn(r); len(all) > 0 {
 		return all[0].Sign.LastGood(clean(all[0].Subject))
 	}
 	return "the first power-off request"
