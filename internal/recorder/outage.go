@@ -327,8 +327,12 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
+	planned := r.signs.wentByPlan(o.zero)
+	for _, name := range slices.Sorted(maps.Keys(planned)) {
+		sum.Unplanned.Planned = append(sum.Unplanned.Planned, name+", by "+planned[name])
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.signs.booted)) {
-		if !o.nodes[name] && !r.signs.booted[name].Before(o.zero) {
+		if _, is := planned[name]; !is && !o.nodes[name] && !r.signs.booted[name].Before(o.zero) {
 			o.unseen(name + " booted, and the recorder did not see it go down")
 		}
 	}
@@ -339,6 +343,6 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
-	sum.Unplanned.Unseen, sum.Unplanned.Planned = o.missed, r.signs.wentByPlan()
+	sum.Unplanned.Unseen = o.missed
 	return sum
 }

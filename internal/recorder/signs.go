@@ -87,7 +87,9 @@ type signs struct {
 	// booted is when each node booted last.
 	booted  map[string]time.Time
 	planned map[string]*plannedOff
-	nodes   *cluster.Snapshot // whose annotations were read last
+	// went are the planned nodes that have gone down, of the last day at least.
+	went  []*plannedOff
+	nodes *cluster.Snapshot // whose annotations were read last
 	// switched are the nodes that the operator of the screen switches off.
 	switched map[string]bool
 }
@@ -288,12 +290,19 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 	for name, p := range g.planned {
 		n := s.Node(name)
 		if n == nil {
+			if p.back.IsZero() {
+				p.back = now
+			}
 			delete(g.planned, name)
 			continue
 		}
 		_, silent := s.Silent(n, now)
-		p.observe(n, silent, now)
+		was := p.down
+		if p.observe(n, silent, now); p.down && !was {
+			g.went = append(g.went, p)
+		}
 	}
+	g.went = slices.DeleteFunc(g.went, func(p *plannedOff) bool { return !p.back.IsZero() && now.Sub(p.back) > 24*time.Hour })
 }
 
 // plannedReturn is how long after its return a node that was switched off by plan explains
@@ -311,15 +320,15 @@ func (g *signs) newlyPlanned() (out []plannedOff) {
 	return out
 }
 
-// wentByPlan lists the nodes that went down by plan, and who switched them off. One that
-// was annotated and stayed up is not among them.
-func (g *signs) wentByPlan() (out []string) {
-	for _, p := range g.planned {
-		if p.down {
-			out = append(out, p.node+", by "+p.note.By)
+// wentByPlan maps the nodes that were down by plan at that time or later to who switched
+// them off. One that was annotated and stayed up is not among them.
+func (g *signs) wentByPlan(since time.Time) map[string]string {
+	out := map[string]string{}
+	for _, p := range g.went {
+		if p.back.IsZero() || p.back.After(since) {
+			out[p.node] = p.note.By
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 

@@ -181,8 +181,8 @@ func TestAnAnnotationOfAnotherNodePlansNothing(t *testing.T) {
 		}
 		news = append(news, g.observe(oneNode(now, n), &probes{}, false, now)...)
 	}
-	if len(news) != 1 || len(g.wentByPlan()) > 0 {
-		t.Errorf("signs %v; went by plan: %v", news, g.wentByPlan())
+	if len(news) != 1 || len(g.wentByPlan(time.Time{})) > 0 {
+		t.Errorf("signs %v; went by plan: %v", news, g.wentByPlan(time.Time{}))
 	}
 }
 

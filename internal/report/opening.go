@@ -54,6 +54,11 @@ func opening(r *record.Record) []string {
 		n := l.Unsent
 		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
 	}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodePlannedOff && recorded(r) {
+			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
+		}
+	}
 	if did := doneIn(r); did != "" {
 		out = append(out, capital(sentence(did)))
 	}
@@ -235,6 +240,12 @@ func errorTime(r *record.Record, windows []failed) string {
 		end = latest(end, w.to)
 	}
 	said := lasted(sum)
+	if slices.ContainsFunc(windows, func(w failed) bool { return w.about }) {
+		said = "about " + lasted(max(sum, 10*time.Second))
+		if sum < 10*time.Second {
+			said = fmt.Sprintf("about %.0f s", sum.Seconds())
+		}
+	}
 	if parts > 1 {
 		said = fmt.Sprintf("%s in all, %d times", said, parts)
 	}
@@ -259,6 +270,8 @@ func lasted(d time.Duration) string {
 type failed struct {
 	from, to time.Time
 	n        int
+	// about: the times are those of seconds.
+	about bool
 }
 
 func failedIn(all []failed) (n int) {
@@ -278,7 +291,7 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		}
 	}
 	if s := r.Summary; s != nil && !s.Zero.IsZero() {
-		of := func(x record.Span) failed { return failed{secondsAfter(r, x.From), secondsAfter(r, x.To), x.Failed} }
+		of := func(x record.Span) failed { return failed{from: secondsAfter(r, x.From), to: secondsAfter(r, x.To), n: x.Failed} }
 		for _, l := range s.Load {
 			for _, w := range l.ErrorWindows {
 				w := of(w)
@@ -295,7 +308,7 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 	}
 	for i := range r.Runs {
 		f := r.Runs[i].Failures
-		add(&others, failed{f.First, f.Ended, f.N})
+		add(&others, failed{from: f.First, to: f.Ended, n: f.N})
 	}
 	return nil, others
 }
@@ -304,7 +317,7 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 // which requests failed: a window may last from one outage into the next. n is 0 if there is
 // none.
 func partOf(r *record.Record, all []outage, i int, w failed) failed {
-	var out failed
+	out := failed{about: true}
 	for j := range r.Seconds {
 		x := &r.Seconds[j]
 		end := x.At.Add(time.Second)

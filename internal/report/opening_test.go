@@ -125,8 +125,8 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 					r.Seconds[s].OK, r.Seconds[s].Failed = 1, nil
 				}
 			}
-		}, "k8s3 fell silent at 08:00:20 UTC; clients saw errors for 4.8 s; all 6 pods stayed available." +
-			" k8s2 fell silent at 08:00:45 UTC; clients saw errors for 7.0 s; all 6 pods stayed available."},
+		}, "k8s3 fell silent at 08:00:20 UTC; clients saw errors for about 5 s; all 6 pods stayed available." +
+			" k8s2 fell silent at 08:00:45 UTC; clients saw errors for about 7 s; all 6 pods stayed available."},
 		"failures in both outages that are in no error window": {func(r *record.Record) {
 			down(r, "k8s3", view.SpanSilent, 20, 32)
 			down(r, "k8s2", view.SpanSilent, 45, 57)
@@ -189,6 +189,14 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			two := 4
 			r.Zero, r.Events, r.Summary.LowestAvailable = at(20), append(r.Events, e), &two
 		}, "k8s2 became NotReady at 08:00:20 UTC; no request failed; 2 of 6 pods were not available for a moment."},
+		"a planned switch-off beside an outage": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 18, 50)
+			down(r, "k8s3", view.SpanSilent, 20, 40)
+			sign := view.NewEvent(view.CodeOutageSign, "k8s3", view.Facts{Sign: view.SignSilent})
+			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
+			sign.At, planned.At = at(20), at(19)
+			r.Zero, r.Events = at(20), append(r.Events, planned, sign)
+		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available. root@vm switched k8s2 off by plan, noticed at 08:00:19 UTC."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
