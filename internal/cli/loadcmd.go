@@ -217,12 +217,16 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if endless(spec) {
 		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
 	}
+	paused := watchPauses(context.WithoutCancel(ctx))
 	draw := l.output == "text" && out == io.Writer(os.Stdout) && common.drawn()
 	over, err := followLoad(ctx, g, common, color, draw, progress)
+	stood := paused()
 	if err != nil {
 		return err
 	}
-	return l.sumUp(summarizeLoad(g.Run(), began, over), requests, out)
+	sum := summarizeLoad(g.Run(), began, over)
+	sum.Paused = stood.Seconds()
+	return l.sumUp(sum, requests, out)
 }
 
 // followLoad shows a run until it is over, on the screen or line by line, and returns

@@ -24,6 +24,9 @@ type loadSummary struct {
 	Started time.Time `json:"started"`
 	// Duration is in seconds.
 	Duration float64 `json:"duration"`
+	// Paused is how long lightsout itself did not run, in seconds. The times of the requests
+	// in flight include it, and timeouts may be its consequence.
+	Paused float64 `json:"paused,omitempty"`
 
 	loadgen.Counts
 	// Balanced: the equation of Counts holds.
@@ -139,6 +142,9 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	writeFailed(&b, s.FailedByClass)
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "  the last one: %s\n", s.LastError)
+	}
+	if s.Paused > 0 {
+		fmt.Fprintf(&b, "lightsout did not run for %.1f s: the times of requests in flight include that, and timeouts may come from it\n", s.Paused)
 	}
 	fmt.Fprintf(&b, "%.1f ok a second", s.OKPerSecond)
 	if s.Tokens > 0 {

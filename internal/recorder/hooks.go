@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 
 	"lightsout/internal/record"
@@ -177,7 +178,9 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 	}
 	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), os.Stderr, os.Stderr
-	cmd.WaitDelay = time.Second // for what it has left running
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what it has started ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd.Run()
 }
 

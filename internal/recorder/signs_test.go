@@ -166,6 +166,34 @@ func TestTheSilenceOfTheAPIServerIsNotThatOfNodes(t *testing.T) {
 	}
 }
 
+// A planned switch-off that was over belongs to no later outage.
+func TestAPlanThatIsOverBelongsToNoLaterOutage(t *testing.T) {
+	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	heard, boot, note, g := now, "first", "", newSigns(15*time.Minute)
+	look := func(seconds int, silent bool) {
+		for range seconds {
+			if now = now.Add(time.Second); !silent {
+				heard = now
+			}
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: boot, Annotations: annotated(note)}
+			g.observe(oneNode(now, n), &probes{}, false, now)
+		}
+	}
+	look(3, false)
+	note = power.Note{By: "me@here", Boot: "first"}.Text()
+	look(30, true)
+	if went := g.wentByPlan(now); went["n1"] != "me@here" {
+		t.Errorf("went by plan: %v", went)
+	}
+	boot, note = "second", ""
+	look(10, false)
+	zero := now
+	look(30, true)
+	if went := g.wentByPlan(zero); len(went) > 0 {
+		t.Errorf("went by plan in the later outage: %v", went)
+	}
+}
+
 // An annotation that somebody copied from another node plans nothing: it has another boot ID.
 func TestAnAnnotationOfAnotherNodePlansNothing(t *testing.T) {
 	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)

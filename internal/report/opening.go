@@ -55,7 +55,7 @@ func opening(r *record.Record) []string {
 		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
 	}
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodePlannedOff && recorded(r) {
+		if e := &r.Events[i]; e.Code == view.CodePlannedOff && recorded(r) && stillDown(r, e) {
 			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
 		}
 	}
@@ -291,7 +291,9 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		}
 	}
 	if s := r.Summary; s != nil && !s.Zero.IsZero() {
-		of := func(x record.Span) failed { return failed{from: secondsAfter(r, x.From), to: secondsAfter(r, x.To), n: x.Failed} }
+		of := func(x record.Span) failed {
+			return failed{from: secondsAfter(r, x.From), to: secondsAfter(r, x.To), n: x.Failed}
+		}
 		for _, l := range s.Load {
 			for _, w := range l.ErrorWindows {
 				w := of(w)

@@ -127,6 +127,19 @@ func byPlan(r *record.Record, f fallen) *view.Event {
 	return &r.Events[i]
 }
 
+// stillDown reports whether a node that somebody switched off by plan was down during the
+// outage of the record, and not only before.
+func stillDown(r *record.Record, planned *view.Event) bool {
+	for _, l := range r.Lanes {
+		if l.Node == planned.Subject && slices.ContainsFunc(l.Spans, func(s view.NodeSpan) bool {
+			return s.To.After(r.Zero) && !planned.At.Before(s.From.Add(-gap)) && !planned.At.After(s.To)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // byAPI reports whether a node without a sign was down only because the API server did not
 // answer: the node could not renew its Lease.
 func byAPI(r *record.Record, f fallen) bool {
