@@ -169,7 +169,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
-	x.w.post(x.waits)
+	x.w.post(func() { x.waits(q.Refused()) })
 	asked := x.w.question(q)
 	if also := x.meanwhile(); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
@@ -182,14 +182,14 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
 }
 
-// waits shows, in the loop, that the request waits for an answer: after an earlier yes too,
-// if the procedure asks again.
-func (x *request) waits() {
+// waits records, in the loop, that the request waits for an answer: after an earlier yes too,
+// if the procedure asks again. What lightsout refuses then is no longer under way.
+func (x *request) waits(refused bool) {
 	x.asked = true
-	if x.yes {
-		x.yes = false
+	if x.yes && refused {
 		x.release()
 	}
+	x.yes = false
 }
 
 // release shows on the nodes of the request only what other requests do.
@@ -378,9 +378,12 @@ func (x *request) finished(err error) {
 	x.cancel()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
 	x.release()
+	agreed := x.yes && !x.unasked
 	var failed *power.ActionError
 	var notDone *power.NotDoneError
 	switch {
+	case errors.Is(err, context.Canceled) && agreed && w.ctx.Err() == nil:
+		w.warn(view.LanePower, x.nodes[0], "nothing was switched: the trial that ran when you asked has ended; ask again")
 	case err == nil, errors.Is(err, context.Canceled):
 	case errors.As(err, &failed):
 		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}

@@ -207,6 +207,8 @@ func (x *site) kept(p *process, promises []promise, f *view.Frame) []promise {
 			m := f.Power[n]
 			done := m.Busy != "" || !m.LeftOff
 			told := !f.Notice.At.Before(pr.at) && f.Notice.Text != "" && (!pr.powersOn || strings.Contains(f.Notice.Text, n))
+			// The situation may have changed, and lightsout asks again: one question at a time.
+			told = told || f.Question != nil && !pr.powersOn
 			for _, e := range f.Events {
 				told = told || !e.Seen.Before(pr.at) && e.Lane == view.LanePower && (e.Subject == n || strings.Contains(e.Text, n)) &&
 					(!pr.powersOn || e.Code != view.CodeMachineState)
