@@ -91,7 +91,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanNotReady, 22, 300)
 			down(r, "k8s2", view.SpanOff, 25, 290)
-		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"the plug is pulled, without load": {func(r *record.Record) {
 			silence(r)
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
@@ -125,21 +125,21 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 					r.Seconds[s].OK, r.Seconds[s].Failed = 1, nil
 				}
 			}
-		}, "k8s3 fell silent at 08:00:20 UTC; clients saw errors for about 5 s; all 6 pods stayed available." +
-			" k8s2 fell silent at 08:00:45 UTC; clients saw errors for about 7 s; all 6 pods stayed available."},
+		}, "k8s3 fell silent at 08:00:20 UTC; clients saw errors for about 5 s; Kubernetes counted all 6 pods as available." +
+			" k8s2 fell silent at 08:00:45 UTC; clients saw errors for about 7 s; Kubernetes counted all 6 pods as available."},
 		"failures in both outages that are in no error window": {func(r *record.Record) {
 			down(r, "k8s3", view.SpanSilent, 20, 32)
 			down(r, "k8s2", view.SpanSilent, 45, 57)
 			fail(r, 46, 48)
 			r.Summary.Load = nil
-		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available." +
-			" k8s2 fell silent at 08:00:45 UTC; 2 requests that clients sent meanwhile failed; all 6 pods stayed available."},
+		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" k8s2 fell silent at 08:00:45 UTC; 2 requests that clients sent meanwhile failed; Kubernetes counted all 6 pods as available."},
 		"one outage of two kinds": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 22, 90)
 			down(r, "k8s3", view.SpanSilent, 60, 120)
 			down(r, "k8s3", view.SpanNotReady, 80, 130)
-		}, "k8s2 was shut down at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; all 6 pods stayed available."},
+		}, "k8s2 was shut down at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; Kubernetes counted all 6 pods as available."},
 		"an outage that has not ended": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 22, 0)
@@ -150,22 +150,22 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 22, 590)
 			down(r, "k8s2", view.SpanNotReady, 24, 0)
-		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; all 6 pods stayed available; k8s2 was on again, but not yet Ready, when the record ended."},
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available; k8s2 was on again, but not yet Ready, when the record ended."},
 		"a node that falls silent again and again": {func(r *record.Record) {
 			down(r, "k8s3", view.SpanSilent, 10, 0)
 			for i := range 7 {
 				down(r, "k8s2", view.SpanSilent, float64(20+30*i), float64(30+30*i))
 			}
-		}, "k8s3 fell silent at 08:00:10 UTC and k8s2 fell silent 7 times, first at 08:00:20; no request failed; all 6 pods stayed available; k8s3 was still down when the record ended."},
+		}, "k8s3 fell silent at 08:00:10 UTC and k8s2 fell silent 7 times, first at 08:00:20; no request failed; Kubernetes counted all 6 pods as available; k8s3 was still down when the record ended."},
 		"a machine that did not go": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
-		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; all 6 pods stayed available."},
+		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; Kubernetes counted all 6 pods as available."},
 		"a machine that goes long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 			down(r, "k8s2", view.SpanSilent, 400, 500)
-		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; all 6 pods stayed available."},
+		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"a node that nobody switches, just after somebody did": {func(r *record.Record) {
 			r.Zero = at(62)
 			down(r, "k8s2", view.SpanSilent, 20, 60)
@@ -173,7 +173,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			e := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignSilent})
 			e.At = at(62)
 			r.Events = append(r.Events, e)
-		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; all 6 pods stayed available."},
+		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"pods that were away between two seconds": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanNotReady, 20, 22)
 			lose(r, 3, 21, 23)
@@ -196,32 +196,32 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
 			sign.At, planned.At = at(20), at(19)
 			r.Zero, r.Events = at(20), append(r.Events, planned, sign)
-		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available. root@vm switched k8s2 off by plan, noticed at 08:00:19 UTC."},
+		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available. root@vm switched k8s2 off by plan, noticed at 08:00:19 UTC."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
-		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; all 6 pods were available whenever lightsout saw them."},
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; Kubernetes counted all 6 pods as available whenever lightsout saw them."},
 		"nobody saw the pods": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "timeout"}}
-		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; all 6 pods were available whenever lightsout saw them."},
+		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available whenever lightsout saw them."},
 		"many nodes": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				down(r, n, view.SpanSilent, 20, 100)
 			}
-		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC; no request failed; all 6 pods stayed available."},
+		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"many outages": {func(r *record.Record) {
 			for i := range 5 {
 				down(r, "a", view.SpanOff, float64(20+50*i), float64(40+50*i))
 			}
 			silence(r)
-		}, "a was found off at 08:00:20 UTC; no requests were sent; all 6 pods stayed available." +
-			" a was found off at 08:01:10 UTC; no requests were sent; all 6 pods stayed available." +
-			" a was found off at 08:02:00 UTC; no requests were sent; all 6 pods stayed available. 2 more outages followed: see the timeline."},
+		}, "a was found off at 08:00:20 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
+			" a was found off at 08:01:10 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
+			" a was found off at 08:02:00 UTC; no requests were sent; Kubernetes counted all 6 pods as available. 2 more outages followed: see the timeline."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", view.SpanSilent, 20, 0)
-		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; all 6 pods stayed available; a was still down when the record ended." +
+		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; Kubernetes counted all 6 pods as available; a was still down when the record ended." +
 			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
 		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
 	} {

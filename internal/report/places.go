@@ -36,9 +36,9 @@ func podsOf(r *record.Record, o *outage) string {
 	case lack.unknown:
 		return ""
 	case lack.most <= 0 && blind(r, o):
-		return fmt.Sprintf("all %s were available whenever lightsout saw them", text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", text.Count(want, "pod", "pods"))
 	case lack.most <= 0:
-		return fmt.Sprintf("all %s stayed available", text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("Kubernetes counted all %s as available", text.Count(want, "pod", "pods"))
 	case seen == 0:
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, text.Count(want, "pod", "pods"))
 	case lack.lasts:
