@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func recordIn(dir string) view.RecordLine {
 	case s != nil && s.Unplanned != nil:
 		k.Verdict, k.Took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
 		for _, x := range s.Unplanned.Signs {
-			k.What = withName(k.What, x.Subject)
+			k.What = withName(k.What, cmp.Or(x.Subject, view.SignSubjects[x.Kind]))
 		}
 	case s == nil && ofOutage:
 		unfinished(&k)

@@ -162,13 +162,10 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	}
 }
 
-// about holds the subjects, on the timeline, of signs that concern no single object.
-var about = map[view.Sign]string{view.SignAPI: "API server", view.SignRequests: "load", view.SignPending: "pods"}
-
 // sign records a sign. The zero is already set: see Recorder.begin.
 func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.signs = append(o.signs, x)
-	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, about[x.Kind]), view.Facts{Sign: x.Kind})
+	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
 	e.At, e.Seen = x.At, x.Noticed
 	if x.Kind == view.SignSilent || x.Kind == view.SignNotReady {
 		e.Kind = string(cluster.KindNode)

@@ -258,6 +258,8 @@ func errorTime(r *record.Record, windows []failed) string {
 // lasted is a length of time as one says it.
 func lasted(d time.Duration) string {
 	switch {
+	case d < 50*time.Millisecond:
+		return "less than 0.1 s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:

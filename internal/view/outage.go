@@ -80,6 +80,9 @@ const (
 	SignAPI       Sign = "api"       // the API server does not answer
 )
 
+// SignSubjects are the subjects, on the timeline, of signs that concern no single object.
+var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load", SignPending: "pods"}
+
 // SettlesAfterAPI is how long after the API server answers again the control plane may still
 // take nodes for silent that could not renew their Leases meanwhile: a kubelet renews each
 // 10 s and waits at most 7 s after an error (pkg/kubelet/kubelet.go,
