@@ -164,7 +164,7 @@ var unannouncedOutages = []unannounced{
 		began()
 		w.l.Post("/machines/k8s3/on")
 	}},
-	{name: "the recorder restarted in a plug", node: "k8s2", records: 2, words: []string{"k8s2 fell silent at"}, report: []string{"the recorder began at"}, happen: func(w *watcher, began func()) {
+	{name: "the recorder restarted in a plug", node: "k8s2", records: 2, words: []string{"k8s2 fell silent at"}, report: []string{"the recorder started at"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/off")
 		began()
 		w.stop()

@@ -351,7 +351,7 @@ func TestTheRecorderRecordsOutagesWithoutAPowerCut(t *testing.T) {
 			t.Errorf("seen before the recorder began: %+v", p)
 		}
 	}
-	w.reports("before the recorder began", "the recorder began at")
+	w.reports("before the recorder began", "the recorder started at")
 
 	// Nobody is left to answer.
 	scale := func(n int) {
@@ -528,6 +528,9 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(first.Record, record.HTMLFile)); err != nil {
 		t.Error(err)
 	}
+	if cut := w.await("ended", 1); cut.Record != first.Record || !strings.Contains(cut.Sentence, "An earlier recorder ended at") {
+		t.Errorf("hooks hear of the interrupted outage: %+v", cut)
+	}
 	second := w.await("began", 2)
 	if second.Zero.Sub(first.Zero).Abs() > time.Second {
 		t.Errorf("the zero was %s, and is %s after the start", first.Zero, second.Zero)
@@ -536,11 +539,11 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	end := w.await("ended", 1)
+	end := w.await("ended", 2)
 	for range w.lines { // until it has ended
 	}
 	s := readSummary(t, end.Record)
-	if n := len(s.Unplanned.Unseen); n < 2 || !strings.Contains(s.Unplanned.Unseen[1], "the recorder was stopped") || !strings.Contains(s.Unplanned.Unseen[0], "the recorder began at") || !strings.Contains(end.Sentence, "k8s2 fell silent") {
+	if n := len(s.Unplanned.Unseen); n < 2 || !strings.Contains(s.Unplanned.Unseen[1], "the recorder was stopped") || !strings.Contains(s.Unplanned.Unseen[0], "the recorder started at") || !strings.Contains(end.Sentence, "k8s2 fell silent") {
 		t.Errorf("%q, unseen %q", end.Sentence, s.Unplanned.Unseen)
 	}
 	out, errs, code := run(t, nil, args(l, w.config, "records")...)
