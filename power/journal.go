@@ -68,8 +68,8 @@ type Entry struct {
 	// machine was proven off afterwards.
 	Reopens []string `json:"reopens,omitzero"`
 
-	// Stage ("phase" in the file), State, Proof and Text describe the outcome. Sent: the request may have
-	// reached the machine, whatever the outcome.
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome. Sent: the
+	// request may have reached the machine, whatever the outcome.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`

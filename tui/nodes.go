@@ -129,9 +129,7 @@ func nodeTrouble(s *scene, n *cluster.Node) int {
 	switch _, silent := s.snap.Silent(n, s.now); {
 	case !n.Gone.IsZero() && !s.f.Power[n.Name].LeftOff:
 		return 3
-	case !n.Gone.IsZero():
-		return 0
-	case n.Ready != cluster.TriTrue:
+	case !n.Gone.IsZero(), n.Ready != cluster.TriTrue:
 		return 0
 	case silent:
 		return 1

@@ -2,10 +2,10 @@
 // or the reason why it gets none. It follows the rules of kube-scheduler's default
 // profile and of the controllers that recreate pods.
 //
-//	w := place.New(snapshot)                  // everything that counts, once
-//	o := w.Lose([]string{"node-3"}, Options{}) // the fate of its pods
-//	o.Pending                                 // how many find no node, as a range
-//	o.Workloads[i].Reasons                    // why, in the scheduler's own words
+//	w := place.New(snapshot)                         // everything that counts, once
+//	o := w.Lose([]string{"node-3"}, place.Options{}) // the fate of its pods
+//	o.Pending                                        // how many find no node, as a range
+//	o.Workloads[i].Reasons                           // why, in the scheduler's own words
 //
 // The scheduler picks at random among nodes of equal score, and timing decides the
 // order of pods of equal priority. Lose therefore simulates an outage in several random

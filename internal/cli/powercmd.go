@@ -153,7 +153,7 @@ func known(s *cluster.Snapshot, nodes []string) error {
 	}
 	for _, n := range nodes {
 		if s.Node(n) == nil {
-			return fmt.Errorf("there is no node %q; there are %s; if the cluster has deleted it while its machine was off: lightsout restore --dry-run", text.Clean(n, 300), strings.Join(there, ", "))
+			return fmt.Errorf("the cluster has no node %q, only %s; if it deleted the node while the machine was off, lightsout restore --dry-run lists the machine", text.Clean(n, 300), strings.Join(there, ", "))
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (s *scene) survives(atRest int, make func(*scene)) {
 	if v := s.screen(); strings.Contains(v, isStale) {
 		s.t.Errorf("it is stale:\n%s", v)
 	}
-	if now := s.descriptors(); now > open+8 { // the record of the outage has up to 5
+	if now := s.descriptors(); now > open+4 {
 		s.t.Errorf("%d descriptors are open, %d before", now, open)
 	}
 	few := 20

@@ -53,7 +53,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 				s["known_hosts"] = []string{otherHostKeys(t, s["known_hosts"].([]any)[0].(string))}
 				delete(s, "config")
 			}), []string{"power", "status", "--wait-for-api", "5s"}, "host key"},
-			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "there is no node \"kube-node9\""},
+			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "the cluster has no node \"kube-node9\""},
 			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
 			"forbidden":       {same, []string{"--context", "lab-mdx-nobody", "power", "status"}, "may not list nodes"},
 			"nobody to ask":   {same, []string{"power", "shutdown", "kube-node1"}, "--yes"},

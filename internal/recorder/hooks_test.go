@@ -77,7 +77,7 @@ func TestAHookThatHangsLeavesNoProcess(t *testing.T) {
 	})
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("a killed command is no error")
+		t.Error("run returned no error for a command that was killed")
 	}
 	wait("its child lives on", func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -115,7 +115,7 @@ func Interrupted(dir string) (out []Interruption) {
 		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
 			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
 		if slices.ContainsFunc(r.Events, tookNotice) {
-			x.Notice = &Notice{State: StateEnded, Sentence: capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
+			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
 				Record: path, Report: filepath.Join(path, record.HTMLFile)}
 		}
 		out = append(out, x)
@@ -125,8 +125,6 @@ func Interrupted(dir string) (out []Interruption) {
 
 // tookNotice reports whether an event is of a hook that received a notice.
 func tookNotice(e view.Event) bool { return e.Code == view.CodeHookCalled && e.Reported == "" }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -42,7 +42,7 @@ func subjectOf(x record.Sign) subject {
 }
 
 // nodeDown reports whether a node is silent or not Ready now.
-func (s *signs) nodeDown(name string) bool { return s.open[subject{view.SignSilent, name}] != nil }
+func (g *signs) nodeDown(name string) bool { return g.open[subject{view.SignSilent, name}] != nil }
 
 // open is a sign that shows now.
 type open struct {
@@ -279,7 +279,7 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		switch p := g.planned[n.Name]; {
-		case text != "" && (p == nil && g.open[subject{view.SignSilent, n.Name}] == nil || p != nil && p.text != text):
+		case text != "" && (p == nil && !g.nodeDown(n.Name) || p != nil && p.text != text):
 			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text, since: now}
 		case p != nil && text == "" && p.removed.IsZero():
 			p.removed = now

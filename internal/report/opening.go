@@ -44,9 +44,9 @@ func opening(r *record.Record) []string {
 	}
 	switch signs := otherSigns(r, told...); {
 	case len(all) == 0 && len(signs) > 0:
-		out = append(out, capital(sentence(append(signs, clientsOf(r, all, -1), podsWithout(r))...)))
+		out = append(out, text.Capital(sentence(append(signs, clientsOf(r, all, -1), podsWithout(r))...)))
 	case len(signs) > 0:
-		out = append(out, capital(sentence(signs...)))
+		out = append(out, text.Capital(sentence(signs...)))
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
@@ -60,7 +60,7 @@ func opening(r *record.Record) []string {
 		}
 	}
 	if did := doneIn(r); did != "" {
-		out = append(out, capital(sentence(did)))
+		out = append(out, text.Capital(sentence(did)))
 	}
 	switch {
 	case r.Recording:
@@ -184,6 +184,10 @@ func still(o *outage) string {
 func clientsOf(r *record.Record, all []outage, i int) string {
 	total, meanwhile := sentIn(r, all, i)
 	windows, others := failuresIn(r, all, i)
+	inNoWindow := 0
+	if i >= 0 {
+		inNoWindow = partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n
+	}
 	switch {
 	case total == 0:
 		return "no requests were sent"
@@ -201,9 +205,8 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to))
 	case meanwhile == 0:
 		return "no requests were sent meanwhile"
-	case i >= 0 && partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n > 0:
-		n := partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n
-		return text.Count(n, "request", "requests") + " that clients sent meanwhile failed"
+	case inNoWindow > 0:
+		return text.Count(inNoWindow, "request", "requests") + " that clients sent meanwhile failed"
 	case broken(r), stoodStill(r):
 		return "no request is known to have failed"
 	}
@@ -241,10 +244,7 @@ func errorTime(r *record.Record, windows []failed) string {
 	}
 	said := lasted(sum)
 	if slices.ContainsFunc(windows, func(w failed) bool { return w.about }) {
-		said = "about " + lasted(max(sum, 10*time.Second))
-		if sum < 10*time.Second {
-			said = fmt.Sprintf("about %.0f s", sum.Seconds())
-		}
+		said = "about " + inSeconds(sum)
 	}
 	if parts > 1 {
 		said = fmt.Sprintf("%s in all, %d times", said, parts)
@@ -262,7 +262,13 @@ func lasted(d time.Duration) string {
 		return "less than 0.1 s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Minute:
+	}
+	return inSeconds(d)
+}
+
+// inSeconds is a length of time in whole seconds.
+func inSeconds(d time.Duration) string {
+	if d < 2*time.Minute {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return text.Span(d)

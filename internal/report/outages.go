@@ -107,24 +107,19 @@ func fallenOf(r *record.Record) []fallen {
 	}
 	if recorded(r) { // its past may contain an earlier outage
 		worse = slices.DeleteFunc(worse, func(f fallen) bool {
-			return !f.to.IsZero() && (f.to.Before(r.Zero) || !f.sign && (f.to.Sub(f.from) < shortest || byAPI(r, f)))
+			over := !f.to.IsZero()
+			return over && f.to.Before(r.Zero) || !f.sign && (over && (f.to.Sub(f.from) < shortest || byAPI(r, f)) || byPlan(r, f))
 		})
-		worse = slices.DeleteFunc(worse, func(f fallen) bool { return !f.sign && byPlan(r, f) != nil })
 	}
 	slices.SortFunc(worse, func(a, b fallen) int { return cmp.Or(a.from.Compare(b.from), cmp.Compare(a.node, b.node)) })
 	return worse
 }
 
-// byPlan is the event by which somebody switched a node off by plan, as the recorder noticed;
-// nil if there is none.
-func byPlan(r *record.Record, f fallen) *view.Event {
-	i := slices.IndexFunc(r.Events, func(e view.Event) bool {
+// byPlan reports whether somebody switched a node off by plan, as the recorder noticed.
+func byPlan(r *record.Record, f fallen) bool {
+	return slices.ContainsFunc(r.Events, func(e view.Event) bool {
 		return e.Code == view.CodePlannedOff && e.Subject == f.node && !e.At.Before(f.from.Add(-gap)) && (f.to.IsZero() || !e.At.After(f.to.Add(gap)))
 	})
-	if i < 0 {
-		return nil
-	}
-	return &r.Events[i]
 }
 
 // stillDown reports whether a node that somebody switched off by plan was down during the

@@ -49,7 +49,7 @@ func SoFar(r *record.Record, failed bool) string {
 	}
 	said := sentence(parts...)
 	if len(o.nodes) == 0 {
-		said = capital(said)
+		said = text.Capital(said)
 	}
 	return text.Clean(said, 2*textMost)
 }
@@ -94,14 +94,6 @@ func silentAPI(r *record.Record, from time.Time) time.Duration {
 		}
 	}
 	return 0
-}
-
-// capital begins a sentence.
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // severities are the words of a recorded outage, in the place of a verdict.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -264,4 +265,28 @@ func TestTheSessionKeepsAKeyPressedWhileATrialSwitches(t *testing.T) {
 	w.x.Send(view.AskQuit{})
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "abort"})
 	aborted()
+}
+
+// If the trial ends between the operator's yes and the request, the screen shows that
+// nothing was switched, and why.
+func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked); <-answer })
+	w := startWorld(t, session.Options{}, func(w *world) { w.confirms = once })
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
+	w.x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	<-asked
+	w.x.Send(view.AbortTrial{Why: "by the test"})
+	w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict != "" })
+	close(answer)
+	w.x.frame("the reason", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "the trial that ran when you asked has ended")
+	})
+	if calls := w.calls(); len(calls) > 0 {
+		t.Errorf("lightsout requested %v", calls)
+	}
 }

@@ -48,6 +48,9 @@ func (v *leaving) ask() {
 // requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
 	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
+		if v.loads.busy() {
+			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
+		}
 		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
 		if on == "" { // nothing can be undone before
 			q.Choices = slices.Delete(q.Choices, 1, 2)
@@ -63,7 +66,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
 	case cordoned == nil:
-		return question("Leave while requests are in flight?", "", "Cancel them and leave", view.Line{Text: "lightsout stops sending and cancels the requests in flight."})
+		return question("Leave while requests are in flight?", "", "Cancel them and leave")
 	}
 	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
 }

@@ -182,8 +182,8 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 	return power.Answer{Yes: yes, Drain: a.Choice == view.ChoiceDrain, Typed: a.Typed}, err
 }
 
-// waits records, in the loop, that the request waits for an answer: after an earlier yes too,
-// if the procedure asks again. What lightsout refuses then is no longer under way.
+// waits records, in the loop, that the request waits for an answer. The procedure may ask
+// again after a yes; if lightsout refuses then, the screen shows the action no longer.
 func (x *request) waits(refused bool) {
 	x.asked = true
 	if x.yes && refused {

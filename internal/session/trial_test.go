@@ -47,6 +47,8 @@ type world struct {
 	stale []cluster.Kind
 	// switched, unless nil, is told what was done to a machine.
 	switched func(action, node string)
+	// confirms, unless nil, runs before the API server answers Confirm.
+	confirms func()
 }
 
 func (w *world) Snapshot() *cluster.Snapshot {
@@ -55,8 +57,13 @@ func (w *world) Snapshot() *cluster.Snapshot {
 	return w.s
 }
 
-func (w *world) WantKubelets(n ...string)      { w.wanted.Store(&n) }
-func (w *world) Confirm(context.Context) error { return nil }
+func (w *world) WantKubelets(n ...string) { w.wanted.Store(&n) }
+func (w *world) Confirm(context.Context) error {
+	if w.confirms != nil {
+		w.confirms()
+	}
+	return nil
+}
 func (w *world) Stale(context.Context, string) ([]cluster.Kind, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

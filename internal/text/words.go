@@ -26,6 +26,14 @@ func List(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
+// Capital begins a sentence: its first letter, in ASCII, becomes a capital.
+func Capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
 // Span writes a duration as kubectl would write an age, with seconds: "52s",
 // "4m12s", "1h02m", "3d04h". Negative durations are written as "0s".
 func Span(d time.Duration) string {
