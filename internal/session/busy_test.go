@@ -284,7 +284,9 @@ func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
 	w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict != "" })
 	close(answer)
 	w.x.frame("the reason", func(f *view.Frame) bool {
-		return strings.Contains(f.Notice.Text, "the trial that ran when you asked has ended")
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool {
+			return e.Subject == "kube-node3" && strings.Contains(e.Sentence(), "the trial that ran when you asked has ended")
+		})
 	})
 	if calls := w.calls(); len(calls) > 0 {
 		t.Errorf("lightsout requested %v", calls)
