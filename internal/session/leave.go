@@ -66,7 +66,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
 	case cordoned == nil:
-		return question("Leave while requests are in flight?", "", "Cancel them and leave")
+		return question("Leave while requests are in flight?", "", "Cancel them and leave", view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})
 	}
 	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
 }
