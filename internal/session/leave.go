@@ -66,7 +66,9 @@ func (v *leaving) question() (view.Question, bool) {
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
 	case cordoned == nil:
-		return question("Leave while requests are in flight?", "", "Cancel them and leave", view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})
+		q, open := question("Leave while requests are in flight?", "", "Cancel them and leave")
+		q.Lines = append(q.Lines, view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})
+		return q, open
 	}
 	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
 }
