@@ -133,7 +133,7 @@ func (c *Counts) Add(o Counts) {
 
 func sumOf(by map[Class]int) int {
 	n := 0
-	for v := range maps.Values(by) {
+	for _, v := range by {
 		n += v
 	}
 	return n

@@ -17,7 +17,11 @@ type section struct {
 // bottom line; it may be empty. A box that is not closed has no bottom line:
 // another is joined to it.
 func drawBox(t *theme, w int, sections []section, closed bool, foot span) []string {
-	var out []string
+	lines := 1
+	for _, s := range sections {
+		lines += 1 + len(s.lines)
+	}
+	out := make([]string, 0, lines)
 	for i, s := range sections {
 		l, r := t.box.tl, t.box.tr
 		if i > 0 || s.joined {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,8 +33,10 @@ type fitting struct {
 	middle, right bool
 }
 
-// cell is one cell: spans of text, or short when room is scarce.
+// cell is one cell of a table: a text in one look or, if spans is not empty, in several;
+// short, if not empty, replaces it when room is scarce.
 type cell struct {
+	text  [1]span // in place, so that most cells allocate nothing
 	spans []span
 	short []span
 }
@@ -43,10 +46,10 @@ type span struct {
 	s  string
 }
 
-func textCell(st style, s string) cell { return cell{spans: []span{{st, s}}} }
+func textCell(st style, s string) cell { return cell{text: [1]span{{st, s}}} }
 
 func shortCell(st style, s, short string) cell {
-	return cell{spans: []span{{st, s}}, short: []span{{st, short}}}
+	return cell{text: [1]span{{st, s}}, short: []span{{st, short}}}
 }
 
 // plainCell is a text from outside.
@@ -79,17 +82,20 @@ func spansWidth(s []span) int {
 	return n
 }
 
-func (c cell) form(short bool) []span {
-	if short && c.short != nil {
+func (c *cell) form(short bool) []span {
+	switch {
+	case short && c.short != nil:
 		return c.short
+	case c.spans != nil:
+		return c.spans
 	}
-	return c.spans
+	return c.text[:]
 }
 
 // plain is the cell's text.
 func (c cell) plain() string {
 	text := ""
-	for _, p := range c.spans {
+	for _, p := range c.form(false) {
 		text += p.s
 	}
 	return text
@@ -104,9 +110,20 @@ func (n *widths) grow(cells []cell) {
 	for len(n.full) < len(cells) {
 		n.full, n.short = append(n.full, 0), append(n.short, 0)
 	}
-	for i, c := range cells {
-		n.full[i] = max(n.full[i], spansWidth(c.spans))
-		n.short[i] = max(n.short[i], spansWidth(c.form(true)))
+	for i := range cells {
+		full := spansWidth(cells[i].form(false))
+		short := full
+		if cells[i].short != nil {
+			short = spansWidth(cells[i].short)
+		}
+		n.full[i], n.short[i] = max(n.full[i], full), max(n.short[i], short)
+	}
+}
+
+// include makes the widths at least those of other.
+func (n *widths) include(other widths) {
+	for i := range other.full {
+		n.full[i], n.short[i] = max(n.full[i], other.full[i]), max(n.short[i], other.short[i])
 	}
 }
 
@@ -138,10 +155,13 @@ func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
 // leaves no two different ones alike: without the middle, the end, the beginning, or the
 // beginning that they share.
 func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
-	names, cut, same := map[string]bool{}, false, rows[0][i].plain()
+	if !slices.ContainsFunc(rows, func(r []cell) bool { return spansWidth(r[i].form(false)) > w }) {
+		return middle
+	}
+	names, same := map[string]bool{}, rows[0][i].plain()
 	for _, r := range rows {
 		name := r[i].plain()
-		names[name], cut = true, cut || width(name) > w
+		names[name] = true
 		for !strings.HasPrefix(name, same) {
 			_, size := utf8.DecodeLastRuneInString(same)
 			same = same[:len(same)-size]
@@ -150,9 +170,6 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 	ending := func(s string, w int, dots string) string { return dots + cutRight(s, w-width(dots)) }
 	after := func(s string, w int, dots string) string { return dots + fit(s[len(same):], w-width(dots), dots) }
 	for _, way := range []shortener{middle, fit, ending, after} {
-		if !cut {
-			break
-		}
 		short := map[string]bool{}
 		for name := range names {
 			short[shortened(name, w, t.ellipsis, way)] = true
@@ -166,7 +183,10 @@ func tellsApart(t *theme, w int, rows [][]cell, i int) shortener {
 
 // shortened shortens a text that is wider than w cells.
 func shortened(s string, w int, dots string, way shortener) string {
-	if width(s) <= w || w <= width(dots) {
+	switch {
+	case width(s) <= w:
+		return s
+	case w <= width(dots):
 		return fit(s, w, dots)
 	}
 	return way(s, w, dots)
@@ -250,7 +270,7 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 // the column before which the sign for "just changed" stands.
 func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 	first := true
-	for i, c := range cs {
+	for i := range cs {
 		wide := p.widths[i]
 		if wide <= 0 {
 			continue
@@ -263,7 +283,7 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 			}
 		}
 		first = false
-		spans := c.form(p.short[i])
+		spans := cs[i].form(p.short[i])
 		if cols[i].right {
 			r.space(wide - spansWidth(spans))
 		}
@@ -285,9 +305,9 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 func (r *row) spans(t *theme, spans []span, w int, shorten shortener) int {
 	used := 0
 	for _, s := range spans {
-		text := shortened(s.s, w-used, t.ellipsis, shorten)
-		r.put(s.st, text)
-		used += width(text)
+		before := r.left
+		r.put(s.st, shortened(s.s, w-used, t.ellipsis, shorten))
+		used += before - r.left
 	}
 	return used
 }

@@ -142,8 +142,11 @@ func barBindings(m *Model) []*binding {
 	var out []*binding
 	for _, short := range order {
 		i := slices.IndexFunc(m.focus.all, func(b *binding) bool {
+			if b.short != short {
+				return false
+			}
 			ok, _ := b.usable(m)
-			return ok && b.short == short
+			return ok
 		})
 		if i < 0 {
 			continue

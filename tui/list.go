@@ -80,6 +80,7 @@ type list[K comparable, R any] struct {
 	needAt int64  // in seconds
 	needW  int    // the width that need was found for
 	tight  bool   // a column had too little room at the last drawing
+	drawn  []cell // of the last drawing, whose memory the next takes
 }
 
 // troubles is the number of ranks that list.trouble may give.

@@ -98,14 +98,16 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		l.lately, l.needAt = l.titled(titles), at
 	}
 	out := make([][]cell, len(rows))
+	l.drawn = slices.Grow(l.drawn[:0], len(rows)*len(l.columns))
 	for y, r := range rows {
-		out[y] = make([]cell, len(l.columns))
-		for i, c := range l.columns {
-			out[y][i] = c.cell(s, r)
+		from := len(l.drawn)
+		for _, c := range l.columns {
+			l.drawn = append(l.drawn, c.cell(s, r))
 		}
-		l.need.grow(out[y])
+		out[y] = l.drawn[from:]
 		l.lately.grow(out[y])
 	}
+	l.need.include(l.lately)
 	for i, c := range l.fits {
 		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
 			l.need.full[i] = max(l.need.full[i], titles[i])

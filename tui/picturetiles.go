@@ -46,7 +46,7 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 			text := middle(t.text(n.Name), name, t.ellipsis)
 			r.put(look, text).space(name - width(text) + 1)
 			dots := podDots(s, n)
-			spans := dots.form(spansWidth(dots.spans) > wide-name-5)
+			spans := dots.form(spansWidth(dots.form(false)) > wide-name-5)
 			r.space(wide - name - 4 - r.spans(t, spans, wide-name-5, fit))
 		}
 		out = append(out, r.String())

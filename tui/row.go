@@ -15,7 +15,7 @@ type row struct {
 
 func newRow(w int) *row {
 	r := &row{left: max(w, 0)}
-	r.b.Grow(w + 48)
+	r.b.Grow(w + 112) // for the looks of a few texts
 	return r
 }
 
@@ -63,7 +63,19 @@ func (r *row) right(t *theme, st style, s string, w int) *row {
 
 // repeat writes a one-cell symbol n times.
 func (r *row) repeat(st style, symbol string, n int) *row {
-	return r.put(st, strings.Repeat(symbol, max(0, min(n, r.left))))
+	n = min(n, r.left)
+	if n <= 0 {
+		return r
+	}
+	r.left -= n
+	r.b.WriteString(string(st))
+	for range n {
+		r.b.WriteString(symbol)
+	}
+	if st != "" {
+		r.b.WriteString(reset)
+	}
+	return r
 }
 
 func (r *row) space(n int) *row {

@@ -135,7 +135,7 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 		r := newRow(w).lead(t, from+i == p.at, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
 		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
 		name := middle(t.text(e.Subject), subject, t.ellipsis)
-		text := t.text(brief(e.Subject, eventText(t, e)))
+		text := t.text(brief(e.Subject, e.Sentence()))
 		if lane > 0 {
 			r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
 			text = strings.TrimPrefix(text, string(e.Lane)+" ") // it stands beside it

@@ -63,7 +63,7 @@ func Clean(s string, most int) string {
 // cells: as Clean, but without a limit, blanks stay as many as they are, and
 // characters of whose width terminals think differently become U+FFFD.
 func Cells(s string) string {
-	if printable(s) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !western(r) }) {
 		return s
 	}
 	var b strings.Builder

@@ -13,12 +13,18 @@ import (
 // they are not, ASCII is drawn instead.
 func runeWidth(r rune) int {
 	switch {
-	case r >= ' ' && r <= '~' || r >= 0x2500 && r < 0x25A0:
+	case western(r) || r >= 0x2500 && r < 0x25A0:
 		return 1
 	case r >= symbolsFrom && r < symbolsTo:
 		return int(symbolWidths()[r-symbolsFrom])
 	}
 	return ansi.StringWidthWc(string(r))
+}
+
+// western reports whether r is a printable character of Latin-1, a dash or an ellipsis:
+// one cell wide for every terminal, whatever is beside it. The soft hyphen is not one.
+func western(r rune) bool {
+	return r >= ' ' && r <= '~' || r >= 0xA1 && r <= 0xFF && r != 0xAD || r == '–' || r == '—' || r == '…'
 }
 
 // The Unicode blocks from General Punctuation to Miscellaneous Symbols and Arrows hold
