@@ -212,13 +212,17 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 		defer unlock()
 	}
 	keep := err != nil || s.dryRun || s.readOnly
+	back, _ := s.accountedFor()
 	certain := s.fleet.cluster().Certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
 		mine := ""
 		for _, m := range n.Notes {
 			switch {
 			case s.ours(m) && (s.wasAsked(m, n.Name) || s.isOn(n)):
-				mine = m.ID
+				// A node may be Ready while a request whose intent is damaged shuts it down.
+				if back(n.Name) {
+					mine = m.ID
+				}
 			case !m.over(n):
 				if slices.ContainsFunc(others, func(o NodeNote) bool { return o.Node == n.Name && o.Note.By == m.By && o.Note.Journal == m.Journal }) {
 					continue // noted both on the node and on this host
