@@ -40,8 +40,12 @@ type heartbeat struct {
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
-// delivered by ours.
-type renewal struct{ renewed, seen time.Time }
+// delivered by ours. received: this one or an earlier one was delivered live, so seen does
+// not depend on an unknown clock.
+type renewal struct {
+	renewed, seen time.Time
+	received      bool
+}
 
 // Heartbeat is the newest renewal of the node's Lease as of this moment:
 // renewed by the node's own clock, seen when the watch delivered it by ours.
@@ -53,6 +57,17 @@ func (n *Node) Heartbeat() (renewed, seen time.Time) {
 		}
 	}
 	return n.Renewed, n.RenewSeen
+}
+
+// HeartbeatReceived reports whether the watch has delivered a renewal of the node's Lease
+// live. Until then Heartbeat trusts the node's clock: a node that died with a clock that
+// was ahead looks alive. A Node of a record has received what it holds.
+func (n *Node) HeartbeatReceived() bool {
+	if n.beat == nil {
+		return !n.RenewSeen.IsZero()
+	}
+	r := n.beat.newest.Load()
+	return r != nil && r.received
 }
 
 // RenewEvery is the longest regular pause between two heartbeats of the node, 0
@@ -114,7 +129,9 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	case r.renewed.Equal(l.renewed) && r.duration == l.duration:
 		return
 	}
-	first, at := r.newest.Load() == nil, seen
+	before := r.newest.Load()
+	first, at := before == nil, seen
+	received := !first && before.received
 	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp {
 		// It may have been renewed some time ago: by the node's clock, less what
 		// that is known to be off.
@@ -122,7 +139,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 			at = seen.Add(-ago) // on our clock, whatever it is set to later
 		}
 	} else {
-		r.behind = seen.Sub(l.renewed)
+		r.behind, received = seen.Sub(l.renewed), true
 	}
 	r.lease = *l
 	n := s.node(l.node)
@@ -134,7 +151,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 			renewed = time.Time{} // it arrived late, and the node is back since then
 		}
 	}
-	r.newest.Store(&renewal{l.renewed, at})
+	r.newest.Store(&renewal{l.renewed, at, received})
 	r.late = first && l.late(seen.Sub(at))
 	if n == nil || !n.Gone.IsZero() {
 		return

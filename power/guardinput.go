@@ -31,6 +31,9 @@ type Node struct {
 	// although the API server calls it Ready ("is silent", "was switched off 12 s
 	// ago"): the control plane takes most of a minute to notice. Empty: it counts.
 	WhyNotCounted string
+	// WhyUnheard is the reason why the node's heartbeats prove nothing yet ("has no
+	// Lease"). Such a node does not count as a worker that is left either. Empty: they do.
+	WhyUnheard string
 	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
 	// Ahead is how far the API server's clock is ahead of this host's; 0 if the

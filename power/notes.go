@@ -292,7 +292,7 @@ const onTime = 15 * time.Second
 // A note without an intent then belongs to a program that ended before it sent the
 // request.
 func (s notes) isOn(n Node) bool {
-	if n.Ready && n.WhyNotCounted == "" && clock.Since(n.Heard) < onTime {
+	if n.Ready && n.WhyNotCounted == "" && n.WhyUnheard == "" && clock.Since(n.Heard) < onTime {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,7 +212,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 			}
 		}
 		if c.WhyNotCounted == "" {
-			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name])
+			c.WhyNotCounted = cmp.Or(whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name]), c.WhyUnheard)
 		}
 		out = append(out, c)
 		if c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {

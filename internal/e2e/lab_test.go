@@ -107,6 +107,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 	})
 	t.Run("restore looks before it says what is off", func(t *testing.T) { restoreLooks(t, l) })
 	t.Run("the last worker stays on", func(t *testing.T) { lastWorker(t, l) })
+	t.Run("the last worker stays on when clocks are ahead", func(t *testing.T) { clockAhead(t, l) })
 }
 
 // interrupted ends `power shutdown` before the machine is off, and before

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/labtest"
 )
@@ -33,5 +35,38 @@ func lastWorker(t *testing.T, l *labtest.Lab) {
 	}
 	if said := other(); strings.Contains(said, "was switched off by ") {
 		t.Errorf("after it was brought back another operator is told:\n%s", said)
+	}
+}
+
+// clockAhead cuts all workers but one off the network, whose clocks are ahead: the API
+// server still calls them Ready, their machines are on, and their Leases say that they have just been renewed, or are
+// deleted. None of them counts as a worker that is left.
+func clockAhead(t *testing.T, l *labtest.Lab) {
+	state := t.TempDir()
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
+	dead := []string{"kube-node1", "kube-node2", "kube-node3"}
+	for _, node := range dead {
+		l.Post("/machines/" + node + "/cut")
+		lease := "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node
+		if node == "kube-node3" {
+			l.API().Do(http.MethodDelete, lease, nil, nil)
+			continue
+		}
+		var object map[string]any
+		l.API().Do(http.MethodGet, lease, nil, &object)
+		spec := object["spec"].(map[string]any)
+		spec["leaseDurationSeconds"] = 3600 // at the lab's pace it would be overdue within 2 s
+		spec["renewTime"] = time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05.000000Z07:00")
+		l.API().Do(http.MethodPut, lease, object, nil)
+	}
+	out, errs, code := run(t, nil, args(l, config, "power", "off", "kube-node4", "--yes")...)
+	if code == 0 || !strings.Contains(out, "This would leave no Ready worker that takes pods") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if on := l.Machines("on"); !strings.Contains(strings.Join(on, " "), "kube-node4") {
+		t.Errorf("these are on: %v", on)
+	}
+	for _, node := range dead {
+		l.Post("/machines/" + node + "/join")
 	}
 }
