@@ -78,7 +78,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 			"! default/llm: 8 pods Pending: 0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."}},
 		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
 			"! 1 DaemonSet or static pod stays where it is and is not replaced",
-			"! PodDisruptionBudgets do not protect here: they only apply to drains"}},
+			"! PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
 		"drain": {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
@@ -160,7 +160,7 @@ func TestWontHappenNamesWhatIsHopedForInVain(t *testing.T) {
 	got := wont("kube-node4")
 	for _, want := range []string{
 		"db/pg-0 will hang in Terminating", "db/lonely will be deleted and not be replaced",
-		"db/patient will not be evicted", "1 DaemonSet or static pod stays", "PodDisruptionBudgets do not",
+		"db/patient will not be evicted", "1 DaemonSet or static pod stays", "PodDisruptionBudgets protect pods from a drain",
 		"4 pods that move stay where they are",
 	} {
 		if !strings.Contains(got, want) {

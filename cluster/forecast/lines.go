@@ -203,7 +203,7 @@ func (f *Forecast) WontLines(h Hits) []Line {
 			"or static pod stays where it is and is not replaced", "and static pods stay where they are and are not replaced")))
 	}
 	if h.evicted > 0 && !stopped {
-		say("PodDisruptionBudgets do not protect here: they only apply to drains")
+		say("PodDisruptionBudgets protect pods from a drain, not from a machine that goes off")
 	}
 	if moved := len(h.Place.Moves); moved > 0 && !stopped {
 		say(pods(moved, "that moves stays where it is", "that move stay where they are") + " when the nodes return: a rollout restart spreads them again")

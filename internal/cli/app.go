@@ -280,7 +280,7 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 
 // run runs all parts while show runs. When show returns or ctx ends, the session ends
 // in order: it aborts a running trial, which powers on its machines, and writes its
-// record. A second signal ends it at once. The error is context.Canceled when it ended
+// record. A second signal, a second later or more, ends it at once. The error is context.Canceled when it ended
 // before show was done.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
@@ -307,10 +307,17 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, endSignals...)
 		defer signal.Stop(again)
-		select {
-		case <-again:
-			cancel()
-		case <-inner.Done():
+		first := time.Now()
+		for {
+			select {
+			case <-again:
+				if time.Since(first) >= oneSignal {
+					cancel()
+					return
+				}
+			case <-inner.Done():
+				return
+			}
 		}
 	})()
 	err := show(ctx)
@@ -325,6 +332,10 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	}
 	return err
 }
+
+// oneSignal is the time within which several signals count as one: timeout(1) and some
+// CI systems signal a program and then its process group.
+const oneSignal = time.Second
 
 // identifyEvery is the longest pause between two requests for the cluster's identity.
 const identifyEvery = 30 * time.Second

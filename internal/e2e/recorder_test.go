@@ -278,7 +278,7 @@ func TestTheRecorderRecordsEachOutageOnce(t *testing.T) {
 	}
 	t.Logf("the first sentence came %s after the first sign", time.Since(n.Zero))
 	l.Post("/components/kube-apiserver/start")
-	if s := w.ended(4, "The API server did not answer for", "no request failed"); len(s.Blind) == 0 || s.Unplanned.Severity != record.SeverityUnnoticed {
+	if s := w.ended(4, "The API server gave lightsout no answer for", "no request failed"); len(s.Blind) == 0 || s.Unplanned.Severity != record.SeverityUnnoticed {
 		t.Errorf("%+v, blind %+v", s.Unplanned, s.Blind)
 	}
 	w.mu.Lock()
@@ -649,7 +649,7 @@ func TestOneOfTwoRecordersReports(t *testing.T) {
 	leader.await("began", 1)
 	until(t, "the lease has expired", func() bool { return time.Since(lost) > 20*time.Second })
 	l.Post("/components/kube-apiserver/start")
-	end := leader.ended(1, "The API server did not answer for")
+	end := leader.ended(1, "The API server gave lightsout no answer for")
 	waitLine(t, standby.lines, "the report is")
 	if got := standby.got(); len(got) > 0 {
 		t.Errorf("the other one reports %+v", got)

@@ -59,8 +59,10 @@ func opening(r *record.Record) []string {
 			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
 		}
 	}
-	if did := doneIn(r); did != "" {
-		out = append(out, text.Capital(sentence(did)))
+	for _, also := range []string{apiAway(r), doneIn(r), scaledDown(r, all)} {
+		if also != "" {
+			out = append(out, text.Capital(sentence(also)))
+		}
 	}
 	switch {
 	case r.Recording:
@@ -192,7 +194,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 	case total == 0:
 		return "no requests were sent"
 	case len(windows) > 0:
-		said := "clients saw errors for " + errorTime(r, windows)
+		said := "clients saw errors for " + errorTime(r, windows) + failedBefore(r, all, i)
 		if n := failedIn(others); n > 0 {
 			said += fmt.Sprintf(", and %s failed later", text.Count(n, "more request", "more requests"))
 		}
@@ -211,6 +213,26 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// failedBefore describes the requests that failed before the first outage: it did not cause
+// those.
+func failedBefore(r *record.Record, all []outage, i int) string {
+	if i != 0 {
+		return ""
+	}
+	failed, ended := 0, 0
+	for j := range r.Seconds {
+		x := &r.Seconds[j]
+		if x.At.Add(time.Second).After(all[0].from) {
+			break
+		}
+		failed, ended = failed+x.FailedSum(), ended+x.FailedSum()+x.OK
+	}
+	if failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", but %d of %s had failed before", failed, text.Count(ended, "request", "requests"))
 }
 
 // queuedIn describes the largest queue of the loads that began while nodes were down.

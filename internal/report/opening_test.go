@@ -51,6 +51,12 @@ func lose(r *record.Record, available, from, to int) {
 	}
 }
 
+// scales sets how many pods the deployment should have from then on.
+func scales(r *record.Record, s float64, replicas int) {
+	key := cluster.Key{Namespace: "default", Name: "web"}
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: s == 0, Focus: &key, Cluster: &record.Cluster{At: at(s), Deployments: []*cluster.Deployment{{Key: key, Replicas: replicas}}}})
+}
+
 // fail has every request fail for a while, as an error window.
 func fail(r *record.Record, from, to int) {
 	for i := from; i < to; i++ {
@@ -205,6 +211,34 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "timeout"}}
 		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available whenever lightsout saw them."},
+		"nodes that could not renew their Leases while the API server was away": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			down(r, "k8s3", view.SpanSilent, 64, 72)
+			down(r, "k8s1", view.SpanNotReady, 65, 71)
+			for s, code := range map[float64]view.Code{50: view.CodeAPILost, 64: view.CodeAPIAnswers} {
+				e := view.NewEvent(code, "API server", view.Facts{})
+				e.At, e.Seen = at(s), at(s)
+				r.Events = append(r.Events, e)
+			}
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"a deployment that is scaled down meanwhile": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			lose(r, 3, 30, 45)
+			lose(r, 2, 45, 600)
+			scales(r, 0, 6)
+			scales(r, 44, 2)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods were not available until 08:00:44." +
+			" The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		"requests that failed before": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			fail(r, 5, 15)
+			r.Summary.Load = nil
+			fail(r, 21, 68)
+		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s, but 10 of 20 requests had failed before; Kubernetes counted all 6 pods as available."},
 		"many nodes": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				down(r, n, view.SpanSilent, 20, 100)

@@ -31,6 +31,8 @@ type fallen struct {
 	early bool
 	// sign: from is the time of a sign that the recorder noticed.
 	sign bool
+	// asked: lightsout was asked to switch its machine off.
+	asked bool
 	// silent: it was nothing worse.
 	silent bool
 	// off: its machine is off at the end, and not only silent. on: its machine was off
@@ -105,7 +107,9 @@ func fallenOf(r *record.Record) []fallen {
 	if len(worse) == 0 {
 		worse = silent
 	}
-	if recorded(r) { // its past may contain an earlier outage
+	if !recorded(r) {
+		worse = slices.DeleteFunc(worse, func(f fallen) bool { return !f.asked && !f.to.IsZero() && byAPI(r, f) })
+	} else { // its past may contain an earlier outage
 		worse = slices.DeleteFunc(worse, func(f fallen) bool {
 			over := !f.to.IsZero()
 			return over && f.to.Before(r.Zero) || !f.sign && (over && (f.to.Sub(f.from) < shortest || byAPI(r, f)) || byPlan(r, f))
@@ -135,12 +139,16 @@ func stillDown(r *record.Record, planned *view.Event) bool {
 	return false
 }
 
-// byAPI reports whether a node without a sign was down only because the API server did not
-// answer: the node could not renew its Lease.
+// byAPI reports whether a node that nobody switched, and without a sign, was down only
+// because the API server did not answer: the node could not renew its Lease.
 func byAPI(r *record.Record, f fallen) bool {
-	return slices.ContainsFunc(SignsIn(r), func(e view.Event) bool {
+	return slices.ContainsFunc(r.Events, func(e view.Event) bool {
+		lost := e.Code == view.CodeAPILost || e.Code == view.CodeOutageSign && e.Sign == view.SignAPI
+		if !lost || f.from.Before(e.At.Add(-view.SettlesAfterAPI)) {
+			return false
+		}
 		silent := silentAPI(r, e.At)
-		return e.Sign == view.SignAPI && silent > 0 && !f.from.Before(e.At.Add(-view.SettlesAfterAPI)) && !f.to.After(e.At.Add(silent+view.SettlesAfterAPI))
+		return silent > 0 && !f.to.After(e.At.Add(silent+view.SettlesAfterAPI))
 	})
 }
 
@@ -218,10 +226,10 @@ func answer(all []fallen, node string, asked []request) []fallen {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
-		all[next].early, all[next].sign = false, q.sign
+		all[next].early, all[next].sign, all[next].asked = false, q.sign, !q.sign
 	}
 	if n := len(asked); n > 0 && len(all) == 0 && !asked[n-1].sign {
-		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at}}
+		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at, asked: true}}
 	}
 	return all
 }

@@ -29,7 +29,7 @@ func podsOf(r *record.Record, o *outage) string {
 	}
 	lack := unavailable(r, o, want)
 	seen := lack.most
-	if s := summaryOf(r); recorded(r) && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
+	if s := summaryOf(r); recorded(r) && scaledDown(r, []outage{*o}) == "" && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
 		lack.most = max(lack.most, want-*s.LowestAvailable) // between two of the seconds
 	}
 	switch {
@@ -81,15 +81,68 @@ func (l *lack) extend(n int, at, until time.Time) bool {
 	return over && !l.lasts
 }
 
-// unavailable finds by the seconds of the load how many pods were not available.
+// target is how many pods the deployment should have from a time on.
+type target struct {
+	at       time.Time
+	replicas int
+}
+
+// targetsOf lists by the samples how many pods the deployment of the load should have.
+func targetsOf(r *record.Record) (out []target) {
+	replicas, focus := map[cluster.Key]int{}, cluster.Key{}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Focus != nil {
+			focus = *x.Focus
+		}
+		if x.Cluster == nil {
+			continue
+		}
+		for _, d := range x.Cluster.Deployments {
+			if d != nil {
+				replicas[d.Key] = d.Replicas
+			}
+		}
+		n, known := replicas[focus]
+		if known && (len(out) == 0 || out[len(out)-1].replicas != n) {
+			out = append(out, target{x.At, n})
+		}
+	}
+	return out
+}
+
+// scaledDown describes the first time in the outages that the deployment should have fewer
+// pods than before: those are not lost.
+func scaledDown(r *record.Record, all []outage) string {
+	if len(all) == 0 {
+		return ""
+	}
+	targets := targetsOf(r)
+	for i := 1; i < len(targets); i++ {
+		if from, to := targets[i-1].replicas, targets[i]; to.replicas < from && to.at.After(all[0].from) {
+			return fmt.Sprintf("the deployment was scaled from %d to %s at %s UTC", from, text.Count(to.replicas, "pod", "pods"), clock(to.at))
+		}
+	}
+	return ""
+}
+
+// unavailable finds by the seconds of the load how many pods were not available of those
+// that the deployment should have had from the start of the outage until then.
 func unavailable(r *record.Record, o *outage, want int) lack {
 	l := lack{unknown: true}
+	targets := targetsOf(r)
 	for i := range r.Seconds {
 		x := &r.Seconds[i]
 		if x.Available < 0 || x.At.Before(o.from) {
 			continue
 		}
 		l.unknown = false
+		for len(targets) > 0 && targets[0].at.Before(x.At.Add(time.Second)) {
+			if targets[0].at.After(o.from) {
+				want = min(want, targets[0].replicas)
+			}
+			targets = targets[1:]
+		}
 		if l.extend(max(want-x.Available, 0), x.At, o.end(r)) {
 			break
 		}

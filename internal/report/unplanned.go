@@ -71,7 +71,7 @@ func otherSigns(r *record.Record, but ...view.Sign) (out []string) {
 		case view.SignAPI:
 			s := "the API server stopped answering at " + at
 			if d := silentAPI(r, e.At); d > 0 {
-				s = "the API server did not answer for " + lasted(d) + " from " + at
+				s = "the API server gave lightsout no answer for " + lasted(d) + " from " + at
 			}
 			out = append(out, s)
 		case view.SignEndpoints:
@@ -203,6 +203,27 @@ func scaled(r *record.Record) (from, to int) {
 	return from, from
 }
 
+// apiAway describes the longest time in which the API server did not answer during a trial
+// or a session; recorded outages have a sign for it.
+func apiAway(r *record.Record) string {
+	var from time.Time
+	var most time.Duration
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPILost {
+			if d := silentAPI(r, e.At); d > most {
+				from, most = e.At, d
+			}
+		}
+	}
+	if recorded(r) || most < apiAwayLeast {
+		return ""
+	}
+	return "the API server gave lightsout no answer for " + lasted(most) + " from " + clock(from) + " UTC"
+}
+
+// apiAwayLeast is how long the API server must be away to be named.
+const apiAwayLeast = 2 * time.Second
+
 // doneIn describes changes by others around the first sign of an outage.
 func doneIn(r *record.Record) string {
 	if !recorded(r) {
@@ -215,7 +236,7 @@ func doneIn(r *record.Record) string {
 			parts = append(parts, "somebody cordoned "+clean(e.Subject)+" at "+clock(e.Seen)+" UTC")
 		}
 	}
-	if from, to := scaled(r); from != to {
+	if from, to := scaled(r); from < to {
 		parts = append(parts, fmt.Sprintf("the deployment was scaled from %d to %d pods about then", from, to))
 	}
 	return strings.Join(parts, "; ")
