@@ -167,7 +167,7 @@ func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.signs = append(o.signs, x)
 	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
 	e.At, e.Seen = x.At, x.Noticed
-	if x.Kind == view.SignSilent || x.Kind == view.SignNotReady {
+	if x.Kind.OfNode() {
 		e.Kind = string(cluster.KindNode)
 		o.down[x.Subject], o.nodes[x.Subject] = true, true
 		o.tracker.Switched(x.Subject, power.ActionOff, x.At)

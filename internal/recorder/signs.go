@@ -28,14 +28,14 @@ const AskEvery = time.Second
 // drain moves them.
 const cordonCalm = 15 * time.Minute
 
-// subject identifies a sign: a node is silent or not Ready, and that is one sign.
+// subject identifies a sign: a node is silent, not Ready or not back, and that is one sign.
 type subject struct {
 	kind view.Sign
 	name string
 }
 
 func subjectOf(x record.Sign) subject {
-	if x.Kind == view.SignNotReady {
+	if x.Kind.OfNode() {
 		x.Kind = view.SignSilent
 	}
 	return subject{x.Kind, x.Subject}
@@ -162,6 +162,9 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 			o = &open{Sign: x, since: now, excused: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
 			g.open[k], g.changed = o, now
 		}
+		if p := g.planned[k.name]; o.excused && k.kind == view.SignSilent && p.overdue(now) {
+			o.excused, o.since, o.Kind, o.At = false, now, view.SignNotBack, p.removed
+		}
 		if o.excused && k.kind != view.SignSilent && !g.ignores(s, x, false) {
 			o.excused, o.since = false, now // it lasts longer than the plan explains
 		}
@@ -235,7 +238,7 @@ func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool 
 	switch x.Kind {
 	case view.SignSilent, view.SignNotReady:
 		n, p := s.Node(x.Subject), g.planned[x.Subject]
-		return p != nil && p.back.IsZero() || n != nil && n.Unschedulable || starting && x.Noticed.Sub(x.At) > g.past
+		return p != nil && p.back.IsZero() && !p.overdue(x.Noticed) || n != nil && n.Unschedulable || starting && x.Noticed.Sub(x.At) > g.past
 	case view.SignPending:
 		return g.anyPlanned(x.Noticed) || x.Noticed.Sub(g.cordoned) < cordonCalm
 	case view.SignEndpoints, view.SignRequests:
@@ -247,7 +250,7 @@ func (g *signs) ignores(s *cluster.Snapshot, x record.Sign, starting bool) bool 
 // anyPlanned reports whether a planned switch-off explains failures now.
 func (g *signs) anyPlanned(now time.Time) bool {
 	for _, p := range g.planned {
-		if p.back.IsZero() || now.Sub(p.back) < plannedReturn {
+		if p.back.IsZero() && !p.overdue(now) || now.Sub(p.back) < plannedReturn {
 			return true
 		}
 	}
@@ -264,6 +267,16 @@ func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	}
 	p.down = p.down || !up && p.back.IsZero()
 }
+
+// overdue reports whether the plan ended so long ago that the node should be back. It is
+// false for nil.
+func (p *plannedOff) overdue(now time.Time) bool {
+	return p != nil && p.back.IsZero() && !p.removed.IsZero() && now.Sub(p.removed) >= returnsWithin
+}
+
+// returnsWithin is how long after the end of a plan its machine may boot: servers test
+// their memory for minutes.
+const returnsWithin = 10 * time.Minute
 
 // plannedGoes is how long an annotated node may stay up until its machine goes off. A
 // lightsout that ended before its request leaves a node that stays up.
@@ -325,7 +338,7 @@ func (g *signs) newlyPlanned() (out []plannedOff) {
 func (g *signs) wentByPlan(since time.Time) map[string]string {
 	out := map[string]string{}
 	for _, p := range g.went {
-		if p.back.IsZero() || p.back.After(since) {
+		if p.back.IsZero() && !p.overdue(since) || p.back.After(since) {
 			out[p.node] = p.note.By
 		}
 	}
@@ -354,7 +367,7 @@ func (g *signs) leave(news []record.Sign) {
 func (g *signs) settle() (down []string) {
 	for _, o := range g.open {
 		o.ignored = true
-		if o.Kind == view.SignSilent || o.Kind == view.SignNotReady {
+		if o.Kind.OfNode() {
 			down = append(down, o.Subject)
 		}
 	}

@@ -93,6 +93,47 @@ func TestAReturnedNodeIsNoLongerPlanned(t *testing.T) {
 	}
 }
 
+// A node that does not return after a planned switch-off has ended is an outage: restore
+// may have powered on a machine that hangs at boot.
+func TestANodeThatDoesNotReturnFromAPlanIsASign(t *testing.T) {
+	for _, returns := range []bool{false, true} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		heard, booted, note := now, "first", ""
+		g, p := newSigns(15*time.Minute), &probes{}
+		look := func(d time.Duration, silent bool) (news []record.Sign) {
+			for range int(d / time.Second) {
+				now = now.Add(time.Second)
+				if !silent {
+					heard = now
+				}
+				n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: booted, Annotations: annotated(note)}
+				news = append(news, g.observe(oneNode(now, n), p, false, now)...)
+			}
+			return news
+		}
+		look(3*time.Second, false)
+		note = power.Note{By: "me@here", Boot: booted}.Text()
+		news := append(look(2*time.Second, false), look(time.Minute, true)...)
+		note = "" // restore powered it on
+		ended := now.Add(time.Second)
+		news = append(news, look(returnsWithin-time.Minute, true)...)
+		if returns {
+			booted = "second"
+			news = append(news, look(5*time.Minute, false)...)
+		}
+		if len(news) > 0 {
+			t.Errorf("returns %v: a planned outage is a sign: %+v", returns, news)
+		}
+		news = look(2*time.Minute, !returns)
+		if returns && len(news) > 0 || !returns && (len(news) != 1 || news[0].Kind != view.SignNotBack || !news[0].At.Equal(ended)) {
+			t.Errorf("returns %v: %+v", returns, news)
+		}
+		if !returns && g.anyPlanned(now) {
+			t.Error("the plan that is over still explains failures")
+		}
+	}
+}
+
 // A lightsout that ended before its request leaves an annotated node that stays up. When
 // that node falls silent later, nobody planned it.
 func TestAnAnnotatedNodeThatStaysUpIsNotPlanned(t *testing.T) {

@@ -107,7 +107,7 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 var saidOf = map[fall][2]string{
 	fallShutdown: {"was shut down", "were shut down"}, fallOff: {"lost power", "lost power"}, fallWentOff: {"was found off", "were found off"},
 	fallSilent: {"fell silent", "fell silent"}, fallNotReady: {"became NotReady", "became NotReady"},
-	fallAsked: {"was asked to go off", "were asked to go off"},
+	fallAsked: {"was asked to go off", "were asked to go off"}, fallNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
 }
 
 // namesMost is how many nodes of a sentence are named.

@@ -239,6 +239,14 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			r.Summary.Load = nil
 			fail(r, 21, 68)
 		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s, but 10 of 20 requests had failed before; Kubernetes counted all 6 pods as available."},
+		"a node that does not return from a planned switch-off": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 0)
+			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
+			sign := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignNotBack})
+			planned.At, sign.At = at(22), at(60)
+			r.Zero, r.Events = at(60), append(r.Events, planned, sign)
+		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC; no request failed; Kubernetes counted all 6 pods as available; k8s2 was still down when the record ended." +
+			" root@vm switched k8s2 off by plan, noticed at 08:00:22 UTC."},
 		"many nodes": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				down(r, n, view.SpanSilent, 20, 100)

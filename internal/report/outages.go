@@ -49,6 +49,7 @@ const (
 	fallSilent   fall = "silent"    // nobody asked; its heartbeats stopped
 	fallNotReady fall = "not ready" // nobody asked; it was not Ready
 	fallWentOff  fall = "went off"  // nobody asked; its machine was seen off
+	fallNotBack  fall = "not back"  // it did not return after a planned switch-off
 	fallAsked    fall = "asked"     // lightsout asked, and it did not go down
 )
 
@@ -185,7 +186,7 @@ func askedOf(events []view.Event) map[string][]request {
 }
 
 // signHows are the ways to go down that the recorder's signs show.
-var signHows = map[view.Sign]fall{view.SignSilent: fallSilent, view.SignNotReady: fallNotReady}
+var signHows = map[view.Sign]fall{view.SignSilent: fallSilent, view.SignNotReady: fallNotReady, view.SignNotBack: fallNotBack}
 
 // gap is the longest time between two spans of one node that count as one: it
 // boots before it is heard.
@@ -222,7 +223,8 @@ func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-ti
 func answer(all []fallen, node string, asked []request) []fallen {
 	for _, q := range asked {
 		next := slices.IndexFunc(all, func(f fallen) bool { return f.to.IsZero() || q.at.Before(f.to) })
-		if next < 0 || q.at.After(all[next].went) || !q.failed.IsZero() && q.failed.Before(all[next].went) {
+		late := next >= 0 && q.at.After(all[next].went) && q.how != fallNotBack
+		if next < 0 || late || !q.failed.IsZero() && q.failed.Before(all[next].went) {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false

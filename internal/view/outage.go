@@ -74,6 +74,7 @@ type Sign string
 const (
 	SignSilent    Sign = "silent"    // a node's heartbeat is overdue
 	SignNotReady  Sign = "not ready" // a node is not Ready, and is heard
+	SignNotBack   Sign = "not back"  // a node has not returned after a planned switch-off
 	SignEndpoints Sign = "endpoints" // a service has lost its last ready endpoint
 	SignRequests  Sign = "requests"  // requests fail
 	SignPending   Sign = "pending"   // pods find no node
@@ -89,6 +90,9 @@ var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load", 
 // k8s.io/component-helpers/apimachinery/lease).
 const SettlesAfterAPI = 15 * time.Second
 
+// OfNode reports whether the sign is that of a node.
+func (s Sign) OfNode() bool { return s == SignSilent || s == SignNotReady || s == SignNotBack }
+
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
 	switch s {
@@ -96,6 +100,8 @@ func (s Sign) LastGood(subject string) string {
 		return "the last heartbeat of " + subject
 	case SignNotReady:
 		return "the end of " + subject + "'s readiness"
+	case SignNotBack:
+		return "the end of the planned switch-off of " + subject
 	case SignEndpoints:
 		return "the loss of the last ready endpoint of " + subject
 	case SignRequests:
