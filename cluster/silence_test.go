@@ -47,6 +47,34 @@ func TestARenewalMakesNoSnapshot(t *testing.T) {
 	}
 }
 
+// TestOnlyALiveRenewalIsReceived: a listed one has the time of the node's clock, whatever
+// that is set to, and one that arrives as the watch begins may be old.
+func TestOnlyALiveRenewalIsReceived(t *testing.T) {
+	t.Parallel()
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	s := newState(w)
+	s.link.State, s.heartbeatsFrom = LinkLive, t0
+	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
+	for i, step := range []struct {
+		renewed, seen time.Duration
+		listed, want  bool
+	}{
+		{time.Hour, 0, true, false},
+		{time.Hour + time.Second, time.Second, false, false},
+		{time.Hour + 11*time.Second, 11 * time.Second, false, true},
+		{time.Hour + 21*time.Second, 30 * time.Second, true, true},
+	} {
+		l := &lease{node: "a", renewed: t0.Add(step.renewed), duration: 40 * time.Second}
+		s.setLease(l, t0.Add(step.seen), step.listed)
+		if got := s.node("a").HeartbeatReceived(); got != step.want {
+			t.Errorf("step %d: received %v", i, got)
+		}
+	}
+	if _, seen := s.node("a").Heartbeat(); !seen.Equal(t0.Add(21 * time.Second)) {
+		t.Errorf("the last one is of %v", seen.Sub(t0))
+	}
+}
+
 // TestAListedHeartbeatStandsOnOurOwnClock: that may be set at any time, which must
 // neither make a node silent nor put the look at it off.
 func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {

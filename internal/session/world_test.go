@@ -60,6 +60,36 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 	}
 }
 
+// A Lease that was read may have the time of a wrong clock: only a renewal that lightsout
+// received proves that a worker runs.
+func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
+	c := mdxSnapshot().Contents()
+	for i, n := range c.Nodes {
+		m := *n
+		m.Ready, m.LeaseDuration, m.RenewSeen = cluster.TriTrue, 40*time.Second, time.Now()
+		if n.Name == "kube-node1" {
+			m.LeaseDuration, m.RenewSeen = 0, time.Time{} // it has no Lease
+		}
+		c.Nodes[i] = &m
+	}
+	s := cluster.NewSnapshot(c)
+	for _, forbidden := range []bool{false, true} {
+		s.Access[cluster.KindLease] = cluster.Access{Synced: !forbidden, Forbidden: forbidden}
+		view, err := session.NewWorld(&still{s: s}, nil, time.Now).State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range view.Nodes {
+			if unheard := n.WhyUnheard != ""; unheard != (n.Name == "kube-node1" && !forbidden) {
+				t.Errorf("forbidden %v: %s: %q", forbidden, n.Name, n.WhyUnheard)
+			}
+		}
+		if heard, _ := session.HeardWorkers(s, []string{"kube-node2"}, time.Now()); forbidden != (heard == 3) {
+			t.Errorf("forbidden %v: %d workers are heard", forbidden, heard)
+		}
+	}
+}
+
 // The nodes of etcd's members are known only when the control plane's own pods have been
 // read, which are in a namespace that lightsout need not watch.
 func TestWhoRunsEtcdIsUnknownUntilTheControlPlanesPodsAreRead(t *testing.T) {

@@ -60,9 +60,15 @@ func (r *run) observe(s *cluster.Snapshot) {
 		}
 	}
 	for _, n := range r.nodes {
-		if node := s.Node(n.name); node != nil && n.wantedOn && n.bootID != "" && node.BootID != n.bootID {
-			n.booted = true
+		node := s.Node(n.name)
+		if node == nil || n.bootID == "" || node.BootID == n.bootID {
+			continue
 		}
+		if n.wantedOff && !n.wantedOn && !n.early {
+			n.early = true
+			r.tracker.Switched(n.name, power.ActionOn, r.now())
+		}
+		n.booted = true
 	}
 }
 
@@ -112,7 +118,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		if on {
 			n.wantedOn = true
 		} else {
-			n.wantedOff, n.wantedOn, n.booted = true, false, false
+			n.wantedOff, n.wantedOn, n.booted, n.early = true, false, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
 			n.bootID = b.Node.BootID
 			if node := r.s.Snapshot().Node(n.name); node != nil {

@@ -94,7 +94,8 @@ type nodeRun struct {
 	off, on power.Reading
 	// wantedOff and wantedOn: the trial has asked for it.
 	wantedOff, wantedOn bool
-	booted              bool
+	// booted: another boot was seen since; early: before the trial asked for it.
+	booted, early bool
 }
 
 // newRun makes a trial, without the files of its record.

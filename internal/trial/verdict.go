@@ -108,6 +108,9 @@ func unobserved(r *run) []string {
 		case !detected:
 			out = append(out, n.name+" was off, but lightsout did not see the control plane notice it")
 		}
+		if n.early {
+			out = append(out, n.name+" booted before the trial powered it on: somebody else did, or the machine itself")
+		}
 		if !n.wantedOn || r.opt.KeepOff && !ready {
 			if planned(r, n.name) {
 				out = append(out, n.name+" was not powered on again")
