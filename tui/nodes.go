@@ -106,7 +106,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
 	lines := p.list.draw(s, w, h, focus)
-	return drawing{"Nodes", s.facts(p.position(s), some(len(s.marks), "marked"), readyOf(p.ready, p.total)), lines}
+	return drawing{"Nodes", s.facts(p.position(s), readyOf(p.ready, p.total), some(len(s.marks), "marked")), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

@@ -68,7 +68,7 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)
 		return d
 	}
-	d.facts = s.facts(some(len(s.marks), "marked"), readyOf(p.ready, len(p.rows)))
+	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
 	room := h - 2*btoi(h >= 8)
 	switch c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); {
 	case c > 0:

@@ -40,6 +40,9 @@ func newLoadCommand(common *options) *cobra.Command {
 		Short: "Send requests and account for every one; needs no cluster",
 		Args:  takes(1, 1, "URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("for") && l.spec.For <= 0 {
+				return usageError{fmt.Errorf("--for %s: give a time above 0, or leave it out to send until Ctrl-C", l.spec.For)}
+			}
 			return runLoad(cmd.Context(), common, l, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
