@@ -31,12 +31,12 @@ func Guard(in GuardInput) []Finding {
 		}
 	}
 	for i := range g.found {
-		if f := &g.found[i]; f.Severity == Override && g.Limits.NoOverride && in.Action != ActionOn {
-			f.Severity, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
+		if f := &g.found[i]; f.Effect == Override && g.Limits.NoOverride && in.Action != ActionOn {
+			f.Effect, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
 		}
 	}
 	slices.SortStableFunc(g.found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Node, b.Node))
+		return cmp.Or(cmp.Compare(b.Effect, a.Effect), cmp.Compare(a.Node, b.Node))
 	})
 	return g.found
 }
@@ -47,10 +47,10 @@ func Refused(findings []Finding) bool { return worst(findings) >= Refuse }
 // NeedsOverride reports whether the action needs a typed confirmation.
 func NeedsOverride(findings []Finding) bool { return worst(findings) == Override }
 
-func worst(findings []Finding) Severity {
+func worst(findings []Finding) Effect {
 	w := Warn
 	for _, f := range findings {
-		w = max(w, f.Severity)
+		w = max(w, f.Effect)
 	}
 	return w
 }
@@ -61,8 +61,8 @@ type guard struct {
 	found  []Finding
 }
 
-func (g *guard) say(rule string, s Severity, node, format string, args ...any) {
-	g.found = append(g.found, Finding{Rule: rule, Severity: s, Node: node, Text: fmt.Sprintf(format, args...)})
+func (g *guard) say(rule string, s Effect, node, format string, args ...any) {
+	g.found = append(g.found, Finding{Rule: rule, Effect: s, Node: node, Text: fmt.Sprintf(format, args...)})
 }
 
 // whole applies the rules that concern no single node.
@@ -278,7 +278,7 @@ func (g *guard) node(name string) {
 }
 
 // switchedByOther finds a machine that another operator has switched off.
-func (g *guard) switchedByOther(name string, s Severity) {
+func (g *guard) switchedByOther(name string, s Effect) {
 	if by := g.byName[name].NotedBy; by != "" {
 		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(by, "."))
 	}

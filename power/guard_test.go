@@ -52,7 +52,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 	cases := []struct {
 		name     string
 		rule     string
-		severity Severity
+		severity Effect
 		node     string
 		change   func(*GuardInput)
 		// alsoOn: it holds for powering on, too.
@@ -142,7 +142,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 					}
 					continue
 				}
-				if found == nil || found.Severity != c.severity || found.Node != c.node || !strings.HasSuffix(found.Text, ".") {
+				if found == nil || found.Effect != c.severity || found.Node != c.node || !strings.HasSuffix(found.Text, ".") {
 					t.Fatalf("%s: got %+v, want %s", a, got, c.rule)
 				}
 				if Refused(got) != (c.severity == Refuse) || NeedsOverride(got) != (c.severity == Override) {
@@ -212,7 +212,7 @@ func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
 	}
 	found := Guard(p)
-	if len(found) != 1 || found[0].Rule != RuleOther || found[0].Severity != Warn || !strings.Contains(found[0].Text, "anna@bastion") {
+	if len(found) != 1 || found[0].Rule != RuleOther || found[0].Effect != Warn || !strings.Contains(found[0].Text, "anna@bastion") {
 		t.Errorf("%+v", found)
 	}
 }

@@ -95,13 +95,13 @@ type GuardInput struct {
 	Limits Limits
 }
 
-// Severity is the effect of a finding on the action.
-type Severity int
+// Effect is the effect of a finding on the action.
+type Effect int
 
 // Severities, mildest first.
 const (
 	// Warn is shown.
-	Warn Severity = iota
+	Warn Effect = iota
 	// Override needs a typed confirmation.
 	Override
 	// Refuse prevents the action.
@@ -137,8 +137,8 @@ const (
 
 // Finding is the result of one rule for an action.
 type Finding struct {
-	Rule     string
-	Severity Severity
+	Rule   string
+	Effect Effect
 	// Node is empty when no single node is concerned.
 	Node string
 	// Text is one sentence for the operator.

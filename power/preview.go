@@ -85,7 +85,7 @@ func heard(v ClusterState, node string) time.Time {
 func (q Question) withoutRefused() (Question, error) {
 	failed := map[string]string{}
 	for _, f := range q.Findings {
-		if f.Severity < Refuse {
+		if f.Effect < Refuse {
 			continue
 		}
 		if f.Node == "" {
@@ -102,7 +102,7 @@ func (q Question) withoutRefused() (Question, error) {
 	rest.Findings = slices.Clone(q.Findings)
 	for i, f := range rest.Findings {
 		if failed[f.Node] != "" {
-			rest.Findings[i].Severity, rest.Findings[i].Text = Warn, "Left out: "+f.Text
+			rest.Findings[i].Effect, rest.Findings[i].Text = Warn, "Left out: "+f.Text
 		}
 	}
 	return rest, &ActionError{Action: q.Action, Failed: failed}
@@ -173,7 +173,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 		defer cancel()
 		unproven = s.Fleet.Prove(ctx, targets)
 		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
-			problems = append(problems, Finding{Rule: RulePreflight, Severity: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))})
+			problems = append(problems, Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))})
 		}
 		slices.SortFunc(problems, func(a, b Finding) int { return strings.Compare(a.Node, b.Node) })
 	}
@@ -276,9 +276,9 @@ func worse(agreed, again Question) (changed []Finding) {
 	}
 	for _, f := range again.Findings {
 		was := slices.ContainsFunc(agreed.Findings, func(o Finding) bool {
-			return o.Rule == f.Rule && o.Node == f.Node && o.Severity >= f.Severity
+			return o.Rule == f.Rule && o.Node == f.Node && o.Effect >= f.Effect
 		})
-		if !was && f.Severity >= Override {
+		if !was && f.Effect >= Override {
 			changed = append(changed, f)
 		}
 	}

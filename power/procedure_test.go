@@ -37,7 +37,7 @@ func reasons(err error) (rules []string) {
 	var notDone *NotDoneError
 	if errors.As(err, &notDone) {
 		for _, f := range notDone.Question.Findings {
-			if f.Severity > Warn {
+			if f.Effect > Warn {
 				rules = append(rules, f.Rule)
 			}
 		}
@@ -178,7 +178,7 @@ func (f askerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return
 func TestAutomaticSaysWhichRuleNeedsTyping(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		p.switcher.judge = func(in GuardInput) []Finding {
-			return append(Guard(in), Finding{Rule: RuleNoWayBack, Severity: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
+			return append(Guard(in), Finding{Rule: RuleNoWayBack, Effect: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
 		}
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, Automatic{})
 		var notDone *NotDoneError

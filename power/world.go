@@ -164,7 +164,7 @@ type NotDoneError struct {
 func (e *NotDoneError) Error() string {
 	var rules []string
 	for _, f := range e.Question.Findings {
-		if f.Severity == Refuse || e.Why == NotTyped && f.Severity == Override {
+		if f.Effect == Refuse || e.Why == NotTyped && f.Effect == Override {
 			rules = append(rules, fmt.Sprintf("%s (rule %s)", strings.TrimSuffix(f.Text, "."), f.Rule))
 		}
 	}

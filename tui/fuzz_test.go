@@ -106,13 +106,13 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 			Failed: map[loadgen.Class]int{loadgen.ClassReset: num()}})
 	}
 	for i := range rnd.IntN(50) {
-		f.Events = append(f.Events, view.Event{Seq: i + 1, At: at(), Seen: at(), Lane: view.Lane(word()), Subject: word(), Text: word(), From: word(), To: text, Level: view.Severity(rnd.IntN(5))})
+		f.Events = append(f.Events, view.Event{Seq: i + 1, At: at(), Seen: at(), Lane: view.Lane(word()), Subject: word(), Text: word(), From: word(), To: text, Level: view.Level(rnd.IntN(5))})
 	}
 	addTrial(rnd, f, word, at, num)
 	if rnd.IntN(4) == 0 {
 		q := &view.Question{ID: fmt.Sprint(rnd.IntN(5)), Title: word(), Refused: rnd.IntN(3) == 0, Secret: rnd.IntN(3) == 0}
 		for range rnd.IntN(40) {
-			q.Lines = append(q.Lines, view.Line{Level: view.Severity(rnd.IntN(4)), Text: word() + ":"})
+			q.Lines = append(q.Lines, view.Line{Level: view.Level(rnd.IntN(4)), Text: word() + ":"})
 		}
 		for range rnd.IntN(4) {
 			q.Choices = append(q.Choices, view.Choice{ID: word(), Label: word()})

@@ -395,7 +395,7 @@ func TestTheScreenReportsUnwatchedKindsAndWrongClocks(t *testing.T) {
 // A sentence that nobody asked for has the sign of what it tells: only what
 // went wrong has one that says so.
 func TestANoticeHasTheSignOfItsLevel(t *testing.T) {
-	for level, sign := range map[view.Severity]string{view.Info: "", view.Good: "✓ ", view.Warning: "! "} {
+	for level, sign := range map[view.Level]string{view.Info: "", view.Good: "✓ ", view.Warning: "! "} {
 		f := calm()
 		f.Notice = view.Notice{Text: "the report is report.html", At: f.Now, Level: level}
 		m, _, _ := testModel(f, 120, 36, Options{})

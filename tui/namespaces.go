@@ -42,12 +42,12 @@ func showNamespaces(names []string) func(*Model) {
 		watched := strings.FieldsFunc(s.f.Namespaces, func(r rune) bool { return r == ',' })
 		outside := len(names) == 0 && !s.only.on() || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(watched, name) })
 		if len(watched) > 0 && outside && s.f.Replay == nil {
-			m.opts.Send(view.SwitchPlace{Place: view.Place{Namespaces: names}})
+			m.opts.Send(view.SwitchScope{Scope: view.Scope{Namespaces: names}})
 			return
 		}
 		s.only = newNamespaces(names)
 		unknown := slices.IndexFunc(names, func(name string) bool {
-			return s.f.Places != nil && len(s.f.Places.Namespaces) > 0 && !slices.Contains(s.f.Places.Namespaces, name) && !slices.Contains(watched, name)
+			return s.f.Scopes != nil && len(s.f.Scopes.Namespaces) > 0 && !slices.Contains(s.f.Scopes.Namespaces, name) && !slices.Contains(watched, name)
 		})
 		switch {
 		case unknown >= 0:
@@ -68,7 +68,7 @@ func showNamespaces(names []string) func(*Model) {
 func placesOf(m *Model, kind, typed string) []command {
 	var names []string
 	if kind == "ctx" {
-		if p := m.s.f.Places; p != nil {
+		if p := m.s.f.Scopes; p != nil {
 			names = p.Contexts
 		}
 	} else {
@@ -85,7 +85,7 @@ func placesOf(m *Model, kind, typed string) []command {
 	}
 	var out []command
 	for _, name := range names {
-		run, fault := send(view.SwitchPlace{Place: view.Place{Context: name}}), ""
+		run, fault := send(view.SwitchScope{Scope: view.Scope{Context: name}}), ""
 		if kind == "ns" {
 			run, fault = chooseNamespaces(name)
 		}
@@ -110,7 +110,7 @@ func chooseNamespaces(name string) (run func(*Model), fault string) {
 // namespaces returns the known namespaces, sorted; if the account may not list them,
 // those of the watched objects.
 func (s *scene) namespaces() []string {
-	if p := s.f.Places; p != nil && len(p.Namespaces) > 0 {
+	if p := s.f.Scopes; p != nil && len(p.Namespaces) > 0 {
 		return p.Namespaces
 	}
 	seen := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 
 // places adds namespaces and contexts that the snapshot lacks.
 func places(f *view.Frame) *view.Frame {
-	f.Places = &view.Places{Contexts: []string{"mdx", "mdx-viewer"}, Namespaces: []string{"default", "knative-serving", "kube-system"}}
+	f.Scopes = &view.Scopes{Contexts: []string{"mdx", "mdx-viewer"}, Namespaces: []string{"default", "knative-serving", "kube-system"}}
 	return f
 }
 
@@ -70,21 +70,21 @@ func TestUnwatchedNamespacesNeedAnotherSession(t *testing.T) {
 		t.Errorf("the screen shows %q and sends %v", m.s.only.text, *sent)
 	}
 	typeKeys(m, ": n s space a l l enter")
-	wantIntent(t, sent, view.SwitchPlace{})
+	wantIntent(t, sent, view.SwitchScope{})
 	typeKeys(m, ": n s space k n a enter")
-	wantIntent(t, sent, view.SwitchPlace{Place: view.Place{Namespaces: []string{"knative-serving"}}})
+	wantIntent(t, sent, view.SwitchScope{Scope: view.Scope{Namespaces: []string{"knative-serving"}}})
 }
 
 func TestTheScreenSwitchesContexts(t *testing.T) {
 	m, sent, _ := testModel(places(calm()), 120, 36, Options{})
 	typeKeys(m, ": c t x space v i e enter")
-	wantIntent(t, sent, view.SwitchPlace{Place: view.Place{Context: "mdx-viewer"}})
+	wantIntent(t, sent, view.SwitchScope{Scope: view.Scope{Context: "mdx-viewer"}})
 	typeKeys(m, ": a n o t h e r space c o n t e x t enter")
 	if v := plainView(m); !strings.Contains(v, "ctx mdx-viewer") {
 		t.Errorf("the palette does not offer the contexts:\n%s", v)
 	}
 	typeKeys(m, "down enter")
-	wantIntent(t, sent, view.SwitchPlace{Place: view.Place{Context: "mdx-viewer"}})
+	wantIntent(t, sent, view.SwitchScope{Scope: view.Scope{Context: "mdx-viewer"}})
 	m, sent, _ = testModel(replayed(), 120, 36, Options{})
 	if typeKeys(m, ": c t x space v i e enter esc"); len(*sent) > 0 {
 		t.Errorf("a replay sent %#v", (*sent)[0])

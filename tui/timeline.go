@@ -194,7 +194,7 @@ func objectOf(s *scene, e view.Event) object {
 // eventText is an event's sentence in the theme's characters.
 func eventText(t *theme, e view.Event) string { return t.text(e.Sentence()) }
 
-func levelStyle(t *theme, l view.Severity) (string, style) {
+func levelStyle(t *theme, l view.Level) (string, style) {
 	switch l {
 	case view.Good:
 		return t.okSign, t.good

@@ -34,7 +34,7 @@ type app struct {
 	trials   *trial.Runner
 	outages  *recorder.Recorder // nil without a screen
 	guest    session.Guest
-	recorder *session.Recorder
+	writer   *session.RecordWriter
 	api      *cluster.Client
 	watcher  *cluster.Watcher
 	ssh      *ssh.Client
@@ -93,7 +93,7 @@ func newApp(o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.recorder.Transition})
+	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition})
 	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
 		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())
 	})
@@ -117,14 +117,14 @@ func (a *app) record(access *cluster.Config) error {
 	if err != nil {
 		return err
 	}
-	a.recorder, err = session.NewRecorder(a.dir, time.Now)
+	a.writer, err = session.NewRecordWriter(a.dir, time.Now)
 	if err != nil {
 		return err
 	}
 	if a.opt.lab {
-		a.recorder.Discard()
+		a.writer.Discard()
 	}
-	a.recorder.Redact(a.names)
+	a.writer.Redact(a.names)
 	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err
 }
@@ -146,11 +146,11 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	}
 	opt := session.Options{
 		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
-		Recorder: a.recorder, Questions: questions, Watcher: a.watcher, Target: a.target,
+		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
-		Around: around{a.opt, cfg, a.api}, Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(),
+		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(),
 	}
 	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {
@@ -158,7 +158,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 	}
 	trials := trial.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, DryRun: opt.DryRun, Production: opt.Production,
-		Restore: opt.Restore, Timeline: a.recorder.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
+		Restore: opt.Restore, Timeline: a.writer.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
 	}
 	trials.Dir, err = trialsDir(a.opt, cfg, access.Context)
 	if err != nil {
@@ -223,7 +223,7 @@ func (a *app) newLoad(dial dialer) error {
 	}
 	o.Backends, o.Sources, o.Capacity = backends(a.target, l.Metrics), a.target.Sources, a.target.Capacity
 	o.WindowLimit = windowsKept
-	o.Record = a.recorder.Request
+	o.Record = a.writer.Request
 	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
 		return a.api.PodProxyGet(ctx, namespace, pod, int(port), path)
 	}
@@ -385,7 +385,7 @@ func (a *app) close() {
 	if a.journal != nil {
 		_ = a.journal.Close()
 	}
-	if a.recorder != nil {
-		_ = a.recorder.Close() // when it has not been run
+	if a.writer != nil {
+		_ = a.writer.Close() // when it has not been run
 	}
 }

@@ -18,15 +18,15 @@ type around struct {
 
 // Places gives the names that are known; of namespaces none where the account
 // may not list them.
-func (a around) Places(ctx context.Context) view.Places {
-	var p view.Places
+func (a around) Scopes(ctx context.Context) view.Scopes {
+	var p view.Scopes
 	p.Contexts = cluster.Contexts(a.config.Kubeconfig)
 	p.Namespaces, _ = a.api.Namespaces(ctx)
 	return p
 }
 
 // Check returns the reason why the screen cannot show a place.
-func (a around) Check(p view.Place) error {
+func (a around) Check(p view.Scope) error {
 	cfg, err := a.opt.at(p).Read()
 	if err == nil {
 		_, err = apiAccess(cfg, nil)
@@ -36,7 +36,7 @@ func (a around) Check(p view.Place) error {
 
 // at are the options for another place. With another context they are the config
 // file's namespaces, or all. Who goes there has the keys.
-func (o options) at(p view.Place) options {
+func (o options) at(p view.Scope) options {
 	o.beside = nil
 	o.Namespaces, o.AllNamespaces = p.Namespaces, len(p.Namespaces) == 0
 	if p.Context != "" {

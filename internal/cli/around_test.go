@@ -19,17 +19,17 @@ func TestAnotherPlaceIsMadeOfTheSameFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.beside = func(context.Context, terminal.Beside) {}
-	if o.at(view.Place{}).beside != nil {
+	if o.at(view.Scope{}).beside != nil {
 		t.Error("the demo that runs by itself begins anew in another place")
 	}
 	for _, c := range []struct {
-		to         view.Place
+		to         view.Scope
 		context    string
 		namespaces []string
 	}{
-		{view.Place{}, "here", nil},
-		{view.Place{Namespaces: []string{"web"}}, "here", []string{"web"}},
-		{view.Place{Context: "there"}, "there", []string{"shop", "db"}},
+		{view.Scope{}, "here", nil},
+		{view.Scope{Namespaces: []string{"web"}}, "here", []string{"web"}},
+		{view.Scope{Context: "there"}, "there", []string{"shop", "db"}},
 	} {
 		cfg, err := o.at(c.to).Read()
 		if err != nil || cfg.Context != c.context || !slices.Equal(cfg.Namespaces, c.namespaces) {
@@ -37,7 +37,7 @@ func TestAnotherPlaceIsMadeOfTheSameFlags(t *testing.T) {
 		}
 	}
 	o.Kubeconfig = filepath.Join(t.TempDir(), "none")
-	if err := (around{opt: o}).Check(view.Place{Context: "there"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if err := (around{opt: o}).Check(view.Scope{Context: "there"}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a place without a kubeconfig: %v", err)
 	}
 }

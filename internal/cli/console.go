@@ -204,7 +204,7 @@ func settled(f *view.Frame, nodes []string) (done bool, failed []string) {
 }
 
 // plainMarks are the prefixes of a question's lines, by level.
-var plainMarks = map[view.Severity]string{view.Info: "  ", view.Good: "+ ", view.Warning: "! ", view.Bad: "x "}
+var plainMarks = map[view.Level]string{view.Info: "  ", view.Good: "+ ", view.Warning: "! ", view.Bad: "x "}
 
 // questionLines formats a question as plain lines that are safe for a terminal.
 func questionLines(q view.Question) []string {

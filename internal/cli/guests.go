@@ -25,7 +25,7 @@ type guests struct {
 func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	set, c := a.config.Recording(), a.session.Controls()
 	return recorder.New(c, recorder.Options{
-		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.recorder.Timeline(), Load: a.load,
+		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
 		Kept: a.trials.Live, Names: a.names, Now: time.Now,
 		Print: func(line string) {

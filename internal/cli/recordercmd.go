@@ -70,7 +70,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer unlock()
-	rec, err := session.NewRecorder("", time.Now)
+	rec, err := session.NewRecordWriter("", time.Now)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	opt := session.Options{
-		Cluster: access.Context, Via: client.Via(), Namespaces: view.Place{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
-		NoPower: "the recorder switches nothing", Recorder: rec, Questions: session.NewQuestions(), Watcher: watcher,
+		Cluster: access.Context, Via: client.Via(), Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
+		NoPower: "the recorder switches nothing", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: watcher,
 		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
 	}
 	s := session.New(opt)
@@ -186,7 +186,7 @@ func probed(cfg *config.Config, set config.Recorder) config.Load {
 }
 
 // probesOf makes the generator of the recorder's requests; nil without a URL.
-func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.Recorder) (*loadgen.Generator, error) {
+func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.RecordWriter) (*loadgen.Generator, error) {
 	l := probed(cfg, set)
 	if l.URL == "" {
 		return nil, nil
@@ -203,7 +203,7 @@ func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session
 }
 
 // newReports starts the hooks, /healthz and /metrics.
-func newReports(set config.Recorder, p printer, rec *session.Recorder) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
+func newReports(set config.Recorder, p printer, rec *session.RecordWriter) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
 		return nil, nil, nil, usageError{err}

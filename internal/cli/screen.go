@@ -20,7 +20,7 @@ func runScreen(ctx context.Context, o options) error {
 	color, err := o.colorProfile()
 	first := o.cast.file
 	for n := 2; err == nil; n++ {
-		var next *view.Place
+		var next *view.Scope
 		var recorded string
 		if next, recorded, err = runSession(ctx, o, color); next == nil {
 			break
@@ -40,7 +40,7 @@ func runScreen(ctx context.Context, o options) error {
 // runSession shows one session. next is where the operator goes from it; nil is
 // nowhere. recorded is the file of the screen's recording that was under way
 // then; empty: none was.
-func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Place, recorded string, err error) {
+func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Scope, recorded string, err error) {
 	if err := o.cast.check(o.drawn()); err != nil {
 		return nil, "", err
 	}

@@ -131,9 +131,9 @@ func (n *Names) Learn(f *view.Frame) {
 	}
 	n.Add(NameHost, f.Cluster)
 	n.Way(f.Via)
-	if f.Places != nil {
-		n.Add(NameHost, f.Places.Contexts...)
-		n.Add(NameNamespace, f.Places.Namespaces...)
+	if f.Scopes != nil {
+		n.Add(NameHost, f.Scopes.Contexts...)
+		n.Add(NameNamespace, f.Scopes.Namespaces...)
 	}
 	for _, m := range f.Power {
 		for _, names := range m.Names {

@@ -159,7 +159,7 @@ func TestARecordsLinesStayReadable(t *testing.T) {
 
 func TestWhatThePaletteOffersIsReplaced(t *testing.T) {
 	n := NewNames()
-	n.Learn(&view.Frame{Places: &view.Places{Contexts: []string{"acme-prod", "acme-test"}, Namespaces: []string{"payments", "default"}}})
+	n.Learn(&view.Frame{Scopes: &view.Scopes{Contexts: []string{"acme-prod", "acme-test"}, Namespaces: []string{"payments", "default"}}})
 	got := n.Line("│ ctx acme-prod │ ctx acme-test │ ns payments │ ns default │")
 	if strings.Contains(got, "acme") || strings.Contains(got, "payments") || !strings.Contains(got, "default") {
 		t.Error(got)

@@ -26,7 +26,7 @@ func yes(b bool) *bool { return &b }
 // recording makes a record's events.
 type recording struct{ events []view.Event }
 
-func (r *recording) add(s float64, lane view.Lane, subject, from, to, text string, level view.Severity) {
+func (r *recording) add(s float64, lane view.Lane, subject, from, to, text string, level view.Level) {
 	o := s
 	e := view.Event{Seq: len(r.events) + 1, At: at(s), Seen: at(s).Add(3 * time.Millisecond), Offset: &o,
 		Lane: lane, Subject: subject, Text: text, From: from, To: to, Level: level}
@@ -55,7 +55,7 @@ func (r *recording) asks(s float64, node string, action power.Action) {
 }
 
 // change adds a transition.
-func (r *recording) change(s float64, lane view.Lane, subject, from, to, suffix string, level view.Severity) {
+func (r *recording) change(s float64, lane view.Lane, subject, from, to, suffix string, level view.Level) {
 	r.add(s, lane, subject, from, to, from+" → "+to+suffix, level)
 }
 

@@ -34,7 +34,7 @@ type entry struct {
 	Lane     view.Lane
 	Subjects []string
 	Text     string
-	Level    view.Severity
+	Level    view.Level
 	from, to string
 }
 
@@ -178,7 +178,7 @@ func (m *mark) add(e view.Event, at float64) {
 	m.Entries = append(m.Entries, n)
 }
 
-var tones = map[view.Severity]tone{view.Good: good, view.Warning: warning, view.Bad: bad}
+var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad: bad}
 
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {

@@ -4,7 +4,7 @@
 // which only the newest counts, and receives the operator's Intents. Every Event is on
 // disk before a Frame contains it.
 //
-// It is wired in one direction: a Recorder and Questions first, which the parts below
+// It is wired in one direction: a RecordWriter and Questions first, which the parts below
 // use; then a Session of all of them; then Run, with a Guest. session.go has the loop,
 // and each other file a part of it with its own state: machines, switching, cordons,
 // drains, loads, rollouts, leaving. All parts belong to the loop's goroutine and see

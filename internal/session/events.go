@@ -7,8 +7,8 @@ import (
 )
 
 // phaseLevel returns the level of a step of a power operation.
-func stageLevel(p power.Stage) view.Severity {
-	return map[power.Stage]view.Severity{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
+func stageLevel(p power.Stage) view.Level {
+	return map[power.Stage]view.Level{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
 }
 
 // spellEvent returns the timeline's event for a change of failures; r is the request

@@ -42,7 +42,7 @@ func TestAFewFailuresAreNotNone(t *testing.T) {
 func TestTheTimelineReportsNoFailuresIfThereAreNone(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	r, err := NewRecorder("", func() time.Time { return t0 })
+	r, err := NewRecordWriter("", func() time.Time { return t0 })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func loadSessionTo(t *testing.T, opt session.Options, handler http.HandlerFunc) 
 	srv := httptest.NewServer(handler)
 	t.Cleanup(srv.Close)
 	b := newBoard(workers...)
-	return run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, func(*session.Target, *session.Recorder) *loadgen.Generator {
+	return run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, func(*session.Target, *session.RecordWriter) *loadgen.Generator {
 		g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: srv.URL}})
 		if err != nil {
 			t.Fatal(err)

@@ -19,8 +19,8 @@ type LoadOnly struct {
 // NewLoadOnly makes it for a generator, which it closes at its end. Nothing
 // happens before Run.
 func NewLoadOnly(g *loadgen.Generator) (*LoadOnly, error) {
-	rec, err := NewRecorder("", time.Now)
-	l := newLoop(Options{Load: g, Recorder: rec, Now: time.Now})
+	rec, err := NewRecordWriter("", time.Now)
+	l := newLoop(Options{Load: g, RecordWriter: rec, Now: time.Now})
 	return &LoadOnly{l, &loads{loop: l}}, err
 }
 

@@ -17,7 +17,7 @@ type loop struct {
 	opt    Options
 	ctx    context.Context
 	now    func() time.Time
-	rec    *Recorder
+	rec    *RecordWriter
 	inbox  inbox
 	work   sync.WaitGroup // goroutines that outlast one turn
 	frames *frames
@@ -35,7 +35,7 @@ type loop struct {
 
 func newLoop(opt Options) *loop {
 	return &loop{
-		opt: opt, now: opt.Now, rec: opt.Recorder, inbox: inbox{notify: make(chan struct{}, 1)}, frames: newFrames(),
+		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: newFrames(),
 	}
 }
 

@@ -135,7 +135,7 @@ func (m *machines) read(node string, r power.Reading) {
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return
 	}
-	levels := map[power.State]view.Severity{power.On: view.Good, power.Off: view.Bad} // else Info
+	levels := map[power.State]view.Level{power.On: view.Good, power.Off: view.Bad} // else Info
 	m.say(view.Event{
 		At: r.Arrived, Code: view.CodeMachineState, Lane: view.LanePower, Subject: node, Level: levels[r.State],
 		From: old.State.String(), To: r.State.String(), Facts: view.Facts{Proof: r.Proof, Reported: r.Detail},

@@ -12,35 +12,35 @@ import (
 	"lightsout/internal/view"
 )
 
-// Surroundings returns the other places that the screen could show. It is safe for
+// Surroundings returns the other scopes that the screen could show. It is safe for
 // concurrent use.
 type Surroundings interface {
-	// Places gives the names that are known.
-	Places(ctx context.Context) view.Places
-	// Check returns the reason why the screen cannot show a place; nil if it can, as
+	// Scopes gives the names that are known.
+	Scopes(ctx context.Context) view.Scopes
+	// Check returns the reason why the screen cannot show a scope; nil if it can, as
 	// far as lightsout can tell without asking the cluster.
-	Check(p view.Place) error
+	Check(p view.Scope) error
 }
 
-// placesWithin bounds looking for other places.
-const placesWithin = 10 * time.Second
+// scopesWithin bounds looking for other scopes.
+const scopesWithin = 10 * time.Second
 
-// moving leads to another place.
+// moving leads to another scope.
 type moving struct {
 	*loop
 	leaving *leaving
 	loads   *loads
 
-	known *view.Places // nil until found
-	next  *view.Place  // where the operator goes when this session has ended
+	known *view.Scopes // nil until found
+	next  *view.Scope  // where the operator goes when this session has ended
 }
 
-// begin finds the available places, and reports watched namespaces that do not exist.
+// begin finds the available scopes, and reports watched namespaces that do not exist.
 func (m *moving) begin() {
 	if m.opt.Around == nil {
 		return
 	}
-	async(m.loop, placesWithin, m.opt.Around.Places, func(p view.Places) {
+	async(m.loop, scopesWithin, m.opt.Around.Scopes, func(p view.Scopes) {
 		m.known = &p
 		for ns := range strings.SplitSeq(m.opt.Namespaces, ",") {
 			if ns != "" && len(p.Namespaces) > 0 && !slices.Contains(p.Namespaces, ns) {
@@ -50,9 +50,9 @@ func (m *moving) begin() {
 	})
 }
 
-// ask asks the operator whether to end the session and show another place, or reports
+// ask asks the operator whether to end the session and show another scope, or reports
 // why that is impossible now.
-func (m *moving) ask(i view.SwitchPlace) {
+func (m *moving) ask(i view.SwitchScope) {
 	what := "Namespaces stay: "
 	if i.Context != "" {
 		what = "Context stays: "
@@ -66,8 +66,8 @@ func (m *moving) ask(i view.SwitchPlace) {
 		refuse(why)
 		return
 	}
-	check := func(context.Context) error { return m.opt.Around.Check(i.Place) }
-	async(m.loop, placesWithin, check, func(err error) {
+	check := func(context.Context) error { return m.opt.Around.Check(i.Scope) }
+	async(m.loop, scopesWithin, check, func(err error) {
 		why := m.held() // including work that has begun meanwhile
 		if err != nil {
 			why = err.Error()
@@ -76,7 +76,7 @@ func (m *moving) ask(i view.SwitchPlace) {
 			refuse(why)
 			return
 		}
-		m.opt.Questions.ask(m.question(i.Place), func(a view.Answer) {
+		m.opt.Questions.ask(m.question(i.Scope), func(a view.Answer) {
 			if a.Choice != view.ChoiceYes {
 				return
 			}
@@ -84,13 +84,13 @@ func (m *moving) ask(i view.SwitchPlace) {
 				refuse(why)
 				return
 			}
-			m.next, m.ending = &i.Place, true
+			m.next, m.ending = &i.Scope, true
 		})
 	})
 }
 
-// question asks whether to show another place, and lists what ends.
-func (m *moving) question(to view.Place) view.Question {
+// question asks whether to show another scope, and lists what ends.
+func (m *moving) question(to view.Scope) view.Question {
 	title, yes := "Go to context "+to.Context+"?", "Go there"
 	if to.Context == "" {
 		title, yes = "Watch "+cmp.Or(text.List(to.Namespaces), "all namespaces")+" from now on?", "Watch"

@@ -17,11 +17,11 @@ import (
 // atlas knows two places.
 type atlas struct{}
 
-func (atlas) Places(context.Context) view.Places {
-	return view.Places{Contexts: []string{"mdx", "other"}, Namespaces: []string{"default", "web"}}
+func (atlas) Scopes(context.Context) view.Scopes {
+	return view.Scopes{Contexts: []string{"mdx", "other"}, Namespaces: []string{"default", "web"}}
 }
 
-func (atlas) Check(p view.Place) error {
+func (atlas) Check(p view.Scope) error {
 	if p.Context == "nowhere" {
 		return errors.New("there is no context nowhere")
 	}
@@ -31,14 +31,14 @@ func (atlas) Check(p view.Place) error {
 func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}})
-	x.frame("the places", func(f *view.Frame) bool { return f.Places != nil && len(f.Places.Contexts) == 2 && f.Snapshot != nil })
+	x.frame("the places", func(f *view.Frame) bool { return f.Scopes != nil && len(f.Scopes.Contexts) == 2 && f.Snapshot != nil })
 	refused := func(why string) {
 		t.Helper()
 		x.frame(why, func(f *view.Frame) bool {
 			return strings.HasPrefix(f.Notice.Text, "Context stays: ") && strings.Contains(f.Notice.Text, why)
 		})
 	}
-	to := func(context string) { x.Send(view.SwitchPlace{Place: view.Place{Context: context}}) }
+	to := func(context string) { x.Send(view.SwitchScope{Scope: view.Scope{Context: context}}) }
 	to("nowhere")
 	refused("there is no context nowhere")
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
@@ -76,7 +76,7 @@ func TestAnotherContextEndsTheLoadAndSaysSo(t *testing.T) {
 	x := loadSession(t, session.Options{Around: atlas{}})
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 5}})
 	x.frame("the rate", func(f *view.Frame) bool { return f.Load.Active && f.Snapshot != nil })
-	x.Send(view.SwitchPlace{Place: view.Place{Context: "other"}})
+	x.Send(view.SwitchScope{Scope: view.Scope{Context: "other"}})
 	q := x.question(view.QuestionMove)
 	if text := questionText(q); !strings.Contains(text, "Sending stops") {
 		t.Errorf("the question does not state that sending stops:\n%s", text)
@@ -102,9 +102,9 @@ type looking struct {
 func (l looking) Show(f *view.Frame) { l.look(f) }
 
 func TestAFramesNamesAreKnownBeforeItIsKept(t *testing.T) {
-	rec, names := newRecorder(t, ""), record.NewNames()
+	rec, names := newRecordWriter(t, ""), record.NewNames()
 	rec.Redact(names)
-	s := session.New(session.Options{Cluster: "acme-prod", Recorder: rec, Questions: session.NewQuestions()})
+	s := session.New(session.Options{Cluster: "acme-prod", RecordWriter: rec, Questions: session.NewQuestions()})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	seen, ended := make(chan string, 1), make(chan error, 1)

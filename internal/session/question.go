@@ -38,7 +38,7 @@ func (w *switching) question(p power.Question) view.Question {
 			continue // it is shown above
 		}
 		level := view.Warning
-		if f.Severity == power.Refuse || f.Rule == power.RulePreflight {
+		if f.Effect == power.Refuse || f.Rule == power.RulePreflight {
 			level = view.Bad
 		}
 		if f.Rule != power.RuleDryRun {

@@ -30,7 +30,7 @@ type Watcher interface {
 	WantKubelets(nodes ...string)
 }
 
-// Options holds the parts of a Session. Recorder and Questions are required; a function
+// Options holds the parts of a Session. RecordWriter and Questions are required; a function
 // that needs a missing part reports that.
 type Options struct {
 	// Cluster, Via, Pace and Namespaces are shown in the title. With Production the
@@ -40,9 +40,9 @@ type Options struct {
 	// Production asks for the cluster's name before switching off.
 	ReadOnly, DryRun, Production bool
 
-	Recorder  *Recorder
-	Questions *Questions
-	Watcher   Watcher
+	RecordWriter *RecordWriter
+	Questions    *Questions
+	Watcher      Watcher
 	// Target is the target of the load; nil is none.
 	Target *Target
 
@@ -137,7 +137,7 @@ func (s *Session) Send(i view.Intent) { s.post(func() { s.carryOut(i) }) }
 
 // Next is where the operator wants to go after this session; nil is nowhere. It
 // is for after Run.
-func (s *Session) Next() *view.Place { return s.moving.next }
+func (s *Session) Next() *view.Scope { return s.moving.next }
 
 const (
 	// beat is the interval at which the loop checks things that change with time alone.
@@ -298,7 +298,7 @@ func (s *Session) carryOut(i view.Intent) {
 		s.loads.stop(i)
 	case view.SetFocus:
 		s.opt.Target.SetFocus(i.Deployment)
-	case view.SwitchPlace:
+	case view.SwitchScope:
 		s.moving.ask(i)
 	case view.Inspect:
 		s.inspections.ask(i)
@@ -341,7 +341,7 @@ func (s *Session) publish() *view.Frame {
 		Question:   s.opt.Questions.first(),
 		Switching:  s.switching.nodes(),
 		Inspection: s.inspections.newest(),
-		Places:     s.moving.known,
+		Scopes:     s.moving.known,
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)

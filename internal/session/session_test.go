@@ -189,24 +189,24 @@ func startSession(t *testing.T, dir string, b *board, opt session.Options) *benc
 }
 
 // run runs a session in which trials can be run. load makes the generator.
-func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.Recorder) *loadgen.Generator) *bench {
+func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.RecordWriter) *loadgen.Generator) *bench {
 	t.Helper()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
 	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Recorder == nil {
-		o.Recorder = newRecorder(t, "")
+	if o.RecordWriter == nil {
+		o.RecordWriter = newRecordWriter(t, "")
 	}
 	o.Cluster, o.Questions, o.Watcher, o.Fleet, o.Journal = "mdx", session.NewQuestions(), w, fleet, j
 	o.Target = session.NewTarget(w, cluster.Key{}, time.Now)
 	if load != nil {
-		o.Load = load(o.Target, o.Recorder)
+		o.Load = load(o.Target, o.RecordWriter)
 	}
 	s := session.New(o)
 	r := trial.NewRunner(s.Controls(), trial.Options{
-		Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.Recorder.Timeline(), Load: o.Load, Now: o.Now,
+		Cluster: "mdx", DryRun: o.DryRun, Production: o.Production, Dir: filepath.Join(dir, "trials"), Timeline: o.RecordWriter.Timeline(), Load: o.Load, Now: o.Now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &bench{Session: s, Runner: r, t: t, board: b, dir: dir, ended: make(chan error, 1), stop: cancel}
@@ -236,9 +236,9 @@ func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, 
 	return x
 }
 
-func newRecorder(t *testing.T, dir string) *session.Recorder {
+func newRecordWriter(t *testing.T, dir string) *session.RecordWriter {
 	t.Helper()
-	rec, err := session.NewRecorder(dir, time.Now)
+	rec, err := session.NewRecordWriter(dir, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +443,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Recorder: newRecorder(t, dir)})
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{RecordWriter: newRecordWriter(t, dir)})
 	const marks = 2000
 	for i := range marks {
 		x.Send(view.Remark{Text: fmt.Sprint(i)})

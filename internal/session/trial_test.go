@@ -31,7 +31,7 @@ import (
 type world struct {
 	*board
 	x   *bench
-	rec *session.Recorder
+	rec *session.RecordWriter
 
 	mu      sync.Mutex
 	s       *cluster.Snapshot
@@ -158,9 +158,9 @@ func startWorld(t *testing.T, opt session.Options, change func(*world)) *world {
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, "hello") }))
 	t.Cleanup(srv.Close)
-	w.rec = newRecorder(t, "")
-	opt.Recorder = w.rec
-	w.x = run(t, t.TempDir(), w.board, w, w, opt, func(target *session.Target, rec *session.Recorder) *loadgen.Generator {
+	w.rec = newRecordWriter(t, "")
+	opt.RecordWriter = w.rec
+	w.x = run(t, t.TempDir(), w.board, w, w, opt, func(target *session.Target, rec *session.RecordWriter) *loadgen.Generator {
 		g, err := loadgen.New(loadgen.Options{
 			Target: loadgen.Target{URL: srv.URL, Profile: loadgen.HTTP}, Backends: target.Backends, Capacity: target.Capacity, Record: rec.Request,
 		})

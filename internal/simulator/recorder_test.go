@@ -63,7 +63,7 @@ func newWatch(p *plant, dir string, keep int64) *watch {
 	must(err)
 	api, err := cluster.NewClient(access)
 	must(err)
-	rec, err := session.NewRecorder("", time.Now)
+	rec, err := session.NewRecordWriter("", time.Now)
 	must(err)
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Sink: rec.Transition, Idle: recorder.AskEvery})
 	o, err := config.Load{URL: "http://10.0.0.9:31080/"}.Options()
@@ -72,7 +72,7 @@ func newWatch(p *plant, dir string, keep int64) *watch {
 	load, err := loadgen.New(o)
 	must(err)
 	s := session.New(session.Options{
-		Cluster: "sim", ReadOnly: true, NoPower: "the recorder switches nothing", Recorder: rec, Questions: session.NewQuestions(), Watcher: watcher,
+		Cluster: "sim", ReadOnly: true, NoPower: "the recorder switches nothing", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: watcher,
 		Target: session.NewTarget(watcher, cluster.Key{Namespace: "default", Name: probedApp}, time.Now), Load: load,
 	})
 	guest := recorder.New(s.Controls(), recorder.Options{

@@ -88,12 +88,12 @@ func (x *site) screen(st *stateDir) *parts {
 // session runs a session with an operator at it. plan, if not nil, is a trial without a
 // terminal.
 func (x *site) session(a *parts, p *outage) {
-	rec, err := session.NewRecorder("", time.Now)
+	rec, err := session.NewRecordWriter("", time.Now)
 	if err != nil {
 		panic(err)
 	}
 	opt := session.Options{
-		Cluster: "site", Recorder: rec, Questions: session.NewQuestions(), Watcher: a.eyes, Fleet: a.fleet, Journal: a.journal,
+		Cluster: "site", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: a.eyes, Fleet: a.fleet, Journal: a.journal,
 		Restore: a.restore, Annotations: a.eyes, Target: session.NewTarget(a.eyes, web, time.Now),
 	}
 	t := &target{p: a.p}

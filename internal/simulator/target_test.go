@@ -35,7 +35,7 @@ type hung struct {
 const requestTimeout = 2 * time.Minute
 
 // generator returns a generator with the target.
-func (t *target) generator(rec *session.Recorder) *loadgen.Generator {
+func (t *target) generator(rec *session.RecordWriter) *loadgen.Generator {
 	g, err := loadgen.New(loadgen.Options{
 		Target: loadgen.Target{URL: "http://web.example/"}, Timeouts: loadgen.Timeouts{Total: requestTimeout}, Dial: t.dial, Record: rec.Request,
 	})

@@ -105,7 +105,7 @@ func TestTheLevelOfAnEventIgnoresItsWording(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		t    cluster.Transition
-		want Severity
+		want Level
 	}{
 		{cluster.Transition{Change: cluster.ChangeStatus, From: "lost and NotReady", To: "BackOff", Was: cluster.HealthGood, Is: cluster.HealthGood}, Good},
 		{cluster.Transition{Change: cluster.ChangeStatus, From: "Ready", To: "fine", Was: cluster.HealthGood, Is: cluster.HealthBad}, Bad},

@@ -6,12 +6,12 @@ import (
 	"lightsout/cluster"
 )
 
-// Severity decides how an event is drawn.
-type Severity int
+// Level decides how an event is drawn.
+type Level int
 
 // Severities, mildest first.
 const (
-	Info Severity = iota
+	Info Level = iota
 	Good
 	Warning
 	Bad
@@ -55,7 +55,7 @@ type Event struct {
 	Namespace string `json:"namespace,omitempty"`
 	Subject   string `json:"subject"`
 	// Level decides the colour of the event.
-	Level Severity `json:"level"`
+	Level Level `json:"level"`
 	// Change, From, To, Was, Is, Cause and Why belong to a transition. From and To also
 	// describe a machine's state.
 	Change cluster.Change `json:"change,omitempty"`

@@ -61,9 +61,9 @@ type Frame struct {
 	// Inspection has the answers about the object that the operator inspects; nil until
 	// the first one. Records leave it out.
 	Inspection *Inspection
-	// Places are the other places that the screen could show; nil while they are
+	// Scopes are the other scopes that the screen could show; nil while they are
 	// unknown. Records leave them out.
-	Places *Places
+	Scopes *Scopes
 	// Recording is true while the record can be written; RecordErr is the reason, in
 	// one sentence, why it cannot.
 	Recording bool
@@ -94,7 +94,7 @@ type Notice struct {
 	Text string    `json:"text"`
 	At   time.Time `json:"at,omitzero"`
 	// Level is Good for a success, Warning for a problem.
-	Level Severity `json:"level,omitzero"`
+	Level Level `json:"level,omitzero"`
 }
 
 // MachineView is the last known state of a node's machine.

@@ -44,8 +44,8 @@ const (
 
 // Line is one line of a question.
 type Line struct {
-	Level Severity `json:"level,omitzero"`
-	Text  string   `json:"text"`
+	Level Level  `json:"level,omitzero"`
+	Text  string `json:"text"`
 	// Heading: the lines up to the next heading belong to it.
 	Heading bool `json:"heading,omitzero"`
 }

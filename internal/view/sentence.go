@@ -13,7 +13,7 @@ import (
 // codeSpec has the properties that all events of a code share.
 type codeSpec struct {
 	lane     Lane
-	level    Severity
+	level    Level
 	sentence func(e *Event) string
 }
 

@@ -12,10 +12,10 @@ import (
 	"lightsout/loadgen"
 )
 
-// Recorder keeps a session's record. Create it first, so that all other parts can write
+// RecordWriter keeps a session's record. Create it first, so that all other parts can write
 // to it: each event and each request is on disk before a screen shows it. It is safe
 // for concurrent use.
-type Recorder struct {
+type RecordWriter struct {
 	timeline *record.Timeline
 	requests *record.Requests
 	failing  loadgen.Spells
@@ -27,9 +27,9 @@ type Recorder struct {
 	follower atomic.Pointer[Session]
 }
 
-// NewRecorder makes events.jsonl and requests.jsonl in dir; an empty dir keeps the
+// NewRecordWriter makes events.jsonl and requests.jsonl in dir; an empty dir keeps the
 // events in memory only. The error is the reason why it cannot keep the record.
-func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
+func NewRecordWriter(dir string, now func() time.Time) (*RecordWriter, error) {
 	var events, requests string
 	if dir != "" {
 		events, requests = filepath.Join(dir, record.EventsFile), filepath.Join(dir, record.RequestsFile)
@@ -38,7 +38,7 @@ func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{timeline: timeline, kept: dir != ""}
+	r := &RecordWriter{timeline: timeline, kept: dir != ""}
 	r.requests, err = record.NewRequests(requests)
 	if err != nil {
 		return nil, errors.Join(err, timeline.Close())
@@ -48,7 +48,7 @@ func NewRecorder(dir string, now func() time.Time) (*Recorder, error) {
 
 // Redact replaces names in the record from now on; it learns the names in the cluster.
 // Call it before recording anything.
-func (r *Recorder) Redact(n *record.Names) {
+func (r *RecordWriter) Redact(n *record.Names) {
 	r.names = n
 	r.timeline.Redact(n)
 	r.requests.Redact(n)
@@ -56,13 +56,13 @@ func (r *Recorder) Redact(n *record.Names) {
 
 // Discard announces that the folder of the record goes away with the session. Call it
 // before the session runs.
-func (r *Recorder) Discard() { r.discarded = true }
+func (r *RecordWriter) Discard() { r.discarded = true }
 
 // Timeline is the list of events.
-func (r *Recorder) Timeline() *record.Timeline { return r.timeline }
+func (r *RecordWriter) Timeline() *record.Timeline { return r.timeline }
 
 // Transition adds a change of the cluster to the timeline. It is the watcher's sink.
-func (r *Recorder) Transition(t cluster.Transition) {
+func (r *RecordWriter) Transition(t cluster.Transition) {
 	if r.names != nil {
 		r.names.Add(record.NameNamespace, t.Subject.Namespace)
 		if t.Subject.Kind == cluster.KindNode {
@@ -76,7 +76,7 @@ func (r *Recorder) Transition(t cluster.Transition) {
 }
 
 // Request keeps the evidence of one ended request. It is the generator's sink.
-func (r *Recorder) Request(q loadgen.Record) {
+func (r *RecordWriter) Request(q loadgen.Record) {
 	r.requests.Add(q)
 	if c, ok := r.failing.Note(&q); ok {
 		if zero := r.timeline.Zero(); c.At.Before(zero) && !q.End.Before(zero) {
@@ -90,11 +90,11 @@ func (r *Recorder) Request(q loadgen.Record) {
 }
 
 // Err returns the reason why lightsout cannot write the record now; the writer retries.
-func (r *Recorder) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
+func (r *RecordWriter) Err() error { return errors.Join(r.timeline.Err(), r.requests.Err()) }
 
 // sayHealth reports on the timeline that the record cannot be written, and that it can be
 // written again.
-func (r *Recorder) sayHealth(h *record.Health) error {
+func (r *RecordWriter) sayHealth(h *record.Health) error {
 	err := r.Err()
 	if e, changed := h.Observe("the session's record", err, r.timeline.Lost()+r.requests.Lost()); changed {
 		r.timeline.Add(e)
@@ -103,4 +103,4 @@ func (r *Recorder) sayHealth(h *record.Health) error {
 }
 
 // Close closes the files.
-func (r *Recorder) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }
+func (r *RecordWriter) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }
