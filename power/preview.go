@@ -15,9 +15,53 @@ import (
 )
 
 // Preview polls and judges everything, and returns the question that lightsout would
-// ask, with the actions and the findings. It switches nothing.
+// ask, with the actions and the findings. It switches nothing. A program that has just
+// started waits up to heartbeatWait for the heartbeats that the guards need.
 func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
+	if r.Action != ActionOn {
+		s.awaitHeartbeats(ctx, r)
+	}
 	return s.preview(ctx, r, false)
+}
+
+const (
+	// heartbeatWait bounds the wait for heartbeats: kubelets send one every 10 s, and those
+	// of the first 2 s of a watch may be older.
+	heartbeatWait = 15 * time.Second
+	heartbeatPoll = 500 * time.Millisecond
+)
+
+// awaitHeartbeats waits until enough workers beside the nodes of a request have proven by
+// a heartbeat that they run. Until then none counts as left: a node that died with its
+// clock ahead looks alive.
+func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
+	defer cancel()
+	defer r.slowly("nothing was sent yet: lightsout waits for a heartbeat of a worker that stays on")()
+	for {
+		state, err := s.state(ctx, false)
+		if err != nil {
+			return
+		}
+		heard, awaited := 0, 0
+		for _, n := range state.Nodes {
+			switch {
+			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name):
+			case n.WhyUnheard == "":
+				heard++
+			case !n.Heard.IsZero(): // otherwise it sends none
+				awaited++
+			}
+		}
+		if heard >= s.Limits.keepReady() || awaited == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(heartbeatPoll):
+		}
+	}
 }
 
 // preview is Preview; with fresh it asks the API server first.

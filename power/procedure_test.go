@@ -228,6 +228,60 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 	})
 }
 
+// unheard is a World in which no worker beside n1 has proven by a heartbeat that it runs
+// before a moment.
+type unheard struct {
+	World
+	until time.Time
+}
+
+func (u unheard) State(ctx context.Context) (ClusterState, error) {
+	return u.doubt(u.World.State(ctx))
+}
+
+func (u unheard) FreshState(ctx context.Context) (ClusterState, error) {
+	return u.doubt(u.World.FreshState(ctx))
+}
+
+func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
+	state.Nodes = slices.Clone(state.Nodes)
+	for i := range state.Nodes {
+		if time.Now().Before(u.until) {
+			state.Nodes[i].WhyUnheard = "has sent lightsout no heartbeat yet"
+		}
+	}
+	return state, err
+}
+
+// A program that has just started waits for the heartbeat of a worker that stays on, says
+// so, and refuses if none comes.
+func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
+	for after, refused := range map[time.Duration]bool{10 * time.Second: false, time.Hour: true} {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			began, told := time.Now(), ""
+			p.switcher.World = unheard{p.switcher.World, began.Add(after)}
+			asked := time.Duration(0)
+			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: func(pr Progress) {
+				if told == "" {
+					told = pr.Text
+				}
+				if pr.Stage == StageSending {
+					asked = time.Since(began)
+				}
+			}}, &yes{p: p})
+			if !strings.Contains(told, "waits for a heartbeat of a worker that stays on") {
+				t.Errorf("it says first: %q", told)
+			}
+			switch {
+			case refused && (!slices.Contains(reasons(err), RuleLastWorker) || asked > 0):
+				t.Errorf("after %s: %v", after, err)
+			case !refused && (err != nil || asked < after || asked > after+5*time.Second):
+				t.Errorf("after %s: asked after %s, %v", after, asked, err)
+			}
+		})
+	}
+}
+
 // frozen is a World and a NoteStore whose API server has stopped answering.
 type frozen struct {
 	World

@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/session"
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -56,37 +53,6 @@ func (a *app) polled(ctx context.Context, c *console, nodes []string) error {
 			return f.Snapshot.Node(n) != nil && f.Power[n].Reading.Arrived.IsZero()
 		})
 	})
-}
-
-// heartbeatWait bounds how long a command waits for the heartbeats that the guards need:
-// kubelets send one every 10 s, and those of the watch's first 2 s may be older.
-const heartbeatWait = 15 * time.Second
-
-// heartbeats waits until as many workers beside the named nodes have sent a heartbeat as
-// the guards leave on. Until then a node that died with its clock ahead looks alive, so
-// the guards count none of them.
-func (a *app) heartbeats(ctx context.Context, out io.Writer, nodes []string) {
-	limits, err := a.config.Guards.Limits()
-	if err != nil {
-		return // newApp has reported it
-	}
-	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
-	defer cancel()
-	for said := false; ; {
-		heard, awaited := session.HeardWorkers(a.watcher.Snapshot(), nodes, time.Now())
-		if heard >= max(limits.KeepReady, 1) || len(awaited) == 0 {
-			return
-		}
-		if !said {
-			said = true
-			fmt.Fprintf(out, "waiting up to %s for heartbeats from %s: they prove that a worker stays on\n", text.Span(heartbeatWait), text.List(awaited))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
 
 // patient prints that it waits for an API server, and the reason.

@@ -109,9 +109,6 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 				return err
 			}
 		}
-		if action != power.ActionOn {
-			s.heartbeats(ctx, c.out, nodes)
-		}
 		fmt.Printf("polling the cluster and %s: up to 30 s if something does not answer\n", text.List(nodes))
 		s.session.Send(view.AskPower{Action: action, Nodes: nodes})
 		before := c.asked

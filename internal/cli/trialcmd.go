@@ -262,7 +262,6 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		if err := s.polled(ctx, c, p.Nodes()); err != nil {
 			return err
 		}
-		s.heartbeats(ctx, c.out, p.Nodes())
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
@@ -370,7 +369,6 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
 		return usageError{err}
 	}
-	s.heartbeats(ctx, c.out, p.Nodes())
 	refused := 0
 	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
 	for i, st := range p.Steps {

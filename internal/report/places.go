@@ -114,13 +114,17 @@ func targetsOf(r *record.Record) (out []target) {
 // scaledDown describes the first time in the outages that the deployment should have fewer
 // pods than before: those are not lost.
 func scaledDown(r *record.Record, all []outage) string {
-	if len(all) == 0 {
+	from := r.Zero.Add(-changedBefore)
+	switch {
+	case len(all) > 0:
+		from = all[0].from
+	case !recorded(r):
 		return ""
 	}
 	targets := targetsOf(r)
 	for i := 1; i < len(targets); i++ {
-		if from, to := targets[i-1].replicas, targets[i]; to.replicas < from && to.at.After(all[0].from) {
-			return fmt.Sprintf("the deployment was scaled from %d to %s at %s UTC", from, text.Count(to.replicas, "pod", "pods"), clock(to.at))
+		if was, to := targets[i-1].replicas, targets[i]; to.replicas < was && to.at.After(from) {
+			return fmt.Sprintf("the deployment was scaled from %d to %s at %s UTC", was, text.Count(to.replicas, "pod", "pods"), clock(to.at))
 		}
 	}
 	return ""

@@ -173,23 +173,6 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	return out
 }
 
-// HeardWorkers counts the workers beside the named nodes that take pods and whose
-// heartbeats prove that they run. awaited are those that may prove it with their next
-// heartbeat.
-func HeardWorkers(s *cluster.Snapshot, beside []string, now time.Time) (heard int, awaited []string) {
-	for _, n := range s.Nodes() {
-		x := nodeOf(s, n, now)
-		switch {
-		case !n.Gone.IsZero() || slices.Contains(beside, x.Name), !x.Ready || !x.Schedulable || x.Role != power.RoleWorker || x.WhyNotCounted != "":
-		case x.WhyUnheard == "":
-			heard++
-		case !n.RenewSeen.IsZero():
-			awaited = append(awaited, x.Name)
-		}
-	}
-	return heard, awaited
-}
-
 // whyUnheard is the reason why a node's heartbeats do not prove that it runs; empty if
 // they do, or if the account cannot read Leases.
 func whyUnheard(s *cluster.Snapshot, n *cluster.Node) string {
@@ -200,7 +183,7 @@ func whyUnheard(s *cluster.Snapshot, n *cluster.Node) string {
 	case seen.IsZero():
 		return "has no Lease, so it sends no heartbeats"
 	case !n.HeartbeatReceived():
-		return "has sent no heartbeat since lightsout began to watch, which takes up to 12 s"
+		return "has sent lightsout no heartbeat yet"
 	}
 	return ""
 }

@@ -84,9 +84,6 @@ func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
 				t.Errorf("forbidden %v: %s: %q", forbidden, n.Name, n.WhyUnheard)
 			}
 		}
-		if heard, _ := session.HeardWorkers(s, []string{"kube-node2"}, time.Now()); forbidden != (heard == 3) {
-			t.Errorf("forbidden %v: %d workers are heard", forbidden, heard)
-		}
 	}
 }
 
