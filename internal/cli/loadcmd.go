@@ -18,6 +18,7 @@ import (
 	"lightsout/internal/config"
 	"lightsout/internal/record"
 	"lightsout/loadgen"
+	"lightsout/power/ssh"
 )
 
 // loadOptions are the flags of the load command.
@@ -187,14 +188,11 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		return usageError{err}
 	}
 	if common.Bastion != "" {
-		// There are no prompts: keys come from the agent or from files without a
-		// passphrase, and the bastion must be a known host.
-		client, err := newSSH(&config.Config{Bastion: common.Bastion}, sshAsker{})
+		client, err := dialThrough(&o, common.Bastion)
 		if err != nil {
 			return err
 		}
 		defer client.Close()
-		o.Dial = bastionDialer(client)
 	}
 	if l.output == "text" {
 		progress = out
@@ -230,6 +228,18 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	sum := summarizeLoad(g.Run(), began, over)
 	sum.Paused = stood.Seconds()
 	return l.sumUp(sum, requests, out)
+}
+
+// dialThrough has the requests go through a bastion. There are no
+// prompts: keys come from the agent or from files without a passphrase, and the bastion
+// must be a known host.
+func dialThrough(o *loadgen.Options, bastion string) (*ssh.Client, error) {
+	client, err := newSSH(&config.Config{Bastion: bastion}, sshAsker{})
+	if err != nil {
+		return nil, err
+	}
+	o.Dial = bastionDialer(client)
+	return client, nil
 }
 
 // followLoad shows a run until it is over, on the screen or line by line, and returns

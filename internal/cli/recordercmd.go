@@ -54,11 +54,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	}
 	defer client.Close()
 	dial := bastionDialer(client)
-	access, err := apiAccess(cfg, dial)
-	if err != nil {
-		return err
-	}
-	api, err := cluster.NewClient(access)
+	access, api, err := clusterThrough(cfg, dial)
 	if err != nil {
 		return err
 	}
@@ -104,6 +100,16 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, elect, s, guest)
+}
+
+// clusterThrough returns the access to a cluster, and its client, by that dialer.
+func clusterThrough(cfg *config.Config, dial dialer) (*cluster.Config, *cluster.Client, error) {
+	access, err := apiAccess(cfg, dial)
+	if err != nil {
+		return nil, nil, err
+	}
+	api, err := cluster.NewClient(access)
+	return access, api, err
 }
 
 // openRecords returns the folder of the recorder's records, locked against another

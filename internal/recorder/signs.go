@@ -118,6 +118,46 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	if starting {
 		g.first = now
 	}
+	found := g.showingIn(s, p, now)
+	for k, o := range g.open {
+		if _, still := found[k]; still {
+			continue
+		}
+		if !o.counted && !o.ignored && !o.excused && k.kind == view.SignSilent && !g.booted[k.name].Before(o.since) {
+			o.Noticed = now // a boot proves that it was no late heartbeat
+			news = append(news, o.Sign)
+		}
+		delete(g.open, k)
+		g.changed = now
+		if k.kind == view.SignAPI {
+			g.apiBack = now
+		}
+	}
+	for k, x := range found {
+		o := g.open[k]
+		if o == nil {
+			o = &open{Sign: x, since: now, excused: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
+			g.open[k], g.changed = o, now
+		}
+		switch p := g.planned[k.name]; {
+		case !o.excused:
+		case k.kind == view.SignSilent && p.overdue(now):
+			o.excused, o.since, o.Kind, o.At = false, now, view.SignNotBack, p.removed
+		case k.kind != view.SignSilent && !g.ignores(s, x, false):
+			o.excused, o.since = false, now // it lasts longer than the plan explains
+		}
+		settles := k.kind == view.SignSilent && now.Sub(g.apiBack) < view.SettlesAfterAPI
+		if !o.counted && !o.ignored && !o.excused && !settles && now.Sub(o.since) >= graces[k.kind] {
+			o.counted, o.Noticed = true, now
+			news = append(news, o.Sign)
+		}
+	}
+	slices.SortFunc(news, func(a, b record.Sign) int { return a.At.Compare(b.At) })
+	return news
+}
+
+// showingIn returns the signs that show in a snapshot and in the requests.
+func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[subject]record.Sign {
 	found := map[subject]record.Sign{}
 	add := func(kind view.Sign, name string, at time.Time) {
 		if at.IsZero() || at.After(now) {
@@ -142,40 +182,7 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	if at, failing := p.failing(now); failing {
 		add(view.SignRequests, "", at)
 	}
-	for k, o := range g.open {
-		if _, still := found[k]; still {
-			continue
-		}
-		if !o.counted && !o.ignored && !o.excused && k.kind == view.SignSilent && !g.booted[k.name].Before(o.since) {
-			o.Noticed = now // a boot proves that it was no late heartbeat
-			news = append(news, o.Sign)
-		}
-		delete(g.open, k)
-		g.changed = now
-		if k.kind == view.SignAPI {
-			g.apiBack = now
-		}
-	}
-	for k, x := range found {
-		o := g.open[k]
-		if o == nil {
-			o = &open{Sign: x, since: now, excused: !(during && g.switched[k.name]) && g.ignores(s, x, starting)}
-			g.open[k], g.changed = o, now
-		}
-		if p := g.planned[k.name]; o.excused && k.kind == view.SignSilent && p.overdue(now) {
-			o.excused, o.since, o.Kind, o.At = false, now, view.SignNotBack, p.removed
-		}
-		if o.excused && k.kind != view.SignSilent && !g.ignores(s, x, false) {
-			o.excused, o.since = false, now // it lasts longer than the plan explains
-		}
-		settles := k.kind == view.SignSilent && now.Sub(g.apiBack) < view.SettlesAfterAPI
-		if !o.counted && !o.ignored && !o.excused && !settles && now.Sub(o.since) >= graces[k.kind] {
-			o.counted, o.Noticed = true, now
-			news = append(news, o.Sign)
-		}
-	}
-	slices.SortFunc(news, func(a, b record.Sign) int { return a.At.Compare(b.At) })
-	return news
+	return found
 }
 
 // lastContact is when the API server answered last.

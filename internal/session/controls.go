@@ -179,6 +179,3 @@ func (c Controls) CanSwitch(a power.Action, node string) error {
 	_, err := c.s.opt.Fleet.Can(b, a)
 	return err
 }
-
-// Switchable returns the reason why lightsout cannot switch machines; nil if it can.
-func (c Controls) Switchable() error { return c.s.switching.missing() }

@@ -70,15 +70,17 @@ func powerOnAgain(r *run) poll {
 			off = append(off, n.name)
 		}
 	}
-	if r.opt.KeepOff || r.s.Switchable() != nil || len(off) == 0 {
-		return func(time.Time) (bool, string, error) { return true, "", nil }
+	done := func(time.Time) (bool, string, error) { return true, "", nil }
+	if r.opt.KeepOff || len(off) == 0 {
+		return done
 	}
-	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
 	// A machine that is still being switched is powered on later; the others are
 	// powered on now. Each has its own deadline, so cleaning up ends by itself.
 	var over time.Time
-	// The code above has checked Switchable.
-	_ = r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = r.now() })
+	if err := r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = r.now() }); err != nil {
+		return done // lightsout cannot switch machines
+	}
+	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
 	return func(now time.Time) (bool, string, error) {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
