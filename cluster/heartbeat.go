@@ -35,13 +35,13 @@ type heartbeat struct {
 	// behind is seen - renewed of a renewal that was delivered live: the
 	// difference between the node's clock and ours.
 	behind time.Duration
-	// late: the first list already had no newer renewal, which proves the silence.
+	// late: the renewal in the first list was overdue already.
 	late bool
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
-// delivered by ours. received: this one or an earlier one was delivered live, so seen does
-// not depend on an unknown clock.
+// delivered by ours. received: the watch has delivered a renewal of this Lease live, so
+// lightsout knows how far the node's clock is off.
 type renewal struct {
 	renewed, seen time.Time
 	received      bool
@@ -93,9 +93,9 @@ func (l *lease) late(age time.Duration) bool {
 	return age > time.Duration(overdueShare*float64(l.duration))
 }
 
-// HeartbeatLate reports whether the node's last heartbeat is older than silence takes,
-// whatever the reason: lightsout may not have been able to receive one. It is false for
-// a node without a Lease.
+// HeartbeatLate reports whether the node's last heartbeat is older than 0.4 of its Lease's
+// duration, even if lightsout could not receive one. It is false for a node without a
+// Lease.
 func (n *Node) HeartbeatLate(now time.Time) bool {
 	_, seen := n.Heartbeat()
 	l := lease{duration: n.LeaseDuration}
@@ -139,7 +139,8 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 			at = seen.Add(-ago) // on our clock, whatever it is set to later
 		}
 	} else {
-		r.behind, received = seen.Sub(l.renewed), true
+		received = received || !r.renewed.Equal(l.renewed)
+		r.behind = seen.Sub(l.renewed)
 	}
 	r.lease = *l
 	n := s.node(l.node)

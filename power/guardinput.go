@@ -31,9 +31,11 @@ type Node struct {
 	// although the API server calls it Ready ("is silent", "was switched off 12 s
 	// ago"): the control plane takes most of a minute to notice. Empty: it counts.
 	WhyNotCounted string
-	// WhyUnheard is the reason why the node's heartbeats prove nothing yet ("has no
-	// Lease"). Such a node does not count as a worker that is left either. Empty: they do.
-	WhyUnheard string
+	// WhyUnheard is the reason why the node's heartbeats prove nothing ("has no Lease").
+	// Such a node does not count as a worker that is left either. Empty: they do.
+	// AwaitsHeartbeat: its next heartbeat will prove that it runs.
+	WhyUnheard      string
+	AwaitsHeartbeat bool
 	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
 	// Ahead is how far the API server's clock is ahead of this host's; 0 if the

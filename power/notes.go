@@ -202,9 +202,9 @@ func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 	}, true
 }
 
-// sweep takes off the notes that are over, and our own on nodes that no journal
-// of ours has as off; nodes are all that are seen, none where the cluster is
-// not. It returns the notes of others that stay.
+// sweep removes the notes that are out of date, and those of this journal on nodes that it
+// lists as on. nodes are all nodes that lightsout sees; none if it cannot see the cluster.
+// It may poll machines. It returns the notes of other journals that stay.
 func (s notes) sweep(nodes []Node) (others []NodeNote) {
 	nodes = s.withRegister(nodes, true)
 	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
@@ -283,7 +283,7 @@ func (s notes) wasAsked(m Note, node string) bool {
 	return intent
 }
 
-// onTime is the longest time between two heartbeats of a healthy node: its kubelet
+// onTime is the age of the last heartbeat up to which a node is running: its kubelet
 // renews its Lease every 10 s, a quarter of leaseDurationSeconds
 // (pkg/kubelet/kubelet.go).
 const onTime = 15 * time.Second

@@ -25,19 +25,20 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 }
 
 const (
-	// heartbeatWait bounds the wait for heartbeats: kubelets send one every 10 s, and those
-	// of the first 2 s of a watch may be older.
+	// heartbeatWait bounds the wait for heartbeats. A kubelet sends one every 10 s; one that
+	// arrives in the first 2 s of a watch may have been sent before the watch.
 	heartbeatWait = 15 * time.Second
 	heartbeatPoll = 500 * time.Millisecond
 )
 
-// awaitHeartbeats waits until enough workers beside the nodes of a request have proven by
-// a heartbeat that they run. Until then none counts as left: a node that died with its
-// clock ahead looks alive.
+// awaitHeartbeats waits, for heartbeatWait at most, until as many workers as the guards keep
+// have sent a heartbeat, without the nodes of the request. A worker counts as left only from
+// then on: the Lease of a node that died with its clock ahead looks new.
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
+	while := cmp.Or(r.While, context.Background())
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
 	defer cancel()
-	defer r.slowly("nothing was sent yet: lightsout waits for a heartbeat of a worker that stays on")()
+	defer r.slowlyAs(StageDeferred, "lightsout has sent no request: it first waits up to 15 s for a heartbeat from a worker that stays on")()
 	for {
 		state, err := s.state(ctx, false)
 		if err != nil {
@@ -49,15 +50,18 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name):
 			case n.WhyUnheard == "":
 				heard++
-			case !n.Heard.IsZero(): // otherwise it sends none
+			case n.AwaitsHeartbeat:
 				awaited++
 			}
 		}
-		if heard >= s.Limits.keepReady() || awaited == 0 {
+		keep := s.Limits.keepReady()
+		if heard >= keep || heard+awaited < keep {
 			return
 		}
 		select {
 		case <-ctx.Done():
+			return
+		case <-while.Done():
 			return
 		case <-time.After(heartbeatPoll):
 		}

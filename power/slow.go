@@ -26,14 +26,19 @@ func slowly(report func(Progress), steps ...Progress) (done func()) {
 	}
 }
 
-// slowly reports the text for each node unless done is called within slowAfter.
-func (r Request) slowly(text string) (done func()) {
+// slowly reports for each node that its action waits, and for what, unless done is called
+// within slowAfter.
+func (r Request) slowly(text string) (done func()) { return r.slowlyAs(StageWaiting, text) }
+
+// slowlyAs is slowly for a stage. StageDeferred is for waits before the question: the action
+// is not agreed to yet.
+func (r Request) slowlyAs(stage Stage, text string) (done func()) {
 	if r.Report == nil {
 		return func() {}
 	}
 	var steps []Progress
 	for _, n := range r.Nodes {
-		steps = append(steps, Progress{Action: r.Action, Node: n, Stage: StageWaiting, Text: text, At: time.Now().Add(slowAfter)})
+		steps = append(steps, Progress{Action: r.Action, Node: n, Stage: stage, Text: text, At: time.Now().Add(slowAfter)})
 	}
 	return slowly(r.Report, steps...)
 }

@@ -50,8 +50,8 @@ type open struct {
 	since time.Time
 	// counted: it has lasted for its grace.
 	counted bool
-	// ignored: it does not belong to an outage that begins now. excused: a plan explains it
-	// for a time; see signs.ignores.
+	// ignored: it belongs to a record that has ended, or to the operator's. excused: a plan
+	// or a cordon explains it for a time, or it is older than the past; see signs.ignores.
 	ignored, excused bool
 }
 
@@ -269,7 +269,7 @@ func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	up := n.Ready == cluster.TriTrue && !silent
 	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
 	stayed := !p.down && now.Sub(p.since) > plannedGoes
-	if p.back.IsZero() && (booted || up && (stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down)) {
+	if p.back.IsZero() && up && (booted || stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down) {
 		p.back = now
 	}
 	p.down = p.down || !up && p.back.IsZero()

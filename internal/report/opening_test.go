@@ -57,6 +57,15 @@ func scales(r *record.Record, s float64, replicas int) {
 	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: s == 0, Focus: &key, Cluster: &record.Cluster{At: at(s), Deployments: []*cluster.Deployment{{Key: key, Replicas: replicas}}}})
 }
 
+// waits adds pods of the deployment without a node from then on.
+func waits(r *record.Record, s float64, names ...string) {
+	c := &record.Cluster{At: at(s)}
+	for _, n := range names {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: n}, Phase: "Pending", Deployment: "web"})
+	}
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Cluster: c})
+}
+
 // fail has every request fail for a while, as an error window.
 func fail(r *record.Record, from, to int) {
 	for i := from; i < to; i++ {
@@ -223,6 +232,28 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			}
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
 			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"a machine that was seen off while the API server was away": {func(r *record.Record) {
+			down(r, "k8s3", view.SpanOff, 52, 60)
+			for s, code := range map[float64]view.Code{50: view.CodeAPILost, 64: view.CodeAPIAnswers} {
+				e := view.NewEvent(code, "API server", view.Facts{})
+				e.At, e.Seen = at(s), at(s)
+				r.Events = append(r.Events, e)
+			}
+		}, "k8s3 was found off at 08:00:52 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"pods without a node until the end": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 0)
+			scales(r, 0, 6)
+			waits(r, 30, "web-1", "web-2")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods still had no place when the record ended; k8s2 was still off when the record ended."},
+		"another deployment is chosen meanwhile": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			scales(r, 0, 6)
+			other := cluster.Key{Namespace: "default", Name: "small"}
+			r.Samples = append(r.Samples, record.Sample{At: at(40), Focus: &other, Cluster: &record.Cluster{At: at(40), Deployments: []*cluster.Deployment{{Key: other, Replicas: 2}}}})
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"a deployment that is scaled down meanwhile": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)

@@ -84,8 +84,8 @@ func (o *outage) end(r *record.Record) time.Time {
 }
 
 // fallenOf lists the nodes that went down during the record, once for each outage, in
-// the order of time. A node that was only silent counts only if nothing worse happened
-// to it.
+// the order of time. Nodes that were only silent count only if no node was off or not
+// Ready.
 func fallenOf(r *record.Record) []fallen {
 	asked := askedOf(r.Events)
 	spans := map[string][]view.NodeSpan{}
@@ -143,6 +143,9 @@ func stillDown(r *record.Record, planned *view.Event) bool {
 // byAPI reports whether a node that nobody switched, and without a sign, was down only
 // because the API server did not answer: the node could not renew its Lease.
 func byAPI(r *record.Record, f fallen) bool {
+	if f.how == fallWentOff || f.on || f.off {
+		return false // its machine was seen off
+	}
 	return slices.ContainsFunc(r.Events, func(e view.Event) bool {
 		lost := e.Code == view.CodeAPILost || e.Code == view.CodeOutageSign && e.Sign == view.SignAPI
 		if !lost || f.from.Before(e.At.Add(-view.SettlesAfterAPI)) {

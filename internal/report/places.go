@@ -10,8 +10,8 @@ import (
 	"lightsout/internal/text"
 )
 
-// unplacedLeast is how long pods must lack a node to be told: the scheduler takes
-// a moment for any pod.
+// unplacedLeast is how long pods must be without a node before the opening names them: the
+// scheduler takes a moment for any pod.
 const unplacedLeast = 5 * time.Second
 
 // podsOf describes the pods of the deployment that receives the load: how many had no
@@ -21,7 +21,7 @@ func podsOf(r *record.Record, o *outage) string {
 	if want == 0 {
 		return ""
 	}
-	if lack := unplaced(r, o); lack.most > 0 && latest(lack.to, o.from).Sub(lack.from) >= unplacedLeast {
+	if lack := unplaced(r, o); lack.most > 0 && lack.until(r).Sub(lack.from) >= unplacedLeast {
 		if lack.lasts {
 			return fmt.Sprintf("%d of %s still had no place when the record ended", lack.most, text.Count(want, "pod", "pods"))
 		}
@@ -50,8 +50,9 @@ func podsOf(r *record.Record, o *outage) string {
 
 // blind reports whether lightsout did not see the cluster during a part of the outage.
 func blind(r *record.Record, o *outage) bool {
-	at := func(s float64) time.Time { return r.Zero.Add(time.Duration(s * float64(time.Second))) }
-	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool { return at(b.From).Before(o.end(r)) && at(b.To).After(o.from) })
+	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool {
+		return secondsAfter(r, b.From).Before(o.end(r)) && secondsAfter(r, b.To).After(o.from)
+	})
 }
 
 // lack is a time in which pods lacked something: most is how many at once.
@@ -62,8 +63,17 @@ type lack struct {
 	unknown  bool // nothing is known of it
 }
 
-// extend takes how many lack it at a time, in order; until is when the outage ends,
-// from which on no more are added. It reports whether there is nothing more to see.
+// until is when the last pods had it again, or when the record ended.
+func (l *lack) until(r *record.Record) time.Time {
+	if l.lasts {
+		return r.End
+	}
+	return l.to
+}
+
+// extend adds that n pods lacked it at a time. Calls come in the order of time. After until,
+// the end of the outage, a lack may end and none begins. It reports whether nothing more can
+// change.
 func (l *lack) extend(n int, at, until time.Time) bool {
 	over := at.After(until)
 	switch {
@@ -92,8 +102,8 @@ func targetsOf(r *record.Record) (out []target) {
 	replicas, focus := map[cluster.Key]int{}, cluster.Key{}
 	for i := range r.Samples {
 		x := &r.Samples[i]
-		if x.Focus != nil {
-			focus = *x.Focus
+		if x.Focus != nil && *x.Focus != focus {
+			focus, out = *x.Focus, nil // another deployment is not scaled
 		}
 		if x.Cluster == nil {
 			continue

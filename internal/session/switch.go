@@ -189,6 +189,13 @@ func (x *request) waits(refused bool) {
 	if x.yes && refused {
 		x.release()
 	}
+	for _, n := range x.nodes {
+		x.w.machines.update(n, func(v *view.MachineView) {
+			if v.Busy == "" {
+				v.Text = "" // why the question took long
+			}
+		})
+	}
 	x.yes = false
 }
 

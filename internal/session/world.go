@@ -65,8 +65,8 @@ func (w world) State(ctx context.Context) (power.ClusterState, error) {
 	return v, nil
 }
 
-// confirmedWithin is how old the news of the API server may be that a machine is
-// switched off by.
+// confirmedWithin is how old the answer of the API server may be by which lightsout
+// switches a machine off.
 const confirmedWithin = 2 * time.Second
 
 // FreshState is State after the API server has answered a request made now. It fails
@@ -169,23 +169,25 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	if _, silent := s.Silent(n, now); silent || n.HeartbeatLate(now) {
 		out.WhyNotCounted = "is silent"
 	}
-	out.WhyUnheard = whyUnheard(s, n)
+	out.WhyUnheard, out.AwaitsHeartbeat = whyUnheard(s, n)
 	return out
 }
 
 // whyUnheard is the reason why a node's heartbeats do not prove that it runs; empty if
-// they do, or if the account cannot read Leases.
-func whyUnheard(s *cluster.Snapshot, n *cluster.Node) string {
+// they do, or if the account cannot read Leases. awaited: the next one will.
+func whyUnheard(s *cluster.Snapshot, n *cluster.Node) (why string, awaited bool) {
 	leases, tried := s.Access[cluster.KindLease]
 	switch _, seen := n.Heartbeat(); {
 	case !tried || leases.Forbidden:
-		return ""
+		return "", false
+	case seen.IsZero() && !leases.Synced:
+		return "has a heartbeat that lightsout has not read yet", true
 	case seen.IsZero():
-		return "has no Lease, so it sends no heartbeats"
+		return "has no Lease, so it sends no heartbeats", false
 	case !n.HeartbeatReceived():
-		return "has sent lightsout no heartbeat yet"
+		return "has sent lightsout no heartbeat yet", true
 	}
-	return ""
+	return "", false
 }
 
 // runsEtcd reports whether one of the node's static pods in the watched namespaces is an

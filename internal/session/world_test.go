@@ -73,6 +73,10 @@ func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
 		c.Nodes[i] = &m
 	}
 	s := cluster.NewSnapshot(c)
+	s.Access[cluster.KindLease] = cluster.Access{}
+	if view, err := session.NewWorld(&still{s: s}, nil, time.Now).State(t.Context()); err != nil || !view.Nodes[1].AwaitsHeartbeat {
+		t.Errorf("before the Leases are read: %+v, %v", view.Nodes, err)
+	}
 	for _, forbidden := range []bool{false, true} {
 		s.Access[cluster.KindLease] = cluster.Access{Synced: !forbidden, Forbidden: forbidden}
 		view, err := session.NewWorld(&still{s: s}, nil, time.Now).State(t.Context())

@@ -109,10 +109,10 @@ func unobserved(r *run) []string {
 			out = append(out, n.name+" was off, but lightsout did not see the control plane notice it")
 		}
 		if n.early {
-			out = append(out, n.name+" booted before the trial powered it on: somebody else did, or the machine itself")
+			out = append(out, n.name+" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
 		}
 		if !n.wantedOn || r.opt.KeepOff && !ready {
-			if planned(r, n.name) {
+			if planned(r, n.name) || !r.opt.KeepOff {
 				out = append(out, n.name+" was not powered on again")
 			}
 			continue
