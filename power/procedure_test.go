@@ -247,7 +247,7 @@ func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
 	state.Nodes = slices.Clone(state.Nodes)
 	for i := range state.Nodes {
 		if time.Now().Before(u.until) {
-			state.Nodes[i].WhyUnheard = "has sent lightsout no heartbeat yet"
+			state.Nodes[i].WhyUnheard, state.Nodes[i].AwaitsHeartbeat = "has sent lightsout no heartbeat yet", true
 		}
 	}
 	return state, err
@@ -269,7 +269,7 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 					asked = time.Since(began)
 				}
 			}}, &yes{p: p})
-			if !strings.Contains(told, "waits for a heartbeat of a worker that stays on") {
+			if !strings.Contains(told, "waits up to 15 s for a heartbeat from a worker that stays on") {
 				t.Errorf("it says first: %q", told)
 			}
 			switch {

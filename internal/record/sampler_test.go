@@ -52,7 +52,7 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	// Those that are not compared above, and why.
 	left := map[string]string{
 		"History": "worked out anew", "Recording": "of the session, not of the record", "RecordsOutage": "of the session, not of the record", "RecordErr": "can't be recorded",
-		"Replay": "not of a session", "Places": "of the session, not of the record", "Inspection": "the object that the operator inspects", "Requests": "in requests.jsonl", "Switching": "for programs that wait for the end",
+		"Replay": "not of a session", "Scopes": "of the session, not of the record", "Inspection": "the object that the operator inspects", "Requests": "in requests.jsonl", "Switching": "for programs that wait for the end",
 	}
 	o := newOutage(t)
 	shown := map[string]bool{}

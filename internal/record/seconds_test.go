@@ -28,6 +28,7 @@ func TestScreenAndReportCountAlike(t *testing.T) {
 	}
 	answers := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond) // by then the client has read the clock for the request that it sent
 		mu.Lock()
 		defer mu.Unlock()
 		if answers++; answers == 3 {

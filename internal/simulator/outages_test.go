@@ -37,7 +37,7 @@ type outageKind struct {
 }
 
 const (
-	apiWord     = "API server did not answer"
+	apiWord     = "API server gave lightsout no answer"
 	clientsWord = "equests"
 )
 
