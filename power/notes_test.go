@@ -408,41 +408,36 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 // damage is settled.
 func TestADamagedLineKeepsTheNotes(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-		if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
-			t.Fatal(err)
-		}
-		p.switcher.notes().remove(off.Nodes, nil, p.w.annotations["n1"].ID)
+		noteWithDamagedIntent(t, p)
+		p.switcher.notes().remove([]string{"n1"}, nil, p.w.annotations["n1"].ID)
 		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
 			t.Errorf("noted: %+v", p.w.annotations["n1"])
 		}
 	})
 }
 
+// noteWithDamagedIntent notes a shutdown of n1, op X, whose intent is a damaged line.
+func noteWithDamagedIntent(t *testing.T, p *program) {
+	t.Helper()
+	off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
+	if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A machine shuts down for minutes while its node is Ready. If the intent is damaged, its
 // outcome still lists the machine as off, and the note stays (simulator, seed 2009565).
 func TestTheNoteOfADamagedIntentStaysWhileItsOutcomeListsTheMachine(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-		if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
-			t.Fatal(err)
-		}
+		noteWithDamagedIntent(t, p)
 		outcome := Entry{Kind: EntryOutcome, Op: "X", Action: ActionShutdown, Node: "n1", Stage: StageUncertain, State: On.String(), Proof: Proven.String(), Sent: true}
 		if err := p.journal.append(outcome); err != nil {
 			t.Fatal(err)

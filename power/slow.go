@@ -30,8 +30,7 @@ func slowly(report func(Progress), steps ...Progress) (done func()) {
 // within slowAfter.
 func (r Request) slowly(text string) (done func()) { return r.slowlyAs(StageWaiting, text) }
 
-// slowlyAs is slowly for a stage. StageDeferred is for waits before the question: the action
-// is not agreed to yet.
+// slowlyAs is slowly for a stage.
 func (r Request) slowlyAs(stage Stage, text string) (done func()) {
 	if r.Report == nil {
 		return func() {}

@@ -260,7 +260,8 @@ type Stage string
 
 // Stages of an operation.
 const (
-	StageDeferred  Stage = "deferred"  // something else must end first: another operation on the machine, or a wait before the question
+	StagePreparing Stage = "preparing" // lightsout prepares the question
+	StageDeferred  Stage = "deferred"  // another operation on the machine must end first
 	StageWaiting   Stage = "waiting"   // nothing was sent yet
 	StageSending   Stage = "sending"   // the request is being sent
 	StageAccepted  Stage = "accepted"  // accepted, not yet seen

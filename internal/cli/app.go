@@ -280,8 +280,8 @@ func askSecret(questions *session.Questions) func(context.Context, ssh.SecretQue
 
 // run runs all parts while show runs. When show returns or ctx ends, the session ends
 // in order: it aborts a running trial, which powers on its machines, and writes its
-// record. A second signal, a second later or more, ends it at once. The error is context.Canceled when it ended
-// before show was done.
+// record. A second signal, oneSignal later or more, ends it at once. The error is
+// context.Canceled when it ended before show was done.
 func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 	defer a.close()
 	signals.inOrder.Store(true)

@@ -16,7 +16,7 @@ type around struct {
 	api    *cluster.Client
 }
 
-// Places gives the names that are known; of namespaces none where the account
+// Scopes returns the names that are known; of namespaces none where the account
 // may not list them.
 func (a around) Scopes(ctx context.Context) view.Scopes {
 	var p view.Scopes
@@ -25,7 +25,7 @@ func (a around) Scopes(ctx context.Context) view.Scopes {
 	return p
 }
 
-// Check returns the reason why the screen cannot show a place.
+// Check returns the reason why the screen cannot show a scope.
 func (a around) Check(p view.Scope) error {
 	cfg, err := a.opt.at(p).Read()
 	if err == nil {
@@ -34,7 +34,7 @@ func (a around) Check(p view.Scope) error {
 	return err
 }
 
-// at are the options for another place. With another context they are the config
+// at are the options for another scope. With another context they are the config
 // file's namespaces, or all. Who goes there has the keys.
 func (o options) at(p view.Scope) options {
 	o.beside = nil

@@ -230,9 +230,8 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	return l.sumUp(sum, requests, out)
 }
 
-// dialThrough has the requests go through a bastion. There are no
-// prompts: keys come from the agent or from files without a passphrase, and the bastion
-// must be a known host.
+// dialThrough sends the requests through a bastion. There are no prompts: keys come from
+// the agent or from files without a passphrase, and the bastion must be a known host.
 func dialThrough(o *loadgen.Options, bastion string) (*ssh.Client, error) {
 	client, err := newSSH(&config.Config{Bastion: bastion}, sshAsker{})
 	if err != nil {

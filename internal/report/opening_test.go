@@ -66,6 +66,15 @@ func waits(r *record.Record, s float64, names ...string) {
 	r.Samples = append(r.Samples, record.Sample{At: at(s), Cluster: c})
 }
 
+// loseAPI has the API server give no answer for a while.
+func loseAPI(r *record.Record, from, to float64) {
+	for s, code := range map[float64]view.Code{from: view.CodeAPILost, to: view.CodeAPIAnswers} {
+		e := view.NewEvent(code, "API server", view.Facts{})
+		e.At, e.Seen = at(s), at(s)
+		r.Events = append(r.Events, e)
+	}
+}
+
 // fail has every request fail for a while, as an error window.
 func fail(r *record.Record, from, to int) {
 	for i := from; i < to; i++ {
@@ -225,20 +234,12 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			down(r, "k8s2", view.SpanOff, 21, 90)
 			down(r, "k8s3", view.SpanSilent, 64, 72)
 			down(r, "k8s1", view.SpanNotReady, 65, 71)
-			for s, code := range map[float64]view.Code{50: view.CodeAPILost, 64: view.CodeAPIAnswers} {
-				e := view.NewEvent(code, "API server", view.Facts{})
-				e.At, e.Seen = at(s), at(s)
-				r.Events = append(r.Events, e)
-			}
+			loseAPI(r, 50, 64)
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
 			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
 		"a machine that was seen off while the API server was away": {func(r *record.Record) {
 			down(r, "k8s3", view.SpanOff, 52, 60)
-			for s, code := range map[float64]view.Code{50: view.CodeAPILost, 64: view.CodeAPIAnswers} {
-				e := view.NewEvent(code, "API server", view.Facts{})
-				e.At, e.Seen = at(s), at(s)
-				r.Events = append(r.Events, e)
-			}
+			loseAPI(r, 50, 64)
 		}, "k8s3 was found off at 08:00:52 UTC; no request failed; Kubernetes counted all 6 pods as available." +
 			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
 		"pods without a node until the end": {func(r *record.Record) {

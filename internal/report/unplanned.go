@@ -194,13 +194,13 @@ const (
 // scaled is how many pods the deployment should have before and after the first sign of
 // an outage.
 func scaled(r *record.Record) (from, to int) {
-	from, known := replicas(r, r.Zero)
-	for after := time.Second; known && after <= changedAfter; after += time.Second {
-		if to, known := replicas(r, r.Zero.Add(after)); known && to != from {
-			return from, to
+	targets := targetsOf(r)
+	for i := 1; i < len(targets); i++ {
+		if at := targets[i].at; at.After(r.Zero) && at.Before(r.Zero.Add(changedAfter)) {
+			return targets[i-1].replicas, targets[i].replicas
 		}
 	}
-	return from, from
+	return 0, 0
 }
 
 // apiAway describes the longest time in which the API server did not answer during a trial

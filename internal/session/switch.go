@@ -189,13 +189,6 @@ func (x *request) waits(refused bool) {
 	if x.yes && refused {
 		x.release()
 	}
-	for _, n := range x.nodes {
-		x.w.machines.update(n, func(v *view.MachineView) {
-			if v.Busy == "" {
-				v.Text = "" // why the question took long
-			}
-		})
-	}
 	x.yes = false
 }
 
@@ -351,6 +344,9 @@ func (w *switching) noPower() string {
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
+		if pr.Stage == power.StagePreparing {
+			return // the operator has agreed to nothing: only the timeline shows it
+		}
 		v.Text = pr.Text
 		if pr.Stage != power.StageDeferred {
 			v.Busy, v.Stage = pr.Action, pr.Stage
