@@ -77,7 +77,7 @@ func NotesOn(annotations map[string]string) []Note {
 type NoteStore interface {
 	// Change changes the note on a node. It passes the present note (zero: none) to
 	// change, which returns the new one (zero: none) and whether to write it. After
-	// writing, Change returns only once World.State would also show the notes that were there
+	// writing, Change returns only once ClusterReader.State would also show the notes that were there
 	// before. The error is ErrMayNot if the account lacks the right; a deleted node has
 	// no annotation.
 	Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error

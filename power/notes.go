@@ -177,7 +177,7 @@ func (s notes) takeOff(nodes []string, wasOff map[string]time.Time, mine string)
 				asked := s.wasAsked(m, n)
 				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
 			}
-			return m.At.Add(arrivesWithin).Before(wasOff[n])
+			return !m.At.IsZero() && m.At.Add(arrivesWithin).Before(wasOff[n])
 		})
 	})
 }
@@ -207,6 +207,7 @@ func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 // It may poll machines. It returns the notes of other journals that stay.
 func (s notes) sweep(nodes []Node) (others []NodeNote) {
 	nodes = s.withRegister(nodes, true)
+	on := s.unaskedOn(nodes) // may poll machines, so before the lock
 	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
 	if err == nil { // nobody is about to switch the nodes in the notes
 		defer unlock()
@@ -218,7 +219,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 		mine := ""
 		for _, m := range n.Notes {
 			switch {
-			case s.ours(m) && (s.wasAsked(m, n.Name) || s.isOn(n)):
+			case s.ours(m) && (s.wasAsked(m, n.Name) || on[n.Name]):
 				// A node may be Ready while a request whose intent is damaged shuts it down.
 				if back(n.Name) {
 					mine = m.ID
@@ -239,6 +240,21 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 		}
 	}
 	return others
+}
+
+// unaskedOn returns the nodes that are running and carry a note of this journal without
+// an intent. Without the right to write, sweep has no use for them.
+func (s notes) unaskedOn(nodes []Node) map[string]bool {
+	on := map[string]bool{}
+	if s.dryRun || s.readOnly {
+		return on
+	}
+	for _, n := range nodes {
+		if slices.ContainsFunc(n.Notes, func(m Note) bool { return s.ours(m) && !s.wasAsked(m, n.Name) }) {
+			on[n.Name] = s.isOn(n)
+		}
+	}
+	return on
 }
 
 // registered returns the notes on this host, by node.

@@ -158,15 +158,15 @@ func (q Question) withoutRefused() (Question, error) {
 
 // state returns the state of the cluster; with fresh it asks the API server first.
 func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) {
-	if s.World == nil {
+	if s.Cluster == nil {
 		return ClusterState{}, errors.New("lightsout knows nothing of the cluster")
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	if fresh {
-		return s.World.FreshState(ctx)
+		return s.Cluster.FreshState(ctx)
 	}
-	return s.World.State(ctx)
+	return s.Cluster.State(ctx)
 }
 
 // leftOff returns the machines that the journal lists as off, by node.

@@ -31,13 +31,13 @@ import (
 // neither delays the others. It needs no state of the cluster,
 // no journal and no lock.
 //
-// It is safe for concurrent use. It depends on neither Kubernetes nor a screen: World
+// It is safe for concurrent use. It depends on neither Kubernetes nor a screen: Cluster
 // and Asker stand for them.
 type Switcher struct {
 	Fleet *Fleet
 	// Journal is the Fleet's journal. Without one the Switcher switches nothing off.
 	Journal *Journal
-	World   World
+	Cluster ClusterReader
 	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.
 	Annotations NoteStore
 	Drain       Drainer

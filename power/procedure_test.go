@@ -228,19 +228,19 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 	})
 }
 
-// unheard is a World in which no worker beside n1 has proven by a heartbeat that it runs
+// unheard is a ClusterReader in which no worker beside n1 has proven by a heartbeat that it runs
 // before a moment.
 type unheard struct {
-	World
+	ClusterReader
 	until time.Time
 }
 
 func (u unheard) State(ctx context.Context) (ClusterState, error) {
-	return u.doubt(u.World.State(ctx))
+	return u.doubt(u.ClusterReader.State(ctx))
 }
 
 func (u unheard) FreshState(ctx context.Context) (ClusterState, error) {
-	return u.doubt(u.World.FreshState(ctx))
+	return u.doubt(u.ClusterReader.FreshState(ctx))
 }
 
 func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
@@ -259,7 +259,7 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 	for after, refused := range map[time.Duration]bool{10 * time.Second: false, time.Hour: true} {
 		inModel(t, func(t *testing.T, _ *model, p *program) {
 			began, told := time.Now(), ""
-			p.switcher.World = unheard{p.switcher.World, began.Add(after)}
+			p.switcher.Cluster = unheard{p.switcher.Cluster, began.Add(after)}
 			asked := time.Duration(0)
 			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: func(pr Progress) {
 				if told == "" {
@@ -282,16 +282,16 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 	}
 }
 
-// frozen is a World and a NoteStore whose API server has stopped answering.
+// frozen is a ClusterReader and a NoteStore whose API server has stopped answering.
 type frozen struct {
-	World
+	ClusterReader
 	NoteStore
 	notes bool // only the requests to annotate get no answer
 }
 
 func (f frozen) FreshState(ctx context.Context) (ClusterState, error) {
 	if f.notes {
-		return f.World.FreshState(ctx)
+		return f.ClusterReader.FreshState(ctx)
 	}
 	<-ctx.Done()
 	return ClusterState{}, ctx.Err()
@@ -309,8 +309,8 @@ func (f frozen) Change(ctx context.Context, node string, change func(Note) (Note
 func TestAnAnsweredSwitchSaysWhatItWaitsFor(t *testing.T) {
 	for _, notes := range []bool{false, true} {
 		inModel(t, func(t *testing.T, _ *model, p *program) {
-			f := frozen{p.switcher.World, p.switcher.Annotations, notes}
-			p.switcher.World, p.switcher.Annotations = f, f
+			f := frozen{p.switcher.Cluster, p.switcher.Annotations, notes}
+			p.switcher.Cluster, p.switcher.Annotations = f, f
 			began, told := time.Now(), map[string]time.Duration{}
 			report := func(pr Progress) {
 				if told[pr.Text] == 0 {

@@ -93,7 +93,11 @@ func stopLoad(m *Model) {
 	default:
 		m.cancelAt = now.Add(cancelTwice)
 		m.opts.Send(view.StopLoad{})
-		m.say(fmt.Sprintf("sending stopped; c again cancels the %d in flight", inFlight))
+		if inFlight == 0 {
+			m.say("sending stopped; no request is in flight")
+			return
+		}
+		m.say(fmt.Sprintf("sending stopped with %d in flight; c again cancels them", inFlight))
 	}
 }
 

@@ -57,13 +57,13 @@ func listRecords(o options, out io.Writer) error {
 	}
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
+	fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
 	for _, k := range all {
 		took := "–"
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-19s  %-28s  %8s  %-16s  %s\n", k.At.Local().Format(time.DateTime), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
+		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", k.At.Local().Format(time.DateTime+" MST"), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
@@ -107,9 +107,9 @@ func recordIn(dir string) view.RecordLine {
 		for _, x := range s.Unplanned.Signs {
 			k.What = withName(k.What, cmp.Or(x.Subject, view.SignSubjects[x.Kind]))
 		}
-	case s == nil && ofOutage:
-		unfinished(&k)
-	case s != nil:
+	case s == nil:
+		unfinished(&k, ofOutage)
+	default:
 		k.What += " " + text.Clean(s.Name, 60)
 		if s.Verdict == view.NotJudged {
 			k.What = "outage"
@@ -119,19 +119,23 @@ func recordIn(dir string) view.RecordLine {
 	return k
 }
 
-// unfinished describes the record of an outage without a summary: one that is being
-// written, or of a program that was killed.
-func unfinished(k *view.RecordLine) {
-	k.Verdict = "breaks off"
+// unfinished describes a record without a summary: one that is being written, or of a
+// program that was killed.
+func unfinished(k *view.RecordLine, ofOutage bool) {
+	if ofOutage {
+		k.Verdict = "breaks off"
+	}
 	r, err := record.Open(k.Path)
 	if err != nil {
 		k.Verdict = "unreadable"
 		return
 	}
-	for _, e := range report.SignsIn(r) {
-		k.What = withName(k.What, e.Subject)
+	if ofOutage {
+		for _, e := range report.SignsIn(r) {
+			k.What = withName(k.What, e.Subject)
+		}
+		k.Took = r.End.Sub(r.Zero)
 	}
-	k.Took = r.End.Sub(r.Zero)
 	if r.Recording {
 		k.Verdict = "recording"
 	}

@@ -45,9 +45,9 @@ type restoration struct {
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
-	// world is the view of the cluster, if the restoration needs one; stop ends it.
-	world power.World
-	stop  func()
+	// reader is the view of the cluster, if the restoration needs one; stop ends it.
+	reader power.ClusterReader
+	stop   func()
 }
 
 // foreign is a node whose machine is off but which this journal did not switch off. By
@@ -264,12 +264,12 @@ func (r *restoration) switcher(ctx context.Context) (*power.Switcher, error) {
 	if r.machines.fleet == nil {
 		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.of.Name), cmp.Or(r.machines.missing, errNoSettings.Error()))
 	}
-	if r.world == nil && len(r.damaged)+len(r.foreign) > 0 {
+	if r.reader == nil && len(r.damaged)+len(r.foreign) > 0 {
 		if err := r.watch(ctx); err != nil {
 			fmt.Println(err)
 		}
 	}
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, World: r.world, Annotations: lateAnnotations{r}}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: lateAnnotations{r}}, nil
 }
 
 // watch starts the view of the cluster.
@@ -281,7 +281,7 @@ func (r *restoration) watch(ctx context.Context) error {
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
 	stop, err := watch(ctx, watcher, viewWait)
 	if err == nil {
-		r.world, r.stop = session.NewWorld(watcher, nil, time.Now), stop
+		r.reader, r.stop = session.NewClusterReader(watcher, nil, time.Now), stop
 	}
 	return err
 }

@@ -22,7 +22,7 @@ import (
 
 // surveying holds the flags of `lightsout survey`.
 type surveying struct {
-	survey.Question
+	survey.Options
 	format, require, from string
 	min                   []string
 	wait                  time.Duration
@@ -104,7 +104,7 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 		return err
 	}
 	bar := &progressBar{begun: time.Now()}
-	r, err := survey.Make(ctx, s, q.Question, bar.show)
+	r, err := survey.Make(ctx, s, q.Options, bar.show)
 	bar.end()
 	if err != nil {
 		return err

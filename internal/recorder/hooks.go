@@ -148,6 +148,9 @@ func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) 
 	for pause := hookPause; ; pause *= 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
 		err := report(ctx, n)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("it did not finish within %s", hookWithin)
+		}
 		cancel()
 		called.N++
 		if err == nil {
@@ -156,6 +159,9 @@ func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) 
 		if called.N == hookTries {
 			called.Reported = err.Error()
 			break
+		}
+		if called.N == 1 {
+			h.Fail(fmt.Sprintf("the %s failed (%v); lightsout tries it up to %d times more", name, err, hookTries-1))
 		}
 		time.Sleep(pause)
 	}

@@ -299,6 +299,9 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
 		switch p := g.planned[n.Name]; {
+		case text != "" && p != nil && p.text != text && p.down && p.back.IsZero():
+			// Somebody else annotated the node too: it is the same outage.
+			p.text, p.note, p.removed = text, power.ParseNote(text), time.Time{}
 		case text != "" && (p == nil && !g.nodeDown(n.Name) || p != nil && p.text != text):
 			g.planned[n.Name] = &plannedOff{node: n.Name, note: power.ParseNote(text), text: text, since: now}
 		case p != nil && text == "" && p.removed.IsZero():

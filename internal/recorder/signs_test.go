@@ -235,6 +235,32 @@ func TestAPlanThatIsOverBelongsToNoLaterOutage(t *testing.T) {
 	}
 }
 
+// A second operator who annotates a node that is down already plans no second outage.
+func TestASecondAnnotationOfANodeThatIsDownIsTheSamePlan(t *testing.T) {
+	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	heard, note, g := now, "", newSigns(15*time.Minute)
+	var news []record.Sign
+	planned := 0
+	look := func(seconds int, silent bool) {
+		for range seconds {
+			if now = now.Add(time.Second); !silent {
+				heard = now
+			}
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, BootID: "first", Annotations: annotated(note)}
+			news = append(news, g.observe(oneNode(now, n), &probes{}, false, now)...)
+			planned += len(g.newlyPlanned())
+		}
+	}
+	look(3, false)
+	note = power.Note{By: "me@here", Boot: "first"}.Text()
+	look(60, true)
+	note = power.Note{By: "you@there", Boot: "first"}.Text()
+	look(60, true)
+	if len(news) > 0 || planned != 1 || len(g.went) != 1 {
+		t.Errorf("signs %v; planned %d times, went %d times", news, planned, len(g.went))
+	}
+}
+
 // An annotation that somebody copied from another node plans nothing: it has another boot ID.
 func TestAnAnnotationOfAnotherNodePlansNothing(t *testing.T) {
 	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)

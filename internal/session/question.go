@@ -26,7 +26,7 @@ func (w *switching) question(p power.Question) view.Question {
 	} else {
 		q.Lines = append(q.Lines, machines...)
 	}
-	if s := w.world.snapshot(); p.Action != power.ActionOn && s != nil {
+	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s, p.Nodes, w.now())
 		q.Lines = append(q.Lines, forecastLines(f, p.Left)...)
 		if p.CanDrain {

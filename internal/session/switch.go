@@ -25,7 +25,7 @@ type switching struct {
 	cordons  *cordons
 	drains   *drains
 	returns  *returns
-	world    world
+	cluster  clusterReader
 	switcher *power.Switcher // nil when nothing can be switched
 
 	requests  []*request
@@ -56,12 +56,12 @@ type request struct {
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
 	opt := l.opt
-	w := &switching{loop: l, machines: m, cordons: c, drains: d, returns: r, world: world{opt.Watcher, opt.Self, opt.Now}}
+	w := &switching{loop: l, machines: m, cordons: c, drains: d, returns: r, cluster: clusterReader{opt.Watcher, opt.Self, opt.Now}}
 	if opt.Fleet == nil {
 		return w
 	}
 	w.switcher = &power.Switcher{
-		Fleet: opt.Fleet, Journal: opt.Journal, World: w.world, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
+		Fleet: opt.Fleet, Journal: opt.Journal, Cluster: w.cluster, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
 		WayBack: opt.Restore,
 	}
 	if opt.Drain != nil && opt.Journal != nil {

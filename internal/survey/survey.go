@@ -2,7 +2,7 @@
 // loses every node, every zone, every group of nodes and, on request, every pair of
 // nodes, one after the other. It switches nothing.
 //
-//	r, err := survey.Make(ctx, snapshot, survey.Question{Pairs: true}, progress)
+//	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true}, progress)
 //	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
 //	r.Write(w, survey.HTML) // or Table, Markdown, JSON
 //
@@ -29,8 +29,8 @@ import (
 	"lightsout/internal/text"
 )
 
-// Question is the input of a survey.
-type Question struct {
+// Options is the input of a survey.
+type Options struct {
 	// Pairs adds the loss of every pair of nodes.
 	Pairs bool
 	// By lists label keys whose values are failure domains, besides zones.
@@ -133,7 +133,7 @@ func onOneNode(s *cluster.Snapshot) (out []OneNode) {
 // Make runs a survey. progress, which may be nil, receives the finished part; several
 // goroutines call it. The error reports that ctx ended, or names a minimum of a workload
 // without pods.
-func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(done, all int)) (*Report, error) {
+func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(done, all int)) (*Report, error) {
 	if err := q.known(s); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Question, progress func(do
 }
 
 // known returns an error that names a workload with a minimum but without pods.
-func (q *Question) known(s *cluster.Snapshot) error {
+func (q *Options) known(s *cluster.Snapshot) error {
 	left := maps.Clone(q.Min)
 	for _, p := range s.Pods() {
 		delete(left, cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)})
@@ -203,7 +203,7 @@ func (r *Report) candidates(s *cluster.Snapshot) (out []string) {
 }
 
 // losses lists the losses of nodes, zones and groups.
-func (r *Report) losses(s *cluster.Snapshot, q Question) (out []Loss) {
+func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	groups := map[[2]string][]string{}
 	for _, n := range s.Nodes() {
 		if !n.Gone.IsZero() {
@@ -238,7 +238,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Question) (out []Loss) {
 type asker struct {
 	w *place.World
 	s *cluster.Snapshot
-	q Question
+	q Options
 }
 
 // row forecasts the loss of one node together with each node after it, and returns the

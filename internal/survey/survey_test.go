@@ -53,7 +53,7 @@ func small() *cluster.Snapshot {
 	return cluster.NewSnapshot(c)
 }
 
-func make_(t *testing.T, s *cluster.Snapshot, q Question) *Report {
+func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 	t.Helper()
 	r, err := Make(t.Context(), s, q, nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 	add("crowded", "b", "b", "b")
 	add("spread", "a", "b")
 	add("alone", "c")
-	r := make_(t, cluster.NewSnapshot(c), Question{})
+	r := make_(t, cluster.NewSnapshot(c), Options{})
 	var b bytes.Buffer
 	if err := r.Write(&b, Table); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 // The GPUs of one node cannot take the pods of the other; the web server survives the
 // loss of any two nodes.
 func TestTheSurveyOfASmallCluster(t *testing.T) {
-	r := make_(t, small(), Question{Pairs: true, By: []string{"rack"}})
+	r := make_(t, small(), Options{Pairs: true, By: []string{"rack"}})
 	const want = "can't spare node secret-node-0 and secret-node-1; can't spare 9 of 15 pairs; can't spare rack secret-0 and secret-1; can't spare zone a and b"
 	if got := r.Headline(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -116,7 +116,7 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 
 func TestAMinimumIsARequirement(t *testing.T) {
 	key := cluster.Key{Namespace: "secret-space", Name: "secret-model"}
-	r := make_(t, small(), Question{Min: map[cluster.Key]int{key: 3}})
+	r := make_(t, small(), Options{Min: map[cluster.Key]int{key: 3}})
 	if l := r.Of(Node)[0]; len(l.Broken) != 1 || !strings.Contains(l.Broken[0], "2 left, fewer than 3") {
 		t.Errorf("%+v", l)
 	}
@@ -137,7 +137,7 @@ func TestABrokenBudget(t *testing.T) {
 	c.Objects = []*cluster.Object{{Kind: cluster.KindBudget, Key: key, Value: &policyv1.PodDisruptionBudget{
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
-	r := make_(t, cluster.NewSnapshot(c), Question{Pairs: true})
+	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
 	if l := r.Of(Node)[5]; l.TooMuch() || l.cells()[6] != "75 %" {
 		t.Errorf("one pod of four away: %+v", l)
 	}
@@ -153,7 +153,7 @@ func TestABrokenBudget(t *testing.T) {
 // A misspelt workload does not pass as a requirement that the cluster meets.
 func TestAMinimumNamesAWorkload(t *testing.T) {
 	typo := cluster.Key{Namespace: "secret-space", Name: "modle"}
-	if _, err := Make(t.Context(), small(), Question{Min: map[cluster.Key]int{typo: 1}}, nil); err == nil || !strings.Contains(err.Error(), "secret-space/modle") {
+	if _, err := Make(t.Context(), small(), Options{Min: map[cluster.Key]int{typo: 1}}, nil); err == nil || !strings.Contains(err.Error(), "secret-space/modle") {
 		t.Errorf("%v", err)
 	}
 }
@@ -161,7 +161,7 @@ func TestAMinimumNamesAWorkload(t *testing.T) {
 // A file gives the same answer as the cluster; a redacted one contains no name.
 func TestASurveyOfAFile(t *testing.T) {
 	s := small()
-	q := Question{Pairs: true}
+	q := Options{Pairs: true}
 	want := make_(t, s, q)
 	for _, redact := range []bool{false, true} {
 		var b bytes.Buffer
@@ -186,7 +186,7 @@ func TestASurveyOfAFile(t *testing.T) {
 }
 
 func TestWriteSupportsEveryFormat(t *testing.T) {
-	r := make_(t, small(), Question{Pairs: true})
+	r := make_(t, small(), Options{Pairs: true})
 	for _, format := range Formats {
 		var b bytes.Buffer
 		if err := r.Write(&b, format); err != nil || !strings.Contains(b.String(), "secret-node-0") {
@@ -231,7 +231,7 @@ func BenchmarkSurvey(b *testing.B) {
 			b.ReportAllocs()
 			defer testenv.Measure(b)()
 			for b.Loop() {
-				r, err := Make(b.Context(), s, Question{Pairs: pairs}, nil)
+				r, err := Make(b.Context(), s, Options{Pairs: pairs}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

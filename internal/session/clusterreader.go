@@ -13,22 +13,22 @@ import (
 	"lightsout/power"
 )
 
-// world is the cluster as switching sees it: the newest snapshot of the watcher,
+// clusterReader is the cluster as switching sees it: the newest snapshot of the watcher,
 // and the way to the API server. It is safe for use by several goroutines.
-type world struct {
+type clusterReader struct {
 	watcher Watcher
 	self    func(ctx context.Context) power.Self
 	now     func() time.Time
 }
 
-// NewWorld is the cluster as a watcher sees it. self names this program's own
+// NewClusterReader is the cluster as a watcher sees it. self names this program's own
 // machine and the way to the cluster; it may be nil where nothing is switched off.
-func NewWorld(w Watcher, self func(ctx context.Context) power.Self, now func() time.Time) power.World {
-	return world{w, self, now}
+func NewClusterReader(w Watcher, self func(ctx context.Context) power.Self, now func() time.Time) power.ClusterReader {
+	return clusterReader{w, self, now}
 }
 
 // State returns the state of the cluster in the newest snapshot, and its age.
-func (w world) State(ctx context.Context) (power.ClusterState, error) {
+func (w clusterReader) State(ctx context.Context) (power.ClusterState, error) {
 	s := w.snapshot()
 	if s == nil {
 		return power.ClusterState{}, errors.New("lightsout has not seen the cluster yet")
@@ -72,7 +72,7 @@ const confirmedWithin = 2 * time.Second
 // FreshState is State after the API server has answered a request made now. It fails
 // when that takes too long, or when nodes or heartbeats are not being watched: after
 // SIGSTOP or suspend a Snapshot looks new that is not.
-func (w world) FreshState(ctx context.Context) (power.ClusterState, error) {
+func (w clusterReader) FreshState(ctx context.Context) (power.ClusterState, error) {
 	if w.watcher == nil {
 		return w.State(ctx)
 	}
@@ -90,7 +90,7 @@ func (w world) FreshState(ctx context.Context) (power.ClusterState, error) {
 }
 
 // confirm returns when the API server's answer came, unless that took too long.
-func (w world) confirm(ctx context.Context) (at time.Time, err error) {
+func (w clusterReader) confirm(ctx context.Context) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, confirmedWithin)
 	defer cancel()
 	asked := time.Now()
@@ -104,7 +104,7 @@ func (w world) confirm(ctx context.Context) (at time.Time, err error) {
 
 // current is State as of at, and fails where a watch that switching off depends on is
 // broken.
-func (w world) current(ctx context.Context, at time.Time) (power.ClusterState, error) {
+func (w clusterReader) current(ctx context.Context, at time.Time) (power.ClusterState, error) {
 	s := w.snapshot()
 	for kind, what := range map[cluster.Kind]string{cluster.KindNode: "nodes", cluster.KindLease: "heartbeats (leases)"} {
 		if age, known := s.Age(kind, w.now()); known && age > confirmedWithin {
@@ -116,7 +116,7 @@ func (w world) current(ctx context.Context, at time.Time) (power.ClusterState, e
 	return v, err
 }
 
-func (w world) snapshot() *cluster.Snapshot {
+func (w clusterReader) snapshot() *cluster.Snapshot {
 	if w.watcher == nil {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// World is the cluster and the way to it, as the procedure sees them. It is safe for
+// ClusterReader reads the state of the cluster for the procedure. It is safe for
 // concurrent use.
-type World interface {
+type ClusterReader interface {
 	// State returns the present state. The error is the reason, in one sentence, why it
 	// is unknown; powering on works without it.
 	State(ctx context.Context) (ClusterState, error)
