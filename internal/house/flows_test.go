@@ -73,40 +73,50 @@ func references(t *testing.T, files []string) map[string][]string {
 
 var (
 	flowFile = regexp.MustCompile("`([\\w./]+\\.go)`")
-	sentence = regexp.MustCompile(`[.:]\s`)
+	flowStep = regexp.MustCompile("^( *)\\d+\\. (`.*)")
 )
 
-// In each sentence of a flow of CONTRIBUTING.md, each file after an arrow uses a
-// declaration of a file before that arrow, or the other way round.
-func TestEachFlowIsTrueHopByHop(t *testing.T) {
-	text := read(t, "CONTRIBUTING.md")
-	flows := regexp.MustCompile(`(?ms)^\*\*[^*]+\*\*.*?(?:\n\n|\z)`).FindAllString(text, -1)
+// Each file in the lists of docs/flows.md, and the file above it or, at the beginning of
+// an indented list, the one that the list leaves, use a declaration of each other.
+func TestEachFlowIsTrueStepByStep(t *testing.T) {
 	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	text := read(t, "docs/flows.md")
 	filesIn := func(text string) (out []string) {
 		for _, m := range flowFile.FindAllStringSubmatch(text, -1) {
 			out = append(out, filepath.Join(top, m[1]))
 		}
 		return out
 	}
-	uses, hops := references(t, filesIn(strings.Join(flows, ""))), 0
-	for _, flow := range flows {
-		for _, s := range sentence.Split(flow, -1) {
-			steps := strings.Split(s, "→")
-			for i := 1; i < len(steps); i++ {
-				before := filesIn(steps[i-1])
-				for _, to := range filesIn(steps[i]) {
-					hops++
-					if !slices.ContainsFunc(before, func(from string) bool { return slices.Contains(uses[from], to) || slices.Contains(uses[to], from) }) {
-						t.Errorf("%s: nothing joins %v and %s", strings.SplitN(flow, "**", 3)[1], before, strings.TrimPrefix(to, top))
-					}
-				}
+	uses, steps := references(t, filesIn(text)), 0
+	var before [2][]string // the files above, by indentation
+	for line := range strings.Lines(text) {
+		m := flowStep.FindStringSubmatch(line)
+		if m == nil {
+			before = [2][]string{}
+			continue
+		}
+		files, level := filesIn(m[2]), min(len(m[1]), 1)
+		above := before[level]
+		if above == nil && level == 1 {
+			above = before[0]
+		}
+		for _, to := range files {
+			if above == nil {
+				continue
+			}
+			steps++
+			if !slices.ContainsFunc(above, func(from string) bool { return slices.Contains(uses[from], to) || slices.Contains(uses[to], from) }) {
+				t.Errorf("nothing joins %v and %s", above, strings.TrimPrefix(to, top))
 			}
 		}
+		if before[level] = files; level == 0 {
+			before[1] = nil
+		}
 	}
-	if len(flows) != 6 || hops < 100 {
-		t.Errorf("%d flows with %d hops", len(flows), hops)
+	if flows := strings.Count(text, "\n## "); flows != 6 || steps < 100 {
+		t.Errorf("%d flows with %d steps", flows, steps)
 	}
 }
