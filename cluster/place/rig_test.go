@@ -134,7 +134,7 @@ func (p *plane) play(t testing.TB, w *world) *result {
 
 // survey takes the forecast of the lost pair from a survey of all pairs.
 func (r *result) survey(t testing.TB, s *cluster.Snapshot) {
-	report, err := survey.Make(t.Context(), s, survey.Question{Pairs: true}, nil)
+	report, err := survey.Make(t.Context(), s, survey.Options{Pairs: true}, nil)
 	must(t, err)
 	r.forecast = place.Range{Low: report.Waiting, High: report.Waiting}
 	for _, l := range report.Of(survey.Pair) {
