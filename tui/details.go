@@ -200,7 +200,7 @@ func (d *details) pod(ref cluster.Ref) {
 	}
 	d.time("created", p.Created)
 	d.add("labels", labelList(p.Labels))
-	d.head("When its node is lost")
+	d.head("When its node goes down")
 	d.add("unreachable", tolerates(p.UnreachableFor))
 	d.add("not ready", tolerates(p.NotReadyFor))
 	d.add("then", explained[cluster.Kind(strings.ToLower(p.OwnerKind))])

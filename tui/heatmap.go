@@ -112,7 +112,7 @@ func (h *HeatMap) grid() []string {
 		out = append(out, line)
 	}
 	key := ""
-	for heat, text := range []string{"none", "wait for a lost node", "1-2 without a node", "3-9", "10 or more"} {
+	for heat, text := range []string{"none", "wait for their node", "1-2 without a node", "3-9", "10 or more"} {
 		look, sign := h.look(heat)
 		key += paint(look, sign) + " " + paint(h.theme.dim, text) + "  "
 	}

@@ -231,11 +231,11 @@ func podsAndNodes(w *cluster.Workload, lost []*cluster.Pod) (who, where string) 
 	return who, where
 }
 
-// explained says in full how a workload of the kind behaves when a node is lost.
+// explained says in full how a workload of the kind behaves when a node goes down.
 var explained = map[cluster.Kind]string{
 	cluster.KindStatefulSet: "the control plane deletes the pod, but nobody confirms its end: it stays Terminating, and no other pod takes its name, " +
 		"until the node is back, the Node object is deleted, or the node has the taint node.kubernetes.io/out-of-service",
-	cluster.KindDaemonSet: "its pods tolerate a lost node: the pod stays where it is, no other node gets it, and it runs again when the node is back",
+	cluster.KindDaemonSet: "its pods tolerate a node that is down: the pod stays where it is, no other node gets it, and it runs again when the node is back",
 	cluster.KindJob: "the control plane deletes the pod after its toleration, and the job starts another one; a deleted pod counts against backoffLimit, " +
 		"unless the podFailurePolicy ignores DisruptionTarget",
 	cluster.KindService: "the service loses the endpoints on the node when the control plane marks the node NotReady; until then requests are sent there",
@@ -255,7 +255,7 @@ func (d *details) workload(ref cluster.Ref) {
 	if w.Kind == cluster.KindJob {
 		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
 	}
-	d.head("When a node is lost")
+	d.head("When a node goes down")
 	if text, st := fate(s, w, lostPods(s)[ref]); st != s.t.dim {
 		d.addStyled(st, "now", text)
 	}

@@ -196,8 +196,8 @@ func (f *Forecast) WontLines(h Hits) []Line {
 		each(h.bare, "will be deleted and not be replaced: no controller owns it",
 			"will be deleted and not be replaced, as no controller owns them")
 	}
-	each(h.forever, "will not be evicted: it tolerates a lost node for ever",
-		"will not be evicted, as they tolerate a lost node for ever")
+	each(h.forever, "will not be evicted: it tolerates an unreachable node for ever",
+		"will not be evicted, as they tolerate an unreachable node for ever")
 	if h.staying > 0 {
 		say(fmt.Sprintf("%d DaemonSet %s", h.staying, text.Noun(h.staying,
 			"or static pod stays where it is and is not replaced", "and static pods stay where they are and are not replaced")))

@@ -1,6 +1,6 @@
-// Package place forecasts where the pods of lost nodes go: the node that each pod gets,
-// or the reason why it gets none. It follows the rules of kube-scheduler's default
-// profile and of the controllers that recreate pods.
+// Package place forecasts the fate of the pods of nodes that go down: the node that each
+// pod gets, or the reason why it gets none. It follows the rules of kube-scheduler's
+// default profile and of the controllers that recreate pods.
 //
 //	w := place.New(snapshot)                         // everything that counts, once
 //	o := w.Lose([]string{"node-3"}, place.Options{}) // the fate of its pods

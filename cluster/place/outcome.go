@@ -67,7 +67,7 @@ type Workload struct {
 	cluster.Key
 	Kind string `json:"kind"` // kind of the pods' owner
 	// Running is the number of its pods that ran before, Lost the number of those on
-	// the lost nodes.
+	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
 	// After is the number of pods that run in the end; Pending, Missing and Stuck are

@@ -45,7 +45,7 @@ type rules struct {
 	before, after []string // by node; nil: every node may
 	// never is the whole message when no node takes the pod.
 	never     string
-	tolerates bool // tolerates the NoSchedule taint of a lost node
+	tolerates bool // tolerates the NoSchedule taint of a node that is down
 	ports     []blocker
 	once      []blocker
 	spreads   []spread

@@ -80,10 +80,10 @@ type pod struct {
 	node    int
 	name    string
 	created time.Time
-	// ending: the pod is being deleted, and its node is lost and cannot confirm that.
+	// ending: the pod is being deleted, and its node is down and cannot confirm that.
 	ending bool
 	serves bool
-	stays  time.Duration // how long it tolerates a lost node; negative is for ever
+	stays  time.Duration // how long it tolerates a node that is down; negative is for ever
 	static bool
 }
 

@@ -132,7 +132,7 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		return nil, seen, err
 	}
 	if len(others) > 0 {
-		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is lost, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
+		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is gone, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
 			strings.Join(others, ", "), strings.Join(others, " "), power.AnnotationSwitchedOff))
 	}
 	if len(ours) > 0 {

@@ -26,7 +26,7 @@ func Moment(e *view.Event) (what, subject string, ok bool) {
 			return cluster.WordReady, e.Subject, true
 		}
 	case view.CodeAPILost:
-		return "API server lost", "", true
+		return "API server silent", "", true
 	case view.CodePodStatus:
 		switch {
 		case e.Is != cluster.HealthChanging || e.Was == cluster.HealthChanging: // it was being deleted already

@@ -72,7 +72,7 @@ func phasesSeen(r *record.Record) (out []view.Phase) {
 	return out
 }
 
-// evicts reports whether a taint is one by which the pods of a lost node go.
+// evicts reports whether a taint is one by which the pods of a node that is down go.
 func evicts(taint string) bool {
 	return taint == unreachable+":NoExecute" || taint == notReady+":NoExecute"
 }

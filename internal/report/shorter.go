@@ -52,7 +52,7 @@ func shorterOf(r *record.Record) section {
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
 		return t
 	}
-	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also takes nodes for lost that are only slow.", gracePeriod))
+	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	return t
 }
 

@@ -104,7 +104,7 @@ func (m *moving) question(to view.Scope) view.Question {
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
 	switch {
 	case m.rec.discarded:
-		q.Lines = append(q.Lines, view.Line{Text: "The timeline of this session is lost. Records of outages and trials stay."})
+		q.Lines = append(q.Lines, view.Line{Text: "lightsout discards the timeline of this session. Records of outages and trials stay."})
 	case m.rec.kept:
 		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
 	}

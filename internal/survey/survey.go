@@ -102,7 +102,7 @@ type Report struct {
 	Names []string `json:"names"`
 }
 
-// OneNode is a deployment of which no pod is left when a node is lost, until the control
+// OneNode is a deployment of which no pod is left when a node goes down, until the control
 // plane replaces its pods.
 type OneNode struct {
 	Deployment cluster.Key `json:"deployment"`

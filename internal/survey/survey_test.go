@@ -84,7 +84,7 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"replaces all pods of any single node, but 1 deployment has all pods on one node",
-		"All 3 pods of default/crowded run on b: if it is lost, requests fail until the control plane replaces them."} {
+		"All 3 pods of default/crowded run on b: if it goes down, requests fail until the control plane replaces them."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
 		}
@@ -142,7 +142,7 @@ func TestABrokenBudget(t *testing.T) {
 		t.Errorf("one pod of four away: %+v", l)
 	}
 	for _, l := range r.Of(Pair) {
-		const why = "secret-space/secret-web: 2 healthy, the budget requires 3; secret-space/secret-web: 2 of 4 left, 2 wait for the lost node"
+		const why = "secret-space/secret-web: 2 healthy, the budget requires 3; secret-space/secret-web: 2 of 4 left, 2 wait for their node"
 		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.cells()[5] == "1" {
 			return
 		}

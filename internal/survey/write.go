@@ -103,7 +103,7 @@ func (l *Loss) whys(reasons int) []string {
 		case w.Missing.High > 0:
 			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
 		case w.Stuck.High > 0:
-			why = append(why, fmt.Sprintf("%s: %s, %v wait for the lost node", w.Key, w.left(), w.Stuck))
+			why = append(why, fmt.Sprintf("%s: %s, %v wait for their node", w.Key, w.left(), w.Stuck))
 		}
 	}
 	if l.Rule != "" {
@@ -115,7 +115,7 @@ func (l *Loss) whys(reasons int) []string {
 // Brief is the effect of the loss in a few words.
 func (l *Loss) Brief() string {
 	if !l.TooMuch() {
-		return l.Stuck.String() + " wait for the lost node"
+		return l.Stuck.String() + " wait for their node"
 	}
 	out := l.Homeless.String() + " without a node"
 	if l.Missing.High > 0 {
@@ -159,7 +159,7 @@ func (r *Report) notes() (out []string) {
 			out = append(out, fmt.Sprintf("So it is with %s more.", text.Count(len(r.OneNode)-i, "deployment", "deployments")))
 			break
 		}
-		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it is lost, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
+		out = append(out, fmt.Sprintf("All %d pods of %s run on %s: if it goes down, requests fail until the control plane replaces them.", one.Pods, one.Deployment, one.Node))
 	}
 	for _, u := range r.Unknown {
 		out = append(out, "This survey is incomplete: "+u+".")

@@ -61,7 +61,7 @@ func healed(t *Tracker) (predicted, first forecast.Interval, why string) {
 	if back := restored.seenOr(restored.predicted); predicted.IsZero() || !back.IsZero() && back.To.Before(predicted.To) {
 		predicted = back
 	}
-	return predicted, replaced.first, "all pods that served are on the lost nodes"
+	return predicted, replaced.first, "all pods that served are on nodes that are down"
 }
 
 // forecastErrors forecasts the end of the error window: requests can be answered again,

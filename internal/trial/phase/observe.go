@@ -61,13 +61,13 @@ func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
 	}
 }
 
-// lost reports whether it is the taint by which a lost node's pods are evicted.
+// lost reports whether it is the taint by which the pods of a node that is down are evicted.
 func lost(taint string) bool {
 	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
 }
 
 // evicting reports whether a pod that is deleted on the node is deleted because
-// the node is lost.
+// the node goes down.
 func evicting(t *Tracker, n *node) bool {
 	return n.tainted && !t.rows.seen(view.PhaseReady, n.name)
 }

@@ -308,7 +308,7 @@ func TestTheErrorWindowOfATotalLossIsUnknownWithoutRoom(t *testing.T) {
 	w.look(-0.5)
 	w.off(power.ActionOff, n4)
 	w.look(10)
-	w.want(view.PhaseErrors, Load, "– | – | all pods that served are on the lost nodes")
+	w.want(view.PhaseErrors, Load, "– | – | all pods that served are on nodes that are down")
 }
 
 func TestANodeThatNeverGoesDownHasNothingObserved(t *testing.T) {

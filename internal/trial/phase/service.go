@@ -65,7 +65,7 @@ func (v *service) forecastFirst(t *Tracker) {
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
-// one of the lost nodes keeps its pods.
+// one of the nodes that are down keeps its pods.
 func (v *service) never(t *Tracker) bool {
 	return v.full || slices.ContainsFunc(t.down(), func(name string) bool {
 		return v.has(t, name) && t.nodes[name].graceful == 0 && t.Never(view.PhaseEvicted, name) != ""
