@@ -74,12 +74,13 @@ func TestTaintsThatKeepPodsOff(t *testing.T) {
 		node  Node
 		takes bool
 	}{
-		{Node{}, true},
-		{Node{Unschedulable: true}, false},
-		{Node{Taints: []Taint{{Key: "gpu", Effect: "NoSchedule"}}}, false},
-		{Node{Taints: []Taint{{Key: "gpu", Effect: "NoExecute"}}}, false},
-		{Node{Taints: []Taint{{Key: "gpu", Effect: "PreferNoSchedule"}}}, true},
-		{Node{Taints: []Taint{{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute"}}}, true},
+		{Node{MaxPods: 110}, true},
+		{Node{}, false}, // allocatable pods: 0
+		{Node{MaxPods: 110, Unschedulable: true}, false},
+		{Node{MaxPods: 110, Taints: []Taint{{Key: "gpu", Effect: "NoSchedule"}}}, false},
+		{Node{MaxPods: 110, Taints: []Taint{{Key: "gpu", Effect: "NoExecute"}}}, false},
+		{Node{MaxPods: 110, Taints: []Taint{{Key: "gpu", Effect: "PreferNoSchedule"}}}, true},
+		{Node{MaxPods: 110, Taints: []Taint{{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute"}}}, true},
 	} {
 		if got := c.node.TakesPods(); got != c.takes {
 			t.Errorf("%+v takes pods: %v", c.node.Taints, got)

@@ -36,6 +36,9 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			w.send(ctx, lineAsked{})
 		default:
 			failures++
+			if isOtherCluster(err) {
+				w.elsewhere(heartbeatLine)
+			}
 			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg.Server), err)})
 			if failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)

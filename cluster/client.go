@@ -56,6 +56,9 @@ type Client struct {
 
 	cfg     *Config
 	traffic *traffic
+
+	mu  sync.Mutex
+	uid string // UID of the cluster that answered first; empty until then
 }
 
 // NewClient makes a Client; it sends nothing. The error reports unusable credentials in

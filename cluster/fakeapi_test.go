@@ -48,6 +48,7 @@ type fakeAPI struct {
 	lists     map[string]int
 	from      map[string]string // the address that last requested a resource
 	gitVer    string
+	uid       string        // the UID of the namespace kube-system; empty: there is none
 	clock     time.Duration // ahead of this machine's clock
 	other     http.HandlerFunc
 }
@@ -177,6 +178,9 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.URL.Path == "/readyz":
 		fmt.Fprint(w, "ok")
+	case r.URL.Path == "/api/v1/namespaces/kube-system" && f.uid != "":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, f.uid)
 	case r.URL.Path == "/version":
 		fmt.Fprintf(w, `{"major":"1","gitVersion":%q}`, f.gitVer)
 	case f.other != nil && (strings.Contains(r.URL.Path, "/proxy") || strings.Contains(r.URL.Path, "/deployments/")):

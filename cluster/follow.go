@@ -36,8 +36,9 @@ type source struct {
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}
 
-	// opened is when the watch last worked. Only the follower uses it, and bookmarks.
-	opened time.Time
+	// opened is when the watch last worked, and ended when it last ended. Only the
+	// follower uses them, and bookmarks.
+	opened, ended time.Time
 	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
 	// does for events.
 	bookmarks bool
@@ -102,7 +103,7 @@ var errGone = errors.New("the API server no longer has the watch history that li
 
 // follow reports everything in src to the owner until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
-	version, failures := "", 0
+	version, failures, others := "", 0, int64(0)
 	if src.after != nil {
 		select {
 		case <-src.after:
@@ -112,7 +113,11 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 	}
 	for w.gate.wait(ctx) {
 		began := time.Now()
+		if n := w.identities[src.line()].others.Load(); n != others {
+			version, others = "", n
+		}
 		next, err := w.stream(ctx, src, version)
+		src.ended = time.Now()
 		if ctx.Err() != nil {
 			return
 		}
@@ -162,6 +167,9 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 // stream lists if it has to, then watches until the watch ends. It returns the version
 // from which to continue; empty to list again.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
+	if err := w.checkCluster(ctx, src.line(), src.ended); err != nil {
+		return "", err
+	}
 	if version == "" {
 		w.order.wait(ctx, src.kind)
 		var err error

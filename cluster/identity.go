@@ -1,13 +1,18 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,15 +76,97 @@ const identityTimeout = 30 * time.Second
 
 // Identity asks the API server for the cluster's UID, for 30 s at most. It needs get on
 // the namespace kube-system. If it fails, the error is one sentence, and the identity
-// holds only the values from the kubeconfig.
+// holds only the values from the kubeconfig. From the first UID on, c belongs to that
+// cluster: a Watcher takes no data from another one, and Confirm fails.
 func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, identityTimeout)
 	defer cancel()
 	id := c.cfg.Identity()
-	var ns corev1.Namespace
-	if err := c.get().Resource("namespaces").Name("kube-system").Do(ctx).Into(&ns); err != nil {
+	uid, err := c.readUID(ctx, mainLine)
+	if err != nil {
 		return id, sentence("the cluster's UID can't be read: "+c.why(ctx, err, "get on the namespace kube-system", "it has no namespace kube-system"), err)
 	}
-	id.UID = harmless(string(ns.UID))
+	id.UID = uid
 	return id, nil
+}
+
+// otherClusterError reports that the API server answers for another cluster than
+// before: a tunnel, a load balancer or the DNS leads elsewhere now.
+type otherClusterError struct{ server, was, is string }
+
+func (e *otherClusterError) Error() string {
+	return fmt.Sprintf("%s answers for another cluster now (UID %s, before %s); lightsout shows the old data and switches nothing off: "+
+		"correct the tunnel or the address, or start lightsout again", e.server, e.is, e.was)
+}
+
+func isOtherCluster(err error) bool {
+	var other *otherClusterError
+	return errors.As(err, &other)
+}
+
+// readUID reads the cluster's UID on a line. It is an otherClusterError if that is not
+// the first UID that c has read.
+func (c *Client) readUID(ctx context.Context, l line) (string, error) {
+	var ns corev1.Namespace
+	if err := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system").Do(ctx).Into(&ns); err != nil {
+		return "", err
+	}
+	uid := harmless(string(ns.UID))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uid = cmp.Or(c.uid, uid)
+	if uid != c.uid {
+		return "", &otherClusterError{hostOf(c.cfg.Server), c.uid, uid}
+	}
+	return uid, nil
+}
+
+// sameCluster returns nil if a line still leads to the cluster that c has identified, or
+// if c has identified none.
+func (c *Client) sameCluster(ctx context.Context, l line) error {
+	c.mu.Lock()
+	known := c.uid != ""
+	c.mu.Unlock()
+	if !known {
+		return nil
+	}
+	_, err := c.readUID(ctx, l)
+	return err
+}
+
+// lineIdentity is what a Watcher knows about the cluster at the end of a line.
+type lineIdentity struct {
+	// others counts how often another cluster has answered: versions from before mean
+	// nothing then, and each source lists again.
+	others atomic.Int64
+
+	mu   sync.Mutex
+	seen time.Time // when the last request began that the right cluster answered
+}
+
+// elsewhere forgets everything that connects a line with the cluster, because another
+// one has answered.
+func (w *Watcher) elsewhere(l line) {
+	w.identities[l].others.Add(1)
+	w.client.traffic.cut(l)
+}
+
+// checkCluster is an error if another cluster has answered on a line since a watch ended. Of
+// many watches that end together, one asks.
+func (w *Watcher) checkCluster(ctx context.Context, l line, ended time.Time) error {
+	id := &w.identities[l]
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.seen.After(ended) {
+		return nil
+	}
+	asked := time.Now()
+	err := w.client.sameCluster(ctx, l)
+	switch {
+	case err == nil:
+		id.seen = asked
+	case isOtherCluster(err):
+		return err
+	}
+	return nil // the watch itself will report any other error
 }

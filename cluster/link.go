@@ -83,11 +83,14 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			cancel()
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && w.client.traffic.heard(mainLine).After(began):
+		case link.State == LinkLive && !isOtherCluster(err) && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
 			failures++
+			if isOtherCluster(err) {
+				w.elsewhere(mainLine)
+			}
 			if failures > 1 && isTimeout(err) {
 				w.client.traffic.cut(mainLine)
 			}
@@ -150,16 +153,27 @@ func (w *Watcher) checkLink(l line) {
 }
 
 // Ask asks the API server now, on each of its connections. It returns once all have
-// answered, the Snapshot shows everything that arrived before, and its nodes are those
-// that the API server has now. The error is the reason why a connection gave no answer,
-// or names a node that differs.
+// answered for the cluster that the Client has identified, the Snapshot shows everything
+// that arrived before, and its nodes are those that the API server has now. The error is
+// the reason why a connection gave no such answer, or names a node that differs.
 func (w *Watcher) Confirm(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var errs [lineCount]error
 	for l := range lineCount {
-		wg.Go(func() { errs[l] = w.ask(ctx, l) })
+		wg.Go(func() {
+			errs[l] = w.ask(ctx, l)
+			if errs[l] == nil {
+				errs[l] = w.client.sameCluster(ctx, l)
+			}
+		})
 	}
 	wg.Wait()
+	for l, err := range errs {
+		if isOtherCluster(err) {
+			w.checkLink(line(l))
+			return err
+		}
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg.Server))
 	}
@@ -193,12 +207,18 @@ func (e *notReady) Error() string {
 	return "failing: " + strings.Join(e.failed, ", ")
 }
 
-// probe asks on a line whether the server is ready. It waits for the answer for as
-// long as the line delivers anything.
+// probe asks on a line whether the server is ready, and for which cluster it answers. It
+// waits for the answer for as long as the line delivers anything.
 func (w *Watcher) probe(ctx context.Context, l line) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answer := make(chan error, 1)
-	go func() { answer <- w.ask(ctx, l) }()
+	go func() {
+		err := w.ask(ctx, l)
+		if err == nil {
+			err = w.checkCluster(ctx, l, time.Now())
+		}
+		answer <- err
+	}()
 	look := time.NewTicker(probeTimeout)
 	defer look.Stop()
 	for {

@@ -110,6 +110,7 @@ func trimNode(n *corev1.Node) *Node {
 		Name: word(n.Name), UID: harmless(string(n.UID)),
 		Unschedulable:  n.Spec.Unschedulable,
 		BootID:         harmless(n.Status.NodeInfo.BootID),
+		SystemUUID:     harmless(n.Status.NodeInfo.SystemUUID),
 		ProviderID:     harmless(n.Spec.ProviderID),
 		KubeletVersion: word(n.Status.NodeInfo.KubeletVersion),
 		OSImage:        word(n.Status.NodeInfo.OSImage),

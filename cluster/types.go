@@ -208,10 +208,11 @@ type Taint struct {
 }
 
 // TakesPods reports whether the scheduler may put a pod without tolerations on the node
-// once it is Ready: it is neither cordoned nor tainted against them. The node lifecycle
-// controller removes the taints that it sets for a node's conditions by itself.
+// once it is Ready: it admits pods at all, and is neither cordoned nor tainted against
+// them. The node lifecycle controller removes the taints that it sets for a node's
+// conditions by itself.
 func (n *Node) TakesPods() bool {
-	return !n.Unschedulable && !slices.ContainsFunc(n.Taints, func(t Taint) bool {
+	return n.MaxPods > 0 && !n.Unschedulable && !slices.ContainsFunc(n.Taints, func(t Taint) bool {
 		return (t.Effect == "NoSchedule" || t.Effect == "NoExecute") && t.Key != TaintNotReady && t.Key != TaintUnreachable
 	})
 }
@@ -252,6 +253,9 @@ type Node struct {
 	// has not asked or the kubelet did not answer.
 	Kubelet *Kubelet `json:"kubelet,omitzero"`
 	BootID  string   `json:"boot_id,omitzero"`
+	// SystemUUID is the UUID of the machine's firmware: the same after each boot, and
+	// another one on another machine.
+	SystemUUID string `json:"system_uuid,omitzero"`
 	// Labels are as Pod.Labels.
 	Labels string `json:"labels,omitzero"`
 	// Created is when it was added to the cluster.

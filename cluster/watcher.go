@@ -32,6 +32,8 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
+	// identities are those of the lines.
+	identities [lineCount]lineIdentity
 	// quietMost is the constant of that name; tests shorten it.
 	quietMost time.Duration
 	gate      *gate

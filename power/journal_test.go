@@ -180,6 +180,10 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 		"another boot of another node of that name": {func(o *operationLeft, s *Seen) {
 			o.Binding.Node.Addresses, s.Machine, s.Node = []string{"10.0.0.3"}, nil, NodeRef{Name: "n3", BootID: "boot-2", Addresses: []string{"10.9.0.3"}}
 		}, time.Second, false},
+		"another boot of another machine with that name and address": {func(o *operationLeft, s *Seen) {
+			o.certainty, o.proven, o.off, o.Binding.Node.SystemUUID = LeftOffSeen, true, now, "uuid-1"
+			s.Machine, s.Node.BootID, s.Node.SystemUUID = nil, "boot-2", "uuid-2"
+		}, CarriedOutWithin + time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := base(), on(c.after)

@@ -108,10 +108,10 @@ func (m Note) over(n Node) bool {
 
 // otherBoot reports whether a node has booted since the note was written, as far as
 // both boots are known.
-func (m Note) otherBoot(id string) bool { return otherBoot(m.Boot, id) }
+func (m Note) otherBoot(id string) bool { return otherValue(m.Boot, id) }
 
-// otherBoot reports whether two boots are known, and not the same.
-func otherBoot(a, b string) bool { return a != "" && b != "" && a != b }
+// otherValue reports whether two values are known, and not the same.
+func otherValue(a, b string) bool { return a != "" && b != "" && a != b }
 
 // NodeNote is a note on a node.
 type NodeNote struct {

@@ -337,7 +337,7 @@ func worse(agreed, again Question) (changed []Finding) {
 		switch {
 		case same < 0:
 			add(b.Node.Name, "%s has another machine than before", b.Node.Name)
-		case again.Action != ActionOn && otherBoot(agreed.Bindings[same].Node.BootID, b.Node.BootID):
+		case again.Action != ActionOn && otherValue(agreed.Bindings[same].Node.BootID, b.Node.BootID):
 			// The annotation and the journal name the boot that the request ends: with
 			// an earlier boot, everybody who sees the node would take them for out of
 			// date.

@@ -78,7 +78,7 @@ func (o *operationLeft) concerns(m *Machine) bool {
 func (o *operationLeft) sameNode(n NodeRef) bool {
 	was := o.Binding.Node
 	switch {
-	case o.Node != n.Name:
+	case o.Node != n.Name, otherValue(was.SystemUUID, n.SystemUUID):
 		return false
 	case was.ProviderID != "" && n.ProviderID != "":
 		return was.ProviderID == n.ProviderID
@@ -94,7 +94,7 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	switch late := s.RequestedAt.After(o.asked.Add(carriedOut)); {
 	case s.RequestedAt.Before(o.At), seenOff && !s.RequestedAt.After(o.off):
 		return false // an answer to a request from before it went off proves nothing
-	case otherBoot(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node):
+	case otherValue(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node):
 		return o.endsBoot() || late
 	case s.Machine == nil, !o.concerns(s.Machine):
 		return false // it is about another machine

@@ -147,9 +147,12 @@ func (a Abilities) Can(action Action) bool {
 type NodeRef struct {
 	Name string `json:"name"`
 	// Addresses are the node's IPs, most preferred first.
-	Addresses   []string          `json:"addresses,omitempty"`
-	ProviderID  string            `json:"providerID,omitempty"`
-	BootID      string            `json:"bootID,omitempty"`
+	Addresses  []string `json:"addresses,omitempty"`
+	ProviderID string   `json:"providerID,omitempty"`
+	BootID     string   `json:"bootID,omitempty"`
+	// SystemUUID is the UUID of the machine's firmware (the kubelet's
+	// nodeInfo.systemUUID), the same after each boot.
+	SystemUUID  string            `json:"systemUUID,omitempty"`
 	Annotations map[string]string `json:"-"`
 	// Configured: Addresses come from the configuration and not from the node.
 	Configured bool `json:"-"`

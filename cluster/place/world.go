@@ -166,9 +166,6 @@ func (w *World) addNode(n *cluster.Node, unwell bool) {
 		api.Spec.Taints = append(api.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
 	out := &node{name: n.Name, api: api, capacity: []int64{n.CPUMilli, n.MemoryBytes}, maxPods: n.MaxPods, unwell: unwell}
-	if out.maxPods == 0 {
-		out.maxPods = 110 // the kubelet's default
-	}
 	set := func(name string, v int64) {
 		i := w.resource(name)
 		out.capacity = append(out.capacity, make([]int64, max(0, i+1-len(out.capacity)))...)

@@ -91,7 +91,10 @@ type Summary struct {
 	// command that powers them on, on the host where the trial ran; a redacted record
 	// has none.
 	LeftOff []string `json:"left_off,omitempty"`
-	Restore string   `json:"restore,omitempty"`
+	// MayGoOff names the nodes whose machines were on at the end but may still go off:
+	// lightsout never saw them off, and the power API may carry out a request late.
+	MayGoOff []string `json:"may_go_off,omitempty"`
+	Restore  string   `json:"restore,omitempty"`
 	// Unplanned is there if the recorder wrote the record. Zero is then the time of the
 	// first sign, and the verdict is empty.
 	Unplanned *Unplanned `json:"unplanned,omitempty"`

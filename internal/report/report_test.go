@@ -87,6 +87,11 @@ func TestTheVerdictComesFirstAndMachinesLeftOffBeforeItsReasons(t *testing.T) {
 	if plain := Lines(abortedRecord().Summary, ""); !strings.HasPrefix(plain[0], "! STILL OFF: kube-node3 and kube-node4") {
 		t.Errorf("the lines begin with %q", plain[0])
 	}
+	late := abortedRecord().Summary
+	late.LeftOff, late.MayGoOff = nil, late.LeftOff
+	if plain := Lines(late, ""); !strings.HasPrefix(plain[0], "! These machines were on, but may still go off") || strings.Contains(strings.Join(plain, "\n"), "STILL OFF") {
+		t.Errorf("machines that are on: %q", plain)
+	}
 	page := string(write(t, HTML, abortedRecord()))
 	if a, b := strings.Index(page, "STILL OFF"), strings.Index(page, "the operator ended"); a < 0 || a > b {
 		t.Error("the page tells the machines left off too late")

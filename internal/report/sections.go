@@ -121,6 +121,8 @@ func machinesOf(s *record.Summary) section {
 		switch {
 		case slices.Contains(s.LeftOff, n.Name):
 			end = cell{"STILL OFF", bad}
+		case slices.Contains(s.MayGoOff, n.Name):
+			end = cell{"on, but may still go off", warning}
 		case n.OnProof == "" || n.OnProof == "none":
 			end = cell{"unknown", warning}
 		}

@@ -169,6 +169,13 @@ func (c Controls) LeftOff(node string) bool {
 	return isOff
 }
 
+// MayGoOff reports whether a node's machine is on, although lightsout has requested to
+// switch it off, has not seen it off, and the request may still be carried out.
+func (c Controls) MayGoOff(node string) bool {
+	left, listed := c.s.machines.leftOff[node]
+	return listed && left.Certainty == power.LeftOffUncertain && c.s.machines.views[node].Reading.State == power.On
+}
+
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's
 // machine; nil if it can, and while it is still finding the machines.
 func (c Controls) CanSwitch(a power.Action, node string) error {

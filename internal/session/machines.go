@@ -58,7 +58,7 @@ func (m *machines) watched(r power.NamedReading) {
 
 // NodeRef is what power needs to know of a node.
 func NodeRef(n *cluster.Node) power.NodeRef {
-	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: n.BootID, Annotations: n.Annotations}
+	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: n.BootID, SystemUUID: n.SystemUUID, Annotations: n.Annotations}
 }
 
 // resolveAgain is between two tries to find what could not be found.

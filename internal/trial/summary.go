@@ -33,11 +33,14 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
-		if r.s.LeftOff(n.name) {
+		switch {
+		case r.s.MayGoOff(n.name):
+			sum.MayGoOff = append(sum.MayGoOff, n.name)
+		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)
 		}
 	}
-	if len(sum.LeftOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
+	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.t.opt.Restore
 	}
 	for _, b := range r.tracker.Blind() {
