@@ -100,6 +100,18 @@ func (g *guard) whole() {
 	}
 	g.controlPlane()
 	g.lastWorker()
+	g.protectedNames()
+}
+
+// protectedNames warns of names in guards.protect that the cluster does not have: a
+// wrong name protects nothing.
+func (g *guard) protectedNames() {
+	for _, name := range g.Limits.Protect {
+		there := slices.ContainsFunc(g.Nodes, func(n Node) bool { return strings.EqualFold(n.Name, name) })
+		if !there && len(g.Nodes) > 0 {
+			g.say(RuleProtected, Warn, "", "guards.protect names %s, and the cluster has no such node.", Clean(name))
+		}
+	}
 }
 
 // controlPlane checks whether lightsout can tell where the control plane runs.

@@ -3,7 +3,7 @@ package power
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"regexp"
 	"time"
 )
 
@@ -36,6 +36,9 @@ const (
 	ControlPlaneElsewhere ControlPlane = "elsewhere"
 )
 
+// nodeName matches names of nodes (RFC 1123 subdomains), in either case.
+var nodeName = regexp.MustCompile(`^[0-9A-Za-z]([-.0-9A-Za-z]*[0-9A-Za-z])?$`)
+
 // Check refuses limits that would weaken a guard. The error names the field as the
 // configuration does.
 func (l Limits) Check() error {
@@ -44,8 +47,11 @@ func (l Limits) Check() error {
 		return fmt.Errorf("guards.view_age is %s: it can be made shorter than %s, not longer", l.ViewAge, StateLimit)
 	case l.KeepReady < 0:
 		return fmt.Errorf("guards.keep_ready is %d: at least 1 Ready worker is kept", l.KeepReady)
-	case slices.Contains(l.Protect, ""):
-		return fmt.Errorf("guards.protect names a node without a name")
+	}
+	for _, name := range l.Protect {
+		if !nodeName.MatchString(name) {
+			return fmt.Errorf("guards.protect has %q, which is no name of a node: write each name in full, without blanks and patterns", name)
+		}
 	}
 	switch l.ControlPlane {
 	case "", ControlPlaneNodes, ControlPlaneElsewhere:

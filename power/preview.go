@@ -260,11 +260,16 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 			}
 		}
 		if c.WhyNotCounted == "" {
-			c.WhyNotCounted = cmp.Or(whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name]), c.WhyUnheard)
+			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name])
 		}
+		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
+		c.WhyNotCounted = cmp.Or(c.WhyNotCounted, c.WhyUnheard)
 		out = append(out, c)
-		if c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name) {
+		switch {
+		case stays && c.WhyUnheard == "":
 			candidates = append(candidates, len(out)-1)
+		case stays && c.AwaitsHeartbeat:
+			q.Awaited++
 		}
 	}
 	if p.Action == ActionOn {

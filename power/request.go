@@ -77,6 +77,9 @@ type Question struct {
 	// Left is how many workers that take pods would be left; -1 when that is
 	// not counted.
 	Left int
+	// Awaited is how many more may be left: lightsout has received no heartbeat from them
+	// yet.
+	Awaited int
 	// Changed lists the findings that are new since the operator answered yes; the Switcher
 	// then asks again. Without a Rule it is a change that Findings lacks.
 	Changed []Finding

@@ -21,7 +21,9 @@ type Hits struct {
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane and not selected.
 	ReadyWorkersLeft int
-	// Place forecasts the nodes that the pods of the lost nodes get.
+	// MoreWorkers: there may be more.
+	MoreWorkers bool
+	// Place forecasts the nodes that the pods of the selected nodes get.
 	Place *place.Outcome
 	// LocalData are the pods with an emptyDir, whose contents go with them.
 	LocalData []cluster.Key

@@ -21,11 +21,14 @@ const impactsShown = 8
 
 // Lines describes the impact of the outage.
 func (h Hits) Lines() []Line {
-	left := text.Noun(h.ReadyWorkersLeft, "worker", "workers")
-	if h.Unread != "" {
-		return []Line{{Text: h.Unread, Warn: true}, {Text: fmt.Sprintf("%d Ready %s left", h.ReadyWorkersLeft, left)}}
+	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
+	if h.MoreWorkers {
+		left = "at least " + left
 	}
-	out := []Line{{Text: fmt.Sprintf("%s; %d Ready %s left", text.Count(h.Pods, "pod stops", "pods stop"), h.ReadyWorkersLeft, left)}}
+	if h.Unread != "" {
+		return []Line{{Text: h.Unread, Warn: true}, {Text: left}}
+	}
+	out := []Line{{Text: text.Count(h.Pods, "pod stops", "pods stop") + "; " + left}}
 	for i, d := range h.Deployments {
 		if i == impactsShown {
 			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})

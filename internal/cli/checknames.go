@@ -28,6 +28,11 @@ func (c *checkup) nodeNames(nodes []*cluster.Node) (rows []checkRow) {
 			rows = append(rows, missing(name, errors.New("power.nodes names it: "+plan.Missing("node", name, there)), "correct power.nodes in lightsout.yaml"))
 		}
 	}
+	for _, name := range c.config.Guards.Protect {
+		if !slices.ContainsFunc(there, func(n string) bool { return strings.EqualFold(n, name) }) {
+			rows = append(rows, missing(name, errors.New("guards.protect names it: "+plan.Missing("node", name, there)), "correct guards.protect in lightsout.yaml"))
+		}
+	}
 	return rows
 }
 
@@ -58,7 +63,7 @@ const namesWithin = 5 * time.Second
 // checkNames compares the names in a config file with the cluster, if the cluster
 // answers without a prompt, and prints the names that the cluster does not have.
 func checkNames(ctx context.Context, flags config.Flags, cfg *config.Config, out, progress io.Writer) (faults int, err error) {
-	if cfg.Context == "" && cfg.Load.Deployment == "" && len(cfg.Power.Nodes) == 0 {
+	if cfg.Context == "" && cfg.Load.Deployment == "" && len(cfg.Power.Nodes) == 0 && len(cfg.Guards.Protect) == 0 {
 		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesWithin)

@@ -16,9 +16,14 @@ import (
 // cordoned, and the paths of the records.
 func (a *app) sayEnd() {
 	say := func(of, dir string) {
-		if dir != "" {
-			fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
+		if dir == "" {
+			return
 		}
+		if _, err := os.Stat(dir); err != nil {
+			fmt.Fprintf(os.Stderr, "the %s has no record any more: somebody has removed its folder (%v)\n", of, err)
+			return
+		}
+		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	for _, k := range a.trials.Kept() {
 		of := "trial"

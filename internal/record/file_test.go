@@ -213,3 +213,36 @@ func TestNothingWaitsForADiskThatIsSlowToSync(t *testing.T) {
 		t.Errorf("%d syncs: one for the first line, one for all that came meanwhile", n)
 	}
 }
+
+// Somebody deletes the folder of a record while lightsout writes it.
+func TestLightsoutReportsARecordThatSomebodyDeletes(t *testing.T) {
+	for name, remove := range map[string]func(path string) error{
+		"deleted":  os.Remove,
+		"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "events.jsonl")
+			f, err := openFile(path, "fault")
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := time.Now()
+			f.now = func() time.Time { return now }
+			f.add("before")
+			if err := f.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if err := remove(path); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(2 * retryEach)
+			if err := f.Err(); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("the file is gone: %v", err)
+			}
+			f.add("after")
+			if err := f.Close(); err == nil || !strings.Contains(err.Error(), "1 line is missing") {
+				t.Errorf("closed: %v", err)
+			}
+		})
+	}
+}

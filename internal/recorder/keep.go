@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"syscall"
 	"time"
@@ -46,11 +47,15 @@ func keepPlanned(dir string, p plannedOff, now time.Time) error {
 	return errors.Join(err, f.Close())
 }
 
-// folders lists the records in dir, the oldest first.
+// recordName matches the names that record.NewSessionDir gives to records.
+var recordName = regexp.MustCompile(`^\d{8}T\d{6}Z(-\d+)?$`)
+
+// folders lists the records in dir, the oldest first. Folders of other names are
+// somebody else's.
 func folders(dir string) (out []string) {
 	all, _ := os.ReadDir(dir) // without the folder there are none
 	for _, e := range all {
-		if e.IsDir() {
+		if e.IsDir() && recordName.MatchString(e.Name()) {
 			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -105,6 +110,9 @@ func Interrupted(dir string) (out []Interruption) {
 			continue
 		}
 		r, err := record.Open(path)
+		if err == nil && r.End.IsZero() {
+			err = errors.New("no line of it can be read")
+		}
 		if err == nil {
 			_, err = report.Write(path)
 		}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,8 @@ import (
 // The oldest records go first, and never the one that is being written.
 func TestTheOldestRecordsGoFirst(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"1", "2", "3", "4"} {
+	name := func(i int) string { return fmt.Sprintf("20261126T00000%dZ", i) }
+	for _, name := range []string{"20251126-my-notes", name(1), name(2), name(3), name(4)} {
 		path := filepath.Join(dir, name)
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -25,8 +27,8 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gone, err := trim(dir, 250, filepath.Join(dir, "1"))
-	if want := []string{filepath.Join(dir, "2"), filepath.Join(dir, "3")}; err != nil || !slices.Equal(gone, want) {
+	gone, err := trim(dir, 250, filepath.Join(dir, name(1)))
+	if want := []string{filepath.Join(dir, name(2)), filepath.Join(dir, name(3))}; err != nil || !slices.Equal(gone, want) {
 		t.Errorf("%v %v", gone, err)
 	}
 	if gone, err := trim(dir, 250, ""); err != nil || len(gone) > 0 {
@@ -34,6 +36,9 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 	}
 	if left := folders(dir); len(left) != 2 {
 		t.Error(left)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "20251126-my-notes")); err != nil {
+		t.Errorf("a folder that is no record: %v", err)
 	}
 }
 

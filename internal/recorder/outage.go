@@ -277,6 +277,8 @@ func (o *outage) finish(now time.Time) {
 	}, func(err error) {
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
+			o.notify(StateEnded, fmt.Sprintf("The outage is over. Its reports can't be written: %v.", err), "")
+			return
 		}
 		path := filepath.Join(o.dir, record.HTMLFile)
 		o.notify(StateEnded, sentence, path)

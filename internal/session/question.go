@@ -28,7 +28,7 @@ func (w *switching) question(p power.Question) view.Question {
 	}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s, p.Nodes, w.now())
-		q.Lines = append(q.Lines, forecastLines(f, p.Left)...)
+		q.Lines = append(q.Lines, forecastLines(f, p.Left, p.Awaited > 0)...)
 		if p.CanDrain {
 			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
 		}
