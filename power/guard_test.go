@@ -183,7 +183,7 @@ func TestLimitsOnlyTighten(t *testing.T) {
 	}
 	for field, bad := range map[string]Limits{
 		"view_age": {ViewAge: StateLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
-		"is no name of a node": {Protect: []string{"node-c*"}}, `"node-a1 "`: {Protect: []string{"node-a1 "}},
+		"is not a name of a node": {Protect: []string{"node-c*"}}, `"node-a1 "`: {Protect: []string{"node-a1 "}},
 	} {
 		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%+v: %v", bad, err)

@@ -50,7 +50,7 @@ func (l Limits) Check() error {
 	}
 	for _, name := range l.Protect {
 		if !nodeName.MatchString(name) {
-			return fmt.Errorf("guards.protect has %q, which is no name of a node: write each name in full, without blanks and patterns", name)
+			return fmt.Errorf("guards.protect has %q, which is not a name of a node: write each name in full, without blanks and patterns", name)
 		}
 	}
 	switch l.ControlPlane {

@@ -54,9 +54,9 @@ type app struct {
 	// of the screen's recording that was under way at the end.
 	drawn    bool
 	recorded string
-	// left names the nodes that were still off when the session ended, cordoned those
-	// that lightsout had left cordoned.
-	left, cordoned []string
+	// left names the nodes that were still off when the session ended, late those that may
+	// still go off, cordoned those that lightsout had left cordoned.
+	left, late, cordoned []string
 }
 
 // newApp reads the configuration and builds the parts, each from those before
@@ -326,7 +326,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		a.tellEnd(int(seen.Load()))
 	}
 	wg.Wait()
-	a.left, a.cordoned, _ = leftBehind(a.journal) // an earlier line reported its error
+	a.left, a.late, a.cordoned, _ = leftBehind(a.journal) // an earlier line reported its error
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, watched, ended)
 	}

@@ -269,7 +269,8 @@ func (c *checkup) leftOff(state string) []checkRow {
 	}
 	j := power.OpenJournal(state, clusterOf(c.access), "")
 	defer j.Close()
-	off, cordoned, err := leftBehind(j)
+	off, late, cordoned, err := leftBehind(j)
+	off = append(off, late...)
 	switch {
 	case err != nil:
 		return []checkRow{missing("left off", err, "inspect the journal, and repair it or move it away")}

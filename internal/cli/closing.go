@@ -42,20 +42,27 @@ func (a *app) sayEnd() {
 	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
 }
 
-// leftBehind returns the nodes that are still off, and those that are still cordoned,
-// according to the readable part of the journal.
-func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
+// leftBehind returns the nodes that are still off, those that lightsout did not see off
+// and that may still go off, and those that are still cordoned, according to the readable
+// part of the journal.
+func leftBehind(j *power.Journal) (off, late, cordoned []string, err error) {
 	left, err := j.LeftOff()
 	for _, l := range left {
-		off = append(off, leftName(l, j.Config()))
+		name := leftName(l, j.Config())
+		if l.Certainty == power.LeftOffUncertain {
+			late = append(late, name)
+		} else {
+			off = append(off, name)
+		}
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
 	for _, e := range entries {
 		cordoned = append(cordoned, e.Node)
 	}
 	slices.Sort(off)
+	slices.Sort(late)
 	slices.Sort(cordoned)
-	return off, cordoned, err
+	return off, late, cordoned, err
 }
 
 // leftName names a machine in the journal. It adds a remark if the machine may be on, or if
@@ -63,7 +70,7 @@ func leftBehind(j *power.Journal) (off, cordoned []string, err error) {
 // machine's driver.
 func leftName(l power.LeftOff, present string) string {
 	if l.Certainty == power.LeftOffUncertain {
-		return fmt.Sprintf("%s (not seen off; it may still go off until %s)", l.Node, l.Until.Local().Format("15:04:05"))
+		return fmt.Sprintf("%s (lightsout has not seen it off; it may still go off until %s)", l.Node, l.Until.Local().Format("15:04:05"))
 	}
 	if l.Config != "" && present != "" && l.Config != present {
 		return fmt.Sprintf("%s (switched off with --config %s)", l.Node, text.ShellWord(l.Config))
@@ -75,6 +82,9 @@ func leftName(l power.LeftOff, present string) string {
 func (a *app) sayLeftOff() {
 	if len(a.left) > 0 {
 		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.restore(a.config))
+	}
+	if len(a.late) > 0 {
+		fmt.Fprintf(os.Stderr, "may still go off: %s. Check and power on with: %s\n", strings.Join(a.late, ", "), a.opt.restore(a.config))
 	}
 	if len(a.cordoned) > 0 {
 		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.restore(a.config))

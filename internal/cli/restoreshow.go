@@ -57,7 +57,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 			continue
 		}
 		if len(still) == 0 {
-			fmt.Println("switched off by lightsout (in this journal), and not on now:")
+			fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 		}
 		still = append(still, l)
 		word := offWord(reading)

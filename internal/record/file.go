@@ -109,7 +109,7 @@ func (f *file) put(lines []byte) {
 }
 
 // deleted is an error if the file is no longer under its name: somebody has removed or
-// replaced it, so what is written to it is lost. It looks at most once a second.
+// replaced it, so what is written to it is lost. It checks at most once a second.
 func (f *file) deleted() error {
 	d, ok := f.disk.(*os.File)
 	if !ok || f.err == nil && f.now().Sub(f.looked).Abs() < retryEach {

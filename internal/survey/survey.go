@@ -241,15 +241,26 @@ type asker struct {
 	q Options
 }
 
+// A survey of up to manyPairs pairs plays each in as many orders as a question about that
+// outage, and of more pairs in pairOrders.
+const (
+	manyPairs  = 2000
+	pairOrders = 3
+)
+
 // row forecasts the loss of one node together with each node after it, and returns the
 // pairs that are too much.
 func (a *asker) row(names []string, i int) (out []Loss) {
+	orders := 0
+	if len(names)*(len(names)-1)/2 > manyPairs {
+		orders = pairOrders
+	}
 	for _, other := range names[i+1:] {
 		if left, fits := a.w.Fits(names[i], other); fits && (left == 0 || len(a.q.Min) == 0) {
 			continue
 		}
 		l := Loss{Sort: Pair, Name: names[i] + " + " + other, Nodes: []string{names[i], other}}
-		if a.ask(&l, 3); l.TooMuch() {
+		if a.ask(&l, orders); l.TooMuch() {
 			out = append(out, l)
 		}
 	}
