@@ -216,8 +216,10 @@ func (v *verification) judgement(s *record.Summary) {
 		return
 	default:
 		for i, x := range p.Expect {
-			if got := trial.JudgeExpectation(x, s); got != s.Expectations[i] {
-				v.differ("expectation %q: %+v, but the figures of the summary give %+v", got.Name, s.Expectations[i], got)
+			said, got := s.Expectations[i], trial.JudgeExpectation(x, s)
+			if got != said {
+				v.differ("expectation %q (met: %v, wanted %q, got %q) is not what the figures of the summary give: %q (met: %v, wanted %q, got %q)",
+					said.Name, said.OK, said.Want, said.Got, got.Name, got.OK, got.Want, got.Got)
 			}
 		}
 	}
