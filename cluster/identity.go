@@ -16,7 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Identity identifies a cluster, whatever the names of its contexts.
@@ -110,7 +110,10 @@ func isOtherCluster(err error) bool {
 // the first UID that c has read.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	var ns corev1.Namespace
-	if err := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system").Do(ctx).Into(&ns); err != nil {
+	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
+	// Any version will do, so the API server answers from memory, even when etcd is slow.
+	r.VersionedParams(&metav1.GetOptions{ResourceVersion: "0"}, parameterCodec)
+	if err := r.Do(ctx).Into(&ns); err != nil {
 		return "", err
 	}
 	uid := harmless(string(ns.UID))
@@ -143,7 +146,7 @@ type lineIdentity struct {
 	others atomic.Int64
 
 	mu   sync.Mutex
-	seen time.Time // when the last request began that the right cluster answered
+	seen time.Time // when the last request began that no other cluster answered
 }
 
 // elsewhere forgets everything that connects a line with the cluster, because another
@@ -152,6 +155,10 @@ func (w *Watcher) elsewhere(l line) {
 	w.identities[l].others.Add(1)
 	w.client.traffic.cut(l)
 }
+
+// clusterWithin bounds how long a watch waits for the UID of its cluster: a slow API
+// server must not hold it up.
+const clusterWithin = 2 * time.Second
 
 // checkCluster is an error if another cluster has answered on a line since a watch ended. Of
 // many watches that end together, one asks.
@@ -162,13 +169,13 @@ func (w *Watcher) checkCluster(ctx context.Context, l line, ended time.Time) err
 	if id.seen.After(ended) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
+	defer cancel()
 	asked := time.Now()
 	_, err := w.client.readUID(ctx, l)
-	switch {
-	case err == nil, apierrors.IsForbidden(err):
-		id.seen = asked
-	case isOtherCluster(err):
+	if isOtherCluster(err) {
 		return err
 	}
+	id.seen = asked
 	return nil // the watch itself will report any other error
 }
