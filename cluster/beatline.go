@@ -37,7 +37,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 		default:
 			failures++
 			if isOtherCluster(err) {
-				w.elsewhere(heartbeatLine)
+				w.identities[heartbeatLine].elsewhere(w.client, heartbeatLine)
 			}
 			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg.Server), err)})
 			if failures > 1 && isTimeout(err) {

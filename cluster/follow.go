@@ -167,7 +167,8 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 // stream lists if it has to, then watches until the watch ends. It returns the version
 // from which to continue; empty to list again.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
-	if err := w.checkCluster(ctx, src.line(), src.ended); err != nil {
+	l := src.line()
+	if err := w.identities[l].check(ctx, w.client, l, src.ended); err != nil {
 		return "", err
 	}
 	if version == "" {

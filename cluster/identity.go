@@ -101,9 +101,12 @@ func (e *otherClusterError) Error() string {
 		"correct the tunnel or the address, or start lightsout again", e.server, e.is, e.was)
 }
 
-func isOtherCluster(err error) bool {
-	var other *otherClusterError
-	return errors.As(err, &other)
+func isOtherCluster(err error) bool { return otherCluster(err) != nil }
+
+// otherCluster returns the otherClusterError in err; nil if there is none.
+func otherCluster(err error) (other *otherClusterError) {
+	errors.As(err, &other)
+	return other
 }
 
 // readUID reads the cluster's UID on a line. It is an otherClusterError if that is not
@@ -151,19 +154,18 @@ type lineIdentity struct {
 
 // elsewhere forgets everything that connects a line with the cluster, because another
 // one has answered.
-func (w *Watcher) elsewhere(l line) {
-	w.identities[l].others.Add(1)
-	w.client.traffic.cut(l)
+func (id *lineIdentity) elsewhere(c *Client, l line) {
+	id.others.Add(1)
+	c.traffic.cut(l)
 }
 
 // clusterWithin bounds how long a watch waits for the UID of its cluster: a slow API
 // server must not hold it up.
 const clusterWithin = 2 * time.Second
 
-// checkCluster is an error if another cluster has answered on a line since a watch ended. Of
+// check is an error if another cluster has answered on a line since a watch ended. Of
 // many watches that end together, one asks.
-func (w *Watcher) checkCluster(ctx context.Context, l line, ended time.Time) error {
-	id := &w.identities[l]
+func (id *lineIdentity) check(ctx context.Context, c *Client, l line, ended time.Time) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.seen.After(ended) {
@@ -172,7 +174,7 @@ func (w *Watcher) checkCluster(ctx context.Context, l line, ended time.Time) err
 	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
 	defer cancel()
 	asked := time.Now()
-	_, err := w.client.readUID(ctx, l)
+	_, err := c.readUID(ctx, l)
 	if isOtherCluster(err) {
 		return err
 	}

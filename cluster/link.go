@@ -89,7 +89,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			w.gate.set(false)
 			failures++
 			if isOtherCluster(err) {
-				w.elsewhere(mainLine)
+				w.identities[mainLine].elsewhere(w.client, mainLine)
 			}
 			if failures > 1 && isTimeout(err) {
 				w.client.traffic.cut(mainLine)
@@ -215,7 +215,7 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 	go func() {
 		err := w.ask(ctx, l)
 		if err == nil {
-			err = w.checkCluster(ctx, l, time.Now())
+			err = w.identities[l].check(ctx, w.client, l, time.Now())
 		}
 		answer <- err
 	}()

@@ -52,11 +52,10 @@ func describe(err error, server string) string {
 		alert     tls.AlertError
 		verify    *tls.CertificateVerificationError
 		unready   *notReady
-		other     *otherClusterError
 	)
 	switch {
-	case errors.As(err, &other):
-		return other.Error()
+	case isOtherCluster(err):
+		return otherCluster(err).Error()
 	case errors.Is(err, errCredentials):
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case errors.As(err, &unready):
