@@ -103,7 +103,7 @@ func (l *Loss) whys(reasons int) []string {
 		case w.Missing.High > 0:
 			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
 		case w.Stuck.High > 0:
-			why = append(why, fmt.Sprintf("%s: %s, %v wait for their node", w.Key, w.left(), w.Stuck))
+			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), waiting(w.Stuck)))
 		}
 	}
 	if l.Rule != "" {
@@ -112,10 +112,18 @@ func (l *Loss) whys(reasons int) []string {
 	return why
 }
 
+// waiting counts the pods that wait for their node to return.
+func waiting(n place.Range) string {
+	if n.Low == 1 && n.High == 1 {
+		return "1 waits for its node"
+	}
+	return n.String() + " wait for their node"
+}
+
 // Brief is the effect of the loss in a few words.
 func (l *Loss) Brief() string {
 	if !l.TooMuch() {
-		return l.Stuck.String() + " wait for their node"
+		return waiting(l.Stuck)
 	}
 	out := l.Homeless.String() + " without a node"
 	if l.Missing.High > 0 {
