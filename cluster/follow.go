@@ -167,9 +167,10 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 // stream lists if it has to, then watches until the watch ends. It returns the version
 // from which to continue; empty to list again.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
-	l := src.line()
-	if err := w.identities[l].check(ctx, w.client, l, src.ended); err != nil {
-		return "", err
+	if l := src.line(); !src.ended.IsZero() { // the link has been checked just before the first
+		if err := w.identities[l].check(ctx, w.client, l, src.ended); err != nil {
+			return "", err
+		}
 	}
 	if version == "" {
 		w.order.wait(ctx, src.kind)
