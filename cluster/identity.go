@@ -92,8 +92,8 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 	return id, nil
 }
 
-// otherClusterError reports that the API server answers for another cluster than
-// before: a tunnel, a load balancer or the DNS leads elsewhere now.
+// otherClusterError reports that the API server answers for another cluster than before,
+// because a tunnel, a load balancer or the DNS leads elsewhere now.
 type otherClusterError struct{ server, was, is string }
 
 func (e *otherClusterError) Error() string {
@@ -109,8 +109,8 @@ func otherCluster(err error) (other *otherClusterError) {
 	return other
 }
 
-// readUID reads the cluster's UID on a line. It is an otherClusterError if that is not
-// the first UID that c has read.
+// readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
+// not the first UID that c has read.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	var ns corev1.Namespace
 	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
@@ -129,8 +129,8 @@ func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	return uid, nil
 }
 
-// sameCluster returns nil if a line still leads to the cluster that c has identified, or
-// if c has identified none.
+// sameCluster returns an error unless a line still leads to the cluster that c has
+// identified. It returns nil if c has identified none.
 func (c *Client) sameCluster(ctx context.Context, l line) error {
 	c.mu.Lock()
 	known := c.uid != ""
@@ -144,16 +144,16 @@ func (c *Client) sameCluster(ctx context.Context, l line) error {
 
 // lineIdentity is what a Watcher knows about the cluster at the end of a line.
 type lineIdentity struct {
-	// others counts how often another cluster has answered: versions from before mean
-	// nothing then, and each source lists again.
+	// others counts how often another cluster has answered. A resource version from before
+	// that means nothing.
 	others atomic.Int64
 
 	mu   sync.Mutex
 	seen time.Time // when the last request began that no other cluster answered
 }
 
-// elsewhere forgets everything that connects a line with the cluster, because another
-// one has answered.
+// elsewhere makes each source of a line list again, on a new connection: another cluster
+// has answered.
 func (id *lineIdentity) elsewhere(c *Client, l line) {
 	id.others.Add(1)
 	c.traffic.cut(l)
@@ -163,8 +163,8 @@ func (id *lineIdentity) elsewhere(c *Client, l line) {
 // server must not hold it up.
 const clusterWithin = 2 * time.Second
 
-// check is an error if another cluster has answered on a line since a watch ended. Of
-// many watches that end together, one asks.
+// check returns an error if another cluster answers on a line. ended is when the caller's
+// watch ended: of many watches that end together, one asks for all.
 func (id *lineIdentity) check(ctx context.Context, c *Client, l line, ended time.Time) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()

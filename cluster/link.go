@@ -152,7 +152,7 @@ func (w *Watcher) checkLink(l line) {
 	}
 }
 
-// Ask asks the API server now, on each of its connections. It returns once all have
+// Confirm asks the API server now, on each of its connections. It returns once all have
 // answered for the cluster that the Client has identified, the Snapshot shows everything
 // that arrived before, and its nodes are those that the API server has now. The error is
 // the reason why a connection gave no such answer, or names a node that differs.

@@ -254,8 +254,8 @@ type Node struct {
 	Kubelet *Kubelet `json:"kubelet,omitzero"`
 	BootID  string   `json:"boot_id,omitzero"`
 	// SystemUUID is the UUID of the machine's firmware: the same after each boot, and
-	// another one on another machine.
-	SystemUUID string `json:"system_uuid,omitzero"`
+	// another one on another machine. It identifies hardware, so no record has it.
+	SystemUUID string `json:"-"`
 	// Labels are as Pod.Labels.
 	Labels string `json:"labels,omitzero"`
 	// Created is when it was added to the cluster.

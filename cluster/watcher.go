@@ -32,7 +32,7 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
-	// identities are those of the lines.
+	// identities hold what the watcher knows of the cluster at the end of each line.
 	identities [lineCount]lineIdentity
 	// quietMost is the constant of that name; tests shorten it.
 	quietMost time.Duration

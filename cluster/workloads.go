@@ -24,7 +24,8 @@ type Workload struct {
 	Word   string
 	Labels string
 	// Failed and Backoff are a job's failed pods, and how many of them it allows.
-	// Forgiving: its failure policy does not count pods that a node takes along when it goes down.
+	// Forgiving: its failure policy does not count pods that a node takes along when it
+	// goes down.
 	Failed, Backoff int
 	Forgiving       bool
 }

@@ -115,6 +115,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady = 2 }, false},
 		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
 		{"a protected node", RuleProtected, Refuse, "n3", func(p *GuardInput) { p.Limits.Protect = []string{"n3"} }, false},
+		{"a protected node that the cluster does not have", RuleProtected, Warn, "", func(p *GuardInput) { p.Limits.Protect = []string{"n30"} }, false},
 		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *GuardInput) {
 			p.Limits.NoOverride = true
 			rebind(p, "n3", func(b *Bound) { b.OnProven = false })

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"lightsout/internal/text"
@@ -43,18 +44,19 @@ func (m Note) String() string {
 	if !m.At.IsZero() {
 		at = m.At.UTC().Format(time.RFC3339)
 	}
-	back := m.Back
+	back, _ := strings.CutSuffix(m.Back, ", by "+m.By)
 	if !restoreCommand.MatchString(back) {
 		back = "the note has no command of lightsout; ask " + m.By
 	}
 	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, back), noteLimit)
 }
 
-// restoreCommand matches Note.Back as lightsout writes it. Whoever controls a node can
-// write its annotation, and an operator may run the command that lightsout prints.
+// restoreCommand matches a command of lightsout that powers machines on. Whoever controls
+// a node can write its annotation, and an operator may run the command that lightsout
+// prints.
 var restoreCommand = func() *regexp.Regexp {
 	const word = `(?:[-@%+=:,./_0-9A-Za-z]|'[^']*'|\\')+`
-	return regexp.MustCompile(`^(?:(?:KUBECONFIG=` + word + ` )?lightsout restore(?: ` + word + `)*)?(?:, by [-@. \\_0-9A-Za-z]+)?$`)
+	return regexp.MustCompile(`^(?:KUBECONFIG=` + word + ` )?lightsout restore(?: ` + word + `)*$`)
 }()
 
 // noteLimit is how much of a note is shown, in characters: a command with two

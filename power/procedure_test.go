@@ -261,6 +261,7 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 			began, told := time.Now(), ""
 			p.switcher.Cluster = unheard{p.switcher.Cluster, began.Add(after)}
 			asked := time.Duration(0)
+			asker := &yes{p: p}
 			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: func(pr Progress) {
 				if told == "" {
 					told = pr.Text
@@ -268,7 +269,10 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 				if pr.Stage == StageSending {
 					asked = time.Since(began)
 				}
-			}}, &yes{p: p})
+			}}, asker)
+			if q := asker.questions[0]; (q.Left == 0) != refused || (q.Awaited > 0) != refused {
+				t.Errorf("after %s: the question counts %d workers left, and %d whose heartbeat it awaits", after, q.Left, q.Awaited)
+			}
 			if !strings.Contains(told, "waits up to 15 s for a heartbeat from a worker that stays on") {
 				t.Errorf("it says first: %q", told)
 			}

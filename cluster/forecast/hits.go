@@ -21,7 +21,7 @@ type Hits struct {
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane and not selected.
 	ReadyWorkersLeft int
-	// MoreWorkers: there may be more.
+	// MoreWorkers: further ones may be left, so ReadyWorkersLeft is the least number.
 	MoreWorkers bool
 	// Place forecasts the nodes that the pods of the selected nodes get.
 	Place *place.Outcome

@@ -67,6 +67,11 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	if len(h.Deployments) != 1 || h.Deployments[0] != want {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
+	more := h
+	more.MoreWorkers = true
+	if got := more.Lines()[0].Text; got != "10 pods stop; at least 2 Ready workers left" {
+		t.Errorf("%q", got)
+	}
 	for what, lines := range map[string]struct {
 		got  []Line
 		want []string

@@ -215,8 +215,8 @@ func (m *movers) matching(k *counter) (n int) {
 
 // bound is the largest number of pods that a domain may hold at first so that a
 // constraint admits one more, whatever the others do: all pods that count may come to
-// this domain, and the minimum only grows. The domains of nodes that are down have none of their
-// own pods any more.
+// this domain, and the minimum only grows. The domains of nodes that are down have none
+// of their own pods any more.
 func (m *movers) bound(s *spread) int32 {
 	n := int32(m.matching(s.counter))
 	if !s.self {

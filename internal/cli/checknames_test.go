@@ -51,6 +51,7 @@ func TestConfigCheckFindsUnknownNames(t *testing.T) {
 		"load: {deployment: default/nginx-webserver}\n": nil,
 		"context: lab\n":                                {`has no context "lab"; choose another with --context (there are: c)`},
 		"power: {nodes: {k8s3: {machine: vm3}}}\n":      {`power.nodes names it: the cluster has no node "k8s3"; did you mean`},
+		"guards: {protect: [k8s3]}\n":                   {`guards.protect names it: the cluster has no node "k8s3"; did you mean`},
 	} {
 		file := namesServer(t, more)
 		var out, progress bytes.Buffer

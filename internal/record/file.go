@@ -32,9 +32,9 @@ type disk interface {
 
 // file is a growing file of whole lines. A failed write does not end it: unwritten
 // lines wait, up to keptBytes, and file retries; it counts lines without room as lost.
-// So a disk that is full for a while costs nothing, or a gap of known length. A file that
-// somebody deletes is such a disk too. It is safe for concurrent use. The zero file, like a closed one, accepts lines and keeps
-// none.
+// So a disk that is full for a while costs nothing, or a gap of known length. Lines for a
+// file that somebody has deleted wait in the same way. It is safe for concurrent use. The
+// zero file, like a closed one, accepts lines and keeps none.
 type file struct {
 	now   func() time.Time
 	names *Names // names to replace; may be nil
@@ -108,8 +108,8 @@ func (f *file) put(lines []byte) {
 	f.retry()
 }
 
-// deleted is an error if the file is no longer under its name: somebody has removed or
-// replaced it, so what is written to it is lost. It checks at most once a second.
+// deleted returns an error if somebody has removed or replaced the file, so that nobody
+// could read what lightsout writes to it. It checks at most once a second.
 func (f *file) deleted() error {
 	d, ok := f.disk.(*os.File)
 	if !ok || f.err == nil && f.now().Sub(f.looked).Abs() < retryEach {

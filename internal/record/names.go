@@ -157,6 +157,7 @@ func (n *Names) Learn(f *view.Frame) {
 	}
 	for _, node := range s.Nodes() {
 		n.Add(NameHost, node.Name)
+		n.AddMachine(node.ProviderID)
 		for _, note := range power.NotesOn(node.Annotations) {
 			n.Way(note.By)
 		}

@@ -242,7 +242,7 @@ func fillIn(v reflect.Value, n int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" { // no record has it
 				fillIn(v.Field(i), n+i)
 			}
 		}

@@ -38,7 +38,7 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 		t.Error(left)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "20251126-my-notes")); err != nil {
-		t.Errorf("a folder that is no record: %v", err)
+		t.Errorf("the recorder removed a folder that is not a record: %v", err)
 	}
 }
 

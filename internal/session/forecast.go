@@ -7,9 +7,9 @@ import (
 
 // forecastLines is the forecast in a question: the pods that stop when the nodes go off,
 // the next actions of the control plane, and the uncertainties. left is the number of
-// workers left by the guard's count, and more whether others may be: the guard learns of
-// machines that are off before the API server does, and counts only nodes whose heartbeat
-// it has received.
+// workers left by the guard's count, and more reports whether further ones may be left.
+// The guard learns of machines that are off before the API server does, and counts only
+// nodes whose heartbeat lightsout has received.
 func forecastLines(f *forecast.Forecast, left int, more bool) (out []view.Line) {
 	h := f.Hits()
 	h.ReadyWorkersLeft, h.MoreWorkers = left, more

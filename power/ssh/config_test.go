@@ -180,7 +180,7 @@ func FuzzConfig(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, alias string) {
 		if strings.Contains(strings.ToLower(text), "include") {
-			t.Skip("an Include would read files of this machine")
+			return // it would read files of this machine
 		}
 		c, err := readConfig(Options{ConfigFile: emptyConfig(t, text)})
 		if err != nil {

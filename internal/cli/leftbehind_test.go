@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/testenv"
+	"lightsout/power"
+)
+
+// A machine that lightsout has not seen off is not called off: it may be on.
+func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
+	dir := t.TempDir()
+	entry := func(op, node string, k power.EntryKind) power.Entry {
+		m := &power.Machine{Driver: "exec", ID: node}
+		return power.Entry{Kind: k, Op: op, Node: node, Action: power.ActionOff, At: time.Now().UTC(), Cluster: "c",
+			Binding: power.Binding{Node: power.NodeRef{Name: node}, Off: m, On: m}}
+	}
+	seenOff := entry("1", "n3", power.EntryOutcome)
+	seenOff.Stage, seenOff.State, seenOff.Proof, seenOff.Sent = power.StageDone, power.Off.String(), power.Proven.String(), true
+	var lines string
+	for _, e := range []power.Entry{entry("1", "n3", power.EntryIntent), seenOff, entry("2", "n4", power.EntryIntent)} {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += testenv.JournalLine(line)
+	}
+	if err := os.WriteFile(filepath.Join(dir, power.JournalName), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "c"}, "")
+	defer j.Close()
+	off, late, _, err := leftBehind(j)
+	if err != nil || !slices.Equal(off, []string{"n3"}) || len(late) != 1 || !strings.HasPrefix(late[0], "n4 (lightsout has not seen it off; it may still go off until ") {
+		t.Errorf("off %q, may still go off %q, %v", off, late, err)
+	}
+}
