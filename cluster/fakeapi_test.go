@@ -178,7 +178,7 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.URL.Path == "/readyz":
 		fmt.Fprint(w, "ok")
-	case r.URL.Path == "/api/v1/namespaces/kube-system" && f.uid != "":
+	case r.URL.Path == "/api/v1/namespaces/kube-system" && f.uid != "" && !f.forbidden["kube-system"]:
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, f.uid)
 	case r.URL.Path == "/version":

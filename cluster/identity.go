@@ -16,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -93,10 +94,15 @@ func (c *Client) Identity(ctx context.Context) (Identity, error) {
 }
 
 // otherClusterError reports that the API server answers for another cluster than before,
-// because a tunnel, a load balancer or the DNS leads elsewhere now.
+// because a tunnel, a load balancer or the DNS leads elsewhere now. If is is empty, the
+// server no longer reveals its UID, and nobody can tell.
 type otherClusterError struct{ server, was, is string }
 
 func (e *otherClusterError) Error() string {
+	if e.is == "" {
+		return e.server + " no longer lets lightsout read the namespace kube-system, so it may be another cluster now; lightsout shows the old data and " +
+			"switches nothing off: grant the right again (docs/clusterrole.yaml), correct the tunnel or the address, or start lightsout again"
+	}
 	return fmt.Sprintf("%s answers for another cluster now (UID %s, before %s); lightsout shows the old data and switches nothing off: "+
 		"correct the tunnel or the address, or start lightsout again", e.server, e.is, e.was)
 }
@@ -110,14 +116,16 @@ func otherCluster(err error) (other *otherClusterError) {
 }
 
 // readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
-// not the first UID that c has read.
+// not the first UID that c has read, or if the server reveals none any more.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	var ns corev1.Namespace
 	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
 	// Any version will do, so the API server answers from memory, even when etcd is slow.
 	r.VersionedParams(&metav1.GetOptions{ResourceVersion: "0"}, parameterCodec)
-	if err := r.Do(ctx).Into(&ns); err != nil {
-		return "", err
+	err := r.Do(ctx).Into(&ns)
+	reveals := !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err)
+	if err != nil && reveals {
+		return "", err // the server has not answered
 	}
 	uid := harmless(string(ns.UID))
 	c.mu.Lock()
@@ -126,19 +134,18 @@ func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	if uid != c.uid {
 		return "", &otherClusterError{hostOf(c.cfg.Server), c.uid, uid}
 	}
-	return uid, nil
+	return uid, err
 }
 
-// sameCluster returns an error unless a line still leads to the cluster that c has
-// identified. It returns nil if c has identified none.
+// sameCluster returns an error unless a line leads to the cluster that c has identified.
+// If c has identified none, it does so now, or returns nil if it cannot.
 func (c *Client) sameCluster(ctx context.Context, l line) error {
+	_, err := c.readUID(ctx, l)
 	c.mu.Lock()
-	known := c.uid != ""
-	c.mu.Unlock()
-	if !known {
+	defer c.mu.Unlock()
+	if c.uid == "" {
 		return nil
 	}
-	_, err := c.readUID(ctx, l)
 	return err
 }
 
@@ -148,8 +155,9 @@ type lineIdentity struct {
 	// that means nothing.
 	others atomic.Int64
 
-	mu   sync.Mutex
-	seen time.Time // when the last request began that no other cluster answered
+	mu    sync.Mutex
+	asked time.Time // when the last request for the UID began
+	err   error     // its result
 }
 
 // elsewhere makes each source of a line list again, on a new connection: another cluster
@@ -159,25 +167,20 @@ func (id *lineIdentity) elsewhere(c *Client, l line) {
 	c.traffic.cut(l)
 }
 
-// clusterWithin bounds how long a watch waits for the UID of its cluster: a slow API
-// server must not hold it up.
+// clusterWithin bounds how long a watch waits for the UID of its cluster before it tries
+// again.
 const clusterWithin = 2 * time.Second
 
-// check returns an error if another cluster answers on a line. ended is when the caller's
-// watch ended: of many watches that end together, one asks for all.
+// check is sameCluster for a watch that ended at a moment: of many watches that end
+// together, one asks for all.
 func (id *lineIdentity) check(ctx context.Context, c *Client, l line, ended time.Time) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
-	if id.seen.After(ended) {
-		return nil
+	if !id.asked.After(ended) {
+		ctx, cancel := context.WithTimeout(ctx, clusterWithin)
+		defer cancel()
+		id.asked = time.Now()
+		id.err = c.sameCluster(ctx, l)
 	}
-	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
-	defer cancel()
-	asked := time.Now()
-	_, err := c.readUID(ctx, l)
-	if isOtherCluster(err) {
-		return err
-	}
-	id.seen = asked
-	return nil // the watch itself will report any other error
+	return id.err
 }

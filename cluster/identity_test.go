@@ -14,39 +14,42 @@ func (f *fakeAPI) becomes(uid string) { f.change(func() { f.uid = uid }) }
 // While another cluster answers at the same address, the snapshot keeps the data of the
 // first one, Confirm fails, and nothing is taken over when the first one is back.
 func TestAWatcherTakesNoDataFromAnotherCluster(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	f.becomes("first")
-	w := watchFake(t, f)
-	w.until("everything", synced)
-	if err := w.Confirm(t.Context()); err != nil {
-		t.Fatalf("the first cluster: %v", err)
-	}
-	f.mu.Lock()
-	first := f.objects["nodes"]["/kube-node1"].DeepCopyObject().(*corev1.Node)
-	delete(f.objects["nodes"], "/kube-node1") // the second cluster has no such node
-	f.mu.Unlock()
+	for says, forbidden := range map[string]bool{"UID second, before first": false, "no longer lets lightsout read the namespace kube-system": true} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeAPI(t)
+			fill16(f)
+			f.becomes("first")
+			w := watchFake(t, f)
+			w.until("everything", synced)
+			if err := w.Confirm(t.Context()); err != nil {
+				t.Fatalf("the first cluster: %v", err)
+			}
+			f.mu.Lock()
+			first := f.objects["nodes"]["/kube-node1"].DeepCopyObject().(*corev1.Node)
+			delete(f.objects["nodes"], "/kube-node1") // the second cluster has no such node
+			f.forbidden["kube-system"] = forbidden
+			f.mu.Unlock()
 
-	f.becomes("second")
-	if err := w.Confirm(t.Context()); err == nil || !strings.Contains(err.Error(), "another cluster") {
-		t.Errorf("another cluster answers: %v", err)
-	}
-	f.forget() // the watches end, and a list would show the second cluster
-	w.until("the link is lost", func(s *Snapshot) bool {
-		return s.Link.State == LinkLost && strings.Contains(s.Link.Err, "UID second, before first")
-	})
-	if n := w.Snapshot().Node("kube-node1"); n == nil || !n.Gone.IsZero() {
-		t.Errorf("the second cluster has taken a node of the first one: %+v", n)
-	}
-	if _, err := w.client.Identity(t.Context()); err == nil {
-		t.Error("the client took the second cluster's UID")
-	}
+			f.becomes("second")
+			if err := w.Confirm(t.Context()); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("another cluster answers: %v", err)
+			}
+			f.forget() // the watches end, and a list would show the second cluster
+			w.until("the link is lost", func(s *Snapshot) bool { return s.Link.State == LinkLost && strings.Contains(s.Link.Err, says) })
+			if n := w.Snapshot().Node("kube-node1"); n == nil || !n.Gone.IsZero() {
+				t.Errorf("the second cluster has taken a node of the first one: %+v", n)
+			}
+			if _, err := w.client.Identity(t.Context()); err == nil {
+				t.Error("the client took the second cluster's UID")
+			}
 
-	f.put("nodes", first)
-	f.becomes("first")
-	w.until("the first cluster again", func(s *Snapshot) bool { return s.Link.State == LinkLive && synced(s) })
-	if err := w.Confirm(t.Context()); err != nil {
-		t.Errorf("the first cluster again: %v", err)
+			f.put("nodes", first)
+			f.change(func() { f.uid, f.forbidden["kube-system"] = "first", false })
+			w.until("the first cluster again", func(s *Snapshot) bool { return s.Link.State == LinkLive && synced(s) })
+			if err := w.Confirm(t.Context()); err != nil {
+				t.Errorf("the first cluster again: %v", err)
+			}
+		})
 	}
 }
