@@ -221,6 +221,12 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			sign.At, planned.At = at(20), at(19)
 			r.Zero, r.Events = at(20), append(r.Events, planned, sign)
 		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available. root@vm switched k8s2 off by plan, noticed at 08:00:19 UTC."},
+		"a poll finds the machine off before its last heartbeat has arrived": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanOff, 19.7, 50)
+			sign := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: view.SignSilent})
+			sign.At = at(20)
+			r.Zero, r.Events = at(20), append(r.Events, sign)
+		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}

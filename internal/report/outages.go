@@ -166,6 +166,16 @@ type request struct {
 	failed time.Time
 }
 
+// late reports whether a node had gone down before the request, so for another reason. A
+// sign may follow by a second: a poll can find a machine off before its last heartbeat
+// has arrived.
+func (q *request) late(went time.Time) bool {
+	if q.sign {
+		went = went.Add(time.Second)
+	}
+	return q.how != fallNotBack && q.at.After(went)
+}
+
 // askedOf lists the requests to take each node's machine down.
 func askedOf(events []view.Event) map[string][]request {
 	hows := map[power.Action]fall{power.ActionShutdown: fallShutdown, power.ActionOff: fallOff}
@@ -226,8 +236,7 @@ func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-ti
 func answer(all []fallen, node string, asked []request) []fallen {
 	for _, q := range asked {
 		next := slices.IndexFunc(all, func(f fallen) bool { return f.to.IsZero() || q.at.Before(f.to) })
-		late := next >= 0 && q.at.After(all[next].went) && q.how != fallNotBack
-		if next < 0 || late || !q.failed.IsZero() && q.failed.Before(all[next].went) {
+		if next < 0 || q.late(all[next].went) || !q.failed.IsZero() && q.failed.Before(all[next].went) {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
