@@ -58,6 +58,8 @@ type outage struct {
 	inNotice               int
 	reported, lastSeverity record.Severity
 	lastNotice             string
+	// noticing: a notice is being written. over: the record has ended.
+	noticing, over bool
 	// withheld: another recorder was to report the beginning.
 	withheld bool
 }
@@ -130,7 +132,8 @@ func (o *outage) request(q loadgen.Record) {
 }
 
 // follow takes a snapshot with its new signs. It ends the record when no sign shows and
-// none came or went for Options.Steady; see also unchangedMost and standbyWaits.
+// none came or went for Options.Steady, once the newest notice is written; see also
+// unchangedMost and standbyWaits.
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	o.tracker.Awake(now)
@@ -157,7 +160,7 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	if !r.leads {
 		quiet -= standbyWaits
 	}
-	if quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= unchangedMost*r.opt.Steady) {
+	if !o.noticing && quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
 	}
 }
@@ -195,7 +198,7 @@ func (o *outage) notifySigns(now time.Time) {
 		o.withheld = true
 		return
 	}
-	if o.inNotice == len(o.signs) && o.reported == o.severity() || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
+	if o.noticing || o.inNotice == len(o.signs) && o.reported == o.severity() || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
 		return
 	}
 	state := StateChanged
@@ -206,11 +209,16 @@ func (o *outage) notifySigns(now time.Time) {
 		state = StateBegan
 	}
 	o.notices, o.notified, o.inNotice, o.reported = o.notices+1, now, len(o.signs), o.severity()
+	o.noticing = true
 	var rec *record.Record
 	o.r.s.Async(report.Within, func(context.Context) (err error) {
 		rec, err = record.Open(o.dir)
 		return err
 	}, func(err error) {
+		o.noticing = false
+		if o.over {
+			return // hooks have the end of the outage, or will: nothing may follow it
+		}
 		sentence := "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
 		if err == nil {
 			sentence = report.SoFar(rec, o.mostInRow > 0)
@@ -258,6 +266,7 @@ func (o *outage) severity() record.Severity {
 // finish ends the record, and writes its summary and reports.
 func (o *outage) finish(now time.Time) {
 	r := o.r
+	o.over = true
 	down := r.signs.settle()
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())

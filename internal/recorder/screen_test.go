@@ -30,10 +30,27 @@ type screen struct {
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
+	// slow keeps the ends of asynchronous work in held until finish runs them, the newest
+	// first.
+	slow bool
+	held []func()
 }
 
 func (s *screen) Async(_ time.Duration, work func(context.Context) error, then func(error)) {
-	then(work(s.t.Context()))
+	err := work(s.t.Context())
+	if s.slow {
+		s.held = append(s.held, func() { then(err) })
+		return
+	}
+	then(err)
+}
+
+func (s *screen) finish() {
+	held := s.held
+	s.held = nil
+	for _, then := range slices.Backward(held) {
+		then()
+	}
 }
 func (s *screen) Publish() *view.Frame {
 	f := &view.Frame{Now: s.now, Snapshot: s.Snapshot(), Zero: s.timeline.Zero()}
@@ -279,5 +296,32 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s.look(1)
 	if len(s.printed) != 1 || !strings.Contains(s.printed[0], "did not run for 2m01s") {
 		t.Errorf("%q", s.printed)
+	}
+}
+
+// TestNoNoticeFollowsTheEnd has a recorder write a notice that takes longer than the rest
+// of the outage: hooks hear of the beginning first, and of nothing after the end.
+func TestNoNoticeFollowsTheEnd(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		s := newScreen(t)
+		var got []State
+		s.opt.Notify = func(n Notice) { got = append(got, n.State) }
+		s.slow = true
+		s.fails("n1")
+		s.look(3)
+		clear(s.down)
+		s.look(20)
+		if cut {
+			s.End()
+			s.finish()
+		} else {
+			for range 3 {
+				s.finish()
+				s.look(1)
+			}
+		}
+		if want := []State{StateBegan, StateEnded}; cut && !slices.Equal(got, want[1:]) || !cut && !slices.Equal(got, want) {
+			t.Errorf("stopped: %v: hooks hear of %v", cut, got)
+		}
 	}
 }
