@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -336,8 +337,14 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 }
 
 // A boot seen before the machine went off settles the operation only until the machine
-// is seen off: by the operation's own result, or by a later poll.
+// is seen off: by the operation's own result, or by a later poll. Of two programs that
+// share a journal, each may have settled it.
 func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
+	testReopens(t, 1)
+	testReopens(t, 2)
+}
+
+func testReopens(t *testing.T, programs int) {
 	for name, off := range map[string]func(t *testing.T, j *Journal, m Machine){
 		"by its own result": func(t *testing.T, j *Journal, _ Machine) {
 			e := outcome("1", "n3", ActionShutdown, StageDone, true)
@@ -350,13 +357,16 @@ func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, settled by %d", name, programs), func(t *testing.T) {
 			j := testJournal(t, t.TempDir())
 			presumed := outcome("1", "n3", ActionShutdown, StageDone, true)
 			presumed.Binding, presumed.Proof, presumed.RequestedAt = bind("ssh", "mdx", "n3")[0], Presumed.String(), time.Now()
 			write(t, j, intent("1", "n3", ActionShutdown), presumed)
 			if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-2"}, RequestedAt: time.Now()}); n != 1 || err != nil {
 				t.Fatalf("%d settled, %v", n, err)
+			}
+			for range programs - 1 {
+				write(t, j, Entry{Kind: EntrySeen, Node: "n3", BootID: "boot-2", RequestedAt: time.Now(), Settles: []string{"1"}})
 			}
 			off(t, j, *bind("ssh", "mdx", "n3")[0].On)
 			again := testJournal(t, filepath.Dir(j.Path())) // as the next start reads it

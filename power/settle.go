@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -108,13 +109,20 @@ func (l *journalState) isSettled(op string) bool {
 	return ok
 }
 
-// settle records the operations that an entry settles.
+// settle records the operations that an entry settles. Two programs may settle one at
+// once, each before it has read the other's line.
 func (l *journalState) settle(e Entry) {
+	asked := e.RequestedAt
+	if asked.IsZero() {
+		asked = e.At
+	}
 	for _, op := range e.Settles {
-		l.settled[op] = settlement{op: l.open[op], asked: e.RequestedAt}
-		if e.RequestedAt.IsZero() {
-			l.settled[op] = settlement{op: l.open[op], asked: e.At}
+		s := l.settled[op]
+		s.op = cmp.Or(l.open[op], s.op)
+		if asked.After(s.asked) {
+			s.asked = asked
 		}
+		l.settled[op] = s
 		delete(l.open, op)
 	}
 }

@@ -77,7 +77,7 @@ func knownNames(all []*restoration, named []string) (known []string, unknown err
 	for _, n := range named {
 		own, others := 0, 0
 		for _, r := range all {
-			if slices.Contains(r.ownNames(nil), n) || slices.Contains(r.back, n) {
+			if slices.Contains(r.ownNames(nil), n) || slices.Contains(r.back, n) || slices.Contains(r.cordonedNames(nil), n) {
 				own++
 			}
 			if r.foreignOn(n) != nil {
@@ -86,7 +86,7 @@ func knownNames(all []*restoration, named []string) (known []string, unknown err
 		}
 		switch {
 		case own+others == 0:
-			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation nor this host's register lists %s as off; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
+			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation nor this host's register lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
 		case others > 1:
 			unknown = errors.Join(unknown, fmt.Errorf("several clusters have a node %s that somebody else has switched off; choose one with --context", power.Clean(n)))
 		default:
@@ -165,19 +165,23 @@ func undoAll(ctx context.Context, all []*restoration) error {
 }
 
 // sayEnd prints the machines that are still off, according to the journal and to
-// annotations of others. If there are none and there was no error before, it prints
-// that. It returns the earlier error joined with the machines that are still off or
-// unknown.
+// annotations of others, and the nodes that lightsout has cordoned and was not asked to
+// uncordon. If there are none and there was no error before, it prints that. It returns
+// the earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
-	var left []string
+	var left, cordoned []string
 	for _, r := range all {
 		left = append(left, r.stillOff(dryRun)...)
+		cordoned = append(cordoned, r.stillCordoned()...)
 	}
 	others, seen, err := sayOthers(ctx, all, dryRun)
+	if len(cordoned) > 0 {
+		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; uncordon with: lightsout restore %s", strings.Join(cordoned, ", "), strings.Join(cordoned, " ")))
+	}
 	switch {
 	case len(left) > 0:
 		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
-	case before != nil, len(others) > 0:
+	case before != nil, len(others)+len(cordoned) > 0:
 	case seen:
 		fmt.Println("nothing is off: the journal, this host's register and the annotations on all nodes list no machine")
 	default:

@@ -151,6 +151,12 @@ func (r *restoration) cordonedNames(named []string) (names []string) {
 	return among(names, named)
 }
 
+// stillCordoned returns the nodes that lightsout cordoned and was not asked to uncordon. An
+// error names those that it could not uncordon.
+func (r *restoration) stillCordoned() []string {
+	return slices.DeleteFunc(r.cordonedNames(nil), func(n string) bool { return slices.Contains(r.uncordoned, n) })
+}
+
 func among(names, named []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return len(named) > 0 && !slices.Contains(named, n) })
 }

@@ -88,7 +88,16 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "kubectl uncordon "+node) || !unschedulable() {
 		t.Errorf("without the API server: exit %d\n%s", code, out)
 	}
-	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
+	const other = "kube-node3"
+	out, errs, code = run(t, nil, args(l, config, "power", "off", other, "--yes")...)
+	if code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	out, errs, code = run(t, nil, args(l, config, "restore", other, "--yes")...)
+	if code != 1 || !strings.Contains(errs, "lightsout has cordoned "+node) || strings.Contains(out, "nothing is off") || !unschedulable() {
+		t.Errorf("another node is restored: exit %d\n%s%s", code, out, errs)
+	}
+	out, errs, code = run(t, nil, args(l, config, "restore", node, "--yes")...)
 	if code != 0 || !strings.Contains(out, node+"  uncordoned") || unschedulable() {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}

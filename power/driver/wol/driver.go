@@ -129,8 +129,8 @@ func (d *Driver) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, power.ErrCannot
 }
 
-// Switch powers on: it broadcasts the packet three times. Nil means that it was
-// sent: whether it arrived, nobody says.
+// Switch powers on: it broadcasts the packet three times. It always returns an error, if
+// it sent the packet an *UnconfirmedError: no machine acknowledges a magic packet.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	if a != power.ActionOn {
 		return power.ErrCannot
@@ -150,7 +150,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
-				return nil // the first is on its way
+				return unconfirmed(mac) // the first is on its way
 			}
 		}
 		// A refusal by a host that listens (ICMP) is no failure: it got there.
@@ -158,7 +158,11 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
 		}
 	}
-	return nil
+	return unconfirmed(mac)
+}
+
+func unconfirmed(mac net.HardwareAddr) error {
+	return &power.UnconfirmedError{Why: "no machine acknowledges a magic packet, also not " + mac.String()}
 }
 
 // magic makes the packet.

@@ -2,6 +2,7 @@ package powertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,9 +93,20 @@ func (s *subject) state(ctx context.Context, m power.Machine) (power.Reading, er
 	return r, s.hear(err)
 }
 
-// do asks for an action.
+// do asks for an action. It returns nil for the error by which a driver that gets no
+// acknowledgement reports that it has sent the request.
 func (s *subject) do(ctx context.Context, a power.Action, m power.Machine) error {
-	return s.hear(s.w.Driver.Switch(ctx, a, m))
+	err := s.hear(s.w.Driver.Switch(ctx, a, m))
+	var unconfirmed *power.UnconfirmedError
+	switch {
+	case !s.w.Unacknowledged:
+		return err
+	case err == nil:
+		s.Errorf("%s was confirmed, by nobody", a)
+	case errors.As(err, &unconfirmed):
+		return nil
+	}
+	return err
 }
 
 var actions = []power.Action{power.ActionOn, power.ActionShutdown, power.ActionOff}

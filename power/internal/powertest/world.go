@@ -38,6 +38,10 @@ type World struct {
 	// switch off again is an error, by which nothing was sent.
 	Deaf bool
 
+	// Unacknowledged: nobody acknowledges a request, so that each one that is sent is an
+	// *UnconfirmedError.
+	Unacknowledged bool
+
 	// Unreachable: the machine, or its own controller, answers no more.
 	Unreachable func()
 	// Gone: what the driver speaks to (a portal, a command) is not there.
