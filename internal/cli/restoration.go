@@ -129,13 +129,8 @@ func (f *restorationFinder) journal() {
 		r.left = append(r.left, l)
 	}
 	for _, l := range j.LateAll() {
-		config := f.configFor(l.Of(), f.here, l.Config)
-		f.addCluster(l.Of(), config)
-		for _, r := range f.all {
-			if r.of.Same(l.Of()) && r.journal.Config() == config {
-				r.late = append(r.late, l)
-			}
-		}
+		r := f.find(l.Of(), f.configFor(l.Of(), f.here, l.Config))
+		r.late = append(r.late, l)
 	}
 	cordoned, _ := j.LeftCordonedAll() // the same error as above
 	for _, e := range cordoned {

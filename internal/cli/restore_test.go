@@ -172,6 +172,53 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 	}
 }
 
+// A request is carried out late on a machine of one config file, while a machine of
+// another config file for the same cluster is off: restore powers both on.
+func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	dir := filepath.Dir(o.File)
+	first, err := os.ReadFile(o.File)
+	if err == nil {
+		err = os.Remove(filepath.Join(hostDir, "registered.jsonl"))
+	}
+	second := strings.ReplaceAll(string(first), filepath.Join(dir, "machine"), filepath.Join(dir, "other"))
+	for name, text := range map[string]string{"a.yaml": string(first), "b.yaml": second, "machine": "on\n", "other": "on\n"} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		config, node string
+		actions      []power.Action
+	}{{"b.yaml", "n4", []power.Action{power.ActionOff}}, {"a.yaml", "n3", []power.Action{power.ActionOff, power.ActionOn}}} {
+		o.File = filepath.Join(dir, x.config)
+		r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &power.Machine{Driver: "exec", ID: x.node, Name: x.node}
+		for _, a := range x.actions {
+			if err := r.machines.fleet.Do(t.Context(), a, []power.Binding{{Node: power.NodeRef{Name: x.node}, Off: m, On: m}}, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.close()
+	}
+	if err := os.WriteFile(filepath.Join(dir, "machine"), []byte("off\n"), 0o600); err != nil { // the late one
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // with its lightsout.yaml, and without --config
+	o.File = ""
+	err = restore(t.Context(), o, nil, true)
+	other, _ := os.ReadFile(filepath.Join(dir, "other"))
+	if err != nil || machine() != "on" || strings.TrimSpace(string(other)) != "on" {
+		t.Errorf("n3 is %s, n4 is %s: %v", machine(), other, err)
+	}
+}
+
 // An operator has edited lightsout.yaml, and it leads to another cluster now, with a node
 // of the same name. Its drivers ask that cluster's machines: restore settles nothing by
 // them, and powers none of them on.
