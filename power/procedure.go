@@ -98,16 +98,17 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
-		var notDrained error
 		if answer.Drain && q.CanDrain && !s.DryRun {
+			var notDrained error
 			r.Nodes, notDrained = s.Drain.Drain(ctx, r.Nodes)
+			leftOut = errors.Join(leftOut, notDrained)
 			if len(r.Nodes) == 0 {
-				return notDrained
+				return leftOut
 			}
 		}
 		unlock, err := s.lock(ctx, r)
 		if err != nil {
-			return errors.Join(notDrained, err)
+			return errors.Join(leftOut, err)
 		}
 		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
 		note, err := s.notes().add(ctx, r.Nodes, q)
@@ -115,7 +116,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			unlock()
 			s.notes().remove(r.Nodes, nil, note)
-			return errors.Join(notDrained, err)
+			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
 		again, err := s.preview(ctx, r, r.Action != ActionOn)
@@ -123,16 +124,16 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		err = cmp.Or(err, r.While.Err())
 		again.Changed, again.note = worse(q, again), note
 		if err == nil && len(again.Changed) == 0 {
-			return errors.Join(leftOut, notDrained, s.act(ctx, again, unlock))
+			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
 		unlock()
 		s.notes().remove(r.Nodes, nil, note)
 		if err != nil {
-			return errors.Join(leftOut, notDrained, err)
+			return errors.Join(leftOut, err)
 		}
 		q = again
 	}
-	return fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions)
+	return errors.Join(leftOut, fmt.Errorf("nothing was switched: the situation got worse after each of %d answers", mostQuestions))
 }
 
 // answered asks, and is an error unless the answer is a yes that counts.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +63,14 @@ type nodeDrain struct {
 	held  string
 	askAt time.Time
 	asked *asked
+}
+
+// whyOn describes why a node stays on after its drain.
+func (n *nodeDrain) whyOn() string {
+	if n.err != nil {
+		return n.err.Error()
+	}
+	return "left on: its drain was cancelled"
 }
 
 // drains is the drains under way.
@@ -171,16 +178,18 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 	d := &drain{before: power.ActionShutdown}
 	d.over = func() {
 		var r drainResult
-		var errs []error
+		failed := map[string]string{}
 		for _, n := range d.nodes {
 			if n.state == drained || n.state == drainCut {
 				r.nodes = append(r.nodes, n.node)
 				continue
 			}
 			w.cordons.release(n.node)
-			errs = append(errs, cmp.Or(n.err, fmt.Errorf("%s was left on", n.node)))
+			failed[n.node] = n.whyOn()
 		}
-		r.err = errors.Join(errs...)
+		if len(failed) > 0 {
+			r.err = &power.ActionError{Action: power.ActionShutdown, Failed: failed}
+		}
 		w.machines.busy(power.ActionShutdown, "drained; polling the machine", r.nodes...)
 		got <- r
 	}

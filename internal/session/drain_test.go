@@ -34,6 +34,7 @@ type drainer struct {
 	free chan struct{}
 	// refused, if not nil, is the result of a drain.
 	refused error
+	refuses string // the node; empty: each
 	// deaf: no uncordon gets through. slow, unless nil, is what each waits for.
 	deaf bool
 	slow chan struct{}
@@ -87,7 +88,7 @@ func (d *drainer) Uncordon(ctx context.Context, node string) (bool, error) {
 
 func (d *drainer) Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error {
 	d.note("drain %s", node)
-	if d.refused != nil {
+	if d.refused != nil && (d.refuses == "" || d.refuses == node) {
 		return d.refused
 	}
 	p := cluster.DrainProgress{Node: node, Held: map[cluster.Key]string{}}
@@ -184,6 +185,27 @@ func TestADrainComesBetweenCordonAndShutdownAndIsUndoneOnReturn(t *testing.T) {
 	w.x.waitEnd()
 	if got := w.x.leftCordoned(); len(got) > 0 || len(d.now()) > 0 {
 		t.Errorf("left cordoned: %v", got)
+	}
+}
+
+// The drain of one of two nodes fails. That node stays on, and it alone has failed.
+func TestOneOfTwoDrainsFails(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.refused, d.refuses = errors.New("somebody has uncordoned it"), "kube-node4"
+	w := drainWorld(t, d, session.Options{})
+	w.confirm("drain", "kube-node3", "kube-node4")
+	f := w.x.frame("the end", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].LeftOff && len(f.Switching) == 0 && f.Power["kube-node3"].Busy == "" && f.Notice.Text != ""
+	})
+	if off := f.Power["kube-node3"]; off.Stage != power.StageDone {
+		t.Errorf("the other node: %+v", off)
+	}
+	if on := f.Power["kube-node4"]; on.Stage != power.StageFailed || !strings.Contains(on.Text, "uncordoned it") || on.LeftOff || on.Busy != "" {
+		t.Errorf("the node whose drain failed: %+v", on)
+	}
+	if !strings.Contains(f.Notice.Text, "kube-node4: somebody has uncordoned it") {
+		t.Errorf("the notice is %q", f.Notice.Text)
 	}
 }
 

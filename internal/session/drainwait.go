@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // progress takes in how the drain of a node stands.
@@ -86,7 +87,12 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	case drainWrong:
 		r.warn(view.LanePower, n.node, n.err.Error())
 	}
-	r.machines.update(n.node, func(v *view.MachineView) { v.Busy, v.Text = "", "" })
+	r.machines.update(n.node, func(v *view.MachineView) {
+		v.Busy, v.Text = "", ""
+		if d.before != "" && (s == drainLeft || s == drainWrong) {
+			v.Stage, v.Text = power.StageFailed, n.whyOn()
+		}
+	})
 	if !slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.state == draining }) {
 		r.running = slices.DeleteFunc(r.running, func(x *drain) bool { return x == d })
 		d.over()
