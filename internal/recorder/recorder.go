@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -297,7 +298,9 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 		r.trim(now)
 		dir, err = record.NewSessionDir(r.opt.Dir, news[0].At)
 		if err == nil {
-			err = r.rolling.Spill(dir, news[0].At)
+			if err = r.rolling.Spill(dir, news[0].At); err != nil {
+				_ = os.RemoveAll(dir) // the next Observe makes another
+			}
 		}
 		if err != nil {
 			unlock()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -324,4 +325,33 @@ func TestNoNoticeFollowsTheEnd(t *testing.T) {
 			t.Errorf("stopped: %v: hooks hear of %v", cut, got)
 		}
 	}
+}
+
+// TestAFailedRecordLeavesNoFolder lets a recorder run out of file descriptors: it can make
+// folders, and no files. It tries again, and the folder of each failed try is gone.
+func TestAFailedRecordLeavesNoFolder(t *testing.T) {
+	s := newScreen(t)
+	s.opt.Kept = nil
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	s.fails("n1")
+	s.look(10)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if dirs := folders(s.opt.Dir); len(dirs) > 0 || s.Recording() {
+		t.Errorf("recording: %v, folders %q", s.Recording(), dirs)
+	}
+	s.look(2)
+	if dirs := folders(s.opt.Dir); len(dirs) != 1 || !s.Recording() {
+		t.Errorf("with file descriptors again: recording: %v, folders %q", s.Recording(), dirs)
+	}
+	s.End()
 }

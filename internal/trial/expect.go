@@ -108,7 +108,7 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 	}
 	forecast := predicted(sum.Phases, view.PhaseErrors)
 	for _, w := range windows {
-		if w.Failed > 0 {
+		if len(l.ErrorWindows) > 0 {
 			parts = append(parts, fmt.Sprintf("%s, %s", x.Got(w.Length()), text.Count(w.Failed, "request", "requests")))
 		}
 		switch n := len(parts) - 1; {

@@ -93,6 +93,17 @@ func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
+// The window of an edited record has no failed request; "load verify" judges it all the same.
+func TestAnEmptyWindowIsJudged(t *testing.T) {
+	t.Parallel()
+	sum := outage(t, request(loadgen.ClassTotal, 2, 3))
+	sum.Load[0].ErrorWindows[0].Failed = 0
+	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Predicted: true}, sum)
+	if got.OK || got.Got != "3 s, 0 requests, with no forecast" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A plan may expect that as many pods find no node as forecast, or a number.
 func TestAPlanMayExpectAForecastNumberOfPendingPods(t *testing.T) {
 	t.Parallel()
