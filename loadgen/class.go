@@ -236,7 +236,7 @@ func classifyDial(err error) Class {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return ClassConnectTimeout
 	}
-	text := strings.ToLower(err.Error())
+	text := strings.ToLower(innermost(err).Error())
 	for _, t := range []struct {
 		part  string
 		class Class
@@ -273,4 +273,16 @@ func classOfStatus(status int) Class {
 		return Class504
 	}
 	return Class5xx
+}
+
+// innermost returns the error that err wraps in the end: the texts around it contain names,
+// such as a target's.
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
 }

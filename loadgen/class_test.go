@@ -278,6 +278,7 @@ func TestClassify(t *testing.T) {
 		{errors.New("ssh: rejected: connect failed (No route to host)"), false, false, ClassUnreachable},
 		{errors.New("ssh: rejected: connect failed (Connection timed out)"), false, false, ClassConnectTimeout},
 		{errors.New("ssh: rejected: administratively prohibited"), false, false, ClassClient},
+		{fmt.Errorf("no TLS with timeout-refused.example.com:443: %w", errors.New("remote error: tls: handshake failure")), false, false, ClassClient},
 		{&WayError{errors.New("through the bastion: connection refused")}, false, false, ClassClient},
 		// The same ETIMEDOUT on a connection is unanswered keep-alives.
 		{sys(syscall.ETIMEDOUT), true, false, ClassPeerDead},

@@ -103,7 +103,7 @@ func (p *workloadsPane) find(s *scene) {
 	if p.only != "" {
 		p.none = "no " + kindNames[p.only]
 	}
-	p.lost = lostPods(s)
+	p.lost = podsOnDownNodes(s)
 	p.take(s, all)
 }
 
@@ -157,8 +157,9 @@ func (p *workloadsPane) unread(s *scene) (out []string) {
 	return out
 }
 
-// lostPods are the pods that hang on lost nodes, by their owners.
-func lostPods(s *scene) map[cluster.Ref][]*cluster.Pod {
+// podsOnDownNodes returns the pods that wait for a node that is down, by their owners. The
+// control plane soon deletes those whose Node object was deleted: they do not wait.
+func podsOnDownNodes(s *scene) map[cluster.Ref][]*cluster.Pod {
 	out := map[cluster.Ref][]*cluster.Pod{}
 	for _, n := range s.snap.Nodes() {
 		if _, silent := s.snap.Silent(n, s.now); !silent || n.Ready == cluster.TriTrue || !n.Gone.IsZero() {
@@ -174,14 +175,13 @@ func lostPods(s *scene) map[cluster.Ref][]*cluster.Pod {
 	return out
 }
 
-// fate describes what the loss of a node means for a workload: now, or in general, then
+// fate describes what a node that goes down means for a workload: now, or in general, then
 // in the faint look.
 func (p *workloadsPane) fate(s *scene, w *cluster.Workload) (string, style) {
 	return fate(s, w, p.lost[w.Ref()])
 }
 
-// fate describes what the loss of a node means for a workload with these pods on lost
-// nodes.
+// fate describes what nodes that are down mean for a workload with these pods on them.
 func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
 	who, where := podsAndNodes(w, lost)
 	counted := "counts as failed"
@@ -213,7 +213,7 @@ func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
 	return fmt.Sprintf("its pod %s: %d of %d", counted, w.Failed, w.Backoff), s.t.dim
 }
 
-// podsAndNodes names the pods on lost nodes, and the nodes; several by their number.
+// podsAndNodes names the pods on nodes that are down, and the nodes; several by their number.
 func podsAndNodes(w *cluster.Workload, lost []*cluster.Pod) (who, where string) {
 	nodes := map[string]bool{}
 	for _, p := range lost {
@@ -256,7 +256,7 @@ func (d *details) workload(ref cluster.Ref) {
 		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
 	}
 	d.head("When a node goes down")
-	if text, st := fate(s, w, lostPods(s)[ref]); st != s.t.dim {
+	if text, st := fate(s, w, podsOnDownNodes(s)[ref]); st != s.t.dim {
 		d.addStyled(st, "now", text)
 	}
 	d.add("rule", explained[w.Kind])
