@@ -36,7 +36,7 @@ func TestAWatcherTakesNoDataFromAnotherCluster(t *testing.T) {
 				t.Errorf("another cluster answers: %v", err)
 			}
 			f.forget() // the watches end, and a list would show the second cluster
-			w.until("the link is lost", func(s *Snapshot) bool { return s.Link.State == LinkLost && strings.Contains(s.Link.Err, says) })
+			w.until("the link is lost", func(s *Snapshot) bool { return s.Link.State == LinkDisconnected && strings.Contains(s.Link.Err, says) })
 			if n := w.Snapshot().Node("kube-node1"); n == nil || !n.Gone.IsZero() {
 				t.Errorf("the second cluster has taken a node of the first one: %+v", n)
 			}

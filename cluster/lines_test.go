@@ -310,12 +310,12 @@ func TestTheAgeOfALostServerNeverRunsBackwards(t *testing.T) {
 	frozen := time.Now()
 	x.of(f, "pods", freeze)
 	w.checkLink(mainLine)
-	lost := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
+	lost := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkDisconnected })
 	if at := lost.Contact(); at.After(frozen.Add(time.Second)) || !strings.Contains(lost.Link.Err, "does not answer") {
 		t.Errorf("heard %v after it froze: %q", at.Sub(frozen), lost.Link.Err)
 	}
 	w.until("live again", func(s *Snapshot) bool {
-		if s.Link.State == LinkLost && !s.Contact().Equal(lost.Link.LastContact) {
+		if s.Link.State == LinkDisconnected && !s.Contact().Equal(lost.Link.LastContact) {
 			t.Fatalf("heard at %v, then at %v", lost.Link.LastContact, s.Contact())
 		}
 		if a := s.Access[KindLease]; a.Err != "" {

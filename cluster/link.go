@@ -95,10 +95,10 @@ func (w *Watcher) keepLink(ctx context.Context) {
 				w.client.traffic.cut(mainLine)
 			}
 			pause, since := pauseAfter(err, failures, retryMin, retryMax), link.LastContact
-			if link.State != LinkLost {
+			if link.State != LinkDisconnected {
 				since = w.client.traffic.knownUntil(mainLine)
 			}
-			link = Link{State: LinkLost, LastContact: since, Err: describe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
+			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
 			w.lostPause(ctx, mainLine, pause)
 		}

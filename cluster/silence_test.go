@@ -263,7 +263,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 	}
 	w := watchConfig(t, cfg)
 	w.until("everything", synced)
-	s := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
+	s := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkDisconnected })
 	if !strings.Contains(s.Link.Err, "credential plugin does not answer") || len(s.Nodes()) != 4 {
 		t.Errorf("link %+v, %d nodes", s.Link, len(s.Nodes()))
 	}

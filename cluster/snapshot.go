@@ -105,7 +105,7 @@ func (s *Snapshot) Contents() Contents {
 // link is lost it keeps its value: data on the heartbeats' connection, and the answers
 // that restore the link, make no object newer.
 func (s *Snapshot) Contact() time.Time {
-	if s.traffic != nil && s.Link.State != LinkLost {
+	if s.traffic != nil && s.Link.State != LinkDisconnected {
 		return s.traffic.contact()
 	}
 	return s.Link.LastContact

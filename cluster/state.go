@@ -137,7 +137,7 @@ func (s *state) publish(now time.Time) {
 	s.version++
 	s.dirty, s.published = false, now
 	cfg, link := s.w.client.cfg, s.link
-	if link.State != LinkLost {
+	if link.State != LinkDisconnected {
 		link.LastContact = s.w.client.traffic.contact()
 	}
 	snap := &Snapshot{

@@ -126,14 +126,14 @@ const (
 	LinkConnecting LinkState = iota
 	// LinkLive: the server answered within the last few seconds.
 	LinkLive
-	// LinkLost: the server does not answer; everything shown is as old as
+	// LinkDisconnected: the server does not answer; everything shown is as old as
 	// Link.LastContact says and is being retried for ever.
-	LinkLost
+	LinkDisconnected
 )
 
-// String gives one lower-case word: connecting, live, lost.
+// String gives one lower-case word: connecting, live, disconnected.
 func (s LinkState) String() string {
-	return cmp.Or(map[LinkState]string{LinkLive: "live", LinkLost: "lost"}[s], "connecting")
+	return cmp.Or(map[LinkState]string{LinkLive: "live", LinkDisconnected: "disconnected"}[s], "connecting")
 }
 
 // Link is the state of the connection to the API server.

@@ -291,7 +291,7 @@ func TestALostServerLeavesEverythingShownAndComesBack(t *testing.T) {
 			w := watchFake(t, f)
 			w.until("everything", synced)
 			steps.lose(f)
-			s := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkLost })
+			s := w.until("lost", func(s *Snapshot) bool { return s.Link.State == LinkDisconnected })
 			if !strings.Contains(s.Link.Err, steps.want) || s.Link.NextTry.IsZero() || s.Link.LastContact.IsZero() {
 				t.Errorf("link %+v", s.Link)
 			}
@@ -326,7 +326,7 @@ func TestWatcherReportsAKilledServerAtOnce(t *testing.T) {
 	// The first of its watches may report its own end before the server refuses a new
 	// connection.
 	s := w.until("lost", func(s *Snapshot) bool {
-		return s.Link.State == LinkLost && strings.Contains(s.Link.Err, "refuses connections")
+		return s.Link.State == LinkDisconnected && strings.Contains(s.Link.Err, "refuses connections")
 	})
 	if len(s.Pods()) != 16 {
 		t.Errorf("link %+v, %d pods", s.Link, len(s.Pods()))
@@ -351,7 +351,7 @@ func TestLinkErrorsAreOneSentence(t *testing.T) {
 			}
 			w := watchConfig(t, cfg)
 			s := w.until("a link error", func(s *Snapshot) bool { return s.Link.Err != "" })
-			if s.Link.State != LinkLost || !strings.Contains(s.Link.Err, tc.want) || strings.Contains(s.Link.Err, "secret-token") {
+			if s.Link.State != LinkDisconnected || !strings.Contains(s.Link.Err, tc.want) || strings.Contains(s.Link.Err, "secret-token") {
 				t.Errorf("link %+v, want %q", s.Link, tc.want)
 			}
 		})

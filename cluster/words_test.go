@@ -66,7 +66,7 @@ func TestTheStatusOfANodeDistinguishesSilenceFromShuttingDown(t *testing.T) {
 func TestSilenceIsNotConcludedWhileNothingCanBeHeard(t *testing.T) {
 	n := node("a", silentFor(time.Minute))
 	for name, c := range map[string]Contents{
-		"the server is away":              {Link: Link{State: LinkLost, LastContact: t0.Add(-55 * time.Second)}},
+		"the server is away":              {Link: Link{State: LinkDisconnected, LastContact: t0.Add(-55 * time.Second)}},
 		"the watch of leases is broken":   {HeartbeatsUntil: t0.Add(-50 * time.Second)},
 		"the watch was taken up just now": {HeartbeatsSince: t0.Add(-3 * time.Second)},
 	} {
@@ -77,7 +77,7 @@ func TestSilenceIsNotConcludedWhileNothingCanBeHeard(t *testing.T) {
 	}
 	known := *n
 	known.Overdue = true
-	s := NewSnapshot(Contents{Link: Link{State: LinkLost, LastContact: t0.Add(-40 * time.Second)}, Nodes: []*Node{&known}})
+	s := NewSnapshot(Contents{Link: Link{State: LinkDisconnected, LastContact: t0.Add(-40 * time.Second)}, Nodes: []*Node{&known}})
 	if got := s.NodeWord(&known, t0); got != "Ready (silent 1m00s)" {
 		t.Errorf("silence that was concluded before is forgotten: %q", got)
 	}

@@ -32,7 +32,7 @@ func Guard(in GuardInput) []Finding {
 	}
 	for i := range g.found {
 		if f := &g.found[i]; f.Effect == Override && g.Limits.NoOverride && in.Action != ActionOn {
-			f.Effect, f.Text = Refuse, f.Text+" The configuration allows no override (guards.no_override)."
+			f.Effect, f.Text = Refuse, f.Text+" The configuration allows no typed confirmation (guards.no_override)."
 		}
 	}
 	slices.SortStableFunc(g.found, func(a, b Finding) int {

@@ -54,7 +54,7 @@ func (j *judgement) fresh(ctx context.Context) error {
 	if clock.Since(j.at) <= judgedFor {
 		return ctx.Err()
 	}
-	return j.refuse(ctx, fmt.Sprintf("judging the cluster took longer than %s, %d times in a row", judgedFor, judgeTries))
+	return j.refuse(ctx, fmt.Sprintf("checking the guards took longer than %s, %d times in a row", judgedFor, judgeTries))
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.

@@ -46,7 +46,7 @@ func (m Note) String() string {
 	}
 	back, _ := strings.CutSuffix(m.Back, ", by "+m.By)
 	if !restoreCommand.MatchString(back) {
-		back = "the note has no command of lightsout; ask " + m.By
+		back = "the annotation has no command of lightsout; ask " + m.By
 	}
 	return text.Clean(fmt.Sprintf("%s at %s (to bring it back: %s)", m.By, at, back), noteLimit)
 }

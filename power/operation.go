@@ -241,7 +241,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 		seen := o.seen(r)
 		seen.Text = text
 		if _, err := o.fleet.journal.SeenOn(seen); err != nil {
-			text += " (and that is not in the journal: " + err.Error() + ")"
+			text += " (lightsout could not write that to the journal: " + err.Error() + ")"
 		}
 	}
 	o.say(StageDone, "%s", text)

@@ -163,7 +163,7 @@ func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
-	defer r.slowly("nothing was sent yet: lightsout waits for another lightsout on this host that is judging the same cluster")()
+	defer r.slowly("nothing was sent yet: lightsout waits for another lightsout on this host that is checking the guards of the same cluster")()
 	if unlock, err = s.Fleet.cfg.Locks.take(ctx, clusterLock(s.Fleet.cluster())); err != nil {
 		return nil, fmt.Errorf("nothing was switched: %w", err)
 	}

@@ -46,7 +46,7 @@ type Site struct {
 	// Secret checks where a secret is kept, and returns a function that reads it each
 	// time, so that a changed secret counts at once; nil if none is configured.
 	Secret func(Secret) (func() (string, error), error)
-	// Nodes holds what Kind.Node made, by node name, where there is anything.
+	// Nodes holds what DriverSpec.Node made, by node name, where there is anything.
 	Nodes map[string]any
 	// CheckOnly: the driver is built only to see whether it can be. No file is read.
 	CheckOnly bool
@@ -71,7 +71,7 @@ func (s Site) Via(bastion bool) Dial {
 	return nil
 }
 
-// NodesOf returns the configuration of each node, by name, for a driver whose Kind.Node
+// NodesOf returns the configuration of each node, by name, for a driver whose DriverSpec.Node
 // returns a *N.
 func NodesOf[N any](s Site) map[string]N {
 	out := make(map[string]N, len(s.Nodes))

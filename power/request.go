@@ -183,5 +183,5 @@ func (e *NotDoneError) Error() string {
 	case because == "":
 		because = "the cluster is a production one"
 	}
-	return fmt.Sprintf("it needs an answer that must be typed (%s): %s", e.Question.Type, because)
+	return fmt.Sprintf("nothing was switched, because this needs a typed confirmation (%s): %s", e.Question.Type, because)
 }

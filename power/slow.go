@@ -7,7 +7,7 @@ import "time"
 const slowAfter = 3 * time.Second
 
 // judgingWaitsFor is what lightsout waits for when it judges once more.
-const judgingWaitsFor = "nothing was sent yet: lightsout waits for the API server or a driver, to judge once more"
+const judgingWaitsFor = "nothing was sent yet: lightsout waits for the API server or a driver before it checks the guards again"
 
 // slowly reports steps unless done is called within slowAfter. Nothing is reported after
 // done.

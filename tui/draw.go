@@ -126,7 +126,7 @@ func (m *Model) pane(p placed) drawing {
 		return p.drawn
 	}
 	p.drawn, p.drawnFor = p.draw(&m.s, p.w, p.h, now.focus), now
-	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkLost {
+	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkDisconnected {
 		p.drawn.lines = dimmed(m.s.t, p.drawn.lines)
 	}
 	return p.drawn

@@ -219,7 +219,7 @@ func asked() *view.Frame {
 func stale() *view.Frame {
 	f := outage()
 	c := f.Snapshot.Contents()
-	c.Link = cluster.Link{State: cluster.LinkLost, LastContact: f.Now.Add(-12 * time.Second),
+	c.Link = cluster.Link{State: cluster.LinkDisconnected, LastContact: f.Now.Add(-12 * time.Second),
 		Err: "https://10.0.0.10:6443 through mdxuser@bastion: connection timed out", NextTry: f.Now.Add(4 * time.Second)}
 	f.Snapshot = cluster.NewSnapshot(c)
 	return f

@@ -63,8 +63,8 @@ func linkState(m *Model) (state span) {
 			state.s += " (" + coarseAge(old) + " ago)"
 		}
 		return state
-	case snap.Link.State == cluster.LinkLost:
-		return span{t.bad, t.badSign + " lost"}
+	case snap.Link.State == cluster.LinkDisconnected:
+		return span{t.bad, t.badSign + " disconnected"}
 	case m.opts.LoadOnly:
 		return span{t.good, t.live + " load only"}
 	}
@@ -138,7 +138,7 @@ func banner(m *Model, w int) string {
 	before, why := "", ""
 	missing, kind, a := unwatched(m)
 	switch {
-	case link.State == cluster.LinkLost:
+	case link.State == cluster.LinkDisconnected:
 		before, why = "STALE", t.text(link.Err)
 		if !link.LastContact.IsZero() {
 			before += " " + age(m.s.now.Sub(link.LastContact))

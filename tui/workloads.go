@@ -55,7 +55,7 @@ func newWorkloadsPane() *workloadsPane {
 			r.put(st, sign).space(1)
 		},
 		leadWidth: 2,
-		tailTitle: "WHEN A NODE IS LOST", tailLeast: 30,
+		tailTitle: "WHEN ITS NODE GOES DOWN", tailLeast: 30,
 		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
 			text, st := p.fate(s, w)
 			r.rest(s.t, st, s.t.text(text))

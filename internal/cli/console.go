@@ -117,7 +117,7 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 	switching := q.Kind == view.QuestionSwitch
 	switch {
 	case q.Refused:
-		return "", false, errors.New("refused: see above")
+		return "", false, errors.New("lightsout refuses: the reason is above")
 	case q.Kind == view.QuestionRestore:
 		// The command line has chosen another answer.
 		return "", false, nil

@@ -62,7 +62,7 @@ type patient struct {
 }
 
 func (p *patient) report(s *cluster.Snapshot) {
-	if s != nil && s.Link.State == cluster.LinkLost && s.Link.Err != p.said {
+	if s != nil && s.Link.State == cluster.LinkDisconnected && s.Link.Err != p.said {
 		p.said = s.Link.Err
 		fmt.Fprintf(os.Stderr, "the API server does not answer (%s); waiting for it, %s at most\n", p.said, p.wait)
 	}
@@ -75,7 +75,7 @@ func unseen(s *cluster.Snapshot, within time.Duration) error {
 	case s == nil:
 	case s.Access[cluster.KindNode].Forbidden:
 		why = fmt.Sprintf("the account of context %s may not list nodes; it needs get, list and watch on them", s.Context)
-	case s.Link.State == cluster.LinkLost:
+	case s.Link.State == cluster.LinkDisconnected:
 		why = s.Link.Err
 	}
 	return fmt.Errorf("lightsout cannot see the cluster: %s", why)

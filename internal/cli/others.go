@@ -132,11 +132,11 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		return nil, seen, err
 	}
 	if len(others) > 0 {
-		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above, or, if that journal is gone, with lightsout restore %s; remove a wrong annotation, in the node's own cluster, with: kubectl annotate node NODE %s-",
+		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above; if these fail: lightsout restore %s; if a machine is on: kubectl annotate node NODE %s-",
 			strings.Join(others, ", "), strings.Join(others, " "), power.AnnotationSwitchedOff))
 	}
 	if len(ours) > 0 {
-		err = errors.Join(err, fmt.Errorf("this journal has annotated %s and has no request after it: if they are off, bring them back with lightsout restore %s",
+		err = errors.Join(err, fmt.Errorf("lightsout annotated %s, but the journal has no later request to switch them off: if they are off, bring them back with: lightsout restore %s",
 			strings.Join(ours, ", "), strings.Join(ours, " ")))
 	}
 	return names, seen, err

@@ -52,7 +52,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 				continue
 			}
 			if _, err := r.journal.SeenOn(seen); err != nil {
-				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
+				fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
 			}
 			continue
 		}
@@ -94,7 +94,7 @@ func (r *restoration) findLate(ctx context.Context, dryRun bool) {
 		if !dryRun {
 			n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading.Reading)
 			if err != nil {
-				fmt.Printf("%s  that is not in the journal: %v\n", l.Node, err)
+				fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
 			}
 			if n == 0 {
 				continue

@@ -281,7 +281,7 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		return "", usageError{refused}
 	case sum == nil:
 		if err == nil {
-			err = errors.New("the trial did not begin")
+			err = errors.New("the trial did not begin: the reason is above")
 		}
 		return "", err
 	}

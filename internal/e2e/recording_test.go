@@ -29,7 +29,7 @@ contexts: [{name: one, context: {cluster: test, user: test}}, {name: two, contex
 	const long = time.Minute
 	to := func(context string) {
 		t.Helper()
-		x.waitFor("the screen", long, "lost")
+		x.waitFor("the screen", long, "disconnected")
 		x.keys(":")
 		x.waitFor("the palette", long, "─ Commands ─")
 		x.keys("-l", "ctx "+context)

@@ -189,7 +189,7 @@ func (o *outage) second(s int) {
 		o.deployment(8, "Running")
 		o.f.Notice = view.Notice{Text: "something to know", At: o.now}
 	case 33:
-		o.c.Link.State, o.c.Link.Err = cluster.LinkLost, "no answer"
+		o.c.Link.State, o.c.Link.Err = cluster.LinkDisconnected, "no answer"
 	case 36:
 		o.c.Link.State, o.c.Link.Err = cluster.LinkLive, ""
 	case 60:

@@ -252,7 +252,7 @@ const lookEvery = time.Second / 2
 // an outage shows have been read, or cannot be.
 func seen(s *cluster.Snapshot) bool {
 	if s.Link.State != cluster.LinkLive {
-		return s.Link.State == cluster.LinkLost
+		return s.Link.State == cluster.LinkDisconnected
 	}
 	return !slices.ContainsFunc([]cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}, func(k cluster.Kind) bool {
 		a := s.Access[k]

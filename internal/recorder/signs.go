@@ -175,7 +175,7 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 				found[k] = x.Sign
 			}
 		}
-		if s.Link.State == cluster.LinkLost {
+		if s.Link.State == cluster.LinkDisconnected {
 			add(view.SignAPI, "", lastContact(s))
 		}
 	}

@@ -180,7 +180,7 @@ func TestTheSilenceOfTheAPIServerIsNotThatOfNodes(t *testing.T) {
 					heard = now
 				}
 				n := &cluster.Node{Name: "n1", Ready: ready, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, ReadySince: heard}
-				c := cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLost, LastContact: contact}, Access: map[cluster.Kind]cluster.Access{}, Nodes: []*cluster.Node{n}}
+				c := cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkDisconnected, LastContact: contact}, Access: map[cluster.Kind]cluster.Access{}, Nodes: []*cluster.Node{n}}
 				if live {
 					c.Link.State = cluster.LinkLive
 				}

@@ -34,7 +34,7 @@ func TestStatusAnswersHealthzAndMetrics(t *testing.T) {
 		}
 	}
 	live := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}})
-	lost := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLost}})
+	lost := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkDisconnected}})
 
 	health("before the first look", http.StatusServiceUnavailable)
 	s.observe(live, false, true, now)

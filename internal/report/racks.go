@@ -120,7 +120,7 @@ func racksKey() string {
 	for _, s := range []struct {
 		kind tile
 		text string
-	}{{tileReady, "pod ready"}, {tileWaiting, "not ready"}, {tileEnding, "terminating"}, {tileLost, "lost: its node is silent"}} {
+	}{{tileReady, "pod ready"}, {tileWaiting, "not ready"}, {tileEnding, "terminating"}, {tileLost, "lost: its node is silent and not Ready, or deleted"}} {
 		c.tile(s.kind, box{x, 2, tileSize, tileSize})
 		c.text("label small", x+15, 10.5, "start", s.text)
 		x += 15 + textWidth(s.text) + 8

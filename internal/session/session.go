@@ -281,7 +281,7 @@ func (s *Session) sayLink(l cluster.Link) {
 	switch l.State {
 	case cluster.LinkLive:
 		s.say(view.NewEvent(view.CodeAPIAnswers, "API server", view.Facts{}))
-	case cluster.LinkLost:
+	case cluster.LinkDisconnected:
 		s.say(view.NewEvent(view.CodeAPILost, "API server", view.Facts{Reported: l.Err}))
 	}
 }

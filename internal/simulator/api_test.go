@@ -64,7 +64,7 @@ func (e *eyes) Snapshot() *cluster.Snapshot {
 	s := cluster.NewSnapshot(c)
 	s.Link = cluster.Link{State: cluster.LinkLive, LastContact: p.seen.Add(e.lag)}
 	if now.Sub(s.Link.LastContact) > lostAfter {
-		s.Link.State, s.Link.Err = cluster.LinkLost, "no answer"
+		s.Link.State, s.Link.Err = cluster.LinkDisconnected, "no answer"
 	}
 	s.Access = map[cluster.Kind]cluster.Access{}
 	for _, k := range cluster.Kinds {

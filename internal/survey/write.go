@@ -45,7 +45,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"LOST", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
+var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
 func (l *Loss) cells() []string {
 	name := l.Name

@@ -57,7 +57,7 @@ func (r steps) agree(q view.Question, end func(error), carryOut func()) {
 		carryOut()
 		return
 	case r.opt.Auto:
-		end(fmt.Errorf("it needs an answer that must be typed (%s); run the trial on a terminal without --yes", q.Type))
+		end(fmt.Errorf("this needs a typed confirmation (%s); run the trial on a terminal without --yes", q.Type))
 		return
 	}
 	r.s.Ask(q, func(ans view.Answer) {

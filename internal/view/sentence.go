@@ -48,7 +48,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeNotUncordoned:  {LanePower, Info, always("not uncordoned: lightsout did not cordon it")},
 	CodeDryRun:         {LanePower, Info, after("dry run: ")},
 
-	CodeZero:           {LaneOperator, Info, always("zero of the clock: lightsout starts to switch off")},
+	CodeZero:           {LaneOperator, Info, always("T+0: lightsout starts to switch off")},
 	CodeSessionStarted: {LaneOperator, Info, always("session started")},
 	CodeRemark:         {LaneOperator, Info, after("")},
 	CodeAPIAnswers:     {LaneLink, Good, always("answers")},

@@ -54,7 +54,7 @@ const afterwards = 5 * time.Second
 func (b *blindness) observe(l cluster.Link, now time.Time) {
 	open := b.open()
 	switch {
-	case l.State == cluster.LinkLost && open == nil:
+	case l.State == cluster.LinkDisconnected && open == nil:
 		from := l.LastContact
 		if from.IsZero() {
 			from = now

@@ -245,7 +245,7 @@ func TestAnEventInABlindSpanHasItsSourcesTime(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n4)
 	w.look(30)
-	w.c.Link = cluster.Link{State: cluster.LinkLost, LastContact: at(32)}
+	w.c.Link = cluster.Link{State: cluster.LinkDisconnected, LastContact: at(32)}
 	w.look(40)
 	w.look(80)
 	w.c.Link = cluster.Link{State: cluster.LinkLive}
