@@ -115,9 +115,27 @@ func otherCluster(err error) (other *otherClusterError) {
 	return other
 }
 
+// known returns the UID of the cluster that answered first; empty until then.
+func (c *Client) known() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.uid
+}
+
+// readUIDOver reads the cluster's UID, and returns the connection that carried the
+// request; nil if that is unknown.
+func (c *Client) readUIDOver(ctx context.Context, l line) (*heldConn, error) {
+	id := &identifying{}
+	_, err := c.readUID(context.WithValue(ctx, identifyingKey{}, id), l)
+	return id.over, err
+}
+
 // readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
 // not the first UID that c has read, or if the server reveals none any more.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
+	if _, ok := ctx.Value(identifyingKey{}).(*identifying); !ok {
+		ctx = context.WithValue(ctx, identifyingKey{}, &identifying{})
+	}
 	var ns corev1.Namespace
 	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
 	// Any version will do, so the API server answers from memory, even when etcd is slow.

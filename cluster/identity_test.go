@@ -53,3 +53,42 @@ func TestAWatcherTakesNoDataFromAnotherCluster(t *testing.T) {
 		})
 	}
 }
+
+// A tunnel leads a new connection to another cluster: the client sends no request over it,
+// neither one that reads nor one that changes something.
+func TestEachConnectionLeadsToTheSameCluster(t *testing.T) {
+	t.Parallel()
+	first, second := newFakeAPI(t), newFakeAPI(t)
+	fill16(first)
+	fill16(second)
+	first.becomes("first")
+	second.becomes("second")
+	x, w := watchThrough(t, first)
+	w.until("everything", synced)
+	c := w.client
+	calls := map[string]func() error{
+		"a list":  func() error { _, err := c.Nodes(t.Context()); return err },
+		"a patch": func() error { _, err := c.Cordon(t.Context(), "kube-node1", nil); return err },
+	}
+	for name, call := range calls {
+		x.leads(func() *fakeAPI { return second })
+		x.cut()
+		err := call()
+		for err != nil && strings.Contains(err.Error(), "closed the connection") { // the old one
+			err = call()
+		}
+		if err == nil || !strings.Contains(err.Error(), "answers for another cluster now") {
+			t.Errorf("%s: %v", name, err)
+		}
+		x.leads(func() *fakeAPI { return first })
+		x.cut()
+		w.until("the first cluster again", func(s *Snapshot) bool { return s.Link.State == LinkLive && s.Link.Err == "" })
+	}
+	second.mu.Lock()
+	defer second.mu.Unlock()
+	delete(second.from, "kube-system") // the UID
+	delete(second.from, "namespaces")
+	if len(second.from) > 0 {
+		t.Errorf("the second cluster was asked for %v", second.from)
+	}
+}

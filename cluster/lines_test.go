@@ -26,6 +26,7 @@ type wire struct {
 
 	mu    sync.Mutex
 	conns map[string]*cable // by the address that the server sees
+	route func() *fakeAPI   // where the next connection leads
 }
 
 // cable is one connection of a wire.
@@ -43,14 +44,17 @@ func watchThrough(t *testing.T, f *fakeAPI) (*wire, *watching) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &wire{Listener: l, conns: map[string]*cable{}}
+	x := &wire{Listener: l, conns: map[string]*cable{}, route: func() *fakeAPI { return f }}
 	x.wg.Go(func() {
 		for {
 			near, err := l.Accept()
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", f.Listener.Addr().String())
+			x.mu.Lock()
+			to := x.route()
+			x.mu.Unlock()
+			far, err := net.Dial("tcp", to.Listener.Addr().String())
 			if err != nil {
 				near.Close()
 				continue
@@ -108,6 +112,22 @@ func (c *cable) thaw() {
 	case <-c.thawed:
 	default:
 		close(c.thawed)
+	}
+}
+
+// leads has new connections lead elsewhere.
+func (x *wire) leads(route func() *fakeAPI) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.route = route
+}
+
+// cut ends all connections.
+func (x *wire) cut() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.conns {
+		c.ends[0].Close()
 	}
 }
 

@@ -147,6 +147,9 @@ type heldConn struct {
 	net.Conn
 	of *traffic
 	on line
+
+	identity sync.Mutex // guards same
+	same     bool       // it leads to the cluster that the Client has identified
 }
 
 func (c *heldConn) Read(buf []byte) (int, error) {
