@@ -36,6 +36,11 @@ func (a Cluster) Proves(b Cluster) bool {
 	return a.Same(b) && (a.UID != "" && b.UID != "" || a.CA != "" && b.CA != "" || bare)
 }
 
+// ProvesNode reports whether a node of cluster b is certainly one of a: unlike for Proves,
+// the same CA does not suffice if a's UID is known and b's is not, because a tunnel may
+// lead to another cluster that does not reveal its UID.
+func (a Cluster) ProvesNode(b Cluster) bool { return a.Proves(b) && (a.UID == "" || b.UID != "") }
+
 // Certain reports whether nobody can confuse this cluster with another one, because its
 // UID is known. A cluster of which only the name is known has no kubeconfig, so there
 // is no other one to confuse it with.

@@ -85,6 +85,10 @@ func (g *guard) whole() {
 	if g.NoIdentity != "" {
 		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
+	if g.UIDBefore != "" {
+		g.say(RuleIdentity, Override, "", "These settings lead to the cluster with UID %s now, and led to another one, UID %s, when lightsout switched a machine by them at %s: "+
+			"a tunnel may lead elsewhere, and the drivers may name the other cluster's machines.", Clean(g.UIDNow), Clean(g.UIDBefore), g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"))
+	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
 			g.Age.Round(time.Second), limit)

@@ -93,6 +93,11 @@ type GuardInput struct {
 	// NoIdentity is the reason why lightsout cannot distinguish the cluster from
 	// others; empty if it can, or if that does not matter.
 	NoIdentity string
+	// UIDNow is the cluster's UID, and UIDBefore that of another cluster to which the same
+	// settings led when lightsout sent its last request by them, at SwitchedBefore. UIDBefore
+	// is empty if they have led to no other cluster.
+	UIDNow, UIDBefore string
+	SwitchedBefore    time.Time
 	// Limits tighten the rules.
 	Limits Limits
 }

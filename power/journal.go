@@ -200,6 +200,23 @@ func (j *Journal) Cluster() Cluster {
 	return j.cluster
 }
 
+// LedElsewhere returns the UID of another cluster, and when lightsout last sent a request
+// to one of its machines by the settings that lead to this one now. The UID is empty if
+// they have led to no other cluster.
+func (j *Journal) LedElsewhere() (uid string, at time.Time) {
+	if j == nil {
+		return "", at
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // LeftOff reports unreadable lines
+	e := j.left.ledTo[j.cluster.ledBy(j.config)]
+	if !otherValue(e.ClusterUID, j.cluster.UID) {
+		return "", at
+	}
+	return e.ClusterUID, e.At
+}
+
 // Close closes the file. Nothing can be written or read afterwards.
 func (j *Journal) Close() error {
 	j.mu.Lock()

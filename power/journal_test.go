@@ -184,6 +184,10 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 			o.certainty, o.proven, o.off, o.Binding.Node.SystemUUID = LeftOffSeen, true, now, "uuid-1"
 			s.Machine, s.Node.BootID, s.Node.SystemUUID = nil, "boot-2", "uuid-2"
 		}, CarriedOutWithin + time.Second, false},
+		"another boot of a machine with that name and address that reports no systemUUID": {func(o *operationLeft, s *Seen) {
+			o.certainty, o.proven, o.off, o.Binding.Node.SystemUUID = LeftOffSeen, true, now, "uuid-1"
+			s.Machine, s.Node.BootID = nil, "boot-2"
+		}, CarriedOutWithin + time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, s := base(), on(c.after)
@@ -230,6 +234,38 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 				t.Errorf("of all clusters: %+v, %v", all, err)
 			}
 		})
+	}
+}
+
+// A tunnel leads to another cluster behind the same address, with the same CA. If it reveals
+// its UID, the journal knows that the settings led elsewhere before; if not, a boot of its
+// node settles nothing.
+func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
+	dir := t.TempDir()
+	open := func(config, uid string) *Journal {
+		j := OpenJournal(dir, Cluster{Name: "prod", CA: "ca", Server: "localhost", UID: uid}, config)
+		t.Cleanup(func() { j.Close() })
+		return j
+	}
+	off := outcome("1", "n3", ActionOff, StageDone, true)
+	off.RequestedAt = time.Now()
+	write(t, open("a.yaml", "first"), intent("1", "n3", ActionOff), off)
+	seen := Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, RequestedAt: time.Now().Add(time.Minute)}
+	if n, err := open("a.yaml", "").SeenOn(seen); n != 0 || err != nil {
+		t.Errorf("a boot in a cluster whose UID is unknown settles %d operations, %v", n, err)
+	}
+	other := open("a.yaml", "second")
+	for _, c := range []struct {
+		j    *Journal
+		want string
+	}{{open("a.yaml", "first"), ""}, {open("a.yaml", ""), ""}, {open("b.yaml", "second"), ""}, {other, "first"}} {
+		if uid, at := c.j.LedElsewhere(); uid != c.want || at.IsZero() != (uid == "") {
+			t.Errorf("%+v by %s: led to %q at %s, want %q", c.j.Cluster(), c.j.Config(), uid, at, c.want)
+		}
+	}
+	write(t, other, intent("2", "n3", ActionOff)) // the operator has typed the confirmation
+	if uid, _ := other.LedElsewhere(); uid != "" {
+		t.Errorf("after a request there: led to %q", uid)
 	}
 }
 

@@ -50,7 +50,14 @@ type journalState struct {
 	// and intents the newest line of each node with an intent to switch it off.
 	lines               int
 	annotating, intents map[string]int
+	// ledTo has the newest request with a known UID, by the settings that led to its cluster.
+	ledTo map[ledBy]Entry
 }
+
+// ledBy are the settings that lead to a cluster.
+type ledBy struct{ config, name, ca, server string }
+
+func (c Cluster) ledBy(config string) ledBy { return ledBy{config, c.Name, c.CA, c.Server} }
 
 // settlement describes how an operation was settled.
 type settlement struct {
@@ -59,7 +66,7 @@ type settlement struct {
 }
 
 func newJournalState() *journalState {
-	return &journalState{open: map[string]*operationLeft{}, settled: map[string]settlement{}, known: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}}
+	return &journalState{open: map[string]*operationLeft{}, settled: map[string]settlement{}, known: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}, ledTo: map[ledBy]Entry{}}
 }
 
 func (l *journalState) fold(e Entry) {
@@ -72,6 +79,9 @@ func (l *journalState) fold(e Entry) {
 	}
 	if e.Op != "" {
 		l.known[e.Op] = true
+	}
+	if e.Kind == EntryIntent && e.ClusterUID != "" {
+		l.ledTo[e.Of().ledBy(e.Config)] = e
 	}
 	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
 		l.damaged[i].At = e.At // it was written before this one

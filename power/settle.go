@@ -75,11 +75,11 @@ func (o *operationLeft) concerns(m *Machine) bool {
 }
 
 // sameNode reports whether a node is the one that was switched off, and not a new one
-// of the same name.
+// of the same name. A kubelet that has reported a systemUUID always does.
 func (o *operationLeft) sameNode(n NodeRef) bool {
 	was := o.Binding.Node
 	switch {
-	case o.Node != n.Name, otherValue(was.SystemUUID, n.SystemUUID):
+	case o.Node != n.Name, was.SystemUUID != "" && n.SystemUUID != was.SystemUUID:
 		return false
 	case was.ProviderID != "" && n.ProviderID != "":
 		return was.ProviderID == n.ProviderID
@@ -230,7 +230,7 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 			continue
 		}
 		ev := s
-		if !c.Proves(j.cluster) { // if only the cluster's name is known, a boot proves nothing
+		if !c.ProvesNode(j.cluster) { // the boot may be one in another cluster
 			ev.Node.BootID = ""
 		}
 		if settledBy(o, ev, j.carriedOut) {

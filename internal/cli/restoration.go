@@ -338,7 +338,7 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 	if !r.of.Same(is) {
 		return nil, cmp.Or[error](err, r.elsewhere())
 	}
-	r.certain = r.of.UID+r.of.CA != "" && r.of.Proves(is)
+	r.certain = r.of.UID+r.of.CA != "" && r.of.ProvesNode(is)
 	r.journal.Identify(is)
 	return api, nil
 }
