@@ -146,14 +146,27 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 		case k.kind != view.SignSilent && !g.ignores(s, x, false):
 			o.excused, o.since = false, now // it lasts longer than the plan explains
 		}
-		settles := k.kind == view.SignSilent && now.Sub(g.apiBack) < view.SettlesAfterAPI
-		if !o.counted && !o.ignored && !o.excused && !settles && now.Sub(o.since) >= graces[k.kind] {
+		if g.mayCount(k, o, now) && now.Sub(o.since) >= graces[k.kind] {
 			o.counted, o.Noticed = true, now
 			news = append(news, o.Sign)
 		}
 	}
+	if len(news) > 0 && !during { // beside another sign, an overdue heartbeat is not just late
+		for k, o := range g.open {
+			if k.kind == view.SignSilent && g.mayCount(k, o, now) {
+				o.counted, o.Noticed = true, now
+				news = append(news, o.Sign)
+			}
+		}
+	}
 	slices.SortFunc(news, func(a, b record.Sign) int { return a.At.Compare(b.At) })
 	return news
+}
+
+// mayCount reports whether an open sign can begin an outage once it has lasted for its grace.
+func (g *signs) mayCount(k subject, o *open, now time.Time) bool {
+	settles := k.kind == view.SignSilent && now.Sub(g.apiBack) < view.SettlesAfterAPI
+	return !o.counted && !o.ignored && !o.excused && !settles
 }
 
 // showingIn returns the signs that show in a snapshot and in the requests.

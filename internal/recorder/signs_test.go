@@ -312,3 +312,24 @@ func TestFailuresAfterAPlannedOutageAreASign(t *testing.T) {
 		}
 	}
 }
+
+// A heartbeat may be a little late. If requests fail as well, the node is down since its
+// last heartbeat, and that is the first sign.
+func TestAnOverdueHeartbeatBesideFailedRequestsIsTheFirstSign(t *testing.T) {
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	now := start
+	g, p := newSigns(15*time.Minute), &probes{count: true}
+	look := func(d time.Duration, class loadgen.Class) []record.Sign {
+		now = now.Add(d)
+		p.note(loadgen.Record{Class: class, End: now}, now)
+		return g.observe(oneNode(now, &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: start, RenewSeen: start, LeaseDuration: 40 * time.Second}), p, false, now)
+	}
+	if news := append(look(0, loadgen.ClassOK), look(16*time.Second, loadgen.ClassOK)...); len(news) > 0 {
+		t.Fatalf("too early: %+v", news)
+	}
+	look(time.Second/2, loadgen.ClassConnectTimeout)
+	news := look(time.Second/2, loadgen.ClassConnectTimeout)
+	if len(news) != 2 || news[0].Kind != view.SignSilent || !news[0].At.Equal(start) || news[1].Kind != view.SignRequests {
+		t.Errorf("%+v", news)
+	}
+}
