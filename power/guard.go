@@ -148,9 +148,11 @@ func (g *guard) lastWorker() {
 		switch {
 		case slices.Contains(g.Targets, n.Name):
 			taken++
+		case !n.Schedulable:
+			not = append(not, n.Name+" takes no pods: it is cordoned or tainted, or admits none")
 		case n.WhyNotCounted != "":
 			not = append(not, n.Name+" "+n.WhyNotCounted)
-		case n.Role == RoleWorker && n.Schedulable:
+		case n.Role == RoleWorker:
 			left++
 		}
 	}

@@ -335,8 +335,11 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 	}
 	id, err := api.Identity(ctx)
 	is := identified(r.of.Name, id)
-	if !r.of.Same(is) {
+	switch {
+	case !r.of.Same(is):
 		return nil, cmp.Or[error](err, r.elsewhere())
+	case r.of.UID != "" && is.UID == "": // a tunnel may lead to another cluster
+		return nil, fmt.Errorf("lightsout cannot tell whether this is the cluster in the journal: %w", err)
 	}
 	r.certain = r.of.UID+r.of.CA != "" && r.of.ProvesNode(is)
 	r.journal.Identify(is)

@@ -272,3 +272,47 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 		})
 	}
 }
+
+// A tunnel leads to an API server that does not reveal its UID. Another cluster may be
+// behind it: restore uncordons no node there, and keeps the cordon in the journal.
+func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
+	o, _ := switchedOffByAnother(t)
+	dir := filepath.Dir(o.File)
+	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
+			asked = append(asked, r.Method+" "+r.URL.Path)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+	}))
+	defer server.Close()
+	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
+	if err := os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := o.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := clusterHere(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here.UID = "uid-a"
+	j := power.OpenJournal(filepath.Join(dir, "st"), here, o.File)
+	if err := j.Cordoned("n3", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "still cordoned: n3") {
+		t.Errorf("restore ends with %v", err)
+	}
+	if left, err := j.LeftCordoned(); len(left) != 1 || err != nil || len(asked) > 0 {
+		t.Errorf("left cordoned %+v, %v; requests %q", left, err, asked)
+	}
+	_ = j.Close()
+}

@@ -168,15 +168,31 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 // sign records a sign. The zero is already set: see Recorder.begin.
 func (o *outage) sign(s *cluster.Snapshot, x record.Sign) {
 	o.signs = append(o.signs, x)
-	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
-	e.At, e.Seen = x.At, x.Noticed
 	if x.Kind.OfNode() {
-		e.Kind = string(cluster.KindNode)
 		o.down[x.Subject], o.nodes[x.Subject] = true, true
 		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
 		o.r.s.WantKubelets(x.Subject)
 	}
-	o.r.s.Say(e)
+	o.r.s.Say(signEvent(x))
+}
+
+// signEvent is a sign on the timeline.
+func signEvent(x record.Sign) view.Event {
+	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
+	e.At, e.Seen = x.At, x.Noticed
+	if x.Kind.OfNode() {
+		e.Kind = string(cluster.KindNode)
+	}
+	return e
+}
+
+// sentenceOf describes signs of which there is no record.
+func sentenceOf(signs []record.Sign, failed bool) string {
+	r := &record.Record{}
+	for _, x := range signs {
+		r.Events = append(r.Events, signEvent(x))
+	}
+	return report.SoFar(r, failed)
 }
 
 // findReturned finds the nodes of the outage that are back. One that was deleted is not.
@@ -219,9 +235,14 @@ func (o *outage) notifySigns(now time.Time) {
 		if o.over {
 			return // hooks have the end of the outage, or will: nothing may follow it
 		}
-		sentence := "An outage began at " + o.zero.UTC().Format("15:04:05") + " UTC."
-		if err == nil {
+		var sentence string
+		if err == nil && len(report.SignsIn(rec)) > 0 {
 			sentence = report.SoFar(rec, o.mostInRow > 0)
+		} else { // it cannot be written, or not be read
+			sentence = sentenceOf(o.signs, o.mostInRow > 0)
+		}
+		if err := o.r.rolling.Err(); err != nil {
+			sentence += fmt.Sprintf(" lightsout cannot write its record: %v.", err)
 		}
 		o.reported = o.severity()
 		if sentence == o.lastNotice && o.reported == o.lastSeverity {

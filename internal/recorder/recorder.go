@@ -92,6 +92,7 @@ type Recorder struct {
 	specs   map[int]loadgen.Spec // by the generator's numbers
 	newest  string               // the folder of the newest record
 	taken   bool                 // another recorder records the present outage
+	failed  bool                 // hooks know that the present outage cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -224,7 +225,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	case len(news) > 0:
 		r.begin(s, news, now)
 	case !r.signs.showing():
-		r.calm = s
+		r.calm, r.failed = s, false
 	}
 	if (r.opt.Kept == nil || r.outage != nil) && now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
@@ -318,13 +319,25 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 			r.s.Say(e)
 			r.opt.Print(e.Text)
 		}
+		r.notifyFailed(news, err)
 		return
 	}
 	writes(r.opt.Dir, filepath.Base(dir))
-	r.newest, r.taken = dir, false
+	r.newest, r.taken, r.failed = dir, false, false
 	r.outage = newOutage(r, dir, s, news[0].At)
 	r.outage.unlock = unlock
 	r.outage.follow(s, news, now)
+}
+
+// notifyFailed tells the hooks, once, of an outage that cannot be recorded.
+func (r *Recorder) notifyFailed(news []record.Sign, why error) {
+	if r.opt.Notify == nil || !r.leads || r.failed || errors.Is(why, errTaken) {
+		return
+	}
+	r.failed = true
+	sentence := sentenceOf(news, false) + fmt.Sprintf(" lightsout cannot record it: %v.", why)
+	r.opt.Print(sentence)
+	r.opt.Notify(Notice{State: StateBegan, Sentence: sentence, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: news[0].At})
 }
 
 // reportInterrupted reports the records that a killed screen left. A recorder does that
@@ -375,6 +388,9 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
+		if r.opt.Kept == nil { // a screen shows it
+			r.opt.Print(e.Text)
+		}
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)

@@ -328,10 +328,13 @@ func TestNoNoticeFollowsTheEnd(t *testing.T) {
 }
 
 // TestAFailedRecordLeavesNoFolder lets a recorder run out of file descriptors: it can make
-// folders, and no files. It tries again, and the folder of each failed try is gone.
+// folders, and no files. It tries again, the folder of each failed try is gone, and the
+// hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
 	s.opt.Kept = nil
+	var got []Notice
+	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -349,7 +352,14 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	if dirs := folders(s.opt.Dir); len(dirs) > 0 || s.Recording() {
 		t.Errorf("recording: %v, folders %q", s.Recording(), dirs)
 	}
+	if len(got) != 1 || got[0].State != StateBegan || got[0].Record != "" ||
+		!strings.HasPrefix(got[0].Sentence, "n1 became NotReady at ") || !strings.Contains(got[0].Sentence, "lightsout cannot record it: ") {
+		t.Errorf("the hooks hear %+v", got)
+	}
 	s.look(2)
+	if len(got) != 2 || got[1].Record == "" {
+		t.Errorf("with file descriptors again the hooks hear %+v", got)
+	}
 	if dirs := folders(s.opt.Dir); len(dirs) != 1 || !s.Recording() {
 		t.Errorf("with file descriptors again: recording: %v, folders %q", s.Recording(), dirs)
 	}
