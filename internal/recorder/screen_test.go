@@ -353,7 +353,7 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 		t.Errorf("recording: %v, folders %q", s.Recording(), dirs)
 	}
 	if len(got) != 1 || got[0].State != StateBegan || got[0].Record != "" ||
-		!strings.HasPrefix(got[0].Sentence, "n1 became NotReady at ") || !strings.Contains(got[0].Sentence, "lightsout cannot record it: ") {
+		!strings.HasPrefix(got[0].Sentence, "n1 fell silent at ") || !strings.Contains(got[0].Sentence, "lightsout cannot record it: ") {
 		t.Errorf("the hooks hear %+v", got)
 	}
 	s.look(2)
