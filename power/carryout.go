@@ -110,14 +110,28 @@ func (o *operation) send(ctx context.Context) error {
 		return err
 	}
 	o.sentAt = time.Now()
+	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
 	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+}
+
+// slowly reports a wait of the operation unless done is called soon.
+func (o *operation) slowly(text string) (done func()) {
+	return slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text})
+}
+
+// until names the time at which a context ends.
+func until(ctx context.Context) string {
+	if at, ok := ctx.Deadline(); ok {
+		return ", until " + at.Local().Format(time.TimeOnly) + " at most"
+	}
+	return ""
 }
 
 // permitted returns nil while lightsout may send the request: its judgement still
 // holds, and nobody has powered the machine on since the journal has the intent.
 func (o *operation) permitted(ctx context.Context) error {
 	if j, ok := ctx.Value(judgementKey{}).(*judgement); ok {
-		defer slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: judgingWaitsFor})()
+		defer o.slowly(judgingWaitsFor)()
 		if err := j.fresh(ctx); err != nil {
 			return err
 		}

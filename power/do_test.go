@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -546,4 +547,29 @@ func TestWhatIsToldIsInOrder(t *testing.T) {
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A driver's command hangs. lightsout reports what it waits for, and how long at most.
+func TestADriverThatDoesNotAnswerIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFake("exec", Abilities{State: true, On: true, Off: true}, "n3")
+		api.machines["n3"].obey = func(Action, *fakeMachine) error {
+			time.Sleep(time.Minute)
+			return nil
+		}
+		f, _ := testFleet(t, Config{}, api)
+		api.machines["n3"].reading = Reading{State: Off, Proof: Proven}
+		var mu sync.Mutex
+		var waits []string
+		_ = f.Do(t.Context(), ActionOn, bind("exec", "", "n3"), func(p Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			if p.Stage == StageWaiting && strings.HasPrefix(p.Text, "waiting for exec to answer the request to power on n3") {
+				waits = append(waits, p.Text)
+			}
+		}, nil)
+		if len(waits) != 1 || !strings.HasSuffix(waits[0], " at most") {
+			t.Errorf("%q", waits)
+		}
+	})
 }
