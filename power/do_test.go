@@ -561,7 +561,7 @@ func TestADriverThatDoesNotAnswerIsNamed(t *testing.T) {
 		api.machines["n3"].reading = Reading{State: Off, Proof: Proven}
 		var mu sync.Mutex
 		var waits []string
-		_ = f.Do(t.Context(), ActionOn, bind("exec", "", "n3"), func(p Progress) {
+		_ = f.Do(t.Context(), ActionOn, bind("exec", "exec", "n3"), func(p Progress) {
 			mu.Lock()
 			defer mu.Unlock()
 			if p.Stage == StageWaiting && strings.HasPrefix(p.Text, "waiting for exec to answer the request to power on n3") {
