@@ -103,9 +103,12 @@ func (e *otherClusterError) Error() string {
 		return e.server + " no longer lets lightsout read the namespace kube-system, so it may be another cluster now; lightsout shows the old data and " +
 			"switches nothing off: grant the right again (docs/clusterrole.yaml), correct the tunnel or the address, or start lightsout again"
 	}
-	return fmt.Sprintf("%s answers for another cluster now (UID %s, before %s); lightsout shows the old data and switches nothing off: "+
-		"correct the tunnel or the address, or start lightsout again", e.server, e.is, e.was)
+	return fmt.Sprintf("%s answers for another cluster now (its UID begins with %s, before with %s); lightsout shows the old data and switches nothing off: "+
+		"correct the tunnel or the address, or start lightsout again", e.server, short(e.is), short(e.was))
 }
+
+// short is the beginning of a UID, enough to compare two by eye.
+func short(uid string) string { return uid[:min(len(uid), 8)] }
 
 func isOtherCluster(err error) bool { return otherCluster(err) != nil }
 

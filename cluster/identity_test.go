@@ -14,7 +14,7 @@ func (f *fakeAPI) becomes(uid string) { f.change(func() { f.uid = uid }) }
 // While another cluster answers at the same address, the snapshot keeps the data of the
 // first one, Confirm fails, and nothing is taken over when the first one is back.
 func TestAWatcherTakesNoDataFromAnotherCluster(t *testing.T) {
-	for says, forbidden := range map[string]bool{"UID second, before first": false, "no longer lets lightsout read the namespace kube-system": true} {
+	for says, forbidden := range map[string]bool{"begins with second, before with first": false, "no longer lets lightsout read the namespace kube-system": true} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)

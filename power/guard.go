@@ -86,8 +86,8 @@ func (g *guard) whole() {
 		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
 	if g.UIDBefore != "" {
-		g.say(RuleIdentity, Override, "", "These settings lead to the cluster with UID %s now, and led to another one, UID %s, when lightsout switched a machine by them at %s: "+
-			"a tunnel may lead elsewhere, and the drivers may name the other cluster's machines.", Clean(g.UIDNow), Clean(g.UIDBefore), g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"))
+		g.say(RuleIdentity, Override, "", "These settings lead to another cluster now (its UID begins with %s) than when lightsout switched a machine by them at %[3]s (with %[2]s): "+
+			"a tunnel may lead elsewhere, and the drivers may name the other cluster's machines.", short(g.UIDNow), short(g.UIDBefore), g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
@@ -106,6 +106,9 @@ func (g *guard) whole() {
 	g.lastWorker()
 	g.protectedNames()
 }
+
+// short is the beginning of a UID, enough to compare two by eye.
+func short(uid string) string { return Clean(uid[:min(len(uid), 8)]) }
 
 // protectedNames warns of names in guards.protect that the cluster does not have: a
 // wrong name protects nothing.
