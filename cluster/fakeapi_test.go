@@ -60,13 +60,16 @@ type fakeEvent struct {
 	object   []byte
 }
 
-func newFakeAPI(t *testing.T) *fakeAPI {
+func newFakeAPI(t *testing.T) *fakeAPI { return newFakeAPIOver(t, true) }
+
+// newFakeAPIOver makes a fakeAPI that speaks HTTP/2, or else only HTTP/1.
+func newFakeAPIOver(t *testing.T, http2 bool) *fakeAPI {
 	f := &fakeAPI{
 		t: t, wake: make(chan struct{}), version: 100, gitVer: "v1.36.3",
 		objects: map[string]map[string]runtime.Object{}, forbidden: map[string]bool{}, lists: map[string]int{}, held: map[string]string{}, cutAt: map[string]string{}, from: map[string]string{},
 	}
 	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
-	f.Server.EnableHTTP2 = true
+	f.Server.EnableHTTP2 = http2
 	f.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that are meant to fail
 	f.Server.StartTLS()
 	t.Cleanup(func() {

@@ -125,20 +125,12 @@ func (c *Client) known() string {
 	return c.uid
 }
 
-// readUIDOver reads the cluster's UID, and returns the connection that carried the
-// request; nil if that is unknown.
-func (c *Client) readUIDOver(ctx context.Context, l line) (*heldConn, error) {
-	id := &identifying{}
-	_, err := c.readUID(context.WithValue(ctx, identifyingKey{}, id), l)
-	return id.over, err
-}
-
 // readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
-// not the first UID that c has read, or if the server reveals none any more.
+// not the first UID that c has read, or if the server reveals none any more. The
+// connection that carried the request is proven then.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
-	if _, ok := ctx.Value(identifyingKey{}).(*identifying); !ok {
-		ctx = context.WithValue(ctx, identifyingKey{}, &identifying{})
-	}
+	id := &identifying{}
+	ctx = context.WithValue(ctx, identifyingKey{}, id)
 	var ns corev1.Namespace
 	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
 	// Any version will do, so the API server answers from memory, even when etcd is slow.
@@ -154,6 +146,9 @@ func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	c.uid = cmp.Or(c.uid, uid)
 	if uid != c.uid {
 		return "", &otherClusterError{hostOf(c.cfg.Server), c.uid, uid}
+	}
+	if over := id.over.Load(); over != nil && uid != "" {
+		over.same.Store(true)
 	}
 	return uid, err
 }

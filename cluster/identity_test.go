@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -58,7 +60,12 @@ func TestAWatcherTakesNoDataFromAnotherCluster(t *testing.T) {
 // neither one that reads nor one that changes something.
 func TestEachConnectionLeadsToTheSameCluster(t *testing.T) {
 	t.Parallel()
-	first, second := newFakeAPI(t), newFakeAPI(t)
+	t.Run("HTTP/2", func(t *testing.T) { eachConnectionLeadsToTheSameCluster(t, true) })
+	t.Run("HTTP/1", func(t *testing.T) { eachConnectionLeadsToTheSameCluster(t, false) })
+}
+
+func eachConnectionLeadsToTheSameCluster(t *testing.T, http2 bool) {
+	first, second := newFakeAPIOver(t, http2), newFakeAPIOver(t, http2)
 	fill16(first)
 	fill16(second)
 	first.becomes("first")
@@ -91,4 +98,50 @@ func TestEachConnectionLeadsToTheSameCluster(t *testing.T) {
 	if len(second.from) > 0 {
 		t.Errorf("the second cluster was asked for %v", second.from)
 	}
+}
+
+// A load balancer leads every other connection to another cluster. Over HTTP/1 each watch
+// has a connection of its own. The snapshot shows the first cluster's nodes alone, then and
+// afterwards.
+func TestAWatcherTakesNoDataFromAConnectionToAnotherCluster(t *testing.T) {
+	t.Parallel()
+	first, second := newFakeAPIOver(t, false), newFakeAPIOver(t, false)
+	fill16(first)
+	fill16(second)
+	first.becomes("first")
+	second.becomes("second")
+	second.mu.Lock()
+	delete(second.objects["nodes"], "/kube-node1")
+	second.mu.Unlock()
+	second.put("nodes", apiNode("ghost", corev1.ConditionTrue))
+	x, w := watchThrough(t, first)
+	w.until("everything", synced)
+	ownNodes := func() {
+		t.Helper()
+		s := w.Snapshot()
+		if n := s.Node("kube-node1"); n == nil || !n.Gone.IsZero() || s.Node("ghost") != nil {
+			t.Fatalf("the second cluster's nodes are in the snapshot: kube-node1 %+v, ghost %+v", n, s.Node("ghost"))
+		}
+	}
+	turn := 0
+	x.leads(func() *fakeAPI {
+		turn++
+		return []*fakeAPI{first, second}[turn%2]
+	})
+	for range 3 {
+		x.cut()
+		first.forget()
+		for range 20 { // as long as new connections, watches and lists take
+			asked, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			_ = w.Confirm(asked) // it may fail, but must not make the snapshot wrong
+			<-asked.Done()
+			cancel()
+			ownNodes()
+		}
+	}
+	x.leads(func() *fakeAPI { return first })
+	x.cut()
+	first.put("nodes", apiNode("late", corev1.ConditionTrue))
+	w.until("the first cluster's news", func(s *Snapshot) bool { return s.Node("late") != nil && s.Link.State == LinkLive && synced(s) })
+	ownNodes()
 }

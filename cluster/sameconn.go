@@ -9,39 +9,79 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 )
 
 // identifying marks, in its context, the request that reads the cluster's UID. It receives
 // the connection that carried the request; nil if that is unknown.
-type identifying struct{ over *heldConn }
+type identifying struct{ over atomic.Pointer[heldConn] }
 
 type identifyingKey struct{}
 
+// provesMost is how often a request over HTTP/1 looks for a connection that leads to the
+// right cluster: other requests may take each one that has just been proven.
+const provesMost = 10
+
 // onOneCluster sends a request only over a connection that leads to the cluster that c has
-// identified: a tunnel or a load balancer may lead each connection elsewhere. It asks for
-// the UID over each new connection, before anything else is sent there.
+// identified: a tunnel or a load balancer may lead each connection elsewhere. It reads
+// the UID over each connection before it sends anything else there.
 func (c *Client) onOneCluster(l line, rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		ctx, cancel := context.WithCancelCause(r.Context())
-		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-			if id, ok := ctx.Value(identifyingKey{}).(*identifying); ok {
-				id.over = held(info.Conn)
-			} else if err := c.sameConn(ctx, l, info.Conn); err != nil {
-				cancel(&wrongConnError{err}) // so that the request is not sent
+		for range provesMost {
+			resp, err := c.sendProven(l, rt, r)
+			if !errors.Is(err, errUnproven) {
+				return resp, err
 			}
-		}}
-		resp, err := rt.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
-		if err != nil {
-			var wrong *wrongConnError
-			if errors.As(context.Cause(ctx), &wrong) {
-				err = wrong.error
+			if _, err := c.readUID(r.Context(), l); err != nil { // its connection is idle then, and the next one to be used
+				return nil, err
 			}
-			cancel(nil)
-			return nil, err
+			if r, err = repeated(r); err != nil {
+				return nil, err
+			}
 		}
-		resp.Body = &endingBody{resp.Body, func() { cancel(nil) }}
-		return resp, nil
+		return nil, fmt.Errorf("lightsout found no connection to %s that leads to the same cluster as before", hostOf(c.cfg.Server))
 	})
+}
+
+// errUnproven reports that a request was not sent, because its connection may lead to
+// another cluster.
+var errUnproven = errors.New("the connection may lead to another cluster")
+
+// repeated returns a copy of a request that was not sent.
+func repeated(r *http.Request) (*http.Request, error) {
+	copied := r.Clone(r.Context())
+	if r.Body == nil {
+		return copied, nil
+	}
+	if r.GetBody == nil {
+		return nil, errUnproven
+	}
+	var err error
+	copied.Body, err = r.GetBody()
+	return copied, err
+}
+
+// sendProven sends a request unless its connection leads to another cluster.
+func (c *Client) sendProven(l line, rt http.RoundTripper, r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if id, ok := ctx.Value(identifyingKey{}).(*identifying); ok {
+			id.over.Store(held(info.Conn))
+		} else if err := c.sameConn(ctx, l, info.Conn); err != nil {
+			cancel(&wrongConnError{err}) // so that the request is not sent
+		}
+	}}
+	resp, err := rt.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil {
+		var wrong *wrongConnError
+		if errors.As(context.Cause(ctx), &wrong) {
+			err = wrong.error
+		}
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = &endingBody{resp.Body, func() { cancel(nil) }}
+	return resp, nil
 }
 
 // wrongConnError is the reason why a request was not sent over a connection.
@@ -57,28 +97,31 @@ func held(c net.Conn) *heldConn {
 }
 
 // sameConn returns an error unless a connection leads to the cluster that c has
-// identified. It asks once for each connection. Over HTTP/1 a connection carries one
-// request at a time, so another one carries the question; then its answer suffices.
+// identified. Over HTTP/2 it asks for the UID on that connection. Over HTTP/1 a connection
+// carries one request at a time: sameConn closes one that has not carried that question,
+// so that nothing is sent over it, and returns errUnproven.
 func (c *Client) sameConn(ctx context.Context, l line, conn net.Conn) error {
 	h := held(conn)
-	if h == nil || c.known() == "" {
+	switch {
+	case h == nil || h.same.Load() || c.known() == "":
 		return nil
+	case !multiplexed(conn):
+		h.Close()
+		return errUnproven
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	h.identity.Lock()
-	defer h.identity.Unlock()
+	h.asking.Lock()
+	defer h.asking.Unlock()
 	for range 3 {
-		if h.same {
+		if h.same.Load() {
 			return nil
 		}
-		over, err := c.readUIDOver(ctx, l)
-		if err != nil {
+		if _, err := c.readUID(ctx, l); err != nil {
 			return err
 		}
-		h.same = over == h || !multiplexed(conn)
 	}
-	if h.same {
+	if h.same.Load() {
 		return nil
 	}
 	return fmt.Errorf("lightsout could not ask over a new connection to %s which cluster it leads to", hostOf(c.cfg.Server))

@@ -148,8 +148,8 @@ type heldConn struct {
 	of *traffic
 	on line
 
-	identity sync.Mutex // guards same
-	same     bool       // it leads to the cluster that the Client has identified
+	asking sync.Mutex  // held by the request that asks for the UID
+	same   atomic.Bool // it leads to the cluster that the Client has identified
 }
 
 func (c *heldConn) Read(buf []byte) (int, error) {
