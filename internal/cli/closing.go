@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
@@ -65,12 +66,16 @@ func leftBehind(j *power.Journal) (off, late, cordoned []string, err error) {
 	return off, late, cordoned, err
 }
 
-// leftName names a machine in the journal. It adds a remark if the machine may be on, or if
-// lightsout switched it off with another config than the present one, which may lack the
+// leftName names a machine in the journal. It adds a remark if the machine may be on, and
+// until when it may yet go off, or if lightsout switched it off with another config than the present one, which may lack the
 // machine's driver.
 func leftName(l power.LeftOff, present string) string {
 	if l.Certainty == power.LeftOffUncertain {
-		return fmt.Sprintf("%s (lightsout has not seen it off; it may still go off until %s)", l.Node, l.Until.Local().Format("15:04:05"))
+		name := l.Node + " (asked to go off; outcome unknown"
+		if l.Until.After(time.Now()) {
+			name += "; it may still go off until " + l.Until.Local().Format("15:04:05")
+		}
+		return name + ")"
 	}
 	if l.Config != "" && present != "" && l.Config != present {
 		return fmt.Sprintf("%s (switched off with --config %s)", l.Node, text.ShellWord(l.Config))
@@ -84,7 +89,7 @@ func (a *app) sayLeftOff() {
 		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.restore(a.config))
 	}
 	if len(a.late) > 0 {
-		fmt.Fprintf(os.Stderr, "may still go off: %s. Check and power on with: %s\n", strings.Join(a.late, ", "), a.opt.restore(a.config))
+		fmt.Fprintf(os.Stderr, "may be off: %s. Check and power on with: %s\n", strings.Join(a.late, ", "), a.opt.restore(a.config))
 	}
 	if len(a.cordoned) > 0 {
 		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.restore(a.config))

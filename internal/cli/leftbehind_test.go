@@ -37,7 +37,7 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 	j := power.OpenJournal(dir, power.Cluster{Name: "c"}, "")
 	defer j.Close()
 	off, late, _, err := leftBehind(j)
-	if err != nil || !slices.Equal(off, []string{"n3"}) || len(late) != 1 || !strings.HasPrefix(late[0], "n4 (lightsout has not seen it off; it may still go off until ") {
+	if err != nil || !slices.Equal(off, []string{"n3"}) || len(late) != 1 || !strings.HasPrefix(late[0], "n4 (asked to go off; outcome unknown; it may still go off until ") {
 		t.Errorf("off %q, may still go off %q, %v", off, late, err)
 	}
 }

@@ -418,7 +418,8 @@ func (r *restoration) uncordon(ctx context.Context, failed error) error {
 	errors.As(failed, &action)
 	var left []string
 	for _, node := range r.uncordoned {
-		if action != nil && action.Failed[node] != "" {
+		none := failed != nil && action == nil && slices.Contains(r.on, node) // it was not even tried
+		if none || action != nil && action.Failed[node] != "" {
 			left = append(left, node)
 			continue
 		}

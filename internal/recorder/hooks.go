@@ -190,6 +190,10 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 	return cmd.Run()
 }
 
+// client follows no redirect: that would repeat a notice without its content, or send the
+// webhook's address, a secret, to another host.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // post posts the notice to the webhook.
 func (h *Hooks) post(ctx context.Context, n Notice) error {
 	target, err := h.URL()
@@ -205,7 +209,7 @@ func (h *Hooks) post(ctx context.Context, n Notice) error {
 		return errors.New("its address is not a URL")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return unquoted(err)
 	}
@@ -250,7 +254,7 @@ func (h *Hooks) Reach(ctx context.Context) (command, webhook error) {
 	if err != nil {
 		return command, unquoted(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return command, unquoted(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -122,7 +123,7 @@ func Interrupted(dir string) (out []Interruption) {
 		}
 		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
 			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
-		if slices.ContainsFunc(r.Events, tookNotice) {
+		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
 			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
 				Record: path, Report: filepath.Join(path, record.HTMLFile)}
 		}
@@ -161,6 +162,35 @@ func Lock(dir string) (unlock func(), err error) {
 	}
 	writes(dir, "") // the last program may have been killed
 	return func() { _ = f.Close() }, nil
+}
+
+// sharedLock is Lock for the records of one recorder: the report of one is written while the
+// next one begins. It is safe for concurrent use.
+type sharedLock struct {
+	mu   sync.Mutex
+	held int
+	free func()
+}
+
+// take is Lock, unless the recorder has the lock already.
+func (l *sharedLock) take(dir string) (unlock func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == 0 {
+		if l.free, err = Lock(dir); err != nil {
+			return nil, err
+		}
+	}
+	l.held++
+	return sync.OnceFunc(l.release), nil
+}
+
+func (l *sharedLock) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held--; l.held == 0 {
+		l.free()
+	}
 }
 
 // writes names the record that this program is writing in the folder that it has locked,

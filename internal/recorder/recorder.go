@@ -91,6 +91,8 @@ type Recorder struct {
 	probing bool
 	specs   map[int]loadgen.Spec // by the generator's numbers
 	newest  string               // the folder of the newest record
+	lock    sharedLock           // of opt.Dir
+	reads   bool                 // reportInterrupted is at work
 	taken   bool                 // another recorder records the present outage
 	failed  bool                 // hooks know that the present outage cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
@@ -290,9 +292,13 @@ func (r *Recorder) startProbes() {
 
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+	if r.reads {
+		r.signs.forget(news) // the next Observe tries again
+		return
+	}
 	unlock, err := func() {}, error(nil)
 	if r.opt.Kept != nil {
-		unlock, err = Lock(r.opt.Dir)
+		unlock, err = r.lock.take(r.opt.Dir)
 	}
 	dir := ""
 	if err == nil {
@@ -346,6 +352,7 @@ func (r *Recorder) reportInterrupted() {
 	if r.opt.Kept == nil || !exists(r.opt.Dir) {
 		return
 	}
+	r.reads = true
 	var left []Interruption
 	r.s.Async(report.Within, func(context.Context) error {
 		unlock, err := Lock(r.opt.Dir)
@@ -355,6 +362,7 @@ func (r *Recorder) reportInterrupted() {
 		}
 		return err
 	}, func(error) { // begin reports the error, if there is an outage
+		r.reads = false
 		for _, x := range left {
 			r.opt.Print(x.Sentence)
 		}

@@ -31,19 +31,17 @@ type screen struct {
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
-	// slow keeps the ends of asynchronous work in held until finish runs them, the newest
-	// first.
+	// slow keeps asynchronous work in held until finish runs it, the newest first.
 	slow bool
 	held []func()
 }
 
 func (s *screen) Async(_ time.Duration, work func(context.Context) error, then func(error)) {
-	err := work(s.t.Context())
 	if s.slow {
-		s.held = append(s.held, func() { then(err) })
+		s.held = append(s.held, func() { then(work(s.t.Context())) })
 		return
 	}
-	then(err)
+	then(work(s.t.Context()))
 }
 
 func (s *screen) finish() {
@@ -325,6 +323,28 @@ func TestNoNoticeFollowsTheEnd(t *testing.T) {
 			t.Errorf("stopped: %v: hooks hear of %v", cut, got)
 		}
 	}
+}
+
+// TestTheNextOutageBeginsWhileAReportIsWritten: the recorder does not take its own lock for
+// another program's.
+func TestTheNextOutageBeginsWhileAReportIsWritten(t *testing.T) {
+	s := newScreen(t)
+	for range 2 {
+		s.fails("n1")
+		s.look(3)
+		if !s.Recording() {
+			t.Errorf("the outage is not recorded; printed %q", s.printed)
+		}
+		clear(s.down)
+		s.look(10)
+		s.slow = true // the report takes long
+		s.look(10)
+	}
+	s.finish()
+	if len(folders(s.opt.Dir)) != 2 || slices.ContainsFunc(s.printed, func(line string) bool { return strings.Contains(line, "another lightsout") }) {
+		t.Errorf("records %q, printed %q", folders(s.opt.Dir), s.printed)
+	}
+	s.End()
 }
 
 // TestAFailedRecordLeavesNoFolder lets a recorder run out of file descriptors: it can make

@@ -209,6 +209,29 @@ func TestOneOfTwoDrainsFails(t *testing.T) {
 	}
 }
 
+// lightsout cannot power on one of two nodes, and powers on the other one. The first has
+// failed, and is not under way.
+func TestOneOfTwoPowerOnsIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, dryRun := range []bool{false, true} {
+		b := newBoard(workers...)
+		b.state["kube-node3"] = power.Off
+		x := run(t, t.TempDir(), b, partBoard{b}, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{DryRun: dryRun}, nil)
+		x.frame("the machines", func(f *view.Frame) bool { return !f.Power["kube-node3"].Reading.Arrived.IsZero() })
+		x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3", "kube-node4"}})
+		x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+		f := x.frame("the end", func(f *view.Frame) bool {
+			return f.Question == nil && len(f.Switching) == 0 && f.Power["kube-node3"].Busy == "" && f.Power["kube-node4"].Stage == power.StageFailed
+		})
+		if v := f.Power["kube-node4"]; v.Busy != "" || !strings.Contains(v.Text, "the board cannot switch kube-node4") {
+			t.Errorf("dry run %v: %+v", dryRun, v)
+		}
+		if v := f.Power["kube-node3"]; !dryRun && v.Stage != power.StageDone {
+			t.Errorf("the other node: %+v", v)
+		}
+	}
+}
+
 func TestTheDrainIsOfferedOnlyWhereItHelps(t *testing.T) {
 	t.Parallel()
 	d := newDrainer()

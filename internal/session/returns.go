@@ -17,11 +17,18 @@ import (
 type returns struct {
 	*loop
 
-	since time.Time // the first power-on asked for of those that are followed
-	// waiting are the nodes that are to be Ready, with the boot that they had
-	// when they were powered on: one just switched off is Ready for a while.
-	waiting map[string]string
+	since   time.Time // the first request to power on of those that are followed
+	waiting map[string]awaited
 	restore bool // the deployment is waited for
+	lacked  bool // it has lacked pods since then
+}
+
+// awaited is a node that is to be Ready again.
+type awaited struct {
+	// boot is the one that it had when it was powered on: a node just switched off is Ready
+	// for a while.
+	boot  string
+	since time.Time // the request to power it on
 }
 
 // stayedOnAfter is how long after the power-on a node that is Ready with the boot
@@ -30,24 +37,31 @@ const stayedOnAfter = 5 * time.Minute
 
 // poweredOn records that machines receive power-on requests now.
 func (r *returns) poweredOn(nodes []string) {
-	if !r.restore {
-		r.since = r.now()
+	if len(r.waiting) == 0 {
+		r.since, r.lacked, r.waiting = r.now(), false, map[string]awaited{}
 	}
 	r.restore = true
-	if r.waiting == nil {
-		r.waiting = map[string]string{}
-	}
 	for _, n := range nodes {
-		r.waiting[n] = ""
+		a := awaited{since: r.now()}
 		if r.snapshot != nil && r.snapshot.Node(n) != nil {
-			r.waiting[n] = r.snapshot.Node(n).BootID
+			a.boot = r.snapshot.Node(n).BootID
 		}
+		r.waiting[n] = a
+	}
+	if r.snapshot != nil {
+		r.observeLack(r.snapshot)
 	}
 }
 
-// switchedOff records that machines receive power-off requests now; their return no
-// longer matters.
-func (r *returns) switchedOff(nodes []string) {
+// observeLack records whether the deployment lacks pods.
+func (r *returns) observeLack(s *cluster.Snapshot) {
+	d := s.Deployment(r.opt.Target.Focus())
+	r.lacked = r.lacked || d != nil && d.Available < d.Replicas
+}
+
+// forget records that machines are not powered on: they receive power-off requests now, or
+// the request to power on has failed.
+func (r *returns) forget(nodes []string) {
 	for _, n := range nodes {
 		delete(r.waiting, n)
 	}
@@ -59,14 +73,15 @@ func (r *returns) observe(s *cluster.Snapshot) {
 	if !r.restore || s.Link.State != cluster.LinkLive {
 		return
 	}
+	r.observeLack(s)
 	for _, name := range slices.Sorted(maps.Keys(r.waiting)) {
-		n := s.Node(name)
+		n, a := s.Node(name), r.waiting[name]
 		switch {
 		case n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()):
-		case n.BootID != r.waiting[name] || n.BootID == "":
+		case n.BootID != a.boot || n.BootID == "":
 			delete(r.waiting, name)
-			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: r.now().Sub(r.since).Seconds()}))
-		case r.now().Sub(r.since) > stayedOnAfter:
+			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: r.now().Sub(a.since).Seconds()}))
+		case r.now().Sub(a.since) > stayedOnAfter:
 			delete(r.waiting, name)
 		}
 	}
@@ -75,7 +90,7 @@ func (r *returns) observe(s *cluster.Snapshot) {
 	}
 	d := s.Deployment(r.opt.Target.Focus())
 	switch {
-	case d == nil:
+	case d == nil, !r.lacked:
 		r.restore = false
 	case d.Available >= d.Replicas && d.Replicas > 0:
 		r.restore = false

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -244,6 +245,7 @@ func (x *request) acting(q power.Question) {
 // begun records, in the loop, that the actions of q started at that time.
 func (x *request) begun(q power.Question, at time.Time) {
 	w := x.w
+	x.leaveOut(q)
 	x.nodes = slices.Clone(q.Nodes)
 	if q.DryRun {
 		for _, n := range q.Nodes {
@@ -262,13 +264,23 @@ func (x *request) begun(q power.Question, at time.Time) {
 	if q.Action == power.ActionOn {
 		w.returns.poweredOn(q.Nodes)
 	} else {
-		w.returns.switchedOff(q.Nodes)
+		w.returns.forget(q.Nodes)
 	}
 	w.guest.Switching(q.Action, w.addressed(q))
 	under := w.under()
 	for _, n := range q.Nodes {
 		if under[n] == "" { // otherwise the screen keeps the action under way until it ends
 			w.machines.busy(q.Action, "", n)
+		}
+	}
+}
+
+// leaveOut shows that the action failed for the nodes that are not in the question any more:
+// a rule refuses them, and permits the others. The end of the request has the reason.
+func (x *request) leaveOut(q power.Question) {
+	for _, n := range x.nodes {
+		if !slices.Contains(q.Nodes, n) {
+			x.w.machines.update(n, func(v *view.MachineView) { v.Busy, v.Stage = "", power.StageFailed })
 		}
 	}
 }
@@ -389,6 +401,13 @@ func (x *request) finished(err error) {
 		w.warn(view.LanePower, x.nodes[0], "nothing was switched: the trial that ran when you asked has ended; ask again")
 	case err == nil, errors.Is(err, context.Canceled):
 	case errors.As(err, &failed):
+		for n, why := range failed.Failed {
+			w.machines.update(n, func(v *view.MachineView) {
+				if v.Stage == power.StageFailed {
+					v.Text = why
+				}
+			})
+		}
 		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
 	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
 	default:
@@ -396,6 +415,13 @@ func (x *request) finished(err error) {
 		for _, n := range x.nodes {
 			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
 		}
+	}
+	if x.action == power.ActionOn && err != nil {
+		gone := x.nodes
+		if failed != nil {
+			gone = slices.Collect(maps.Keys(failed.Failed))
+		}
+		w.returns.forget(gone)
 	}
 	w.readJournal()
 	if x.drained {
