@@ -187,8 +187,23 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		if sleep(deadline, o.fleet.cfg.PollInterval) {
 			continue
 		}
+		if o.last.RequestedAt.IsZero() && ctx.Err() == nil {
+			if r, err := o.lastPoll(ctx); err != nil {
+				lastErr = err
+			} else if lastErr, o.last = nil, r; o.wanted(r) && o.mayGoOff(r).IsZero() {
+				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
+			}
+		}
 		return o.gaveUp(ctx, lastErr)
 	}
+}
+
+// lastPoll polls a machine after the deadline that lightsout has never polled, because the
+// driver's request, which may have been carried out long ago, took all the time.
+func (o *operation) lastPoll(ctx context.Context) (Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	return o.poll(ctx)
 }
 
 // gaveUp ends an operation whose power state was not seen; lastErr is the error of the

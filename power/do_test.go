@@ -573,3 +573,21 @@ func TestADriverThatDoesNotAnswerIsNamed(t *testing.T) {
 		}
 	})
 }
+
+// A driver's command powers the machine on, and hangs until the deadline. lightsout polls the
+// machine then, and does not call the request failed.
+func TestAHangingDriverThatHasPoweredOnHasNotFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newFake("exec", Abilities{State: true, On: true, Off: true}, "n3")
+		api.set("n3", ActionOff)
+		api.machines["n3"].obey = func(Action, *fakeMachine) error {
+			api.set("n3", ActionOn)
+			time.Sleep(time.Hour)
+			return &UnconfirmedError{Why: "the command did not end"}
+		}
+		f, _ := testFleet(t, Config{}, api)
+		if err := f.Do(t.Context(), ActionOn, bind("exec", "exec", "n3"), nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,5 +115,21 @@ func TestANoticeInAlertmanagersFormat(t *testing.T) {
 	a := alerts[0]
 	if a.Labels["alertname"] == "" || a.Annotations["summary"] != "kube-node3 fell silent." || !a.StartsAt.Equal(zero) || !a.EndsAt.Equal(zero.Add(time.Minute)) {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A webhook that redirects has not taken the notice: the page behind the redirect may answer
+// anything, and must not learn the webhook's address.
+func TestAWebhookFollowsNoRedirect(t *testing.T) {
+	var elsewhere atomic.Int64
+	login := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer login.Close()
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		web := httptest.NewServer(http.RedirectHandler(login.URL, code))
+		h := &Hooks{URL: func() (string, error) { return web.URL, nil }}
+		if err := h.post(t.Context(), Notice{State: StateBegan}); err == nil || elsewhere.Load() > 0 {
+			t.Errorf("%d: %v, %d requests elsewhere", code, err, elsewhere.Load())
+		}
+		web.Close()
 	}
 }

@@ -229,6 +229,9 @@ func TestOneOfTwoPowerOnsIsRefused(t *testing.T) {
 		if v := f.Power["kube-node3"]; !dryRun && v.Stage != power.StageDone {
 			t.Errorf("the other node: %+v", v)
 		}
+		if next := strings.Join(f.Next, "; "); strings.Contains(next, "kube-node4") {
+			t.Errorf("the screen waits for %q", next)
+		}
 	}
 }
 
