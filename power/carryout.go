@@ -188,9 +188,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			continue
 		}
 		if o.last.RequestedAt.IsZero() && ctx.Err() == nil {
-			if r, err := o.lastPoll(ctx); err != nil {
-				lastErr = err
-			} else if lastErr, o.last = nil, r; o.wanted(r) && o.mayGoOff(r).IsZero() {
+			lastErr = o.lastPoll(ctx)
+			if r := o.last; lastErr == nil && o.wanted(r) && o.mayGoOff(r).IsZero() {
 				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 		}
@@ -200,10 +199,14 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the
 // driver's request, which may have been carried out long ago, took all the time.
-func (o *operation) lastPoll(ctx context.Context) (Reading, error) {
+func (o *operation) lastPoll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	return o.poll(ctx)
+	r, err := o.poll(ctx)
+	if err == nil {
+		o.last = r
+	}
+	return err
 }
 
 // gaveUp ends an operation whose power state was not seen; lastErr is the error of the

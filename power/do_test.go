@@ -370,7 +370,7 @@ func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	if got := f.Busy(); !reflect.DeepEqual(got, map[string]Action{"n3": ActionShutdown}) {
 		t.Errorf("busy: %v", got)
 	}
-	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, nil); err == nil || !strings.Contains(err.Error(), "under way") {
+	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, nil); err == nil || !strings.Contains(err.Error(), "already working on n3") {
 		t.Errorf("switching off a busy machine: %v", err)
 	}
 	var deferred string

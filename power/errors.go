@@ -69,7 +69,7 @@ func (e *ActionError) Error() string {
 	for _, name := range slices.Sorted(maps.Keys(e.Failed)) {
 		parts = append(parts, name+": "+e.Failed[name])
 	}
-	return fmt.Sprintf("%s did not succeed for %s: %s", e.Action, text.Count(len(parts), "node", "nodes"), strings.Join(parts, "; "))
+	return fmt.Sprintf("lightsout could not %s %s: %s", Verb(e.Action), text.Count(len(parts), "node", "nodes"), strings.Join(parts, "; "))
 }
 
 var (

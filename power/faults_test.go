@@ -158,7 +158,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 				}
 				return r.Method == http.MethodPost
 			}
-		}, power.StageUncertain, "its state", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
+		}, power.StageFailed, "it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"accepted, and then the portal is gone", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, r *http.Request) bool {
 				s.mu.Lock()

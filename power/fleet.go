@@ -172,7 +172,7 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 	c := claim{node: node, machine: m.key(), action: a}
 	for _, other := range f.busy {
 		if other.machine == c.machine || other.node == node && (other.action != ActionOn || a != ActionOn) {
-			return nil, fmt.Errorf("an operation (%s) is already under way on %s", other.action, node)
+			return nil, fmt.Errorf("lightsout is already working on %s (%s); wait until that has ended", node, other.action)
 		}
 	}
 	f.busy = append(f.busy, c)

@@ -86,8 +86,8 @@ func (g *guard) whole() {
 		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
 	if g.UIDBefore != "" {
-		g.say(RuleIdentity, Override, "", "These settings lead to another cluster now (its UID begins with %s) than when lightsout switched a machine by them at %[3]s (with %[2]s): "+
-			"a tunnel may lead elsewhere, and the drivers may name the other cluster's machines.", short(g.UIDNow), short(g.UIDBefore), g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"))
+		g.say(RuleIdentity, Override, "", "At %s these settings led to another cluster (its UID begins with %s) than now (%s). A tunnel may lead to the wrong one, and the drivers may switch the other cluster's machines.",
+			g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"), short(g.UIDBefore), short(g.UIDNow))
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
@@ -176,9 +176,9 @@ func (g *guard) lastWorker() {
 func (g *guard) machine(name string) {
 	switch a, busy := g.Busy[name]; {
 	case busy && g.Action == ActionOn:
-		g.say(RuleBusy, Warn, name, "An operation (%s) is under way on %s; lightsout powers it on when that has ended.", a, name)
+		g.say(RuleBusy, Warn, name, "lightsout is already working on %[2]s (%[1]s); it powers %[2]s on when that has ended.", a, name)
 	case busy:
-		g.say(RuleBusy, Refuse, name, "An operation (%s) is under way on %s; wait for it to end.", a, name)
+		g.say(RuleBusy, Refuse, name, "lightsout is already working on %[2]s (%[1]s); wait until that has ended.", a, name)
 	}
 	b, ok := g.Bound[name]
 	switch {

@@ -38,7 +38,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	while := cmp.Or(r.While, context.Background())
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
 	defer cancel()
-	defer r.slowlyAs(StagePreparing, "lightsout has sent no request: it first waits up to 15 s for a heartbeat from a worker that stays on")()
+	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits up to 15 s for a heartbeat from a worker that stays on")()
 	for {
 		state, err := s.state(ctx, false)
 		if err != nil {

@@ -124,7 +124,7 @@ func (h Hits) PlaceLines() (out []Line) {
 		warn("preemption ends %s of lower priority", ranged(o.Victims))
 	}
 	if o.Over.High > 0 {
-		warn("a Job exceeds its backoffLimit: %s end with it", ranged(o.Over))
+		warn("a Job fails, because it exceeds its backoffLimit: %s end with it", ranged(o.Over))
 	}
 	for _, u := range o.Unknown {
 		warn("this forecast is incomplete: %s", u)

@@ -160,7 +160,7 @@ func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node 
 // noteText describes the annotation of a machine that is not in this journal.
 func noteText(o power.NodeNote) string {
 	if o.Older {
-		return fmt.Sprintf("%s has an annotation of this journal, and no request after it: lightsout ended before it sent one, or the journal is an older copy: %s", o.Node, o.Note)
+		return fmt.Sprintf("lightsout annotated %s, but this journal has no request to switch it off: lightsout ended before it sent one, or the journal is an older copy. The annotation: %s", o.Node, o.Note)
 	}
 	return fmt.Sprintf("not in this journal: %s was switched off by %s", o.Node, o.Note)
 }

@@ -123,7 +123,7 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		})
 		switch {
 		case err == nil && len(failed) > 0:
-			err = fmt.Errorf("%s did not succeed for %s: the reason is above; check with: lightsout power status %s", action, strings.Join(failed, ", "), strings.Join(failed, " "))
+			err = fmt.Errorf("lightsout could not %s %s: the reason is above; check with: lightsout power status %s", power.Verb(action), strings.Join(failed, ", "), strings.Join(failed, " "))
 		case errors.Is(err, context.Canceled) && c.asked == before:
 			err = errors.New("interrupted: nothing was sent to any machine")
 		case errors.Is(err, context.Canceled):

@@ -177,7 +177,8 @@ func (l *sharedLock) take(dir string) (unlock func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held == 0 {
-		if l.free, err = Lock(dir); err != nil {
+		l.free, err = Lock(dir)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +189,8 @@ func (l *sharedLock) take(dir string) (unlock func(), err error) {
 func (l *sharedLock) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held--; l.held == 0 {
+	l.held--
+	if l.held == 0 {
 		l.free()
 	}
 }
