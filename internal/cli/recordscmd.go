@@ -59,11 +59,14 @@ func listRecords(o options, out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
 	for _, k := range all {
-		took := "–"
+		began, took := "unknown", "–"
+		if !k.At.IsZero() {
+			began = k.At.Local().Format(time.DateTime + " MST")
+		}
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", k.At.Local().Format(time.DateTime+" MST"), text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
+		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", began, text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
 	}
 	_, err = io.WriteString(out, b.String())
 	return err
