@@ -152,6 +152,7 @@ func (s *server) watchPod(b *testing.B, name string) watch.Interface {
 // killNode marks a node as the control plane does when nothing is heard of it.
 func (s *server) killNode(ctx context.Context, i int) error {
 	name := fmt.Sprintf("worker-%04d", i)
-	status := `{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","message":"Kubelet stopped posting node status."}]}}`
+	status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown","message":"Kubelet stopped posting node status.","lastTransitionTime":%q}]}}`,
+		time.Now().UTC().Format(time.RFC3339))
 	return s.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource("status").Body([]byte(status)).Do(ctx).Error()
 }
