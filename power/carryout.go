@@ -221,7 +221,7 @@ func (o *operation) gaveUp(ctx context.Context, lastErr error) (Stage, string) {
 	case lastErr != nil:
 		seen = "its state can't be read: " + lastErr.Error()
 	case o.last.RequestedAt.IsZero():
-		seen = "its state was never seen"
+		seen = "lightsout has not polled its state since"
 	case o.wanted(o.last):
 		return stage, fmt.Sprintf("%s is %s (%s), but an earlier request may still switch it off; the journal keeps it: check again with: %s", o.machine.Title(), o.last.State, o.last.Detail, o.fleet.cfg.WayBack)
 	}

@@ -86,8 +86,8 @@ func (g *guard) whole() {
 		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
 	}
 	if g.UIDBefore != "" {
-		g.say(RuleIdentity, Override, "", "At %s these settings led to another cluster (its UID begins with %s) than now (%s). A tunnel may lead to the wrong one, and the drivers may switch the other cluster's machines.",
-			g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"), short(g.UIDBefore), short(g.UIDNow))
+		g.say(RuleIdentity, Override, "", "At %s these settings led to the cluster whose UID begins with %s; %s. A tunnel may lead to the wrong cluster, and the drivers may switch the other one's machines.",
+			g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"), short(g.UIDBefore), uidNow(g.UIDNow))
 	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
@@ -105,6 +105,13 @@ func (g *guard) whole() {
 	g.controlPlane()
 	g.lastWorker()
 	g.protectedNames()
+}
+
+func uidNow(uid string) string {
+	if uid == "" {
+		return "now lightsout cannot read the UID"
+	}
+	return "now they lead to one whose UID begins with " + short(uid)
 }
 
 // short is the beginning of a UID, enough to compare two by eye.

@@ -93,9 +93,9 @@ type GuardInput struct {
 	// NoIdentity is the reason why lightsout cannot distinguish the cluster from
 	// others; empty if it can, or if that does not matter.
 	NoIdentity string
-	// UIDNow is the cluster's UID, and UIDBefore that of another cluster to which the same
-	// settings led when lightsout sent its last request by them, at SwitchedBefore. UIDBefore
-	// is empty if they have led to no other cluster.
+	// UIDNow is the cluster's UID; empty if unknown. UIDBefore is that of the cluster to which
+	// the same settings led when lightsout sent its last request by them, at SwitchedBefore;
+	// empty if it is the same: see Journal.LedElsewhere.
 	UIDNow, UIDBefore string
 	SwitchedBefore    time.Time
 	// Limits tighten the rules.

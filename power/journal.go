@@ -200,9 +200,9 @@ func (j *Journal) Cluster() Cluster {
 	return j.cluster
 }
 
-// LedElsewhere returns the UID of another cluster, and when lightsout last sent a request
-// to one of its machines by the settings that lead to this one now. The UID is empty if
-// they have led to no other cluster.
+// LedElsewhere returns the UID of the cluster to which the journal's settings led when
+// lightsout last sent a request by them, and when that was, if the cluster to which they lead
+// now has another UID or does not reveal it. Otherwise the UID is empty.
 func (j *Journal) LedElsewhere() (uid string, at time.Time) {
 	if j == nil {
 		return "", at
@@ -211,7 +211,7 @@ func (j *Journal) LedElsewhere() (uid string, at time.Time) {
 	defer j.mu.Unlock()
 	_ = j.catchUp() // LeftOff reports unreadable lines
 	e := j.left.ledTo[j.cluster.ledBy(j.config)]
-	if !otherValue(e.ClusterUID, j.cluster.UID) {
+	if e.ClusterUID == j.cluster.UID {
 		return "", at
 	}
 	return e.ClusterUID, e.At

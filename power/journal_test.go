@@ -238,8 +238,8 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 }
 
 // A tunnel leads to another cluster behind the same address, with the same CA. If it reveals
-// its UID, the journal knows that the settings led elsewhere before; if not, a boot of its
-// node settles nothing.
+// its UID or not, the journal knows that the settings led elsewhere before. If not, a boot of
+// its node settles nothing.
 func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 	dir := t.TempDir()
 	open := func(config, uid string) *Journal {
@@ -258,7 +258,7 @@ func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 	for _, c := range []struct {
 		j    *Journal
 		want string
-	}{{open("a.yaml", "first"), ""}, {open("a.yaml", ""), ""}, {open("b.yaml", "second"), ""}, {other, "first"}} {
+	}{{open("a.yaml", "first"), ""}, {open("a.yaml", ""), "first"}, {open("b.yaml", "second"), ""}, {other, "first"}} {
 		if uid, at := c.j.LedElsewhere(); uid != c.want || at.IsZero() != (uid == "") {
 			t.Errorf("%+v by %s: led to %q at %s, want %q", c.j.Cluster(), c.j.Config(), uid, at, c.want)
 		}

@@ -242,7 +242,7 @@ func (o *outage) notifySigns(now time.Time) {
 			sentence = sentenceOf(o.signs, o.mostInRow > 0)
 		}
 		if err := o.r.rolling.Err(); err != nil {
-			sentence += fmt.Sprintf(" lightsout cannot write its record: %v.", err)
+			sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 		}
 		o.reported = o.severity()
 		if sentence == o.lastNotice && o.reported == o.lastSeverity {
@@ -307,7 +307,7 @@ func (o *outage) finish(now time.Time) {
 	}, func(err error) {
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
-			o.notify(StateEnded, fmt.Sprintf("The outage is over. Its reports can't be written: %v.", err), "")
+			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", "")
 			return
 		}
 		path := filepath.Join(o.dir, record.HTMLFile)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ type Recorder struct {
 	lock    sharedLock           // of opt.Dir
 	reads   bool                 // reportInterrupted is at work
 	taken   bool                 // another recorder records the present outage
-	failed  bool                 // hooks know that the present outage cannot be recorded
+	failed  *Notice              // what hooks know of the present outage, which cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -227,7 +228,8 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	case len(news) > 0:
 		r.begin(s, news, now)
 	case !r.signs.showing():
-		r.calm, r.failed = s, false
+		r.calm = s
+		r.endFailed(now)
 	}
 	if (r.opt.Kept == nil || r.outage != nil) && now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
@@ -329,7 +331,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 		return
 	}
 	writes(r.opt.Dir, filepath.Base(dir))
-	r.newest, r.taken, r.failed = dir, false, false
+	r.newest, r.taken, r.failed = dir, false, nil
 	r.outage = newOutage(r, dir, s, news[0].At)
 	r.outage.unlock = unlock
 	r.outage.follow(s, news, now)
@@ -337,14 +339,35 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 
 // notifyFailed tells the hooks, once, of an outage that cannot be recorded.
 func (r *Recorder) notifyFailed(news []record.Sign, why error) {
-	if r.opt.Notify == nil || !r.leads || r.failed || errors.Is(why, errTaken) {
+	if r.opt.Notify == nil || !r.leads || r.failed != nil || errors.Is(why, errTaken) {
 		return
 	}
-	r.failed = true
-	sentence := sentenceOf(news, false) + fmt.Sprintf(" lightsout cannot record it: %v.", why)
-	r.opt.Print(sentence)
-	r.opt.Notify(Notice{State: StateBegan, Sentence: sentence, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: news[0].At})
+	r.failed = &Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: news[0].At,
+		Sentence: sentenceOf(news, false) + " lightsout cannot record it: " + oneLine(why) + "."}
+	r.opt.Print(r.failed.Sentence)
+	r.opt.Notify(*r.failed)
 }
+
+// endFailed tells the hooks of the end of an outage that could not be recorded, once no sign
+// has shown for Options.Steady.
+func (r *Recorder) endFailed(now time.Time) {
+	if r.failed != nil && now.Sub(r.signs.changed) >= r.opt.Steady {
+		r.closeFailed(now, "is over")
+	}
+}
+
+// closeFailed tells the hooks that the recorder follows that outage no longer.
+func (r *Recorder) closeFailed(now time.Time, why string) {
+	n := *r.failed
+	r.failed = nil
+	n.State, n.Ended = StateEnded, now
+	n.Sentence = "The outage that began at " + n.Zero.UTC().Format("15:04:05") + " UTC " + why + ". lightsout could not record it."
+	r.opt.Print(n.Sentence)
+	r.opt.Notify(n)
+}
+
+// oneLine is the text of an error in a sentence.
+func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }
 
 // reportInterrupted reports the records that a killed screen left. A recorder does that
 // before it begins.
@@ -412,6 +435,9 @@ func (r *Recorder) Running() bool { return r.outage != nil }
 func (r *Recorder) End() {
 	r.requests(r.opt.Now())
 	r.cut("the recorder was stopped before the end of the outage")
+	if r.failed != nil {
+		r.closeFailed(r.opt.Now(), "may go on: the recorder was stopped")
+	}
 	if err := r.rolling.Close(); err != nil {
 		r.opt.Print(err.Error())
 	}

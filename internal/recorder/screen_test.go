@@ -366,9 +366,6 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	}
 	s.fails("n1")
 	s.look(10)
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
 	if dirs := folders(s.opt.Dir); len(dirs) > 0 || s.Recording() {
 		t.Errorf("recording: %v, folders %q", s.Recording(), dirs)
 	}
@@ -376,7 +373,17 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 		!strings.HasPrefix(got[0].Sentence, "n1 fell silent at ") || !strings.Contains(got[0].Sentence, "lightsout cannot record it: ") {
 		t.Errorf("the hooks hear %+v", got)
 	}
-	s.look(2)
+	clear(s.down)
+	s.look(20)
+	if len(got) != 2 || got[1].State != StateEnded || !got[1].Zero.Equal(got[0].Zero) || got[1].Ended.IsZero() {
+		t.Errorf("at the end the hooks hear %+v", got)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	got = got[:1]
+	s.fails("n1")
+	s.look(4)
 	if len(got) != 2 || got[1].Record == "" {
 		t.Errorf("with file descriptors again the hooks hear %+v", got)
 	}
