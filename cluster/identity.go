@@ -118,13 +118,6 @@ func otherCluster(err error) (other *otherClusterError) {
 	return other
 }
 
-// known returns the UID of the cluster that answered first; empty until then.
-func (c *Client) known() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.uid
-}
-
 // readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
 // not the first UID that c has read, or if the server reveals none any more. The
 // connection that carried the request is proven then.

@@ -22,25 +22,31 @@ type identifyingKey struct{}
 // right cluster: other requests may take each one that has just been proven.
 const provesMost = 10
 
-// onOneCluster sends a request only over a connection that leads to the cluster that c has
-// identified: a tunnel or a load balancer may lead each connection elsewhere. It reads
-// the UID over each connection before it sends anything else there.
-func (c *Client) onOneCluster(l line, rt http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		for range provesMost {
-			resp, err := c.sendProven(l, rt, r)
-			if !errors.Is(err, errUnproven) {
-				return resp, err
-			}
-			if _, err := c.readUID(r.Context(), l); err != nil { // its connection is idle then, and the next one to be used
-				return nil, err
-			}
-			if r, err = repeated(r); err != nil {
-				return nil, err
-			}
+// oneCluster is a RoundTripper of a line. It sends a request only over a connection that
+// leads to the cluster that the Client has identified: a tunnel or a load balancer may lead
+// each connection elsewhere. It reads the UID over each connection before it sends anything
+// else there.
+type oneCluster struct {
+	client *Client
+	on     line
+	next   http.RoundTripper
+}
+
+// RoundTrip sends a request.
+func (t *oneCluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	for range provesMost {
+		resp, err := t.send(r)
+		if !errors.Is(err, errUnproven) {
+			return resp, err
 		}
-		return nil, fmt.Errorf("lightsout found no connection to %s that leads to the same cluster as before", hostOf(c.cfg.Server))
-	})
+		if _, err := t.client.readUID(r.Context(), t.on); err != nil { // its connection is idle then, and the next one to be used
+			return nil, err
+		}
+		if r, err = repeated(r); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("lightsout found no connection to %s that leads to the same cluster as before", hostOf(t.client.cfg.Server))
 }
 
 // errUnproven reports that a request was not sent, because its connection may lead to
@@ -61,17 +67,17 @@ func repeated(r *http.Request) (*http.Request, error) {
 	return copied, err
 }
 
-// sendProven sends a request unless its connection leads to another cluster.
-func (c *Client) sendProven(l line, rt http.RoundTripper, r *http.Request) (*http.Response, error) {
+// send sends a request unless its connection leads to another cluster.
+func (t *oneCluster) send(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if id, ok := ctx.Value(identifyingKey{}).(*identifying); ok {
 			id.over.Store(held(info.Conn))
-		} else if err := c.sameConn(ctx, l, info.Conn); err != nil {
+		} else if err := t.prove(ctx, info.Conn); err != nil {
 			cancel(&wrongConnError{err}) // so that the request is not sent
 		}
 	}}
-	resp, err := rt.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	resp, err := t.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil {
 		var wrong *wrongConnError
 		if errors.As(context.Cause(ctx), &wrong) {
@@ -96,14 +102,14 @@ func held(c net.Conn) *heldConn {
 	return h
 }
 
-// sameConn returns an error unless a connection leads to the cluster that c has
+// prove returns an error unless a connection leads to the cluster that c has
 // identified. Over HTTP/2 it asks for the UID on that connection. Over HTTP/1 a connection
-// carries one request at a time: sameConn closes one that has not carried that question,
+// carries one request at a time: prove closes one that has not carried that question,
 // so that nothing is sent over it, and returns errUnproven.
-func (c *Client) sameConn(ctx context.Context, l line, conn net.Conn) error {
+func (t *oneCluster) prove(ctx context.Context, conn net.Conn) error {
 	h := held(conn)
 	switch {
-	case h == nil || h.same.Load() || c.known() == "":
+	case h == nil || h.same.Load() || !t.identified():
 		return nil
 	case !multiplexed(conn):
 		h.Close()
@@ -117,20 +123,27 @@ func (c *Client) sameConn(ctx context.Context, l line, conn net.Conn) error {
 		if h.same.Load() {
 			return nil
 		}
-		if _, err := c.readUID(ctx, l); err != nil {
+		if _, err := t.client.readUID(ctx, t.on); err != nil {
 			return err
 		}
 	}
 	if h.same.Load() {
 		return nil
 	}
-	return fmt.Errorf("lightsout could not ask over a new connection to %s which cluster it leads to", hostOf(c.cfg.Server))
+	return fmt.Errorf("lightsout could not ask over a new connection to %s which cluster it leads to", hostOf(t.client.cfg.Server))
+}
+
+// identified reports whether the Client has read the UID of its cluster.
+func (t *oneCluster) identified() bool {
+	t.client.mu.Lock()
+	defer t.client.mu.Unlock()
+	return t.client.uid != ""
 }
 
 // multiplexed reports whether a connection carries several requests at once (HTTP/2).
 func multiplexed(c net.Conn) bool {
-	t, ok := c.(*tls.Conn)
-	return ok && t.ConnectionState().NegotiatedProtocol == "h2"
+	over, ok := c.(*tls.Conn)
+	return ok && over.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // endingBody calls ended when the body is closed.

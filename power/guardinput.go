@@ -95,7 +95,7 @@ type GuardInput struct {
 	NoIdentity string
 	// UIDNow is the cluster's UID; empty if unknown. UIDBefore is that of the cluster to which
 	// the same settings led when lightsout sent its last request by them, at SwitchedBefore;
-	// empty if it is the same: see Journal.LedElsewhere.
+	// empty if it is the same: see ledElsewhere.
 	UIDNow, UIDBefore string
 	SwitchedBefore    time.Time
 	// Limits tighten the rules.

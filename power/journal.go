@@ -200,10 +200,10 @@ func (j *Journal) Cluster() Cluster {
 	return j.cluster
 }
 
-// LedElsewhere returns the UID of the cluster to which the journal's settings led when
+// ledElsewhere returns the UID of the cluster to which a journal's settings led when
 // lightsout last sent a request by them, and when that was, if the cluster to which they lead
 // now has another UID or does not reveal it. Otherwise the UID is empty.
-func (j *Journal) LedElsewhere() (uid string, at time.Time) {
+func ledElsewhere(j *Journal) (uid string, at time.Time) {
 	if j == nil {
 		return "", at
 	}

@@ -259,12 +259,12 @@ func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 		j    *Journal
 		want string
 	}{{open("a.yaml", "first"), ""}, {open("a.yaml", ""), "first"}, {open("b.yaml", "second"), ""}, {other, "first"}} {
-		if uid, at := c.j.LedElsewhere(); uid != c.want || at.IsZero() != (uid == "") {
+		if uid, at := ledElsewhere(c.j); uid != c.want || at.IsZero() != (uid == "") {
 			t.Errorf("%+v by %s: led to %q at %s, want %q", c.j.Cluster(), c.j.Config(), uid, at, c.want)
 		}
 	}
 	write(t, other, intent("2", "n3", ActionOff)) // the operator has typed the confirmation
-	if uid, _ := other.LedElsewhere(); uid != "" {
+	if uid, _ := ledElsewhere(other); uid != "" {
 		t.Errorf("after a request there: led to %q", uid)
 	}
 }

@@ -108,7 +108,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 
 // guardInput returns the input of the guards, without machines and workers.
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
-	before, at := s.Journal.LedElsewhere()
+	before, at := ledElsewhere(s.Journal)
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity(),
 		UIDNow: s.Fleet.cluster().UID, UIDBefore: before, SwitchedBefore: at}

@@ -171,7 +171,7 @@ func (c Controls) LeftOff(node string) bool {
 
 // MayGoOff reports whether a node's machine is on, although lightsout has requested to
 // switch it off, has not seen it off, and the request may still be carried out.
-func (c Controls) MayGoOff(node string) bool {
+func MayGoOff(c Controls, node string) bool {
 	left, listed := c.s.machines.leftOff[node]
 	return listed && left.Certainty == power.LeftOffUncertain && c.s.machines.views[node].Reading.State == power.On
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -34,7 +35,7 @@ func summarize(r *run) *record.Summary {
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
 		switch {
-		case r.s.MayGoOff(n.name):
+		case session.MayGoOff(r.s, n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
 		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)
