@@ -178,7 +178,7 @@ func (id *lineIdentity) elsewhere(c *Client, l line) {
 
 // clusterWithin bounds how long a watch waits for the UID of its cluster before it tries
 // again.
-const clusterWithin = 2 * time.Second
+const clusterWithin = 10 * time.Second
 
 // check is sameCluster for a watch that ended at a moment: of many watches that end
 // together, one asks for all.

@@ -54,7 +54,7 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 				delete(s, "config")
 			}), []string{"power", "status", "--wait-for-api", "5s"}, "host key"},
 			"unknown node":    {same, []string{"power", "on", "kube-node9"}, "the cluster has no node \"kube-node9\""},
-			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "refused"},
+			"a control plane": {same, []string{"power", "shutdown", "kube-cp1", "--yes"}, "lightsout refuses"},
 			"forbidden":       {same, []string{"--context", "lab-mdx-nobody", "power", "status"}, "may not list nodes"},
 			"nobody to ask":   {same, []string{"power", "shutdown", "kube-node1"}, "--yes"},
 			"wrong portal token": {l.ConfigWith(func(c map[string]any) {

@@ -213,10 +213,11 @@ func (w *watcher) happens(o unannounced) {
 		if o.node != "" {
 			from = w.renewed(o.node)
 		}
-		if time.Since(from) < time.Second && o.node != "" { // it is back already
+		zero := w.last("began").Zero
+		if o.node != "" && zero.Sub(before).Abs() < zero.Sub(from).Abs() { // it is back already
 			from = before
 		}
-		off = w.last("began").Zero.Sub(from)
+		off = zero.Sub(from)
 	})
 	until(t, o.name+": the end", func() bool { return w.count("ended") >= ended+want })
 	until(t, o.name+": the cluster is well", w.well)

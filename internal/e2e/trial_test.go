@@ -224,7 +224,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	t.Run("ctrl-c", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
 		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
-		waitLine(t, lines, "zero of the clock") // the node may still be NotReady by the trial before
+		waitLine(t, lines, "T+0: lightsout starts to switch off") // the node may still be NotReady by the trial before
 		waitLine(t, lines, "kube-node4", "NotReady")
 		for range 2 { // as timeout(1) does: to the program, then to its group
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
