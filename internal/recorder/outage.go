@@ -186,7 +186,7 @@ func signEvent(x record.Sign) view.Event {
 	return e
 }
 
-// sentenceOf describes signs of which there is no record.
+// sentenceOf describes signs that no record contains.
 func sentenceOf(signs []record.Sign, failed bool) string {
 	r := &record.Record{}
 	for _, x := range signs {
