@@ -90,7 +90,7 @@ func describe(err error, server string) string {
 		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
 	case timedOut(err):
 		return at + " does not answer; check that it runs and that the route to it is open"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed), writeFailed(err):
 		return at + " closed the connection; it may be restarting"
 	case strings.Contains(err.Error(), "getting credentials: exec"):
 		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in", flat(innermost(err)))
@@ -107,6 +107,12 @@ func describe(err error, server string) string {
 // delivers it as a status.
 func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
+}
+
+// writeFailed reports whether net/http closed an HTTP/2 connection because it could not
+// write to it. net/http has no error value for that.
+func writeFailed(err error) bool {
+	return strings.Contains(err.Error(), "http2: client connection force closed")
 }
 
 func isTimeout(err error) bool {

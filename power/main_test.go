@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	testenv.SideBySide(6) // they mostly wait
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, testenv.SSHRace())
 }
 
 // fakeDriver stands for a mechanism with machines of its own. What it must

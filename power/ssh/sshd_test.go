@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testenv.SideBySide(12) // they mostly wait
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, testenv.SSHRace())
 }
 
 // patience is how long a test waits for what must happen.

@@ -241,10 +241,16 @@ func (c *conn) meet() {
 	c.link.cond.Broadcast()
 }
 
-// cut is what a power cut of its host does to this end.
+// die hides from the peer what this end does from now on.
+func (c *conn) die() {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	c.dead = true
+}
+
+// cut fails what waits on this end, after die.
 func (c *conn) cut() {
 	c.link.mu.Lock()
-	c.dead = true
 	if c.err == nil {
 		c.err = ErrPowerCut
 	}

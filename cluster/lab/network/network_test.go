@@ -148,6 +148,53 @@ func TestPowerCutFreezesConnections(t *testing.T) {
 	}
 }
 
+// A program on the host closes every connection when it fails on one of them. The peers
+// of the others must not see that after a power cut.
+func TestAPowerCutIsNotSeenThroughAnotherConnection(t *testing.T) {
+	n := New()
+	a, b := n.AddHost("a", "10.0.0.1"), n.AddHost("b", "10.0.0.2")
+	l, err := b.Listen(":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var near, far []net.Conn
+	for range 200 {
+		c, err := a.DialContext(t.Context(), "tcp", "10.0.0.2:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, far = append(near, c), append(far, accepted)
+	}
+	closeAll := func() {
+		for _, c := range far {
+			c.Close()
+		}
+	}
+	var program sync.WaitGroup
+	program.Go(func() {
+		l.Accept()
+		closeAll()
+	})
+	for _, c := range far {
+		program.Go(func() {
+			c.Read(make([]byte, 1))
+			closeAll()
+		})
+	}
+	b.Cut()
+	program.Wait()
+	for i, c := range near {
+		if end := c.(*conn); end.finIn || end.err != nil {
+			t.Fatalf("the peer of connection %d sees its end (%v)", i, end.err)
+		}
+		c.Close()
+	}
+}
+
 func TestABootResetsUnansweredConnections(t *testing.T) {
 	_, b, near, _ := pair(t)
 	done := make(chan error, 1)

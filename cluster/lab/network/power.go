@@ -13,7 +13,9 @@ const keepAlive = 15 * time.Second
 // host itself every read, write and accept fails with ErrPowerCut, so that
 // what ran there ends, with no effect outside. Cutting twice does nothing.
 func (h *Host) Cut() {
-	for _, c := range h.down() {
+	// All of them die before anything on the host learns of it: a program that did would
+	// close its other connections, and their peers would see that.
+	for _, c := range h.down((*conn).die) {
 		c.cut()
 	}
 }
@@ -22,8 +24,7 @@ func (h *Host) Cut() {
 // connections are closed, which the other ends see as the end of the stream,
 // and then it is silent as after Cut. On a host without power it does nothing.
 func (h *Host) Halt() {
-	conns := h.down()
-	for _, c := range conns {
+	for _, c := range h.down(nil) {
 		c.Close()
 	}
 	h.network.mu.Lock()
@@ -31,9 +32,9 @@ func (h *Host) Halt() {
 	h.network.mu.Unlock()
 }
 
-// down marks the host as without power, ends its listeners and returns its
-// ends of connections.
-func (h *Host) down() []*conn {
+// down marks the host as without power, does first to each of its ends of
+// connections, ends its listeners and returns the ends. first may be nil.
+func (h *Host) down(first func(*conn)) []*conn {
 	n := h.network
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -41,18 +42,21 @@ func (h *Host) down() []*conn {
 		return nil
 	}
 	h.up = false
-	for l := range h.listeners {
-		l.end(ErrPowerCut)
-	}
-	clear(h.listeners)
 	conns := make([]*conn, 0, len(h.conns))
 	for c := range h.conns {
+		if first != nil {
+			first(c)
+		}
 		conns = append(conns, c)
 		if c.peer.host != h {
 			h.silenced = append(h.silenced, c.peer)
 		}
 	}
 	clear(h.conns)
+	for l := range h.listeners {
+		l.end(ErrPowerCut)
+	}
+	clear(h.listeners)
 	n.wake() // dials from this host
 	return conns
 }
