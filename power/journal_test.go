@@ -267,6 +267,15 @@ func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 	if uid, _ := ledElsewhere(other); uid != "" {
 		t.Errorf("after a request there: led to %q", uid)
 	}
+	off = outcome("3", "n4", ActionOff, StageDone, true)
+	off.RequestedAt = time.Now()
+	write(t, open("a.yaml", ""), intent("3", "n4", ActionOff), off) // to a cluster that does not reveal its UID
+	seen = Seen{Node: NodeRef{Name: "n4", BootID: "boot-9"}, RequestedAt: time.Now().Add(time.Minute)}
+	for _, uid := range []string{"", "first", "second"} {
+		if n, err := open("a.yaml", uid).SeenOn(seen); n != 0 || err != nil {
+			t.Errorf("a boot in cluster %q settles %d operations of an unknown one, %v", uid, n, err)
+		}
+	}
 }
 
 // An earlier version wrote lines without a checksum, some in folders of the state

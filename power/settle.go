@@ -225,12 +225,11 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 	defer j.mu.Unlock()
 	_ = j.catchUp() // an unreadable operation is not settled
 	for _, o := range j.left.all() {
-		c := o.Of()
-		if !c.Same(j.cluster) {
+		if !o.Of().Same(j.cluster) {
 			continue
 		}
 		ev := s
-		if !c.ProvesNode(j.cluster) { // the boot may be one in another cluster
+		if !j.provesNode(o.Entry) {
 			ev.Node.BootID = ""
 		}
 		if settledBy(o, ev, j.carriedOut) {
@@ -246,4 +245,16 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 		}
 	}
 	return over, until
+}
+
+// provesNode reports whether a node of j's cluster is certainly the one that the intent e
+// names. It is not if the cluster did not reveal its UID when lightsout wrote e, but did
+// so another time over the same settings: they may have led to another cluster. j.mu must
+// be held.
+func (j *Journal) provesNode(e Entry) bool {
+	c := e.Of()
+	if c.UID == "" && j.left.ledTo[c.ledBy(e.Config)].ClusterUID != "" {
+		return false
+	}
+	return c.ProvesNode(j.cluster)
 }
