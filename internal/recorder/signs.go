@@ -411,7 +411,10 @@ func (g *signs) showing() bool {
 // probes follows the requests' ends.
 type probes struct {
 	count bool      // failures are a sign
-	good  time.Time // the end of the newest good answer before the first of failed
+	good  time.Time // the end of the newest good answer before requests began to fail
+	// newest is the end of the newest good answer, and inRow the good answers in a row.
+	newest time.Time
+	inRow  int
 	// failed are the newest failures.
 	failed []time.Time
 	recent []loadgen.Record
@@ -421,6 +424,10 @@ const (
 	// failedWithin is the time within which failedLeast requests must fail to be a sign.
 	failedWithin = 10 * time.Second
 	failedLeast  = 2
+	// A failure after recoveredLeast good answers in a row, and recoveredWithin after the
+	// failure before, is the first of others: requests had succeeded again.
+	recoveredLeast  = 8
+	recoveredWithin = 5 * time.Second
 	// recentKept bounds the requests that a record looks back on.
 	recentKept = 4096
 )
@@ -437,11 +444,26 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	case !p.count:
 		return false
 	case q.Class.Failed():
-		p.failed = append(p.failedLately(now), now)
-	case q.Class == loadgen.ClassOK && len(p.failedLately(now)) == 0 && q.End.After(p.good):
-		p.good = q.End
+		if p.recovered(now) {
+			p.good = p.newest
+		}
+		p.failed, p.inRow = append(p.failedLately(now), now), 0
+	case q.Class == loadgen.ClassOK:
+		p.inRow++
+		if q.End.After(p.newest) {
+			p.newest = q.End
+		}
+		if len(p.failedLately(now)) == 0 {
+			p.good = p.newest
+		}
 	}
 	return before.IsZero() && !p.good.IsZero()
+}
+
+// recovered reports whether requests have succeeded again since the newest failure.
+func (p *probes) recovered(now time.Time) bool {
+	failed := p.failedLately(now)
+	return len(failed) > 0 && p.inRow >= recoveredLeast && now.Sub(failed[len(failed)-1]) >= recoveredWithin
 }
 
 // failedLately forgets the failures before failedWithin, and returns the others.

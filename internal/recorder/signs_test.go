@@ -333,3 +333,27 @@ func TestAnOverdueHeartbeatBesideFailedRequestsIsTheFirstSign(t *testing.T) {
 		t.Errorf("%+v", news)
 	}
 }
+
+// One request fails, nine succeed, and then all fail: they fail since the last good answer.
+// If good answers are rare between failures, they fail since the one before the first.
+func TestAStrayFailureDoesNotBeginALaterOutage(t *testing.T) {
+	for good, want := range map[int]int{4: 1, 9: 11} { // seconds
+		start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		now := start
+		g, p := newSigns(15*time.Minute), &probes{count: true}
+		look := func(seconds int, class loadgen.Class) (news []record.Sign) {
+			for range seconds {
+				now = now.Add(time.Second)
+				p.note(loadgen.Record{Class: class, End: now}, now)
+				news = append(news, g.observe(oneNode(now, &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: now, RenewSeen: now, LeaseDuration: 40 * time.Second}), p, false, now)...)
+			}
+			return news
+		}
+		look(1, loadgen.ClassOK)
+		news := append(look(1, loadgen.ClassRefused), look(good, loadgen.ClassOK)...)
+		news = append(news, look(3, loadgen.ClassRefused)...)
+		if len(news) != 1 || news[0].Kind != view.SignRequests || int(news[0].At.Sub(start).Seconds()) != want {
+			t.Errorf("%d good answers after a failure: %+v, want one sign after %d s", good, news, want)
+		}
+	}
+}
