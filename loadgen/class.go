@@ -37,7 +37,7 @@ import (
 //	502                  502  answer      a proxy got no answer
 //	503                  503  answer      queue full, or no endpoint
 //	504                  504  answer      a proxy's timeout
-//	client fault         900  any         our own doing: no port or file left, a wrong name or certificate, a bastion that fails
+//	local error          900  any         our own doing: no port or file left, a wrong name or certificate, a bastion that fails
 //	cancelled            910  any         ended by the operator
 //	censored             911  any         still in flight when the generator was closed
 //	unsent               920  before      shed: too many in flight, or too late
@@ -65,7 +65,7 @@ const (
 	// before the first byte of the answer. A server that closes idle connections has
 	// not seen the request, and the client cannot tell whether that was the case.
 	ClassStale     Class = "stale connection"
-	ClassClient    Class = "client fault"
+	ClassLocal     Class = "local error"
 	ClassCancelled Class = "cancelled"
 	ClassCensored  Class = "censored"
 	ClassUnsent    Class = "unsent"
@@ -93,7 +93,7 @@ var Groups = [8]struct{ Letter, Name string }{
 	{"t", "timeout"},
 	{"s", "5xx, server error"},
 	{"b", "4xx, bad request"},
-	{"L", "client fault, stale connection"},
+	{"L", "local error, stale connection"},
 	{"?", "other"},
 }
 
@@ -117,7 +117,7 @@ var traits = map[Class]Traits{
 	Class502:            {502, 4, "crimson", "falling"},
 	Class503:            {503, 4, "crimson", "dots"},
 	Class504:            {504, 4, "crimson", "rising"},
-	ClassClient:         {900, 6, "grey", "cross"},
+	ClassLocal:          {900, 6, "grey", "cross"},
 	ClassCancelled:      {910, other, "", ""},
 	ClassCensored:       {911, other, "", ""},
 	ClassUnsent:         {920, other, "", ""},
@@ -145,7 +145,7 @@ func (c Class) String() string {
 }
 
 // Failed reports whether requests of this class count as failed, including those that
-// lightsout's own side made fail (ClassClient, ClassStale).
+// lightsout's own side made fail (ClassLocal, ClassStale).
 func (c Class) Failed() bool {
 	return c != ClassOK && c != ClassCancelled && c != ClassCensored && c != ClassUnsent
 }
@@ -154,7 +154,7 @@ func (c Class) Failed() bool {
 const maxErrorText = 240
 
 // WayError is the error for Options.Dial to return if the route to the target has
-// failed, such as a bastion, and not the target itself: the class is then client fault,
+// failed, such as a bastion, and not the target itself: the class is then local error,
 // whatever the text.
 type WayError struct{ Err error }
 
@@ -174,7 +174,7 @@ func errnoName(err error) string {
 // phase of the request and then by the system error. connected: there was a connection.
 // answered: a byte of the answer had come.
 //
-//	no connection:  refused, unreachable, connect timeout, reset (in TLS), client fault
+//	no connection:  refused, unreachable, connect timeout, reset (in TLS), local error
 //	no byte yet:    reset (also: closed without an answer), peer dead
 //	answer begun:   truncated (closed or not HTTP), reset, peer dead
 func classify(connected, answered bool, err error) Class {
@@ -198,12 +198,12 @@ func classify(connected, answered bool, err error) Class {
 			}
 			return ClassConnectTimeout
 		default:
-			return ClassClient
+			return ClassLocal
 		}
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, errNotHTTP2):
-		return ClassClient
+		return ClassLocal
 	case strings.Contains(text, lostText):
 		return ClassPeerDead
 	case strings.Contains(text, streamText):
@@ -230,7 +230,7 @@ func classifyDial(err error) Class {
 	)
 	switch {
 	case errors.As(err, &way), errors.As(err, &dns), errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &record):
-		return ClassClient
+		return ClassLocal
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ClassReset
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -255,7 +255,7 @@ func classifyDial(err error) Class {
 	if errors.As(err, &netErr) && netErr.Timeout() {
 		return ClassConnectTimeout
 	}
-	return ClassClient
+	return ClassLocal
 }
 
 // classOfStatus is the class of an HTTP status; ok below 400.

@@ -228,7 +228,7 @@ func TestServerNotSpeakingTLSIsAClientFault(t *testing.T) {
 	t.Parallel()
 	addr := serveBytes(t, "HTTP/1.1 400 Bad Request\r\n\r\n")
 	rec := one(t, Options{Target: Target{URL: "https://" + addr}})
-	if rec.Class != ClassClient {
+	if rec.Class != ClassLocal {
 		t.Fatalf("%+v", rec)
 	}
 }
@@ -270,16 +270,16 @@ func TestClassify(t *testing.T) {
 		{sys(syscall.ENETUNREACH), false, false, ClassUnreachable},
 		{sys(syscall.ETIMEDOUT), false, false, ClassConnectTimeout},
 		{sys(syscall.ECONNRESET), false, false, ClassReset},
-		{sys(syscall.EADDRNOTAVAIL), false, false, ClassClient},
-		{sys(syscall.EMFILE), false, false, ClassClient},
-		{&net.DNSError{Err: "no such host", IsNotFound: true}, false, false, ClassClient},
-		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, false, false, ClassClient},
+		{sys(syscall.EADDRNOTAVAIL), false, false, ClassLocal},
+		{sys(syscall.EMFILE), false, false, ClassLocal},
+		{&net.DNSError{Err: "no such host", IsNotFound: true}, false, false, ClassLocal},
+		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, false, false, ClassLocal},
 		{errors.New("ssh: rejected: connect failed (Connection refused)"), false, false, ClassRefused},
 		{errors.New("ssh: rejected: connect failed (No route to host)"), false, false, ClassUnreachable},
 		{errors.New("ssh: rejected: connect failed (Connection timed out)"), false, false, ClassConnectTimeout},
-		{errors.New("ssh: rejected: administratively prohibited"), false, false, ClassClient},
-		{fmt.Errorf("no TLS with timeout-refused.example.com:443: %w", errors.New("remote error: tls: handshake failure")), false, false, ClassClient},
-		{&WayError{errors.New("through the bastion: connection refused")}, false, false, ClassClient},
+		{errors.New("ssh: rejected: administratively prohibited"), false, false, ClassLocal},
+		{fmt.Errorf("no TLS with timeout-refused.example.com:443: %w", errors.New("remote error: tls: handshake failure")), false, false, ClassLocal},
+		{&WayError{errors.New("through the bastion: connection refused")}, false, false, ClassLocal},
 		// The same ETIMEDOUT on a connection is unanswered keep-alives.
 		{sys(syscall.ETIMEDOUT), true, false, ClassPeerDead},
 		{sys(syscall.ETIMEDOUT), true, true, ClassPeerDead},
@@ -319,7 +319,7 @@ func TestCodesOfClasses(t *testing.T) {
 	want := map[Class]int{
 		ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102, ClassReset: 200, ClassTruncated: 201,
 		ClassPeerDead: 202, ClassStale: 203, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
-		Class503: 503, Class504: 504, ClassClient: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
+		Class503: 503, Class504: 504, ClassLocal: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
 	}
 	if len(want) != len(traits) {
 		t.Errorf("%d classes, %d are tested", len(traits), len(want))

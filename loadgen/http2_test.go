@@ -124,7 +124,7 @@ func TestUnknownCAIsAClientFault(t *testing.T) {
 	t.Parallel()
 	for _, p := range []Protocol{HTTP1, HTTP2} {
 		s := serveH2(t, true, func(http.ResponseWriter, *http.Request) {})
-		if r := one(t, Options{Target: Target{URL: s.URL, Protocol: p}}); r.Class != ClassClient || !strings.Contains(r.Error, "certificate") {
+		if r := one(t, Options{Target: Target{URL: s.URL, Protocol: p}}); r.Class != ClassLocal || !strings.Contains(r.Error, "certificate") {
 			t.Errorf("%s: %s: %s", p, r.Class, r.Error)
 		}
 	}
@@ -139,7 +139,7 @@ func TestHTTP2DoesNotFallBack(t *testing.T) {
 	defer s.Close()
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	if r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2}, TLS: &tls.Config{RootCAs: pool}}); r.Class != ClassClient {
+	if r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2}, TLS: &tls.Config{RootCAs: pool}}); r.Class != ClassLocal {
 		t.Errorf("%s: %s", r.Class, r.Error)
 	}
 }

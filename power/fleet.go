@@ -187,7 +187,7 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 func (f *Fleet) cluster() Cluster { return f.journal.Cluster() }
 
 // sideBySide runs do for each number below n, as many at once as others permits,
-// and returns when all have ended. If ctx ends before a slot is free, do gets its error.
+// and returns when all have ended. If ctx ends before its turn, do gets its error.
 func (f *Fleet) sideBySide(ctx context.Context, n int, do func(i int, err error)) {
 	var wg sync.WaitGroup
 	for i := range n {

@@ -12,7 +12,7 @@ import (
 )
 
 // judgedFor is how long a judgement counts. After it a machine waits for its lock, its
-// journal entry, a slot and a connection, and somebody may stop or suspend the whole
+// journal entry, its turn and a connection, and somebody may stop or suspend the whole
 // program.
 const judgedFor = time.Second
 

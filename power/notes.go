@@ -164,7 +164,7 @@ func (s notes) remove(nodes []string, wasOff map[string]time.Time, mine string) 
 }
 
 // arrivesWithin is how long after its note another program's request may still be on its
-// way: that program waits for its lock, a slot, a login and a slow power API.
+// way: that program waits for its lock, its turn, a login and a slow power API.
 const arrivesWithin = time.Minute
 
 // takeOff does the work of remove, under the cluster's lock.

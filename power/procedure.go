@@ -18,7 +18,7 @@ import (
 //
 //	resolve all nodes → guard → ask → drain, if that was the answer →
 //	lock the cluster → annotate the nodes → poll and guard again (worse: ask again)
-//	→ lock the machine → journal → take a slot → poll and guard a third time,
+//	→ lock the machine → journal → wait for its turn → poll and guard a third time,
 //	unless the second was less than a second ago → act → verify by polling → settle
 //
 // The second judgement counts: between question and answer an hour may have passed. It

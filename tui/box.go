@@ -5,9 +5,9 @@ import "strings"
 // section is one titled part of a box.
 type section struct {
 	drawing
-	number string // the key that focuses it
+	number string // the key that makes it the active pane
 	filter string // the active filter and the number of rows; empty without one
-	focus  bool
+	active bool
 	others []string // what else can be shown here, with the keys for it
 	joined bool     // there is a box above, whose bottom this is
 }
@@ -28,7 +28,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 			l, r = t.box.ml, t.box.mr
 		}
 		out = append(out, titleLine(t, w, s, l, r))
-		edge := t.edge(s.focus)
+		edge := t.edge(s.active)
 		side := string(edge) + t.box.v + reset
 		for _, line := range s.lines {
 			out = append(out, side+line+side)
@@ -38,7 +38,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 		return out
 	}
 	last := sections[len(sections)-1]
-	edge := t.edge(last.focus)
+	edge := t.edge(last.active)
 	bottom := newRow(w).put(edge, t.box.bl)
 	if foot.s != "" && width(foot.s) <= w-4 {
 		bottom.put(edge, t.box.h).put(foot.st, foot.s)
@@ -48,19 +48,19 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 }
 
 // edge is the look of a frame.
-func (t *theme) edge(focus bool) style {
-	if focus {
+func (t *theme) edge(active bool) style {
+	if active {
 		return t.accent
 	}
 	return t.dim
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {
-	edge := t.edge(s.focus)
+	edge := t.edge(s.active)
 	r := newRow(w).put(edge, left)
 	look := t.strong
-	if s.focus {
-		look = t.focus
+	if s.active {
+		look = t.active
 	}
 	number, filter, title := " ", "", s.title+" "
 	if s.number != "" && w >= 30 {

@@ -54,9 +54,9 @@ func (l *list[K, R]) choose(c Choice) { l.choice, l.needW = c, 0 }
 
 // adoptColumns gives the panes the choices that the Model begins with.
 func (m *Model) adoptColumns() {
-	for _, slot := range m.panes {
-		if p, ok := slot.pane.(columned); ok {
-			p.choose(maps.Clone(m.opts.Columns[slot.name]))
+	for _, open := range m.panes {
+		if p, ok := open.pane.(columned); ok {
+			p.choose(maps.Clone(m.opts.Columns[open.name]))
 		}
 	}
 }
@@ -69,14 +69,14 @@ type columnsDialog struct {
 	at   int
 }
 
-// openColumns opens the choice of columns of the pane in focus.
+// openColumns opens the choice of columns of the active pane.
 func openColumns(m *Model) {
-	p, ok := m.focus.pane.(columned)
+	p, ok := m.active.pane.(columned)
 	if !ok || len(p.titles()) == 0 {
 		m.say("this pane has no columns to choose from")
 		return
 	}
-	m.dialogs.open(&columnsDialog{m: m, name: m.focus.name, pane: p, at: 1})
+	m.dialogs.open(&columnsDialog{m: m, name: m.active.name, pane: p, at: 1})
 }
 
 func (d *columnsDialog) title() string { return "Columns of " + d.name }
@@ -125,9 +125,9 @@ func (d *columnsDialog) keep(c Choice) {
 		return
 	}
 	all := map[string]Choice{}
-	for _, slot := range d.m.panes {
-		if p, ok := slot.pane.(columned); ok && len(p.chosenColumns()) > 0 {
-			all[slot.name] = maps.Clone(p.chosenColumns())
+	for _, open := range d.m.panes {
+		if p, ok := open.pane.(columned); ok && len(p.chosenColumns()) > 0 {
+			all[open.name] = maps.Clone(p.chosenColumns())
 		}
 	}
 	d.m.keeper.newest.Store(&all)
@@ -170,7 +170,7 @@ func (d *columnsDialog) draw(s *scene, w, h int) ([]string, int) {
 			box, how = "[-] ", "where there is room"
 		}
 		if i == d.at {
-			st = s.t.focus
+			st = s.t.active
 		}
 		r := newRow(wide).put(st, fit(box+s.t.text(title), wide, s.t.ellipsis))
 		r.space(r.left-width(how)).put(s.t.dim, how)

@@ -15,36 +15,36 @@ import (
 // send makes a command of an intent.
 func send(i view.Intent) func(*Model) { return func(m *Model) { m.opts.Send(i) } }
 
-// move moves the cursor of the pane in focus.
-func move(by motion) func(*Model) { return func(m *Model) { m.focus.pane.key(&m.s, by) } }
+// move moves the cursor of the active pane.
+func move(by motion) func(*Model) { return func(m *Model) { m.active.pane.key(&m.s, by) } }
 
-// focusNext gives the focus to the next pane that there is, or the one before.
-func focusNext(by int) func(*Model) {
+// activateNext makes the next pane that there is the active one, or the one before.
+func activateNext(by int) func(*Model) {
 	return func(m *Model) {
-		i, n := slices.Index(m.panes, m.focus), len(m.panes)
+		i, n := slices.Index(m.panes, m.active), len(m.panes)
 		for next := true; next; next = !m.panes[i].isThere(m.s.f) || m.panes[i].place == placeWhole {
 			i = (i + n + by) % n
 		}
-		m.focusPane(m.panes[i])
+		m.activate(m.panes[i])
 	}
 }
 
-// focusOn gives the focus to a pane, if there is anything for it to show. A
+// showPane makes a pane the active one, if there is anything for it to show. A
 // pane that is for the whole screen gives it back at the second press.
-func focusOn(name string) func(*Model) {
+func showPane(name string) func(*Model) {
 	return func(m *Model) {
 		switch p := m.find(name); {
 		case !canShow(m, p):
 		case p.place == placeWhole:
 			toggleWhole(m, p)
 		default:
-			m.focusPane(p)
+			m.activate(p)
 		}
 	}
 }
 
 // canShow reports whether a pane has anything to show, and otherwise the reason.
-func canShow(m *Model, p *slot) bool {
+func canShow(m *Model, p *openPane) bool {
 	if !p.isThere(m.s.f) {
 		m.say(p.missing(m.s.f))
 		return false
@@ -52,28 +52,28 @@ func canShow(m *Model, p *slot) bool {
 	return true
 }
 
-// focusPane moves the focus. The timeline follows the newest events again once the
+// activate makes a pane the active one. The timeline follows the newest events again once the
 // operator has left it: an event that nobody has seen must not stay below its end.
-func (m *Model) focusPane(p *slot) {
-	if m.focus != p && m.focus.name == "Timeline" {
-		m.focus.pane.key(&m.s, moveBottom)
+func (m *Model) activate(p *openPane) {
+	if m.active != p && m.active.name == "Timeline" {
+		m.active.pane.key(&m.s, moveBottom)
 	}
-	m.focus = p
+	m.active = p
 	if p.listed() {
 		m.list = p
 	}
 }
 
 // toggleWhole gives a pane the whole screen, or takes it back.
-func toggleWhole(m *Model, p *slot) {
-	if m.focus == p && (m.zoom || p.place == placeWhole) {
-		m.focus, m.zoom = cmp.Or(m.before, m.list), false
+func toggleWhole(m *Model, p *openPane) {
+	if m.active == p && (m.zoom || p.place == placeWhole) {
+		m.active, m.zoom = cmp.Or(m.before, m.list), false
 		return
 	}
-	if m.focus != p {
-		m.before = m.focus
+	if m.active != p {
+		m.before = m.active
 	}
-	m.focus, m.zoom = p, true
+	m.active, m.zoom = p, true
 }
 
 // wholeTrial gives the trial the whole screen, or takes it back.
@@ -100,15 +100,15 @@ func undoMarks(m *Model) {
 // the marks, and the choice of the list below.
 func clearOne(m *Model) {
 	s := &m.s
-	f := m.focus.filter()
+	f := m.active.filter()
 	switch {
 	case f != nil && f.text != "":
 		*f = filter{}
-	case m.focus.place == placeWhole:
-		toggleWhole(m, m.focus)
+	case m.active.place == placeWhole:
+		toggleWhole(m, m.active)
 	case m.zoom:
 		m.zoom = false
-	case len(s.marks) > 0 && m.focus.listed(): // they are not the timeline's
+	case len(s.marks) > 0 && m.active.listed(): // they are not the timeline's
 		s.remember()
 		clear(s.marks)
 		s.showPods(scopeAuto)
@@ -118,11 +118,11 @@ func clearOne(m *Model) {
 	}
 }
 
-// sortBy changes the order of the rows of the pane in focus: the column, or its
+// sortBy changes the order of the rows of the active pane: the column, or its
 // direction.
 func sortBy(reverse bool) func(*Model) {
 	return func(m *Model) {
-		if p, ok := m.focus.pane.(interface{ sortBy(reverse bool) string }); ok {
+		if p, ok := m.active.pane.(interface{ sortBy(reverse bool) string }); ok {
 			m.say(p.sortBy(reverse))
 		}
 	}
@@ -138,7 +138,7 @@ func aim(m *Model) {
 // selectedDeployment returns the deployment under the cursor, or that of the pod under
 // it. If there is none, it shows that.
 func selectedDeployment(m *Model) (cluster.Key, bool) {
-	pods, ok := m.focus.pane.(*podsPane)
+	pods, ok := m.active.pane.(*podsPane)
 	if !ok {
 		return m.s.deployment, m.s.deployment.Name != ""
 	}
@@ -157,7 +157,7 @@ func askPower(a power.Action) func(*Model) {
 		if n := nodeUnderCursor(m); len(nodes) == 0 && n != nil {
 			nodes = []string{n.Name}
 		}
-		if len(nodes) == 0 && m.focus.name == "Nodes" {
+		if len(nodes) == 0 && m.active.name == "Nodes" {
 			m.say("no node matches the filter: esc clears it")
 			return
 		}
@@ -169,10 +169,10 @@ func askPower(a power.Action) func(*Model) {
 	}
 }
 
-// nodeUnderCursor returns the node under the cursor of the pane in focus; nil if there
+// nodeUnderCursor returns the node under the cursor of the active pane; nil if there
 // is none.
 func nodeUnderCursor(m *Model) (n *cluster.Node) {
-	if p, ok := m.focus.pane.(interface{ selected() (*cluster.Node, bool) }); ok {
+	if p, ok := m.active.pane.(interface{ selected() (*cluster.Node, bool) }); ok {
 		n, _ = p.selected()
 	}
 	return n
@@ -193,7 +193,7 @@ func markNode(m *Model) {
 // of the one that the gauge measures.
 func askRollout(m *Model) {
 	dep, ok := m.s.f.Focus, true
-	if m.focus.place == placeRight || dep.Name == "" {
+	if m.active.place == placeRight || dep.Name == "" {
 		dep, ok = selectedDeployment(m)
 	}
 	if ok {
@@ -203,7 +203,7 @@ func askRollout(m *Model) {
 
 // copyName hands the name under the cursor to the terminal's clipboard.
 func copyName(m *Model) {
-	o, ok := m.focus.row(&m.s)
+	o, ok := m.active.row(&m.s)
 	if !ok {
 		m.say("there is nothing to copy here")
 		return

@@ -85,8 +85,8 @@ func (p *deploymentsPane) settle(s *scene) {
 
 func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }
 
-func (p *deploymentsPane) draw(s *scene, w, h int, focus bool) drawing {
-	lines := p.list.draw(s, w, h, focus)
+func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
+	lines := p.list.draw(s, w, h, active)
 	facts := p.position(s)
 	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
 		facts = fmt.Sprint(n)

@@ -105,7 +105,7 @@ func (m *Model) sections(panes []placed) []section {
 		if f := p.filter(); f != nil {
 			filter = f.title(&m.s)
 		}
-		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), filter: filter, focus: p.slot == m.focus})
+		out = append(out, section{drawing: m.pane(p), number: fmt.Sprint(p.number), filter: filter, active: p.openPane == m.active})
 	}
 	return out
 }
@@ -114,18 +114,18 @@ func (m *Model) sections(panes []placed) []section {
 // is not drawn again.
 type drawnFor struct {
 	size
-	focus   bool
+	active  bool
 	second  int64
 	changes int // of the frame, and of the operator's choices
 }
 
 // pane draws a pane; the API server's data is faint while the server does not answer.
 func (m *Model) pane(p placed) drawing {
-	now := drawnFor{p.size, p.slot == m.focus, m.s.now.Unix(), m.changes}
+	now := drawnFor{p.size, p.openPane == m.active, m.s.now.Unix(), m.changes}
 	if p.drawnFor == now {
 		return p.drawn
 	}
-	p.drawn, p.drawnFor = p.draw(&m.s, p.w, p.h, now.focus), now
+	p.drawn, p.drawnFor = p.draw(&m.s, p.w, p.h, now.active), now
 	if p.place != placeLower && m.s.snap.Link.State == cluster.LinkDisconnected {
 		p.drawn.lines = dimmed(m.s.t, p.drawn.lines)
 	}

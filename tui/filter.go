@@ -94,9 +94,9 @@ func containsFold(s, what string) bool {
 	return false
 }
 
-// openFilter asks for the filter of the focused pane; the rows follow each keystroke.
+// openFilter asks for the filter of the active pane; the rows follow each keystroke.
 func openFilter(m *Model) {
-	f, p := m.focus.filter(), m.focus
+	f, p := m.active.filter(), m.active
 	if f == nil {
 		return
 	}

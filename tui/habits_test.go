@@ -95,7 +95,7 @@ func TestTheAliasOfPodsShowsAllPods(t *testing.T) {
 		t.Fatalf("the pods of the marked node are not shown:\n%s", v)
 	}
 	typeKeys(m, ": p o enter")
-	if v := plainView(m); strings.Contains(v, "Pods of ") || m.focus.name != "Pods" {
+	if v := plainView(m); strings.Contains(v, "Pods of ") || m.active.name != "Pods" {
 		t.Errorf(":po shows:\n%s", v)
 	}
 }
@@ -107,8 +107,8 @@ func TestAliasesLeadToPanes(t *testing.T) {
 	} {
 		m, sent, _ := testModel(calm(), 120, 36, Options{})
 		typeKeys(m, "4 : "+strings.Join(strings.Split(typed, ""), " ")+" enter")
-		if m.focus.name != want || m.dialogs.top() != nil || len(*sent) > 0 || len(m.s.marks) > 0 {
-			t.Errorf(":%s leads to %s, with %v sent, %v marked", typed, m.focus.name, *sent, m.s.marks)
+		if m.active.name != want || m.dialogs.top() != nil || len(*sent) > 0 || len(m.s.marks) > 0 {
+			t.Errorf(":%s leads to %s, with %v sent, %v marked", typed, m.active.name, *sent, m.s.marks)
 		}
 	}
 	for typed, want := range map[string]view.Intent{"q": view.AskQuit{}, "quit": view.AskQuit{}, "screenshot": view.SaveScreen{}, "gif": view.RecordScreen{}} {
@@ -127,8 +127,8 @@ func TestAKindWithATextIsNarrowed(t *testing.T) {
 	for typed, want := range map[string][2]string{"pod llm": {"llm", ""}, "po knative-serving": {"", "knative-serving"}, "no node3": {"node3", ""}} {
 		m, sent, _ := testModel(places(calm()), 160, 40, Options{})
 		typeKeys(m, "4 : "+strings.ReplaceAll(strings.Join(strings.Split(typed, ""), " "), "   ", " space ")+" enter")
-		if f := m.focus.filter(); f == nil || f.text != want[0] || m.s.only.text != want[1] || len(*sent) > 0 {
-			t.Errorf(":%s filters %s by %+v and shows the namespace %q", typed, m.focus.name, f, m.s.only.text)
+		if f := m.active.filter(); f == nil || f.text != want[0] || m.s.only.text != want[1] || len(*sent) > 0 {
+			t.Errorf(":%s filters %s by %+v and shows the namespace %q", typed, m.active.name, f, m.s.only.text)
 		}
 	}
 	m, _, _ := testModel(places(calm()), 120, 36, Options{})
@@ -153,7 +153,7 @@ func TestKeysOfK9sThatEditSaySo(t *testing.T) {
 	}
 }
 
-// esc clears what the pane in focus has.
+// esc clears what the active pane has.
 func TestTheTimelineDoesNotClearMarks(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	if typeKeys(m, "1 space 5 esc"); len(m.s.marks) != 1 {
@@ -178,8 +178,8 @@ func TestKindsWithoutAPaneSayWhereTheyAre(t *testing.T) {
 	} {
 		m, sent, _ := testModel(calm(), 160, 40, Options{})
 		typeKeys(m, "4 : "+strings.Join(strings.Split(typed, ""), " ")+" enter")
-		if v := plainView(m); m.focus.name != want[0] || m.dialogs.top() != nil || len(*sent) > 0 || !strings.Contains(v, want[1]) {
-			t.Errorf(":%s leads to %s without %q, with %v sent:\n%s", typed, m.focus.name, want[1], *sent, v)
+		if v := plainView(m); m.active.name != want[0] || m.dialogs.top() != nil || len(*sent) > 0 || !strings.Contains(v, want[1]) {
+			t.Errorf(":%s leads to %s without %q, with %v sent:\n%s", typed, m.active.name, want[1], *sent, v)
 		}
 		if want[0] == "Pods" && m.s.scope != scopeAll {
 			t.Errorf(":%s shows the pods of %v", typed, m.s.scope)
@@ -191,7 +191,7 @@ func TestKindsWithoutAPaneSayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// The last line lists the keys of the pane in focus.
+// The last line lists the keys of the active pane.
 func TestTheKeyBarListsTheKeysOfThePane(t *testing.T) {
 	for keys, want := range map[string]string{
 		"1": " space mark · s shut down · o power on · enter details · / filter · S pull the plug",

@@ -223,8 +223,8 @@ func captionLines(m *Model, w int) []string {
 	}
 	sign := t.playing + " "
 	for i, l := range lines {
-		r := newRow(w).put(t.focus, " "+sign+l)
-		lines[i] = r.put(t.focus, blank(r.left)).String()
+		r := newRow(w).put(t.active, " "+sign+l)
+		lines[i] = r.put(t.active, blank(r.left)).String()
 		sign = blank(width(sign))
 	}
 	return lines

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// helpFacts is the help, from the keys themselves: the pane in focus first.
+// helpFacts is the help, from the keys themselves: the active pane first.
 func helpFacts(m *Model) func(*scene) []fact {
-	focus := m.focus.paneSpec
+	active := m.active.paneSpec
 	return func(s *scene) []fact {
 		t := s.t
 		var out []fact
-		for _, g := range usableGroups(m, focus) {
+		for _, g := range usableGroups(m, active) {
 			out = append(out, fact{}, fact{label: g.title})
 			for _, b := range g.bindings {
 				h := b.key.Help()

@@ -114,11 +114,11 @@ func usableGroups(m *Model, p *paneSpec) []group {
 	return out
 }
 
-// findKey returns the action of a key in the pane in focus: the pane's own keys take
+// findKey returns the action of a key in the active pane: the pane's own keys take
 // precedence over the common ones. refusal is the reason why a key does nothing here
 // although it works elsewhere.
 func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
-	for _, b := range m.focus.all {
+	for _, b := range m.active.all {
 		if !key.Matches(msg, b.key) {
 			continue
 		}
@@ -137,11 +137,11 @@ func findKey(m *Model, msg tea.KeyPressMsg) (found *binding, refusal string) {
 func barBindings(m *Model) []*binding {
 	order := replayBar
 	if m.s.f.Replay == nil {
-		order = slices.Concat(firstInBar, m.focus.inBar(), lastInBar)
+		order = slices.Concat(firstInBar, m.active.inBar(), lastInBar)
 	}
 	var out []*binding
 	for _, short := range order {
-		i := slices.IndexFunc(m.focus.all, func(b *binding) bool {
+		i := slices.IndexFunc(m.active.all, func(b *binding) bool {
 			if b.short != short {
 				return false
 			}
@@ -151,7 +151,7 @@ func barBindings(m *Model) []*binding {
 		if i < 0 {
 			continue
 		}
-		b := m.focus.all[i]
+		b := m.active.all[i]
 		if b.when == nil || b.when(m) {
 			out = append(out, b)
 		}

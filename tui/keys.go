@@ -20,8 +20,8 @@ var rowKeys = []binding{
 	bind(openColumns, "", "v", "choose the columns", "v"),
 }
 
-// The key bar lists first the keys that a trial offers, then those of the pane in
-// focus, then those of every pane, by their short names. In a replay no key switches,
+// The key bar lists first the keys that a trial offers, then those of the active
+// pane, then those of every pane, by their short names. In a replay no key switches,
 // sends or marks anything.
 var (
 	firstInBar = []string{"next step", "report"}
@@ -75,7 +75,7 @@ func commonKeys() []group {
 	}
 }
 
-// movingKeys are those of cursor and focus. A replay has other uses for some.
+// movingKeys move the cursor and choose the active pane. A replay has other uses for some.
 func movingKeys() group {
 	g := group{"Moving", []binding{
 		bind(move(moveUp), "", "↑ k", "up", "up", "k"),
@@ -84,10 +84,10 @@ func movingKeys() group {
 		bind(move(movePageDown), "", "pgdn", "a page down", "pgdown", "ctrl+f"),
 		bind(move(moveTop), "", "g", "to the first", "g", "home"),
 		bind(move(moveBottom), "", "G", "to the last", "G", "end"),
-		bind(focusNext(1), "", "tab →", "next pane", "tab", "right").needs(needLive),
-		bind(focusNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left").needs(needLive),
-		bind(focusNext(1), "", "tab", "next pane", "tab").needs(needReplay),
-		bind(focusNext(-1), "", "shift+tab", "previous pane", "shift+tab").needs(needReplay),
+		bind(activateNext(1), "", "tab →", "next pane", "tab", "right").needs(needLive),
+		bind(activateNext(-1), "", "shift+tab ←", "previous pane", "shift+tab", "left").needs(needLive),
+		bind(activateNext(1), "", "tab", "next pane", "tab").needs(needReplay),
+		bind(activateNext(-1), "", "shift+tab", "previous pane", "shift+tab").needs(needReplay),
 	}}
 	for i, spec := range paneSpecs {
 		keys := []string{fmt.Sprint(i + 1)}
@@ -97,7 +97,7 @@ func movingKeys() group {
 			keys = []string{spec.letter, keys[0]}
 			desc, short = desc+" on the whole screen, or back", desc
 		}
-		g.bindings = append(g.bindings, bind(focusOn(spec.name), short, strings.Join(keys, " "), desc, keys...).needs(spec.need))
+		g.bindings = append(g.bindings, bind(showPane(spec.name), short, strings.Join(keys, " "), desc, keys...).needs(spec.need))
 	}
 	return g
 }

@@ -3,7 +3,7 @@ package tui
 import "slices"
 
 // The smallest screen that can be drawn, the smallest that has room for more
-// than the pane in focus, and the smallest on which all panes stand side by
+// than the active pane, and the smallest on which all panes stand side by
 // side.
 const (
 	minWidth, minHeight     = 40, 10
@@ -16,7 +16,7 @@ type size struct{ w, h int }
 
 // placed is a pane with its room, and where the line of its title begins.
 type placed struct {
-	*slot
+	*openPane
 	size
 	x, y int
 }
@@ -30,20 +30,20 @@ type layout struct {
 func (l layout) all() []placed { return slices.Concat(l.left, l.right, l.lower) }
 
 // shows reports whether a pane is on the screen.
-func (l layout) shows(p *slot) bool {
-	return slices.ContainsFunc(l.all(), func(q placed) bool { return q.slot == p })
+func (l layout) shows(p *openPane) bool {
+	return slices.ContainsFunc(l.all(), func(q placed) bool { return q.openPane == p })
 }
 
 // arrange divides w x h cells below line y (header, banner, scrubber and keys
 // already taken off) among the panes.
 func (m *Model) arrange(y, w, h int) layout {
 	s := &m.s
-	if m.zoom || m.focus.place == placeWhole || w < smallWidth || s.h < smallHeight {
-		return layout{lower: []placed{{m.focus, size{w - 2, h - 2}, 0, y}}}
+	if m.zoom || m.active.place == placeWhole || w < smallWidth || s.h < smallHeight {
+		return layout{lower: []placed{{m.active, size{w - 2, h - 2}, 0, y}}}
 	}
 	lower := m.placed(placeLower)
-	if m.focus.place == placeLower && !slices.Contains(lower, m.focus) {
-		lower[len(lower)-1] = m.focus
+	if m.active.place == placeLower && !slices.Contains(lower, m.active) {
+		lower[len(lower)-1] = m.active
 	}
 	if w < wideWidth || s.h < wideHeight {
 		return layout{lower: m.divide(m.stacked(w, lower), 0, y, w-2, h-1)}
@@ -73,24 +73,24 @@ func (m *Model) arrange(y, w, h int) layout {
 }
 
 // stacked are the panes of small screens: one list above the others.
-func (m *Model) stacked(w int, lower []*slot) []*slot {
+func (m *Model) stacked(w int, lower []*openPane) []*openPane {
 	s := &m.s
 	if s.h < 20 {
 		keep := lower[len(lower)-1]
-		if i := slices.IndexFunc(lower, func(p *slot) bool { return p.want(s, w-2).share > 0 }); i >= 0 {
+		if i := slices.IndexFunc(lower, func(p *openPane) bool { return p.want(s, w-2).share > 0 }); i >= 0 {
 			keep = lower[i]
 		}
-		if m.focus.place == placeLower {
-			keep = m.focus
+		if m.active.place == placeLower {
+			keep = m.active
 		}
-		lower = []*slot{keep}
+		lower = []*openPane{keep}
 	}
-	return append([]*slot{m.list}, lower...)
+	return append([]*openPane{m.list}, lower...)
 }
 
 // placed gives the panes of a place that have room and something to show.
-func (m *Model) placed(at place) []*slot {
-	var out []*slot
+func (m *Model) placed(at place) []*openPane {
+	var out []*openPane
 	for _, p := range m.panes {
 		if p.place == at && p.least <= m.s.h && p.isThere(m.s.f) {
 			out = append(out, p)
@@ -100,7 +100,7 @@ func (m *Model) placed(at place) []*slot {
 }
 
 // height is what panes below each other could use, titles included.
-func height(s *scene, panes []*slot, w int) int {
+func height(s *scene, panes []*openPane, w int) int {
 	n := 0
 	for _, p := range panes {
 		n += 1 + p.want(s, w).most
@@ -110,13 +110,13 @@ func height(s *scene, panes []*slot, w int) int {
 
 // divide gives panes below each other, from x, y on, their heights, of h lines with
 // their titles: each its least, then the rest by their shares.
-func (m *Model) divide(panes []*slot, x, y, w, h int) []placed {
+func (m *Model) divide(panes []*openPane, x, y, w, h int) []placed {
 	out := make([]placed, len(panes))
 	wants := make([]want, len(panes))
 	h -= len(panes)
 	for i, p := range panes {
 		wants[i] = p.want(&m.s, w)
-		if p == m.focus {
+		if p == m.active {
 			wants[i].share *= 2
 		}
 		out[i] = placed{p, size{w, min(wants[i].least, max(h, 0))}, x, 0}

@@ -47,7 +47,7 @@ func inSight(t *theme, top, room, all int) string {
 }
 
 // draw gives h lines of w cells.
-func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
+func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 	if len(l.rows) == 0 {
 		l.page = 0
 		return s.message(s.t.dim, l.empty(s), w, h)
@@ -62,7 +62,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, focus bool) []string {
 		out = append(out, l.header(s, w, p))
 	}
 	for i, item := range l.rows[from:to] {
-		r := newRow(w).lead(s.t, from+i == l.at, focus, l.moved)
+		r := newRow(w).lead(s.t, from+i == l.at, active, l.moved)
 		l.lead(s, r, item)
 		changed := -1
 		if l.changed != nil && s.fresh(l.changed(item)) {
@@ -190,11 +190,11 @@ func (l *list[K, R]) empty(s *scene) string {
 	return l.none
 }
 
-// lead writes the cursor of a row: bright in the focused pane, faint in others
+// lead writes the cursor of a row: bright in the active pane, faint in others
 // where the operator has left it.
-func (r *row) lead(t *theme, here, focus, moved bool) *row {
+func (r *row) lead(t *theme, here, active, moved bool) *row {
 	switch {
-	case here && focus:
+	case here && active:
 		return r.put(t.accent, t.cursor)
 	case here && moved:
 		return r.put(t.dim, t.cursorOff)

@@ -19,7 +19,7 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 		z := &m.s.sizes
 		z.before, z.last = z.last, shape
 		if runs(m) {
-			if m.focus.paneSpec != requestsSpec {
+			if m.active.paneSpec != requestsSpec {
 				m.say("this load runs already: c stops it, and 4 goes to the requests")
 				return
 			}
@@ -38,7 +38,7 @@ func changeLoad(by int) func(*Model) {
 	return func(m *Model) {
 		z := &m.s.sizes
 		z.follow(m.s.f.Load)
-		if runs(m) && m.focus.paneSpec != requestsSpec {
+		if runs(m) && m.active.paneSpec != requestsSpec {
 			m.say("a load is running: 4 goes to the requests, where + and - change it")
 			return
 		}
@@ -71,7 +71,7 @@ func sendLoad(m *Model) bool {
 // wantsLoad returns the intent for the load chosen last. Outside the requests pane the
 // operator may have meant another key: then the session asks.
 func wantsLoad(m *Model) view.StartLoad {
-	return view.StartLoad{Spec: m.s.sizes.spec(), Ask: m.focus.paneSpec != requestsSpec}
+	return view.StartLoad{Spec: m.s.sizes.spec(), Ask: m.active.paneSpec != requestsSpec}
 }
 
 // stopLoad stops sending, and at the next press cancels the requests in flight. Outside
@@ -87,7 +87,7 @@ func stopLoad(m *Model) {
 		m.say("cancelling the requests in flight")
 	case !m.s.f.Load.Active && inFlight == 0:
 		m.say("no load is running (Y copies the name under the cursor)")
-	case m.focus.paneSpec != requestsSpec && !now.Before(m.stopAt):
+	case m.active.paneSpec != requestsSpec && !now.Before(m.stopAt):
 		m.stopAt = now.Add(cancelTwice)
 		m.say("c again stops sending")
 	default:

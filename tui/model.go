@@ -67,10 +67,10 @@ type Model struct {
 	s    scene
 	w, h int
 
-	panes   []*slot
-	focus   *slot
-	list    *slot // the list used last, which small screens show
-	before  *slot // where the focus was before a pane was given the whole screen
+	panes   []*openPane
+	active  *openPane
+	list    *openPane // the list used last, which small screens show
+	before  *openPane // where the active was before a pane was given the whole screen
 	zoom    bool
 	dialogs dialogs
 	notices notices
@@ -113,17 +113,17 @@ func New(o Options) *Model {
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}
 	m.adoptColumns()
-	m.focus, m.list = m.panes[0], m.panes[0]
+	m.active, m.list = m.panes[0], m.panes[0]
 	if o.LoadOnly {
-		m.focus, m.zoom = m.find("Requests"), true
+		m.active, m.zoom = m.find("Requests"), true
 	}
 	m.drawn = m.screen()
 	return m
 }
 
 // find gives a pane by its name.
-func (m *Model) find(name string) *slot {
-	return m.panes[max(0, slices.IndexFunc(m.panes, func(p *slot) bool { return p.name == name }))]
+func (m *Model) find(name string) *openPane {
+	return m.panes[max(0, slices.IndexFunc(m.panes, func(p *openPane) bool { return p.name == name }))]
 }
 
 // Init starts the clock.
@@ -230,8 +230,8 @@ func (m *Model) adopt(f *view.Frame) {
 	if f.Snapshot != old.Snapshot {
 		m.s.dropMarks()
 	}
-	if !m.focus.isThere(f) {
-		m.focus, m.zoom = m.list, false
+	if !m.active.isThere(f) {
+		m.active, m.zoom = m.list, false
 	}
 	m.settle()
 	m.step.follow(f.Trial)

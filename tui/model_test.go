@@ -170,7 +170,7 @@ func TestEscapeLeavesTheCursor(t *testing.T) {
 	}
 }
 
-// The timeline follows the newest events again once the focus has left it.
+// The timeline follows the newest events again once another pane is active.
 func TestTheTimelineFollowsAgainAfterTheFocusHasLeft(t *testing.T) {
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	was := m.View().Content

@@ -104,8 +104,8 @@ func troubledFirst(s *scene, all []*cluster.Node) []*cluster.Node {
 
 func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines(), share: 1} }
 
-func (p *nodesPane) draw(s *scene, w, h int, focus bool) drawing {
-	lines := p.list.draw(s, w, h, focus)
+func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
+	lines := p.list.draw(s, w, h, active)
 	return drawing{"Nodes", s.facts(p.position(s), readyOf(p.ready, p.total), some(len(s.marks), "marked")), lines}
 }
 

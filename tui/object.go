@@ -75,7 +75,7 @@ type objectDialog struct {
 // openObject shows an aspect of the object under the cursor.
 func openObject(a aspect) func(*Model) {
 	return func(m *Model) {
-		o, ok := m.focus.row(&m.s)
+		o, ok := m.active.row(&m.s)
 		switch {
 		case !ok:
 			return
@@ -93,7 +93,7 @@ func openObject(a aspect) func(*Model) {
 
 // hasLog reports whether the object under the cursor has a log.
 func hasLog(m *Model) bool {
-	o, ok := m.focus.row(&m.s)
+	o, ok := m.active.row(&m.s)
 	return ok && logOf(&m.s, o.ref)
 }
 

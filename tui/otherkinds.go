@@ -28,7 +28,7 @@ func workloadsOf(what string, kind cluster.Kind, names ...string) otherKind {
 // podsOfKind is a kind of which the pods are shown.
 func podsOfKind(kind string, names ...string) otherKind {
 	return otherKind{kind + ": their pods are in the pane of pods", names, func(m *Model) {
-		focusOn("Pods")(m)
+		showPane("Pods")(m)
 		m.s.showPods(scopeAll)
 		m.say(kind + " have no pane of their own: this pane now lists all pods (a); / filters them by name, and the details (d) of a pod name its owner")
 	}}

@@ -13,7 +13,7 @@ import (
 const paletteRows = 10
 
 // paletteDialog finds a command by words and carries it out: every action with a key in
-// the pane in focus, and those without a key.
+// the active pane, and those without a key.
 type paletteDialog struct {
 	m      *Model
 	in     input
@@ -36,7 +36,7 @@ type command struct {
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	d := &paletteDialog{m: m, in: newInput(false)}
-	for _, g := range usableGroups(m, m.focus.paneSpec) {
+	for _, g := range usableGroups(m, m.active.paneSpec) {
 		for _, b := range g.bindings {
 			if b.run != nil && g.title != "Moving" {
 				h := b.key.Help()
@@ -46,7 +46,7 @@ func openPalette(m *Model) {
 	}
 	for _, p := range m.panes {
 		if p.isThere(m.s.f) && paneNames[p.name] != nil {
-			show := focusOn(p.name)
+			show := showPane(p.name)
 			if p.paneSpec == podsSpec {
 				show = goToAllPods
 			}
@@ -138,7 +138,7 @@ func (d *paletteDialog) narrowed() (out []command) {
 		then(" in namespace "+what, showNamespaces([]string{what}))
 	}
 	then(" with "+what, func(m *Model) {
-		if f := m.focus.filter(); f != nil {
+		if f := m.active.filter(); f != nil {
 			f.text = what
 		}
 	})
@@ -221,7 +221,7 @@ func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 		if i < len(d.found) {
 			c, st := d.found[i], style("")
 			if i == d.chosen {
-				st = t.focus
+				st = t.active
 			}
 			if c.fault != "" {
 				c.text, st = c.fault, t.bad

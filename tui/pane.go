@@ -12,7 +12,7 @@ type pane interface {
 	// want returns how many lines it can use.
 	want(s *scene, w int) want
 	// draw returns exactly h lines of w cells, and the texts above them.
-	draw(s *scene, w, h int, focus bool) drawing
+	draw(s *scene, w, h int, active bool) drawing
 	// key takes a movement key.
 	key(s *scene, m motion)
 	// click puts the cursor on the row at line y, as it was drawn last.
@@ -48,19 +48,19 @@ const (
 // and name it in paneSpecs.
 type paneSpec struct {
 	name string
-	// letter is a key that gives it the focus, beside its digit; "" if none.
+	// letter is a key that makes it the active pane, beside its digit; "" if none.
 	letter string
 	place  place
 	// least is the smallest height of a screen on which a lower pane has a
-	// place of its own; on smaller ones it takes the timeline's while it has
-	// the focus.
+	// place of its own; on smaller ones it takes the timeline's while it is
+	// the active pane.
 	least int
 	// keys are its own, which come before the common ones.
 	keys []binding
 	// bar lists the short names that the key bar shows for the pane, in order; nil: its
 	// own keys.
 	bar []string
-	// need is the need of the key that focuses it.
+	// need is the need of the key that makes it active.
 	need need
 	// missing returns the reason, in a sentence, why it has nothing to show; empty if
 	// it has. Nil: it always has.
@@ -81,21 +81,21 @@ var paneSpecs = []*paneSpec{
 	workloadsSpec,
 }
 
-// slot is a pane on the screen, as it was last drawn.
-type slot struct {
+// openPane is a pane on the screen, as it was last drawn.
+type openPane struct {
 	*paneSpec
 	pane
 	number int        // its digit
-	all    []*binding // that hold while it has the focus, its own first
+	all    []*binding // that hold while it is the active pane, its own first
 	drawn  drawing
 	drawnFor
 }
 
 // opened creates all panes, in which common keys work.
-func opened(common []group) []*slot {
-	out := make([]*slot, len(paneSpecs))
+func opened(common []group) []*openPane {
+	out := make([]*openPane, len(paneSpecs))
 	for i, spec := range paneSpecs {
-		out[i] = &slot{paneSpec: spec, pane: spec.open(), number: i + 1}
+		out[i] = &openPane{paneSpec: spec, pane: spec.open(), number: i + 1}
 		for _, g := range spec.groups(common) {
 			for k := range g.bindings {
 				out[i].all = append(out[i].all, &g.bindings[k])
@@ -111,10 +111,10 @@ func (p *paneSpec) groups(common []group) []group {
 }
 
 // listed reports a pane that is one of the lists above.
-func (p *slot) listed() bool { return p.place == placeLeft || p.place == placeRight }
+func (p *openPane) listed() bool { return p.place == placeLeft || p.place == placeRight }
 
 // isThere reports whether a frame has anything for the pane.
-func (p *slot) isThere(f *view.Frame) bool { return p.missing == nil || p.missing(f) == "" }
+func (p *openPane) isThere(f *view.Frame) bool { return p.missing == nil || p.missing(f) == "" }
 
 // motion is a movement within a pane.
 type motion int

@@ -270,8 +270,8 @@ func TestThePictureHasRoomForEveryNode(t *testing.T) {
 	typeKeys(m, "p g down down down o")
 	wantIntent(t, sent, view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
 	typeKeys(m, "esc")
-	if m.focus.name != "Nodes" {
-		t.Errorf("esc leads to %s", m.focus.name)
+	if m.active.name != "Nodes" {
+		t.Errorf("esc leads to %s", m.active.name)
 	}
 }
 

@@ -61,7 +61,7 @@ func (p *picturePane) key(s *scene, m motion) {
 func (p *picturePane) filter() *filter   { return nil }
 func (p *picturePane) click(*scene, int) {}
 
-func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
+func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 	p.find(s)
 	d := drawing{title: "Picture of the cluster"}
 	if len(p.rows) == 0 {
@@ -72,11 +72,11 @@ func (p *picturePane) draw(s *scene, w, h int, focus bool) drawing {
 	room := h - 2*btoi(h >= 8)
 	switch c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); {
 	case c > 0:
-		d.lines = p.racks(s, w, room, c, focus)
+		d.lines = p.racks(s, w, room, c, active)
 	case lineColumns(w, room, len(p.rows)) > 0:
-		d.lines = p.nodeLines(s, w, room, focus)
+		d.lines = p.nodeLines(s, w, room, active)
 	default:
-		d.lines = p.tiles(s, w, room, focus)
+		d.lines = p.tiles(s, w, room, active)
 	}
 	d.lines = fill(d.lines, w, room)
 	if room < h {
@@ -126,7 +126,7 @@ func rackGrid(w, h, n int) int {
 }
 
 // racks draws each node as a frame with a tile for each of its pods.
-func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
+func (p *picturePane) racks(s *scene, w, h, c int, active bool) []string {
 	n := len(p.rows) + min(len(p.homeless), 1)
 	rows := (n + c - 1) / c
 	most := len(p.homeless)
@@ -143,7 +143,7 @@ func (p *picturePane) racks(s *scene, w, h, c int, focus bool) []string {
 			rack := fill(nil, wide, high)
 			switch i := y*c + x; {
 			case i < len(p.rows):
-				rack = p.rack(s, p.rows[i], wide, high, tile, focus && i == p.at)
+				rack = p.rack(s, p.rows[i], wide, high, tile, active && i == p.at)
 			case i < n:
 				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2, tile))
 			}

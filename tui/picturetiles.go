@@ -19,7 +19,7 @@ func lineColumns(w, h, n int) int {
 }
 
 // nodeLines draws each node as a line: its sign, its name, its pods as dots.
-func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
+func (p *picturePane) nodeLines(s *scene, w, h int, active bool) []string {
 	t := s.t
 	c := lineColumns(w, h, len(p.rows))
 	wide := w / c
@@ -32,7 +32,7 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 				break
 			}
 			n := p.rows[i]
-			r.lead(t, i == p.at, focus, p.moved)
+			r.lead(t, i == p.at, active, p.moved)
 			sign, st := nodeSign(s, n)
 			look := st
 			if st == t.good {
@@ -56,7 +56,7 @@ func (p *picturePane) nodeLines(s *scene, w, h int, focus bool) []string {
 
 // tiles draws each node as a tile of two cells, or of one, or several as one:
 // then it shows the worst of them.
-func (p *picturePane) tiles(s *scene, w, h int, focus bool) []string {
+func (p *picturePane) tiles(s *scene, w, h int, active bool) []string {
 	t := s.t
 	label := 14 * btoi(w >= 60)
 	h-- // the last line explains the tiles
@@ -82,8 +82,8 @@ func (p *picturePane) tiles(s *scene, w, h int, focus bool) []string {
 			}
 			last := min(first+each, len(p.rows))
 			sign, look := worst(s, p.rows[first:last])
-			if focus && p.at >= first && p.at < last && p.moved {
-				look = t.focus
+			if active && p.at >= first && p.at < last && p.moved {
+				look = t.active
 			}
 			r.put(look, sign+blank(cell-1))
 		}

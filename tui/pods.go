@@ -162,12 +162,12 @@ func allPods(m *Model) {
 
 // goToAllPods goes to the pods and shows all of them, as `:po` of k9s does.
 func goToAllPods(m *Model) {
-	focusOn(podsSpec.name)(m)
+	showPane(podsSpec.name)(m)
 	m.s.showPods(scopeAll)
 }
 
-func (p *podsPane) draw(s *scene, w, h int, focus bool) drawing {
-	lines := p.list.draw(s, w, h, focus)
+func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
+	lines := p.list.draw(s, w, h, active)
 	title := "Pods"
 	if p.of != "" {
 		title += " of " + p.of

@@ -175,7 +175,7 @@ func (m *Model) retaken() {
 	}
 }
 
-// point handles the mouse in a pane: a click focuses it and selects the row, the wheel
+// point handles the mouse in a pane: a click makes it active and selects the row, the wheel
 // moves its cursor. A dialog covers all of them; a click presses a question's button.
 func point(m *Model, at tea.Mouse) {
 	if q, ok := m.dialogs.top().(*questionDialog); ok && at.Button == tea.MouseLeft {
@@ -199,7 +199,7 @@ func point(m *Model, at tea.Mouse) {
 	case tea.MouseWheelDown:
 		p.key(&m.s, moveDown)
 	case tea.MouseLeft:
-		m.focusPane(p.slot)
+		m.activate(p.openPane)
 		if at.Y > p.y {
 			p.click(&m.s, at.Y-p.y-1)
 		}

@@ -253,7 +253,7 @@ func (d *questionDialog) buttons(t *theme) []span {
 		label, st := "  "+t.text(c.Label)+"  ", style("")
 		switch {
 		case i == d.chosen:
-			label, st = "[ "+t.text(c.Label)+" ]", t.focus
+			label, st = "[ "+t.text(c.Label)+" ]", t.active
 		case i > 0 && !d.open():
 			st = t.dim
 		}

@@ -23,8 +23,8 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 		t.Error("the palette stays open")
 	}
 	typeKeys(m, ": p i c t u r e tab enter")
-	if m.focus.name != "Picture" {
-		t.Errorf("the focus is on %s", m.focus.name)
+	if m.active.name != "Picture" {
+		t.Errorf("the active pane is %s", m.active.name)
 	}
 	typeKeys(m, "esc 1 : f i l t e r enter")
 	if d, ok := m.dialogs.top().(*promptDialog); !ok {
@@ -121,8 +121,8 @@ func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
 	}
 	m.Update(tea.MouseClickMsg{X: 90, Y: 9, Button: tea.MouseLeft})
 	m.View()
-	if m.focus.name != "Pods" {
-		t.Errorf("a click gives the focus to %s", m.focus.name)
+	if m.active.name != "Pods" {
+		t.Errorf("a click makes %s active", m.active.name)
 	}
 	m.Update(tea.MouseWheelMsg{X: 10, Y: 5, Button: tea.MouseWheelUp})
 	if nodesOf(m).cursor != "kube-node3" {

@@ -42,8 +42,8 @@ func TestTheVerdictLeadsToTheReport(t *testing.T) {
 		t.Errorf("it is not said why there is none:\n%s", v)
 	}
 	typeKeys(m, "esc")
-	if m.dialogs.top() != nil || m.focus.name != "Trial" {
-		t.Errorf("esc does not lead back to the verdict but to %s", m.focus.name)
+	if m.dialogs.top() != nil || m.active.name != "Trial" {
+		t.Errorf("esc does not lead back to the verdict but to %s", m.active.name)
 	}
 }
 

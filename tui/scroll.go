@@ -224,7 +224,7 @@ func (p *pager) draw(s *scene, lines []string, w, h int) []string {
 	}
 	out := append([]string(nil), lines[p.top:min(len(lines), p.top+p.room)]...)
 	if i := p.at - p.top; p.what != "" && i >= 0 && i < len(out) {
-		out[i] = newRow(w).put(s.t.focus, stripped(out[i])).String()
+		out[i] = newRow(w).put(s.t.active, stripped(out[i])).String()
 	}
 	if below != "" {
 		out = append(out, below)

@@ -22,7 +22,7 @@ type theme struct {
 
 	dim, strong, accent, head style
 	good, warn, bad           style
-	fresh, focus, banner      style
+	fresh, active, banner     style
 	bars                      barStyles
 	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
@@ -88,7 +88,7 @@ func newTheme(o Options) *theme {
 	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
 		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
-	t.focus = newStyle(reverse.Foreground(c.accent))
+	t.active = newStyle(reverse.Foreground(c.accent))
 	t.banner = newStyle(reverse.Foreground(c.bad))
 	t.bars = barStyles{
 		capacity: newStyle(base.Foreground(c.accent)),

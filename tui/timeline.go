@@ -69,18 +69,18 @@ const (
 	nextBelow  = 2
 )
 
-func (p *timelinePane) draw(s *scene, w, h int, focus bool) drawing {
+func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
 	next := s.f.Next
 	switch {
 	case len(next) == 0:
-		out.lines = p.events(s, w, h, focus)
+		out.lines = p.events(s, w, h, active)
 	case w >= sideBySide && (len(next) > nextBelow || h < tall):
 		side := min(w/3, 60)
-		out.lines = beside(p.events(s, w-side, h, focus), p.next(s, side, h))
+		out.lines = beside(p.events(s, w-side, h, active), p.next(s, side, h))
 	default:
 		n := max(min(1+btoi(h >= 6)*(nextBelow-1), len(next), h-1), 0)
-		out.lines = p.events(s, w, h-n, focus)
+		out.lines = p.events(s, w, h-n, active)
 		lead := "next: "
 		for _, sentence := range next[:n] {
 			out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
@@ -113,7 +113,7 @@ func (p *timelinePane) next(s *scene, w, h int) []string {
 }
 
 // events draws the visible rows, oldest first: time, object, text.
-func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
+func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	t := s.t
 	if len(p.rows) == 0 {
 		p.page = 0
@@ -132,7 +132,7 @@ func (p *timelinePane) events(s *scene, w, h int, focus bool) []string {
 		if fresh {
 			body = t.strong + st
 		}
-		r := newRow(w).lead(t, from+i == p.at, focus, p.moved).right(t, t.dim, s.offset(e.At), when)
+		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.offset(e.At), when)
 		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
 		name := middle(t.text(e.Subject), subject, t.ellipsis)
 		text := t.text(brief(e.Subject, e.Sentence()))

@@ -160,7 +160,7 @@ func TestTheTrialIsShownWhole(t *testing.T) {
 		}
 	}
 	typeKeys(m, "T")
-	if m.zoom || m.focus.name != "Deployments" {
+	if m.zoom || m.active.name != "Deployments" {
 		t.Error("T does not lead back")
 	}
 }
@@ -204,19 +204,19 @@ func TestAWaitingTrialIsNotDrawnAnew(t *testing.T) {
 func TestThereIsNoTrialPaneWithoutATrial(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "6")
-	if m.focus.name == "Trial" {
+	if m.active.name == "Trial" {
 		t.Error("6 leads to a pane that is not there")
 	}
 	for range paneSpecs {
 		typeKeys(m, "tab")
-		if m.focus.name == "Trial" {
+		if m.active.name == "Trial" {
 			t.Error("tab leads to a pane that is not there")
 		}
 	}
 	m.Update(FrameMsg{silent()})
 	typeKeys(m, "T")
 	m.Update(FrameMsg{calm()})
-	if v := plainView(m); m.focus.name == "Trial" || m.zoom {
+	if v := plainView(m); m.active.name == "Trial" || m.zoom {
 		t.Errorf("the pane of a trial that is gone stays:\n%s", v)
 	}
 }

@@ -159,7 +159,7 @@ func doing(r *row, s *scene, keep int) *row {
 	}
 	r.put(t.strong, fit(text, r.left-keep-width(key)-4, t.ellipsis))
 	if key != "" {
-		r.put(t.dim, " "+t.dash+" ").put(t.focus, key)
+		r.put(t.dim, " "+t.dash+" ").put(t.active, key)
 	}
 	return r
 }

@@ -114,7 +114,7 @@ func (p *workloadsPane) key(s *scene, m motion) {
 	p.list.key(s, m)
 }
 
-func (p *workloadsPane) draw(s *scene, w, h int, focus bool) drawing {
+func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 	p.find(s)
 	notes := p.unread(s)
 	lines := make([]string, 0, h)
@@ -122,7 +122,7 @@ func (p *workloadsPane) draw(s *scene, w, h int, focus bool) drawing {
 		lines = s.message(s.t.dim, strings.Join(notes, "; "), w, h)
 	} else {
 		room := max(1, h-len(notes))
-		lines = append(lines, p.list.draw(s, w, room, focus)...)
+		lines = append(lines, p.list.draw(s, w, room, active)...)
 		for _, note := range notes[:h-room] {
 			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
 		}
@@ -303,7 +303,7 @@ func workloadSign(t *theme, w *cluster.Workload) (string, style) {
 
 // nextKind shows the next kind only, or all.
 func nextKind(m *Model) {
-	if p, ok := m.focus.pane.(*workloadsPane); ok {
+	if p, ok := m.active.pane.(*workloadsPane); ok {
 		all := append([]cluster.Kind{""}, cluster.WorkloadKinds...)
 		p.only = all[(slices.Index(all, p.only)+1)%len(all)]
 	}
@@ -314,8 +314,8 @@ func showKind(kind cluster.Kind) func(*Model) {
 	return func(m *Model) {
 		p := m.find("Workloads")
 		p.pane.(*workloadsPane).only = kind
-		if m.focus != p {
-			focusOn(p.name)(m)
+		if m.active != p {
+			showPane(p.name)(m)
 		}
 	}
 }

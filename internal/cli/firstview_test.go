@@ -70,7 +70,7 @@ func TestLightsoutStopsALoadThatReachesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	why := watchLoad(t.Context(), g, &bytes.Buffer{}) // for ever, before it had this check
-	if !strings.Contains(why, "client fault") {
+	if !strings.Contains(why, "local error") {
 		t.Errorf("the reason is %q", why)
 	}
 	r := g.Run()

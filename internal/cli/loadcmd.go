@@ -304,7 +304,7 @@ func endless(s loadgen.Spec) bool {
 }
 
 // ownFaults is the number of requests after which lightsout stops an endless run if all
-// of them failed by a client fault: it could otherwise run for ever without sending a
+// of them failed by a local error: it could otherwise run for ever without sending a
 // packet to its target.
 const ownFaults = 10
 
@@ -312,11 +312,11 @@ const ownFaults = 10
 // an endless run from its target; otherwise it is empty.
 func ownFault(r *loadgen.Run) string {
 	t := r.Totals
-	own := t.Failed[loadgen.ClassClient]
+	own := t.Failed[loadgen.ClassLocal]
 	if !endless(r.Spec) || own < ownFaults || own != t.FailedSum() || t.OK > 0 {
 		return ""
 	}
-	return fmt.Sprintf("stopped: all %d requests that have ended failed by a client fault, and none reached the target", own)
+	return fmt.Sprintf("stopped: all %d requests that have ended failed by a local error, and none reached the target", own)
 }
 
 // watchLoad prints a line a second about a run until the run has ended. When ctx ends

@@ -96,8 +96,8 @@ func TestAFailureBehindTheBastionIsTheTargets(t *testing.T) {
 		{cryptossh.ConnectionFailed, "No route to host", loadgen.ClassUnreachable},
 		{cryptossh.ConnectionFailed, "Network is unreachable", loadgen.ClassUnreachable},
 		{cryptossh.ConnectionFailed, "Connection timed out", loadgen.ClassConnectTimeout},
-		{cryptossh.ConnectionFailed, "Name or service not known", loadgen.ClassClient},
-		{cryptossh.Prohibited, "open failed", loadgen.ClassClient},
+		{cryptossh.ConnectionFailed, "Name or service not known", loadgen.ClassLocal},
+		{cryptossh.Prohibited, "open failed", loadgen.ClassLocal},
 	} {
 		var got loadgen.Record
 		g, err := loadgen.New(loadgen.Options{

@@ -199,7 +199,7 @@ func TestLoadWithPrivateCA(t *testing.T) {
 	if out, err := load(t.Context(), t, s.URL, "--burst", "2", "--http2", "--ca", ca); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := load(t.Context(), t, s.URL, "--burst", "2"); err == nil || !strings.Contains(out, "failed client fault") {
+	if out, err := load(t.Context(), t, s.URL, "--burst", "2"); err == nil || !strings.Contains(out, "failed local error") {
 		t.Errorf("without the CA: %v: %s", err, out)
 	}
 }
@@ -209,7 +209,7 @@ func TestLoadThroughBrokenBastion(t *testing.T) {
 	t.Parallel()
 	url, seen := mixedServer(t)
 	out, err := load(t.Context(), t, url, "--burst", "2", "--bastion", "me@"+testenv.Refusing(t))
-	if err == nil || !strings.Contains(out, "failed client fault") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
+	if err == nil || !strings.Contains(out, "failed local error") || !strings.Contains(out, "through the bastion") || seen.Load() != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // returns follows machines after power-on until their nodes are Ready and the
-// deployment in focus has all its pods again, and reports how long that took. A trial
+// focus has all its pods again, and reports how long that took. A trial
 // reports that in its own way. Only the session's loop may use it.
 type returns struct {
 	*loop

@@ -92,7 +92,7 @@ type Driver struct {
 	nodes   map[string]Node
 	rest    rest.Client
 	tokens  *tokens
-	slots   *semaphore.Weighted
+	turns   *semaphore.Weighted
 	// pauses before a read is repeated.
 	pauses []time.Duration
 
@@ -118,7 +118,7 @@ func New(opt Options) (*Driver, error) {
 		url:     strings.TrimRight(u.String(), "/"),
 		project: opt.Project,
 		nodes:   opt.Nodes,
-		slots:   semaphore.NewWeighted(parallel),
+		turns:   semaphore.NewWeighted(parallel),
 		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		// Its name resolves to IPv6 addresses that often don't answer.
 		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},

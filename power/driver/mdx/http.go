@@ -66,10 +66,10 @@ func (d *Driver) call(ctx context.Context, method, path string, body, reply any)
 
 // send sends one request, as rest.Client.Do does.
 func (d *Driver) send(ctx context.Context, method, path, token string, body, reply any) error {
-	if err := d.slots.Acquire(ctx, 1); err != nil {
+	if err := d.turns.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%s %s was not sent: %w", method, path, err)
 	}
-	defer d.slots.Release(1)
+	defer d.turns.Release(1)
 	r := rest.Request{Method: method, URL: d.url + path, Body: body, Secrets: []string{token}, Harmless: path == refreshPath}
 	if token != "" {
 		r.Header = map[string]string{"Authorization": "JWT " + token}
