@@ -229,7 +229,7 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 			continue
 		}
 		ev := s
-		if !j.provesNode(o.Entry) {
+		if !j.left.proves(o.Entry, j.cluster) {
 			ev.Node.BootID = ""
 		}
 		if settledBy(o, ev, j.carriedOut) {
@@ -247,14 +247,13 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 	return over, until
 }
 
-// provesNode reports whether a node of j's cluster is certainly the one that the intent e
-// names. It is not if the cluster did not reveal its UID when lightsout wrote e, but did
-// so another time over the same settings: they may have led to another cluster. j.mu must
-// be held.
-func (j *Journal) provesNode(e Entry) bool {
-	c := e.Of()
-	if c.UID == "" && j.left.ledTo[c.ledBy(e.Config)].ClusterUID != "" {
+// proves reports whether a node of cluster c is certainly the one that the intent e names.
+// It is not if the cluster did not reveal its UID when lightsout wrote e, but did so another
+// time over the same settings: they may have led to another cluster.
+func (l *journalState) proves(e Entry, c Cluster) bool {
+	of := e.Of()
+	if of.UID == "" && l.ledTo[of.ledBy(e.Config)].ClusterUID != "" {
 		return false
 	}
-	return c.ProvesNode(j.cluster)
+	return of.ProvesNode(c)
 }
