@@ -41,8 +41,8 @@ const stateLimit = time.Minute
 // Options are the section power.exec: the commands, each a program and its arguments; their texts are
 // templates. What is left out can't be done.
 type Options struct {
-	// State prints one word: on, off, transitioning or unknown. One that prints
-	// nothing, or both on and off, has said nothing: the state is unknown.
+	// State prints one word: on, off, transitioning or unknown. After any other output the
+	// state is unknown.
 	State []string `json:"state_command" path:"program"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
 	On       []string `json:"on_command" path:"program"`
@@ -246,42 +246,45 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 	return power.Unanswered(r, err)
 }
 
-// reading understands what a state command said: the one word of state that it
-// prints, first. A word and a failure contradict each other; so do two words.
+// reading understands the output of a state command: one word, and a status that agrees with
+// it. The state is unknown after more than one word, because the others may deny it: "on
+// (cached)", or "off" before an error.
 func reading(r program.Result, provesOff bool) power.Reading {
 	out := power.Reading{Detail: "the state command " + r.How()}
-	word := ""
-	for i, w := range strings.Fields(r.Stdout) {
-		w = strings.ToLower(strings.Trim(w, ".,:;!"))
-		switch isState := w == "on" || w == "off" || w == "transitioning" || w == "unknown"; {
-		case i == 0:
-			word = w
-		case isState && w != word:
-			word = "contradiction"
-		}
-	}
-	switch {
-	case r.Signal != "":
-	case word == "on" && r.Status == 0:
-		out.State, out.Proof = power.On, power.Proven
-	case word == "off" && (r.Status == 0 || r.Status == 2):
-		out.State, out.Proof = power.Off, power.Presumed
-		if provesOff {
-			out.Proof = power.Proven
-		}
-	case word == "transitioning" && r.Status == 0:
-		out.State, out.Proof = power.Transitioning, power.Proven
-	}
-	switch said := power.Clean(r.Stdout); {
-	case word == "":
+	words := strings.Fields(r.Stdout)
+	if len(words) == 0 {
 		out.NoAnswer = true
 		if r.Signal == "" && r.Status == 0 {
 			out.Detail = "the state command printed nothing"
 		}
-	case out.State != power.Unknown || word == "contradiction":
-		out.Detail = "the state command printed: " + said
+		return out
+	}
+	out.State, out.Proof = stateOf(words[0], r)
+	if out.State == power.Off && provesOff {
+		out.Proof = power.Proven
+	}
+	if out.State == power.Unknown {
+		return out
+	}
+	out.Detail = "the state command printed: " + power.Clean(r.Stdout)
+	if len(words) > 1 {
+		out.State, out.Proof, out.Detail = power.Unknown, power.ProofNone, "the state command printed more than one word: "+power.Clean(r.Stdout)
 	}
 	return out
+}
+
+// stateOf returns the state that a word stands for if the status agrees, and its proof.
+func stateOf(word string, r program.Result) (power.State, power.Proof) {
+	switch word = strings.ToLower(strings.Trim(word, ".,:;!")); {
+	case r.Signal != "":
+	case word == "on" && r.Status == 0:
+		return power.On, power.Proven
+	case word == "off" && (r.Status == 0 || r.Status == 2):
+		return power.Off, power.Presumed
+	case word == "transitioning" && r.Status == 0:
+		return power.Transitioning, power.Proven
+	}
+	return power.Unknown, power.ProofNone
 }
 
 // Switch runs the action's command.

@@ -187,7 +187,10 @@ func TestWordsAndStatusesAreStates(t *testing.T) {
 		state power.State
 	}{
 		{program.Result{Stdout: "on\n"}, power.On},
-		{program.Result{Stdout: "ON, since yesterday\n"}, power.On},
+		{program.Result{Stdout: "ON.\n"}, power.On},
+		{program.Result{Stdout: "ON, since yesterday\n"}, power.Unknown},
+		{program.Result{Stdout: "off (cached)"}, power.Unknown},
+		{program.Result{Stdout: "off\n\nerror: no answer"}, power.Unknown},
 		{program.Result{Stdout: "off"}, power.Off},
 		{program.Result{Stdout: "Off.\n", Status: 2}, power.Off},
 		{program.Result{Stdout: "transitioning"}, power.Transitioning},
