@@ -20,6 +20,9 @@ func (w *switching) question(p power.Question) view.Question {
 	for _, f := range p.Changed {
 		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text})
 	}
+	if reasons := findingLines(p, true); len(reasons) > 0 {
+		q.Lines = append(append(q.Lines, reasons...), view.Line{})
+	}
 	machines := w.machineLines(p)
 	if len(machines) > manyMachines {
 		q.Lines = append(q.Lines, w.foldedLines(p)...)
@@ -33,18 +36,7 @@ func (w *switching) question(p power.Question) view.Question {
 			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
 		}
 	}
-	for _, f := range p.Findings {
-		if slices.Contains(p.Changed, f) {
-			continue // it is shown above
-		}
-		level := view.Warning
-		if f.Effect == power.Refuse || f.Rule == power.RulePreflight {
-			level = view.Bad
-		}
-		if f.Rule != power.RuleDryRun {
-			q.Lines = append(q.Lines, view.Line{Level: level, Text: f.Text})
-		}
-	}
+	q.Lines = append(q.Lines, findingLines(p, false)...)
 	if len(machines) > manyMachines {
 		q.Lines = append(append(q.Lines, view.Line{Heading: true, Text: "Each machine:"}), machines...)
 	}
@@ -61,6 +53,23 @@ func (w *switching) question(p power.Question) view.Question {
 		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
 	}
 	return q
+}
+
+// findingLines returns what the guards found: what demands a typed confirmation, which
+// stands above everything else, or the rest. What has changed since the question is left
+// out.
+func findingLines(p power.Question, typed bool) (lines []view.Line) {
+	for _, f := range p.Findings {
+		if (f.Effect == power.Override) != typed || slices.Contains(p.Changed, f) || f.Rule == power.RuleDryRun {
+			continue
+		}
+		level := view.Warning
+		if f.Effect == power.Refuse || f.Rule == power.RulePreflight {
+			level = view.Bad
+		}
+		lines = append(lines, view.Line{Level: level, Text: f.Text})
+	}
+	return lines
 }
 
 // manyMachines is from how many on those that are switched alike become one line;

@@ -34,6 +34,27 @@ func TestManyMachinesAreOneLineOfAQuestion(t *testing.T) {
 	}
 }
 
+// On a small screen the reason for a typed confirmation must not stand below the fold.
+func TestTheReasonForATypedConfirmationComesFirst(t *testing.T) {
+	old := mdxSnapshot()
+	c := old.Contents()
+	for i, n := range c.Nodes {
+		plain := *n
+		plain.ControlPlane = false
+		c.Nodes[i] = &plain
+	}
+	s := cluster.NewSnapshot(c)
+	s.Link, s.Access = old.Link, old.Access
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:4]})
+	q := x.question(view.QuestionSwitch)
+	if q.Type == "" || !strings.Contains(q.Lines[0].Text, "No node of this cluster is marked as control plane") {
+		t.Errorf("the question, confirmed by typing %q:\n%s", q.Type, questionText(q))
+	}
+}
+
 func TestTheQuestionSaysThatTheOutageIsRecorded(t *testing.T) {
 	b := newBoard(workers...)
 	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{Unprompted: true}, nil)
