@@ -87,8 +87,11 @@ func (v *verification) load() {
 	if s.Balanced != s.Adds() {
 		v.differ("the summary: balanced is %v, and %s", s.Balanced, s.Equation())
 	}
+	if want := float64(v.all.OK) / s.Duration; s.Duration > 0 && math.Abs(s.OKPerSecond-want) > want/1e6 {
+		v.differ("the summary: ok_per_second is %g, but %d requests in %g s give %g", s.OKPerSecond, v.all.OK, s.Duration, want)
+	}
 	v.gaps(1, 0)
-	v.unchecked = append(v.unchecked, "requests after the last line, latency, tokens, the seconds")
+	v.unchecked = append(v.unchecked, "requests after the last line, the duration, latency, tokens, the seconds")
 }
 
 // trial checks the summary of a trial.

@@ -287,6 +287,7 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 		{"a class is not one", strings.Replace(string(requests), `"class":"503"`, `"class":"fine"`, 1), string(summary), `no class "fine"`},
 		{"a failure is called ok", strings.Replace(string(requests), `"class":"503"`, `"class":"ok"`, 1), string(summary), "ok is 7, but the requests give 8"},
 		{"the summary was changed", string(requests), strings.Replace(string(summary), `"ok": 7`, `"ok": 8`, 1), "ok is 8"},
+		{"the rate was changed", string(requests), strings.Replace(string(summary), `"ok_per_second": `, `"ok_per_second": 9`, 1), "ok_per_second is 9"},
 		{"the failures count as in flight", string(noFailure), inFlight, "3 requests are in flight: they have no evidence"},
 		{"a key appears twice", string(requests), again("failed"), `the keys "failed" and "failed"`},
 		{"a key appears twice, in different case", string(requests), again("Failed"), `the keys "failed" and "Failed"`},
