@@ -27,6 +27,8 @@ import (
 type console struct {
 	out io.Writer
 	in  *bufio.Reader // nil: there is no one to ask
+	// reading gives the line that is being read; nil if none is.
+	reading chan readLine
 	// yes answers questions that need no typing; confirm is the text of a typed
 	// confirmation.
 	yes     bool
@@ -41,7 +43,7 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
-	// asking is held while an answer is read.
+	// asking is held while the operator is asked.
 	asking sync.Mutex
 }
 
@@ -138,15 +140,13 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		typed, err := askHidden(c.out, "> ")
 		return typed, err == nil, nil
 	case q.Type != "":
-		fmt.Fprintf(c.out, "type %q to %s: ", q.Type, label)
-		typed, err := c.line(ctx)
+		typed, err := c.ask(ctx, c.out, fmt.Sprintf("type %q to %s: ", q.Type, label))
 		if yes = err == nil && typed == q.Type; !yes {
 			return "", false, errNotDone
 		}
 		return typed, true, nil
 	}
-	fmt.Fprintf(c.out, "%s? [y/N] ", label)
-	text, err := c.line(ctx)
+	text, err := c.ask(ctx, c.out, label+"? [y/N] ")
 	if yes = err == nil && (text == "y" || text == "yes"); !yes && switching {
 		return "", false, errNotDone
 	}
@@ -155,19 +155,37 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 
 var errNotDone = fmt.Errorf("nothing was switched: the answer was no")
 
+// ask shows a prompt and reads a line from the terminal, without the keys that were typed
+// before: they are no answer. It returns early when ctx ends. It must not be called for a
+// console without a terminal.
+func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string, error) {
+	if c.reading == nil {
+		c.in.Reset(os.Stdin)
+	}
+	terminal.DropInput(os.Stdin)
+	fmt.Fprint(out, prompt)
+	return c.line(ctx)
+}
+
+// readLine is a line from the terminal, or the reason why there is none.
+type readLine struct {
+	text string
+	err  error
+}
+
 // line reads a line from the terminal; it returns early when ctx ends.
 func (c *console) line(ctx context.Context) (string, error) {
-	type read struct {
-		text string
-		err  error
+	if c.reading == nil {
+		got := make(chan readLine, 1)
+		c.reading = got
+		go func() { // a read of the terminal can't be interrupted: it serves the next line if ctx ends before
+			text, err := c.in.ReadString('\n')
+			got <- readLine{strings.TrimSpace(text), err}
+		}()
 	}
-	got := make(chan read, 1)
-	go func() { // ends with the process: a read of the terminal can't be interrupted
-		text, err := c.in.ReadString('\n')
-		got <- read{strings.TrimSpace(text), err}
-	}()
 	select {
-	case r := <-got:
+	case r := <-c.reading:
+		c.reading = nil
 		return r.text, r.err
 	case <-ctx.Done():
 		return "", ctx.Err()
@@ -181,9 +199,10 @@ func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, e
 		return nil
 	}
 	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		fmt.Fprintf(os.Stderr, "No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
-			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File))
-		text, err := c.line(ctx)
+		c.asking.Lock()
+		defer c.asking.Unlock()
+		text, err := c.ask(ctx, os.Stderr, fmt.Sprintf("No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
+			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File)))
 		return text == "y" || text == "yes", err
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -145,8 +146,7 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
-	fmt.Print(question + "? [y/N] ")
-	text, err := c.line(ctx)
+	text, err := c.ask(ctx, os.Stdout, question+"? [y/N] ")
 	return text == "y" || text == "yes", err
 }
 

@@ -348,3 +348,29 @@ func TestCtrlZDoesNotStopARestore(t *testing.T) {
 		t.Error("the machine is not on")
 	}
 }
+
+// An operator types ahead while restore still asks the driver. The question that comes
+// then has no answer yet.
+func TestKeysTypedBeforeAQuestionDoNotAnswerIt(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	started := filepath.Join(s.dir, "started")
+	slow, err := json.Marshal([]string{"sh", "-c", "touch " + started + "; sleep 2; cat " + s.machine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := os.ReadFile(s.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.settings, strings.Replace(string(settings), `["cat","`+s.machine+`"]`, string(slow), 1))
+	x := openTerminal(t, 120, 36, []string{"HOME=" + t.TempDir()}, labtest.Program(t, "lightsout")+" restore --config "+s.settings+"; echo ended with $?; exec sleep 600")
+	until(t, "the driver is asked", func() bool { _, err := os.Stat(started); return err == nil })
+	x.keys("y", "Enter")
+	x.waitFor("the question", time.Minute, `power on n3\? \[y/N\]`)
+	x.keys("n", "Enter")
+	x.waitFor("the end", time.Minute, `nothing was switched[\s\S]*ended with 1`)
+	if b, err := os.ReadFile(s.machine); err != nil || string(b) != "off\n" {
+		t.Errorf("the machine is %q, %v", b, err)
+	}
+}

@@ -177,7 +177,7 @@ func (x Show) draw(ctx context.Context, stage *stage) error {
 	if err != nil {
 		return err
 	}
-	dropInput(os.Stdin) // keys that were typed before there was a screen are no answer to it
+	DropInput(os.Stdin) // keys that were typed before there was a screen are no answer to it
 	var p *tea.Program
 	filter := func(_ tea.Model, msg tea.Msg) tea.Msg { return stopped.filter(line.filter(msg, p.Send)) }
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx))
