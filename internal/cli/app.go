@@ -73,7 +73,7 @@ func newApp(o options) (_ *app, err error) {
 		}
 	}()
 	questions := session.NewQuestions()
-	a.ssh, err = newSSH(cfg, sshAsker{askSecret(questions), askHostKey(questions)})
+	a.ssh, err = newSSH(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), keepGoing: o.powersOn})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,10 @@ func shownPace(cfg *config.Config) string {
 func (a *app) newSession(access *cluster.Config, questions *session.Questions) error {
 	cfg := a.config
 	limits, err := cfg.Guards.Limits()
-	if err != nil {
+	switch {
+	case err != nil && a.opt.powersOn:
+		limits = power.Limits{} // they are for switching off
+	case err != nil:
 		return err
 	}
 	opt := session.Options{

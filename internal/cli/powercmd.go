@@ -78,7 +78,7 @@ func waitFlag(cmd *cobra.Command, wait *time.Duration, otherwise time.Duration) 
 // powerSwitch does one action by the same session, guards and questions as the
 // screen.
 func powerSwitch(ctx context.Context, o options, action power.Action, nodes []string, c *console, wait time.Duration) (err error) {
-	o.noLoad = true
+	o.noLoad, o.powersOn = true, action == power.ActionOn
 	s, err := newApp(o)
 	if err != nil {
 		return err

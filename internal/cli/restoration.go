@@ -209,7 +209,7 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 		return r, err
 	}
 	ask := newConsole(false, "")
-	r.client, err = newSSH(r.config, sshAsker{askOnTerminal(), ask.hostKeys()})
+	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
 	if err != nil {
 		return r, err
 	}

@@ -33,6 +33,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 // nodes. It first prints what it found, and then powers on nothing else. It asks about
 // each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
+	o.powersOn = true
 	all, err := restorations(o)
 	endInOrder()
 	defer func() {

@@ -48,6 +48,9 @@ type options struct {
 	beside func(ctx context.Context, b terminal.Beside)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
+	// powersOn: the command powers machines on and switches none off. A fault in the config
+	// or in the ssh configuration must not stop it.
+	powersOn bool
 	// unprompted: lightsout records outages without a trial.
 	unprompted bool
 	// lab: the cluster is a lab that ends with this program; trials is the state
@@ -63,13 +66,26 @@ const (
 )
 
 // Read reads the config file and overrides it with the flags. It prints the file's path
-// if the operator did not name the file.
+// if the operator did not name the file, and the faults that it overlooks for powersOn.
 func (o options) Read() (*config.Config, error) {
-	cfg, err := whileReading(o.Flags.Read)
-	if err == nil && o.Found() {
+	var faults []error
+	cfg, err := whileReading(func() (cfg *config.Config, err error) {
+		if !o.powersOn {
+			return o.Flags.Read()
+		}
+		cfg, faults, err = o.Flags.ReadLoosely()
+		return cfg, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Found() {
 		sayFound.Do(func() { fmt.Fprintf(os.Stderr, "lightsout reads %s\n", o.AbsPath()) })
 	}
-	return cfg, err
+	for _, fault := range faults {
+		warnOnce(fault.Error() + "; lightsout goes on without it")
+	}
+	return cfg, nil
 }
 
 var sayFound sync.Once

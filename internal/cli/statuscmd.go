@@ -22,7 +22,7 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err != nil {
 		return err
 	}
-	api, client, done, err := newClient(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
+	api, client, done, err := newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
 	if err != nil {
 		return err
 	}

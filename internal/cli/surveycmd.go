@@ -172,7 +172,7 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := newClient(cfg, sshAsker{askOnTerminal(), newConsole(false, "").hostKeys()})
+	api, _, done, err := newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,15 +31,34 @@ type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 type sshAsker struct {
 	secret  func(context.Context, ssh.SecretQuestion) (string, error)
 	hostKey func(context.Context, ssh.HostKeyQuestion) (bool, error)
+	// keepGoing: a fault in the ssh configuration must not stop what needs no ssh.
+	keepGoing bool
 }
 
-// newSSH makes the client by which the bastion and the nodes are reached.
+// newSSH makes the client by which the bastion and the nodes are reached. It reports once
+// on standard error what of the ssh configuration the client leaves out.
 func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
-	return ssh.New(ssh.Options{
+	client, err := ssh.New(ssh.Options{
 		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
 		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-		AskSecret: ask.secret, AskHostKey: ask.hostKey,
+		AskSecret: ask.secret, AskHostKey: ask.hostKey, KeepGoing: ask.keepGoing,
 	})
+	if err == nil {
+		for _, line := range client.Skipped() {
+			warnOnce(line)
+		}
+	}
+	return client, err
+}
+
+// warned are the warnings that warnOnce has printed.
+var warned sync.Map
+
+// warnOnce prints a warning on standard error, the same one once.
+func warnOnce(line string) {
+	if _, printed := warned.LoadOrStore(line, true); !printed {
+		fmt.Fprintln(os.Stderr, "lightsout: "+power.Clean(line))
+	}
 }
 
 // bastionDialer connects through the client's bastion; nil when it has none. An error

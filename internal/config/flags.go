@@ -104,19 +104,34 @@ func readUpTo(path string, most int64) ([]byte, error) {
 // Read reads the file at Path, if any, and puts the flags over it. Errors name the
 // file, the line and the field.
 func (f Flags) Read() (*Config, error) {
-	c := &Config{}
+	c, faults, err := f.ReadLoosely()
+	if err == nil && len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return c, err
+}
+
+// ReadLoosely is Read for a command that powers machines on: a fault elsewhere in the file
+// must not stop it. The Config lacks the faulty fields, or all of them if the file has none
+// that can be read. The error is of a file that is missing or cannot be trusted.
+func (f Flags) ReadLoosely() (c *Config, faults []error, err error) {
+	c = &Config{}
 	if path := f.Path(); path != "" {
 		if f.Found() {
 			if err := trust(path); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		data, err := ReadFile(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if c, err = Parse(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		read, wrong := Faults(data)
+		if read != nil {
+			c = read
+		}
+		for _, fault := range wrong {
+			faults = append(faults, fmt.Errorf("%s: %w", path, fault))
 		}
 		c.place(path)
 	}
@@ -130,7 +145,7 @@ func (f Flags) Read() (*Config, error) {
 	if f.AllNamespaces {
 		c.Namespaces = nil
 	}
-	return c, nil
+	return c, faults, nil
 }
 
 func override(field *string, flag string) {

@@ -374,3 +374,33 @@ func TestKeysTypedBeforeAQuestionDoNotAnswerIt(t *testing.T) {
 		t.Errorf("the machine is %q, %v", b, err)
 	}
 }
+
+// A fault elsewhere in the config file, or in the ssh configuration, must not keep a machine
+// off.
+func TestAFaultElsewhereDoesNotKeepAMachineOff(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"restore", "--yes"}, {"power", "on", "n3", "--yes", "--wait-for-api", "1s"}} {
+		for name, c := range map[string]struct{ settings, ssh, want string }{
+			"the load":              {`"load":{"time_out":"3s"}`, "", "time_out"},
+			"the guards":            {`"guards":{"view_age":"99s"}`, "", "view_age"},
+			"the ssh configuration": {`"namespaces":[]`, "Include [\n", ""},
+			"an unknown Match":      {`"namespaces":[]`, "Match final all\n", "lightsout skips"},
+			"a driver of no use":    {`"recorder":{"probe":[]}`, "", "probe"},
+		} {
+			s := newStranded(t)
+			s.write(filepath.Join(s.dir, ".ssh", "config"), c.ssh)
+			settings, err := os.ReadFile(s.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if command[0] == "power" {
+				settings = []byte(strings.Replace(string(settings), filepath.Join(s.dir, "no-such-kubeconfig"), kubeconfig(t, "https://"+testenv.Refusing(t)), 1))
+			}
+			s.write(s.settings, strings.Replace(string(settings), "{", "{"+c.settings+",", 1))
+			out, errs, code := run(t, []string{"HOME=" + s.dir}, append(command, "--config", s.settings)...)
+			if b, err := os.ReadFile(s.machine); code != 0 || err != nil || string(b) != "on\n" || !strings.Contains(errs, c.want) {
+				t.Errorf("%s, %q: exit %d, the machine is %q, %v; wanted %q in\n%s%s", command[0], name, code, b, err, c.want, out, errs)
+			}
+		}
+	}
+}

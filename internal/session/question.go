@@ -55,9 +55,8 @@ func (w *switching) question(p power.Question) view.Question {
 	return q
 }
 
-// findingLines returns what the guards found: what demands a typed confirmation, which
-// stands above everything else, or the rest. What has changed since the question is left
-// out.
+// findingLines returns the findings of the guards: those that demand a typed confirmation,
+// which stand above everything else, or the others. They lack p.Changed.
 func findingLines(p power.Question, typed bool) (lines []view.Line) {
 	for _, f := range p.Findings {
 		if (f.Effect == power.Override) != typed || slices.Contains(p.Changed, f) || f.Rule == power.RuleDryRun {

@@ -26,6 +26,9 @@ type Options struct {
 	// IdentityFiles and KnownHosts, if given, apply to every host and replace those of
 	// the ssh_config.
 	IdentityFiles, KnownHosts []string
+	// KeepGoing has New make a client although the ssh_config cannot be used: each
+	// connection that needs it fails with the reason.
+	KeepGoing bool
 	// AgentSocket is the ssh agent's socket; $SSH_AUTH_SOCK when empty, none
 	// when "none".
 	AgentSocket string
@@ -97,7 +100,10 @@ func New(opt Options) (*Client, error) {
 	}
 	cfg, err := readConfig(opt)
 	if err != nil {
-		return nil, err
+		if !opt.KeepGoing {
+			return nil, err
+		}
+		cfg = &config{opt: opt, unusable: err}
 	}
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
@@ -106,19 +112,25 @@ func New(opt Options) (*Client, error) {
 		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if opt.Bastion != "" {
-		h, err := cfg.lookup(opt.Bastion, "")
-		if err != nil {
-			return nil, err
-		}
-		way, err := cfg.route(h)
-		if err != nil {
-			return nil, err
-		}
+	if opt.Bastion == "" {
+		return c, nil
+	}
+	way, err := cfg.wayTo(opt.Bastion)
+	switch {
+	case err == nil:
 		c.bastion = c.linkTo(way)
+	case opt.KeepGoing:
+		user, name, port, _ := splitSpec(opt.Bastion)
+		c.bastion = &link{client: c, host: host{alias: name, name: name, port: cmp.Or(port, "22"), user: cmp.Or(user, os.Getenv("USER"))}, unusable: err}
+	default:
+		return nil, err
 	}
 	return c, nil
 }
+
+// Skipped has a sentence for each part of the ssh_config that lightsout cannot use and
+// has left out.
+func (c *Client) Skipped() []string { return slices.Clone(c.config.skipped) }
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for
 // an empty way.

@@ -71,9 +71,14 @@ type config struct {
 	home  string
 	local string // the local user's name
 	opt   Options
+	// skipped has a sentence for each block that lightsout cannot use.
+	skipped []string
+	// unusable is why there is no configuration; nil if there is one.
+	unusable error
 }
 
-// readConfig reads the ssh_config files. One that was asked for must be there.
+// readConfig reads the ssh_config files. One that was asked for must be there. The
+// configuration lacks the blocks that it has skipped.
 func readConfig(opt Options) (*config, error) {
 	c := &config{opt: opt}
 	c.home, _ = os.UserHomeDir()
@@ -85,31 +90,28 @@ func readConfig(opt Options) (*config, error) {
 		paths = []string{filepath.Join(c.home, ".ssh", "config"), systemConfig}
 	}
 	for _, path := range paths {
-		f, err := os.Open(c.expand(path, host{}))
+		text, err := os.ReadFile(c.expand(path, host{}))
 		if err != nil {
 			if opt.ConfigFile == "" && errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			return nil, fmt.Errorf("the ssh configuration can't be read: %w", err)
 		}
-		parsed, err := decode(f)
-		f.Close()
-		if err != nil {
+		if err := c.add(path, text, 0); err != nil {
 			return nil, fmt.Errorf("the ssh configuration %s is not understood (%w); correct it, or name another file as ssh.config", path, err)
 		}
-		c.files = append(c.files, parsed)
 	}
 	return c, nil
 }
 
-// decode parses a file. The parser is not ours: a panic in it is an error.
-func decode(f *os.File) (cfg *ssh_config.Config, err error) {
+// decode parses a text. The parser is not ours: a panic in it is an error.
+func decode(text []byte) (cfg *ssh_config.Config, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return ssh_config.Decode(f)
+	return ssh_config.DecodeBytes(text)
 }
 
 // get is the first value for a keyword, all is every one.
@@ -129,6 +131,9 @@ func (c *config) all(alias, key string) []string {
 // What is given there wins over the configuration; defaultUser comes between
 // the configuration and the local user's name.
 func (c *config) lookup(spec, defaultUser string) (host, error) {
+	if c.unusable != nil {
+		return host{}, c.unusable
+	}
 	userName, alias, port, err := splitSpec(spec)
 	if err != nil {
 		return host{}, err
@@ -244,6 +249,15 @@ func (c *config) expand(path string, h host) string {
 	}
 	return strings.NewReplacer("%%", "%", "%d", c.home, "%h", h.name, "%n", h.alias,
 		"%p", h.port, "%r", h.user, "%u", c.local).Replace(path)
+}
+
+// wayTo looks up a host and returns the way to it.
+func (c *config) wayTo(spec string) ([]host, error) {
+	h, err := c.lookup(spec, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.route(h)
 }
 
 // route is the way to a host: every host to go through, nearest to us first,

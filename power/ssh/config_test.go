@@ -127,11 +127,21 @@ func TestBadSSHConfigsAreOneSentence(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 	bad := filepath.Join(t.TempDir(), "bad")
-	if err := os.WriteFile(bad, []byte("Host [a\nMatch exec true\n"), 0o600); err != nil {
+	if err := os.WriteFile(bad, []byte("Include [\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := New(Options{ConfigFile: bad}); err == nil || !strings.Contains(err.Error(), "is not understood") {
 		t.Errorf("a broken file: %v", err)
+	}
+	if c, err := New(Options{ConfigFile: bad, Bastion: "me@b", KeepGoing: true}); err != nil {
+		t.Errorf("a broken file that must not stop anything: %v", err)
+	} else {
+		if err := c.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "is not understood") || c.Via() != "me@b" {
+			t.Errorf("through %s: %v", c.Via(), err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	t.Setenv("HOME", t.TempDir())
 	c, err := New(Options{})
@@ -198,4 +208,40 @@ func FuzzConfig(f *testing.F) {
 			t.Errorf("%q: the way to %q has %d hosts", text, alias, len(way))
 		}
 	})
+}
+
+// Distributions ship files with a Match that the parser does not know: Fedora's
+// 50-redhat.conf has "Match final all". The rest of the configuration counts.
+func TestAnUnknownMatchIsSkipped(t *testing.T) {
+	included := emptyConfig(t, "Host b", "  Port 2200", "Match final all", "  Port 1", "Host c", "  Port 2300")
+	hosts := emptyConfig(t, "Match localuser me", "  Port 2")
+	config := emptyConfig(t, "User first", "Include "+included, "Compression yes",
+		`Match exec "test -f /tmp/x" host b`, "  Port 3", "  User wrong",
+		"Host d*", "  Port 2400", "  Include "+hosts, "  User last",
+		"Match host e", "  Port 2500")
+	c, err := New(Options{ConfigFile: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for spec, want := range map[string]string{"b": "first@b:2200", "c": "first@c:2300", "d1": "first@d1:2400", "e": "first@e:2500", "f": "first@f"} {
+		if h, err := c.config.lookup(spec, ""); err != nil || h.String() != want {
+			t.Errorf("%s: %s, %v; want %s", spec, h, err, want)
+		}
+	}
+	for i, want := range []string{
+		`lightsout skips "Match final all" in line 3 of ` + included, `lightsout skips "Match exec "test -f /tmp/x" host b" in line 4 of ` + config,
+		`lightsout skips "Include ` + hosts + `" in line 9 of ` + config,
+	} {
+		if got := c.Skipped(); i >= len(got) || !strings.HasPrefix(got[i], want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	endless := filepath.Join(t.TempDir(), "endless")
+	if err := os.WriteFile(endless, []byte("Include "+endless+"\nMatch final all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{ConfigFile: endless}); err == nil {
+		t.Error("a file that includes itself")
+	}
 }

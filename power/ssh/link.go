@@ -25,6 +25,8 @@ type link struct {
 	client *Client
 	host   host
 	via    *link
+	// unusable is why there can be no connection; nil if there can.
+	unusable error
 	// session is held while a command runs on the host itself.
 	session *semaphore.Weighted
 
@@ -47,6 +49,9 @@ type dialing struct {
 // get returns the connection, and opens it if necessary. A caller that gives up waiting
 // leaves the attempt to the others: it ends by itself.
 func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
+	if l.unusable != nil {
+		return nil, l.unusable
+	}
 	l.mu.Lock()
 	if l.ssh != nil {
 		defer l.mu.Unlock()
