@@ -164,6 +164,20 @@ func (s *Snapshot) Unread(kinds ...Kind) bool {
 	})
 }
 
+// Unknown returns, in one sentence, why the objects of these kinds are unknown: lightsout
+// has not read them yet, or may not. It is empty if they are known or not watched.
+func (s *Snapshot) Unknown(kinds ...Kind) string {
+	for _, k := range kinds {
+		switch a := s.Access[k]; {
+		case a.Forbidden:
+			return "the account may not list " + k.plural()
+		case s.Unread(k):
+			return "lightsout is " + a.Reading(k)
+		}
+	}
+	return ""
+}
+
 // Nodes gives all nodes by name, those gone within the last moments included.
 func (s *Snapshot) Nodes() []*Node { return s.nodes.all() }
 

@@ -172,9 +172,17 @@ type Access struct {
 // Reading describes how much of a kind has arrived: "reading pods (12,400 so far)".
 func (a Access) Reading(k Kind) string {
 	if a.Read == 0 {
-		return fmt.Sprintf("reading %ss", k)
+		return "reading " + k.plural()
 	}
-	return fmt.Sprintf("reading %ss (%s so far)", k, thousands(a.Read))
+	return fmt.Sprintf("reading %s (%s so far)", k.plural(), thousands(a.Read))
+}
+
+// plural names objects of a kind.
+func (k Kind) plural() string {
+	if k == KindNeighbour {
+		return "pods of other namespaces"
+	}
+	return string(k) + "s"
 }
 
 // thousands writes a number with a comma every three digits.

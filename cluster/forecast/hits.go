@@ -8,14 +8,18 @@ import (
 	"lightsout/cluster/place"
 )
 
-// Hits is the impact of an outage on the pods that lightsout watches; pods of other
-// namespaces do not count.
+// Hits is the impact of an outage on the pods that lightsout watches; it only counts those
+// of other namespaces.
 type Hits struct {
 	// Unread states in one sentence that the impact is unknown, because lightsout is
-	// still reading pods or deployments; empty once it has read them.
+	// still reading pods or deployments, or may not; empty once it has read them.
 	Unread string
 	// Pods is how many pods that have not ended are on the nodes.
 	Pods int
+	// Unwatched is how many of the pods on the nodes are in namespaces that lightsout does
+	// not watch. UnwatchedUnknown is why it cannot tell; empty if it can.
+	Unwatched        int
+	UnwatchedUnknown string
 	// Deployments are those with such a pod, by key.
 	Deployments []Impact
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
@@ -65,6 +69,7 @@ func (f *Forecast) Hits() Hits {
 
 func (f *Forecast) count() Hits {
 	h := Hits{Unread: unread(f.s)}
+	h.countUnwatched(f.s, f.down)
 	impacts := map[cluster.Key]*Impact{}
 	for _, n := range f.Nodes {
 		for _, p := range f.s.PodsOn(n.Node) {
@@ -99,12 +104,20 @@ func (f *Forecast) count() Hits {
 // unread returns the reason why the impact of an outage is unknown; empty when it is
 // known.
 func unread(s *cluster.Snapshot) string {
-	for _, kind := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment} {
-		if s.Unread(kind) {
-			return "impact unknown: lightsout is " + s.Access[kind].Reading(kind)
-		}
+	if why := s.Unknown(cluster.KindPod, cluster.KindDeployment); why != "" {
+		return "impact unknown: " + why
 	}
 	return ""
+}
+
+// countUnwatched counts the pods of namespaces that lightsout does not watch.
+func (h *Hits) countUnwatched(s *cluster.Snapshot, down map[string]bool) {
+	h.UnwatchedUnknown = s.Unknown(cluster.KindNeighbour)
+	for _, o := range s.Objects(cluster.KindNeighbour) {
+		if p, ok := o.Value.(*cluster.Pod); ok && down[p.Node] {
+			h.Unwatched++
+		}
+	}
 }
 
 // add counts a pod that has not ended.

@@ -94,6 +94,37 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 
 // An operator who is about to switch a node off sees that the Knative service is not Ready
 // even now, and why, and which part of its requests the deployment gets.
+// Without the right to list pods their number is unknown, not 0. The pods of namespaces that
+// lightsout does not watch count as such.
+func TestPodsThatLightsoutCannotSeeAreNotNone(t *testing.T) {
+	lines := func(change func(c *cluster.Contents)) string {
+		c := mdx(nil)
+		change(&c)
+		return strings.Join(texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, t0).Hits().Lines()), "\n")
+	}
+	forbid := func(k cluster.Kind) func(c *cluster.Contents) {
+		return func(c *cluster.Contents) {
+			c.Access = map[cluster.Kind]cluster.Access{cluster.KindPod: {Synced: true}, cluster.KindDeployment: {Synced: true}}
+			c.Access[k] = cluster.Access{Forbidden: true}
+		}
+	}
+	for want, change := range map[string]func(c *cluster.Contents){
+		"! impact unknown: the account may not list pods":        forbid(cluster.KindPod),
+		"! impact unknown: the account may not list deployments": forbid(cluster.KindDeployment),
+		"! pods of namespaces that lightsout does not watch stop too; their number is unknown: the account may not list pods of other namespaces": forbid(cluster.KindNeighbour),
+		"! 2 pods of namespaces that lightsout does not watch stop too": func(c *cluster.Contents) {
+			for i, n := range []string{"kube-node3", "kube-node3", "kube-node4"} {
+				k := key("other", fmt.Sprint("p", i))
+				c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindNeighbour, Key: k, Value: &cluster.Pod{Key: k, Node: n}})
+			}
+		},
+	} {
+		if got := lines(change); !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
 	const rest = "default/llm: 16 → 12 available, capacity 16 → 12, below minScale 16 (Knative)"
 	ready := cluster.Readiness{Ready: cluster.TriTrue}

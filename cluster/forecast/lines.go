@@ -29,6 +29,12 @@ func (h Hits) Lines() []Line {
 		return []Line{{Text: h.Unread, Warn: true}, {Text: left}}
 	}
 	out := []Line{{Text: text.Count(h.Pods, "pod stops", "pods stop") + "; " + left}}
+	switch {
+	case h.UnwatchedUnknown != "":
+		out = append(out, Line{Text: "pods of namespaces that lightsout does not watch stop too; their number is unknown: " + h.UnwatchedUnknown, Warn: true})
+	case h.Unwatched > 0:
+		out = append(out, Line{Text: text.Count(h.Unwatched, "pod", "pods") + " of namespaces that lightsout does not watch stop too", Warn: true})
+	}
 	for i, d := range h.Deployments {
 		if i == impactsShown {
 			return append(out, Line{Text: fmt.Sprintf("and %d more deployments", len(h.Deployments)-impactsShown)})

@@ -69,6 +69,9 @@ const (
 // if the operator did not name the file, and the faults that it overlooks for powersOn.
 func (o options) Read() (*config.Config, error) {
 	var faults []error
+	if o.powersOn && o.File != "" {
+		o.File = o.AbsPath() // a journal names it so, and each fault shows once
+	}
 	cfg, err := whileReading(func() (cfg *config.Config, err error) {
 		if !o.powersOn {
 			return o.Flags.Read()

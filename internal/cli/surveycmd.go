@@ -189,7 +189,7 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 		s := watcher.Snapshot()
 		kind, late := unreadForPlace(s)
 		if !late {
-			return s, nil
+			return s, forbiddenForPlace(s)
 		}
 		select {
 		case <-watcher.Changed():
@@ -202,15 +202,26 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 // unreadForPlace returns a kind that decides where pods go, or which pods there are, and
 // whose first list has not been read to the end. ok is false if there is none.
 func unreadForPlace(s *cluster.Snapshot) (kind cluster.Kind, ok bool) {
-	kinds := append([]cluster.Kind{
-		cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindLease,
-	}, cluster.PlaceKinds...)
+	kinds := slices.Concat(podKinds, []cluster.Kind{cluster.KindLease}, cluster.PlaceKinds)
 	i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) })
 	if i < 0 {
 		return "", false
 	}
 	return kinds[i], true
 }
+
+// forbiddenForPlace returns an error if the account may not list a kind without which each
+// pod seems to find a node.
+func forbiddenForPlace(s *cluster.Snapshot) error {
+	if why := s.Unknown(podKinds...); why != "" {
+		return fmt.Errorf("lightsout cannot forecast where pods go: %s; docs/clusterrole.yaml has the rights", why)
+	}
+	return nil
+}
+
+// podKinds are the kinds without which a survey knows nothing: the pods, and the objects
+// that replace them.
+var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet}
 
 // progressBar shows the progress on standard error, if that is a terminal, after the
 // first second.

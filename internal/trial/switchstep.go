@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -140,7 +141,11 @@ func (r steps) drainQuestion(nodes []string) view.Question {
 				pods++
 			}
 		}
-		q.Lines = append(q.Lines, view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))})
+		line := view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))}
+		if why := s.Unknown(cluster.KindPod); why != "" {
+			line = view.Line{Level: view.Warning, Text: n + "  its pods are unknown: " + why}
+		}
+		q.Lines = append(q.Lines, line)
 	}
 	q.Lines = append(q.Lines, view.Line{Text: "Disruption budgets are respected."})
 	return q
