@@ -8,10 +8,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -203,10 +205,13 @@ func (m *machines) close() {
 	}
 }
 
-// production reports whether the cluster's name is to be typed before its
-// machines are switched off.
+// production reports whether the operator must type the cluster's name before lightsout
+// switches its machines off: the config marks it, or the context's name has the word prod
+// or production.
 func production(cfg *config.Config, access *cluster.Config) bool {
-	return cfg.Production || strings.Contains(strings.ToLower(access.Context), "production")
+	name := strings.ToLower(access.Context)
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) })
+	return cfg.Production || slices.Contains(cfg.ProductionContexts, access.Context) || slices.Contains(words, "prod") || strings.Contains(name, "production")
 }
 
 // selfInfo names this program's machine and the way to the cluster, for the

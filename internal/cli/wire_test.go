@@ -13,6 +13,8 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/loadgen"
 	"lightsout/power/ssh"
 )
@@ -116,6 +118,22 @@ func TestAFailureBehindTheBastionIsTheTargets(t *testing.T) {
 		g.Close()
 		if got.Class != c.want {
 			t.Errorf("%q: %s (%s), want %s", c.words, got.Class, got.Error, c.want)
+		}
+	}
+}
+
+// One config file serves several contexts: each is production by itself.
+func TestAContextIsProduction(t *testing.T) {
+	for context, want := range map[string]bool{
+		"staging": false, "west": true, "west-2": false, "prod": true, "eu-prod-1": true, "admin@PROD.example.org": true,
+		"kube-production2": true, "reproduce": false, "products": false, "": false,
+	} {
+		cfg := &config.Config{ProductionContexts: []string{"west"}}
+		if got := production(cfg, &cluster.Config{Context: context}); got != want {
+			t.Errorf("%q: %v", context, got)
+		}
+		if cfg.Production = true; !production(cfg, &cluster.Config{Context: context}) {
+			t.Errorf("%q: the file marks it", context)
 		}
 	}
 }

@@ -22,6 +22,9 @@ type Config struct {
 	Bastion string `json:"bastion"`
 	// Production asks for the cluster's name before anything is switched off.
 	Production bool `json:"production"`
+	// ProductionContexts are the contexts of the kubeconfig with the same effect. One file
+	// serves several contexts: --context and :ctx choose another.
+	ProductionContexts []string `json:"production_contexts"`
 	// Pace comes from the lab: "fast" means that its timings are shortened.
 	Pace  string `json:"pace"`
 	SSH   SSH    `json:"ssh"`

@@ -36,7 +36,7 @@ func opening(r *record.Record) []string {
 		out = append(out, tell(r, all, i))
 	}
 	if n := len(all) - outagesMost; n > 0 {
-		out = append(out, fmt.Sprintf("%s followed: see the timeline.", text.Count(n, "more outage", "more outages")))
+		out = append(out, fmt.Sprintf("%s of %s followed: see the timeline.", text.Count(n, "more outage", "more outages"), named(eachOnce(all[outagesMost:]))))
 	}
 	var told []view.Sign
 	if len(all) > 0 {
@@ -161,6 +161,18 @@ func named(nodes []fallen) string {
 		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
 	}
 	return text.List(names)
+}
+
+// eachOnce returns the nodes of several outages, each of them once.
+func eachOnce(all []outage) (nodes []fallen) {
+	for i := range all {
+		for _, f := range all[i].nodes {
+			if !slices.ContainsFunc(nodes, func(x fallen) bool { return x.node == f.node }) {
+				nodes = append(nodes, f)
+			}
+		}
+	}
+	return nodes
 }
 
 // still names the nodes that were down when the record ended.

@@ -297,7 +297,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			silence(r)
 		}, "a was found off at 08:00:20 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
 			" a was found off at 08:01:10 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
-			" a was found off at 08:02:00 UTC; no requests were sent; Kubernetes counted all 6 pods as available. 2 more outages followed: see the timeline."},
+			" a was found off at 08:02:00 UTC; no requests were sent; Kubernetes counted all 6 pods as available. 2 more outages of a followed: see the timeline."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", view.SpanSilent, 20, 0)

@@ -44,9 +44,11 @@ func (w clusterReader) State(ctx context.Context) (power.ClusterState, error) {
 	case !tried, leases.Forbidden:
 		v.Blind = true
 	default:
-		if age, known := s.Age(cluster.KindLease, now); !known || age > power.StateLimit {
+		age, known := s.Age(cluster.KindLease, now)
+		if !known {
 			v.Stale = append(v.Stale, notSeen("heartbeats (leases)", leases))
 		}
+		v.Age = max(v.Age, age)
 	}
 	switch {
 	case s.Unread(cluster.KindPod):
