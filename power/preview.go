@@ -45,7 +45,9 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 			return
 		}
 		heard, awaited := 0, 0
+		on := s.Journal.PoweredOn()
 		for _, n := range state.Nodes {
+			n.unheardSince(on[n.Name])
 			switch {
 			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name):
 			case n.WhyUnheard == "":
@@ -254,6 +256,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	}
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
 		c := n
+		c.unheardSince(on[c.Name])
 		for _, m := range n.Notes {
 			if m.over(n) {
 				q.over = append(q.over, m)
@@ -262,7 +265,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 			}
 		}
 		if c.WhyNotCounted == "" {
-			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0, on[c.Name])
+			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0)
 		}
 		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
 		c.WhyNotCounted = cmp.Or(c.WhyNotCounted, c.WhyUnheard)
@@ -306,9 +309,8 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 }
 
 // whyNotCounted is the reason why a node is not a worker that is left: its machine is busy
-// with an action, a journal or a note lists it as off, or it has been powered on and has sent
-// no heartbeat since. It is empty if the node counts.
-func whyNotCounted(n Node, busy Action, listed bool, on time.Time) string {
+// with an action, or a journal or a note lists it as off. It is empty if the node counts.
+func whyNotCounted(n Node, busy Action, listed bool) string {
 	switch {
 	case busy == ActionOff || busy == ActionShutdown:
 		return "is being switched off"
@@ -316,10 +318,16 @@ func whyNotCounted(n Node, busy Action, listed bool, on time.Time) string {
 		return "was switched off and not seen on again"
 	case n.NotedBy != "":
 		return "was switched off by " + n.NotedBy
-	case !n.Heard.IsZero() && n.Heard.Before(on):
-		return "was powered on and has sent no heartbeat since"
 	}
 	return ""
+}
+
+// unheardSince marks a node whose machine was powered on at that time, and whose newest
+// heartbeat is older: its next one will prove that it runs.
+func (n *Node) unheardSince(on time.Time) {
+	if n.WhyUnheard == "" && !n.Heard.IsZero() && n.Heard.Before(on) {
+		n.WhyUnheard, n.AwaitsHeartbeat = "was powered on and has sent no heartbeat since", true
+	}
 }
 
 // worse lists the findings of the question asked again that the agreed one lacks: a more
