@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -203,10 +205,10 @@ func sameFailures(a, b record.Failures) bool {
 
 // judgement recomputes the expectations and the verdict from the summary's own figures.
 func (v *verification) judgement(s *record.Summary) {
-	text, err := record.ReadSmall(v.folder, record.PlanFile)
+	data, err := record.ReadSmall(v.folder, record.PlanFile)
 	var p *plan.Plan
-	if err == nil && text != nil {
-		p, err = plan.Parse(text)
+	if err == nil && data != nil {
+		p, err = plan.Parse(data)
 	}
 	switch {
 	case err != nil:
@@ -229,10 +231,36 @@ func (v *verification) judgement(s *record.Summary) {
 	if p != nil {
 		v.loadSteps(p, s)
 	}
+	v.verdict(s)
 	short := trial.Shortcomings(p, s)
 	good := s.Verdict == view.Pass || s.Verdict == view.NoExpectations
 	if good && len(short) > 0 || s.Verdict == view.Fail && len(short) == 0 {
 		v.differ("the verdict is %q, but steps, expectations and requests give %q", s.Verdict, short)
+	}
+}
+
+// verdict compares the verdict with the one on the timeline, and with the number of
+// expectations.
+func (v *verification) verdict(s *record.Summary) {
+	if empty := len(s.Expectations) == 0; s.Verdict == view.NoExpectations && !empty || s.Verdict == view.Pass && empty {
+		v.differ("the verdict is %q, with %s", s.Verdict, text.Count(len(s.Expectations), "expectation", "expectations"))
+	}
+	if !slices.Contains(view.Verdicts, s.Verdict) {
+		v.differ("%q is not a verdict", s.Verdict)
+	}
+	var seen *view.Verdict
+	_, err := record.EachEvent(v.folder, func(e view.Event) {
+		if e.Code == view.CodeTrialVerdict {
+			seen = &e.Verdict
+		}
+	})
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		v.differ("the timeline can't be read, so the verdict can't be compared: %v", err)
+	case seen == nil:
+		v.unchecked = append(v.unchecked, "the verdict: the timeline has none")
+	case *seen != s.Verdict:
+		v.differ("the verdict is %q, but %q on the timeline (%s)", s.Verdict, *seen, record.EventsFile)
 	}
 }
 

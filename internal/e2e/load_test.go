@@ -298,6 +298,7 @@ func TestLoadVerifyFindsWhatDoesNotAgree(t *testing.T) {
 			strings.NewReplacer(`"failed":3`, `"failed":0,"in_flight":3`, `{"503":2,"truncated":1}`, "{}").Replace(strings.Replace(trial(7, 7), "aborted", "pass", 1)),
 			"3 requests are in flight: they have no evidence"},
 		{"the verdict was changed", string(requests), strings.Replace(trial(7, 7), `"aborted"`, `"fail"`, 1), `the verdict is "fail"`},
+		{"the verdict is not one", string(requests), strings.Replace(trial(7, 7), `"aborted"`, `"bogus"`, 1), `"bogus" is not a verdict`},
 		{"error windows were made up", string(requests), strings.Replace(trial(7, 7), `"run":1`, `"run":1,"error_windows":[{"from":1,"to":2,"failed":3}]`, 1),
 			"the error windows"},
 		{"not a record", "{}\nnonsense\n", string(summary), "line 2"},

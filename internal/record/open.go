@@ -111,15 +111,22 @@ func open(fsys fs.FS, name string, recording bool) (*Record, error) {
 	return r, nil
 }
 
-func (r *Record) read(fsys fs.FS) (*requestSums, error) {
-	torn, err := readLines(fsys, EventsFile, fileMost, func(n int, line []byte) error {
+// EachEvent calls each with every event of the events.jsonl in fsys. torn reports that the
+// last line is not whole. It ends at the first error; there may be no such file
+// (fs.ErrNotExist).
+func EachEvent(fsys fs.FS, each func(e view.Event)) (torn bool, err error) {
+	return readLines(fsys, EventsFile, fileMost, func(n int, line []byte) error {
 		var e view.Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("line %d of %s is not an event: %w", n, EventsFile, err)
 		}
-		r.Events = append(r.Events, e)
+		each(e)
 		return nil
 	})
+}
+
+func (r *Record) read(fsys fs.FS) (*requestSums, error) {
+	torn, err := EachEvent(fsys, func(e view.Event) { r.Events = append(r.Events, e) })
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ const (
 	NotJudged Verdict = "not judged"
 )
 
+// Verdicts lists them all.
+var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted, NotJudged}
+
 // Expectation is one expected observation of the plan.
 type Expectation struct {
 	Name string `json:"name"`
