@@ -131,12 +131,16 @@ func who(o *outage) string {
 	for i := 0; i < len(nodes); {
 		f := nodes[i]
 		n, j := times[cause{f.node, f.how}], i+1
-		for j < len(nodes) && nodes[j].how == f.how && times[cause{nodes[j].node, f.how}] == n && nodes[j].from.Sub(f.from) < 2*time.Second {
+		for j < len(nodes) && nodes[j].how == f.how && times[cause{nodes[j].node, f.how}] == n && nodes[j].from.Sub(f.from) < 2*time.Second && nodes[j].late() == f.late() {
 			j++
 		}
 		at := " at "
 		if n > 1 {
 			at = fmt.Sprintf(" %d times, first at ", n)
+		}
+		if f.late() && n == 1 {
+			at = " between " + clock(f.from) + " and "
+			f.from = f.went
 		}
 		parts = append(parts, named(nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+at+clock(f.from))
 		if i == 0 {

@@ -111,6 +111,17 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			fail(r, 21, 68)
 			lose(r, 3, 62, 320)
 		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s; 3 of 6 pods were not available until 08:05:20."},
+		"all pods for a moment, one for long": {func(r *record.Record) {
+			silence(r)
+			down(r, "k8s2", view.SpanSilent, 21, 290)
+			lose(r, 0, 60, 62)
+			lose(r, 5, 62, 100)
+		}, "k8s2 fell silent at 08:00:21 UTC; no requests were sent; up to 6 of 6 pods were not available, the last until 08:01:40."},
+		"the driver takes its time": {func(r *record.Record) {
+			silence(r)
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 50, 290)
+		}, "k8s2 lost power between 08:00:20 and 08:00:50 UTC; no requests were sent; Kubernetes counted all 6 pods as available."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanNotReady, 22, 300)

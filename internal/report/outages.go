@@ -40,6 +40,10 @@ type fallen struct {
 	off, on bool
 }
 
+// late reports whether lightsout saw much later than it asked for that a machine had lost its
+// power: its driver may have taken its time.
+func (f fallen) late() bool { return f.how == fallOff && f.went.Sub(f.from) > 5*time.Second }
+
 // fall is how a node went down.
 type fall string
 

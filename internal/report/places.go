@@ -43,10 +43,16 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, text.Count(want, "pod", "pods"))
 	case lack.lasts:
 		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, text.Count(want, "pod", "pods"))
+	case lack.most > seen && lack.to.Sub(lack.from) > fewerLeast, !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast:
+		return fmt.Sprintf("up to %d of %s were not available, the last until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
 	default:
 		return fmt.Sprintf("%d of %s were not available until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
 	}
 }
+
+// fewerLeast is for how long fewer pods must have been unavailable than at the worst moment
+// for the opening to make the difference.
+const fewerLeast = 5 * time.Second
 
 // blind reports whether lightsout did not see the cluster during a part of the outage.
 func blind(r *record.Record, o *outage) bool {
@@ -59,8 +65,10 @@ func blind(r *record.Record, o *outage) bool {
 type lack struct {
 	most     int
 	from, to time.Time
-	lasts    bool // when the record ended
-	unknown  bool // nothing is known of it
+	// fewer is since when it is fewer than most.
+	fewer   time.Time
+	lasts   bool // when the record ended
+	unknown bool // nothing is known of it
 }
 
 // until is when the last pods had it again, or when the record ended.
@@ -86,6 +94,11 @@ func (l *lack) extend(n int, at, until time.Time) bool {
 		l.lasts = true
 		if !over {
 			l.most = max(l.most, n)
+		}
+		if n == l.most {
+			l.fewer = time.Time{}
+		} else if l.fewer.IsZero() {
+			l.fewer = at
 		}
 	}
 	return over && !l.lasts
