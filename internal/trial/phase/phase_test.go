@@ -493,3 +493,18 @@ func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
 	w.Power(n4, off)
 	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")
 }
+
+// The recorder finds out late that a node went down: the API server had not answered. When
+// it does, the node is NotReady and tainted already, but was not before the outage.
+func TestANodeWhoseOutageIsNoticedLate(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.Zero(zero, w.snapshot())
+	w.lose(n4, 13.4)
+	w.taint(n4, 13.6)
+	w.look(14)
+	w.Switched(n4, power.ActionOff, at(0.2))
+	w.look(14)
+	w.want(view.PhaseDetected, n4, "– | 13.6 | ")
+	w.want(view.PhaseTainted, n4, "– | 13.6 | ")
+	w.want(view.PhaseEndpointsOut, n4, "– | 13.6 | ")
+}

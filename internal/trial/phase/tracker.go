@@ -167,16 +167,20 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		r.observed, r.exact, r.before = at, true, true
 		r.explain(note)
 	}
-	if n.last.Ready != cluster.TriTrue {
+	// The recorder reports a node some time after it went down: what the snapshot shows may
+	// be younger.
+	earlier := func(source time.Time) bool { return source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(at) }
+	since := n.last.Ready != cluster.TriTrue && !earlier(n.last.ReadySince)
+	if n.last.Ready != cluster.TriTrue && !since {
 		// Nobody sees the control plane notice this outage.
 		n.wasDown = true
 		t.rows.of(view.PhaseDetected, n.name).explain("not seen: it was not Ready before")
 	}
-	if n.last.ReadyEndpoints == 0 {
+	if n.last.ReadyEndpoints == 0 && !since {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
 	}
 	for _, taint := range n.last.Taints {
-		if lost(taint.Key + ":" + taint.Effect) {
+		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {
 			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
 		}
