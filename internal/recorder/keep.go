@@ -121,16 +121,40 @@ func Interrupted(dir string) (out []Interruption) {
 			out = append(out, Interruption{Sentence: fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err)})
 			continue
 		}
-		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and what happened until now is in no record",
-			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
+		next, goneTo := goneOn(dir, path, r.End)
+		follows := "what happened until now is in no record"
+		if next != nil {
+			follows = fmt.Sprintf("another program recorded the outage in %s until %s", goneTo, next.Ended.UTC().Format("15:04:05 UTC"))
+		}
+		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and %s",
+			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path, follows)}
 		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
 			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
 				Record: path, Report: filepath.Join(path, record.HTMLFile)}
+			if next != nil && next.Unplanned != nil {
+				x.Notice.Severity, x.Notice.Ended, x.Notice.Record, x.Notice.Report = next.Unplanned.Severity, next.Ended, goneTo, filepath.Join(goneTo, record.HTMLFile)
+			}
 		}
 		out = append(out, x)
 	}
 	return out
 }
+
+// goneOn finds the record of a program that went on when the recorder of a broken-off record
+// ended: a screen may. The summary is nil if there is none.
+func goneOn(dir, broken string, end time.Time) (*record.Summary, string) {
+	for _, path := range folders(dir) {
+		s, err := record.Summarized(os.DirFS(path))
+		if path != broken && err == nil && s != nil && s.Zero.Before(end.Add(goesOnWithin)) && s.Ended.After(end) {
+			return s, path
+		}
+	}
+	return nil, ""
+}
+
+// goesOnWithin is how long after the end of a recorder another program's record of the same
+// outage may begin: its Lease may take a while.
+const goesOnWithin = time.Minute
 
 // tookNotice reports whether an event is of a hook that received a notice.
 func tookNotice(e view.Event) bool { return e.Code == view.CodeHookCalled && e.Reported == "" }
