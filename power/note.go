@@ -100,12 +100,12 @@ type NoteStore interface {
 // ErrMayNot reports that the account may not write notes on nodes.
 var ErrMayNot = errors.New("the account may not annotate nodes")
 
-// bootCounts is how long after a note a new boot of its node ends the note. A machine
+// BootCounts is how long after a note a new boot of its node ends the note. A machine
 // may have begun to reboot by itself just before the request, which then acts on the
 // new boot, and until then the node is Ready with it. A guest shuts down within 90 s
 // (systemd's DefaultTimeoutStopSec), or within the longer time that its units or its
 // kubelet's shutdownGracePeriod demand.
-const bootCounts = 10 * time.Minute
+const BootCounts = 10 * time.Minute
 
 // over reports whether a note is out of date. That is so if the node is Ready with
 // another boot than in the note, and has been for so long that the request cannot still
@@ -117,7 +117,7 @@ func (m Note) over(n Node) bool {
 		return false
 	}
 	since := n.Heard.Add(n.Ahead).Sub(m.At)
-	return since > CarriedOutWithin || since > bootCounts && m.otherBoot(n.BootID)
+	return since > CarriedOutWithin || since > BootCounts && m.otherBoot(n.BootID)
 }
 
 // otherBoot reports whether a node has booted since the note was written, as far as

@@ -84,7 +84,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	for name, back := range map[string]func(w *modelWorld, v *vm){
 		"booted again": func(_ *modelWorld, v *vm) {
 			v.boot++
-			time.Sleep(bootCounts)
+			time.Sleep(BootCounts)
 		},
 		"heard for longer than a shutdown takes": func(*modelWorld, *vm) {
 			time.Sleep(CarriedOutWithin)
@@ -261,6 +261,31 @@ func TestALongRegisterHasEveryNote(t *testing.T) {
 	}
 }
 
+// A line of the register that lightsout cannot read may have named a machine that is off.
+func TestTheRegisterCountsTheLinesThatItCannotRead(t *testing.T) {
+	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
+	r := register{locks, Cluster{Name: "c"}}
+	for i := range 60 { // so long that the oldest line read is only a part
+		if err := r.Change(t.Context(), "n1", func(Note) (Note, bool) { return Note{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}, true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, n := locks.RegisterDamage()
+	if n != 0 {
+		t.Errorf("%d lines of a whole register", n)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()-40); err != nil {
+		t.Fatal(err)
+	}
+	if _, n := locks.RegisterDamage(); n != 1 {
+		t.Errorf("%d lines of a torn register", n)
+	}
+}
+
 // A node that boots while it is asked about is asked about again: the note would
 // name the boot before, and be taken for over.
 // A program that cannot reach the API server does not know the cluster's UID. What it
@@ -341,7 +366,7 @@ func TestANoteFromAHostWithAWrongClockStaysInForce(t *testing.T) {
 func TestANoteOutlivesARebootThatHadBegunBefore(t *testing.T) {
 	m := Note{At: time.Now(), Boot: "boot-1"}
 	n := Node{NodeRef: NodeRef{Name: "n1", BootID: "boot-2"}, Ready: true}
-	for after, over := range map[time.Duration]bool{time.Minute: false, bootCounts: false, bootCounts + time.Second: true} {
+	for after, over := range map[time.Duration]bool{time.Minute: false, BootCounts: false, BootCounts + time.Second: true} {
 		if n.Heard = m.At.Add(after); m.over(n) != over {
 			t.Errorf("%s after the note: over: %v", after, !over)
 		}

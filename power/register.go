@@ -66,7 +66,7 @@ func (r register) Change(ctx context.Context, node string, change func(had Note)
 		return fail(err)
 	}
 	defer f.Close()
-	noted, err := readRegister(f)
+	noted, _, err := readRegister(f)
 	if err != nil {
 		return fail(err)
 	}
@@ -165,37 +165,58 @@ func (n Registered) line() []byte {
 // Registered returns the notes of all clusters that this host keeps. A missing register
 // is empty; the error is the reason why one is unreadable.
 func (l *Locks) Registered() ([]Registered, error) {
+	noted, _, err := l.readRegister()
+	return noted, err
+}
+
+// RegisterDamage returns the register's file and the number of its lines that lightsout
+// cannot read. Such a line may have named a machine that is off, or was torn when a program
+// was killed, which then sent no request.
+func (l *Locks) RegisterDamage() (path string, lines int) {
+	_, lines, _ = l.readRegister()
+	return register{locks: l}.path(), lines
+}
+
+func (l *Locks) readRegister() (noted []Registered, damaged int, err error) {
 	if l == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if l.err != nil {
-		return nil, l.err
+		return nil, 0, l.err
 	}
 	path := register{locks: l}.path()
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s can't be read: %w", path, err)
+		return nil, 0, fmt.Errorf("%s can't be read: %w", path, err)
 	}
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
 	return readRegister(f)
 }
 
-func readRegister(f *os.File) (noted []Registered, err error) {
+// readRegister reads the notes, and counts the lines that it cannot read.
+func readRegister(f *os.File) (noted []Registered, damaged int, err error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a plain file", f.Name()))
+		return nil, 0, errors.Join(err, fmt.Errorf("%s is not a plain file", f.Name()))
 	}
-	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-registerLimit), registerLimit))
+	from := max(0, info.Size()-registerLimit)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, registerLimit))
+	if from > 0 { // the first line is only a part
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
 	for line := range bytes.Lines(text) {
 		var n Registered
-		if json.Unmarshal(line, &n) == nil && n.Node != "" && Clean(n.Node) == n.Node {
+		switch {
+		case json.Unmarshal(line, &n) == nil && n.Node != "" && Clean(n.Node) == n.Node:
 			n.Cluster.Name = Clean(n.Cluster.Name)
 			noted = n.fold(noted)
+		case len(bytes.TrimSpace(line)) > 0:
+			damaged++
 		}
 	}
-	return noted, err
+	return noted, damaged, err
 }

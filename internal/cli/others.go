@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -132,8 +133,8 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		return nil, seen, err
 	}
 	if len(others) > 0 {
-		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above; if these fail: lightsout restore %s; if a machine is on: kubectl annotate node NODE %s-",
-			strings.Join(others, ", "), strings.Join(others, " "), power.AnnotationSwitchedOff))
+		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above; if these fail: lightsout restore %s; if a machine is on, lightsout drops its note %s after it was written once the node has booted again, otherwise after %s; an annotation alone ends with: kubectl annotate node NODE %s-",
+			strings.Join(others, ", "), strings.Join(others, " "), text.Span(power.BootCounts), text.Span(power.CarriedOutWithin), power.AnnotationSwitchedOff))
 	}
 	if len(ours) > 0 {
 		err = errors.Join(err, fmt.Errorf("lightsout annotated %s, but the journal has no later request to switch them off: if they are off, bring them back with: lightsout restore %s",

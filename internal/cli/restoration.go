@@ -13,6 +13,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
@@ -90,7 +91,12 @@ func restorations(o options) ([]*restoration, error) {
 	f.journal()
 	f.damaged()
 	// Machines that others switched off are reported too; that needs no driver.
-	registered, unread := power.OpenLocks(lockDir(cfg)).Registered()
+	locks := power.OpenLocks(lockDir(cfg))
+	registered, unread := locks.Registered()
+	if path, n := locks.RegisterDamage(); n > 0 {
+		warnOnce(fmt.Sprintf("%s of this host's register %s can't be read: a machine that another account or state folder switched off may be missing below; check the nodes that are not Ready",
+			text.Count(n, "line", "lines"), path))
+	}
 	if unread != nil {
 		f.errs = append(f.errs, fmt.Errorf("this host's register can't be read: %w", unread))
 	}
