@@ -212,7 +212,13 @@ func lastContact(s *cluster.Snapshot) time.Time {
 // find adds the signs in a snapshot.
 func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, string, time.Time)) {
 	for _, n := range s.Unwell(now) {
-		if !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining {
+		if !n.Gone.IsZero() {
+			if _, heard := n.Heartbeat(); !n.Unschedulable && leavesPods(s, n) {
+				add(view.SignSilent, n.Name, heard)
+			}
+			continue
+		}
+		if n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining {
 			continue
 		}
 		if _, silent := s.Silent(n, now); silent {
@@ -246,6 +252,14 @@ func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, str
 			add(view.SignPending, "", now)
 		}
 	}
+}
+
+// leavesPods reports whether somebody deleted a node without draining it: pods that would run
+// elsewhere are still on it. A cloud controller deletes the node of a machine that is gone.
+func leavesPods(s *cluster.Snapshot, n *cluster.Node) bool {
+	return slices.ContainsFunc(s.PodsOn(n.Name), func(p *cluster.Pod) bool {
+		return p.Gone.IsZero() && p.Deleting.IsZero() && !p.Finished() && !p.Static && p.OwnerKind != "DaemonSet"
+	})
 }
 
 // joining is the time within which a node that is not Ready has just joined, and has not

@@ -357,3 +357,35 @@ func TestAStrayFailureDoesNotBeginALaterOutage(t *testing.T) {
 		}
 	}
 }
+
+// A cloud controller deletes the node of a machine that has just died: its pods are lost. A
+// node that was drained, or cordoned first, is none.
+func TestADeletedNodeThatLeavesPodsIsASign(t *testing.T) {
+	for name, c := range map[string]struct {
+		pod      *cluster.Pod
+		cordoned bool
+		want     int
+	}{
+		"a pod": {&cluster.Pod{OwnerKind: "ReplicaSet"}, false, 1}, "of a daemon set": {&cluster.Pod{OwnerKind: "DaemonSet"}, false, 0},
+		"cordoned": {&cluster.Pod{OwnerKind: "ReplicaSet"}, true, 0}, "drained": {&cluster.Pod{OwnerKind: "ReplicaSet", Deleting: time.Unix(1, 0)}, false, 0},
+	} {
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		heard := now
+		g, p := newSigns(15*time.Minute), &probes{}
+		c.pod.Key, c.pod.Node, c.pod.Phase = cluster.Key{Namespace: "default", Name: "p"}, "n1", "Running"
+		var news []record.Sign
+		for i := range 8 {
+			now = now.Add(time.Second)
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second, Unschedulable: c.cordoned}
+			if i > 2 {
+				n.Gone = heard.Add(4 * time.Second)
+			}
+			contents := oneNode(now, n).Contents()
+			contents.Pods = []*cluster.Pod{c.pod}
+			news = append(news, g.observe(cluster.NewSnapshot(contents), p, len(news) > 0, now)...)
+		}
+		if len(news) != c.want || c.want > 0 && (news[0].Kind != view.SignSilent || news[0].Subject != "n1" || !news[0].At.Equal(heard)) {
+			t.Errorf("%s: %+v", name, news)
+		}
+	}
+}

@@ -159,17 +159,20 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if t.snapshot != nil {
 		n.found(t.snapshot)
 	}
-	if n.last == nil {
-		return
+	if n.last != nil {
+		t.before(n)
 	}
+}
+
+// before records the phases that had come before a node went off. The recorder reports a
+// node some time after that: the snapshot may show something younger.
+func (t *Tracker) before(n *node) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
-		r.observed, r.exact, r.before = at, true, true
+		r.observed, r.exact, r.before = n.off, true, true
 		r.explain(note)
 	}
-	// The recorder reports a node some time after it went down: what the snapshot shows may
-	// be younger.
-	earlier := func(source time.Time) bool { return source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(at) }
+	earlier := func(source time.Time) bool { return source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off) }
 	since := n.last.Ready != cluster.TriTrue && !earlier(n.last.ReadySince)
 	if n.last.Ready != cluster.TriTrue && !since {
 		// Nobody sees the control plane notice this outage.
