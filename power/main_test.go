@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/internal/testenv"
+	"lightsout/internal/testenv/leak"
 )
 
 func TestMain(m *testing.M) {
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	testenv.SideBySide(6) // they mostly wait
-	goleak.VerifyTestMain(m, testenv.SSHRace())
+	goleak.VerifyTestMain(m, leak.SSH())
 }
 
 // fakeDriver stands for a mechanism with machines of its own. What it must

@@ -12,3 +12,12 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// Parse reads a config. The error is the first of Faults.
+func Parse(data []byte) (*Config, error) {
+	c, faults := Faults(data)
+	if len(faults) > 0 {
+		return c, faults[0]
+	}
+	return c, nil
+}

@@ -18,15 +18,6 @@ const maxSize = 1 << 20
 
 var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize, Sharing: true}
 
-// Parse reads a config strictly. The error is the first of Faults.
-func Parse(data []byte) (*Config, error) {
-	c, faults := Faults(data)
-	if len(faults) > 0 {
-		return c, faults[0]
-	}
-	return c, nil
-}
-
 // maxFaults bounds the number of reported errors.
 const maxFaults = 100
 

@@ -55,13 +55,14 @@ var imports = map[string]string{
 	"internal/text":    "",
 	"internal/clock":   "",
 
-	"internal/testenv":   "",
-	"internal/labtest":   "internal/testenv",
-	"internal/dist":      "internal/cli internal/config",
-	"internal/e2e":       "",
-	"internal/scale":     "",
-	"internal/simulator": "",
-	"internal/house":     "",
+	"internal/testenv":      "",
+	"internal/testenv/leak": "",
+	"internal/labtest":      "internal/testenv",
+	"internal/dist":         "internal/cli internal/config",
+	"internal/e2e":          "",
+	"internal/scale":        "",
+	"internal/simulator":    "",
+	"internal/house":        "",
 }
 
 // rules hold for every package, its tests too: who matches from imports nothing

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"lightsout/internal/testenv"
+	"lightsout/internal/testenv/leak"
 
 	"go.uber.org/goleak"
 	cryptossh "golang.org/x/crypto/ssh"
@@ -30,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testenv.SideBySide(12) // they mostly wait
-	goleak.VerifyTestMain(m, testenv.SSHRace())
+	goleak.VerifyTestMain(m, leak.SSH())
 }
 
 // patience is how long a test waits for what must happen.
