@@ -48,8 +48,8 @@ type options struct {
 	beside func(ctx context.Context, b terminal.Beside)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
-	// powersOn: the command powers machines on and switches none off. A fault in the config
-	// or in the ssh configuration must not stop it.
+	// powersOn: the command powers machines on and switches none off. Faults in sections of
+	// the config that it does not need, or in the ssh configuration, must not stop it.
 	powersOn bool
 	// unprompted: lightsout records outages without a trial.
 	unprompted bool
@@ -76,7 +76,7 @@ func (o options) Read() (*config.Config, error) {
 		if !o.powersOn {
 			return o.Flags.Read()
 		}
-		cfg, faults, err = o.Flags.ReadLoosely()
+		cfg, faults, err = o.Flags.ReadForOn()
 		return cfg, err
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (o options) Read() (*config.Config, error) {
 		sayFound.Do(func() { fmt.Fprintf(os.Stderr, "lightsout reads %s\n", o.AbsPath()) })
 	}
 	for _, fault := range faults {
-		warnOnce(fault.Error() + "; lightsout goes on without it")
+		warnOnce(fault.Error() + "; powering on does not need this section")
 	}
 	return cfg, nil
 }

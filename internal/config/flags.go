@@ -104,37 +104,60 @@ func readUpTo(path string, most int64) ([]byte, error) {
 // Read reads the file at Path, if any, and puts the flags over it. Errors name the
 // file, the line and the field.
 func (f Flags) Read() (*Config, error) {
-	c, faults, err := f.ReadLoosely()
-	if err == nil && len(faults) > 0 {
-		return nil, faults[0]
+	path := f.Path()
+	if path == "" {
+		return f.over(&Config{}), nil
 	}
-	return c, err
+	data, err := f.readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c, faults := Faults(data)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w", path, faults[0])
+	}
+	c.place(path)
+	return f.over(c), nil
 }
 
-// ReadLoosely is Read for a command that powers machines on: a fault elsewhere in the file
-// must not stop it. The Config lacks the faulty fields, or all of them if the file has none
-// that can be read. The error is of a file that is missing or cannot be trusted.
-func (f Flags) ReadLoosely() (c *Config, faults []error, err error) {
-	c = &Config{}
-	if path := f.Path(); path != "" {
-		if f.Found() {
-			if err := trust(path); err != nil {
-				return nil, nil, err
-			}
-		}
-		data, err := ReadFile(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		read, wrong := Faults(data)
-		if read != nil {
-			c = read
-		}
-		for _, fault := range wrong {
-			faults = append(faults, fmt.Errorf("%s: %w", path, fault))
-		}
-		c.place(path)
+// ReadForOn is Read for a command that only powers machines on: faults in the sections that
+// it does not need must not stop it. The Config lacks these sections then, and overlooked
+// has the faults. Any other fault is an error: the config may lead to another machine, or
+// to the journal of another state folder, without the faulty field.
+func (f Flags) ReadForOn() (c *Config, overlooked []error, err error) {
+	path := f.Path()
+	if path == "" {
+		return f.over(&Config{}), nil, nil
 	}
+	data, err := f.readFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, faults := Faults(data)
+	if len(faults) > 0 {
+		for _, fault := range faults {
+			overlooked = append(overlooked, fmt.Errorf("%s: %w", path, fault))
+		}
+		if c, faults = forOn(data); len(faults) > 0 {
+			return nil, nil, fmt.Errorf("%s: %w", path, faults[0])
+		}
+	}
+	c.place(path)
+	return f.over(c), overlooked, nil
+}
+
+// readFile reads the file at Path. One that nobody has named must be trusted.
+func (f Flags) readFile(path string) ([]byte, error) {
+	if f.Found() {
+		if err := trust(path); err != nil {
+			return nil, err
+		}
+	}
+	return ReadFile(path)
+}
+
+// over puts the flags over a config.
+func (f Flags) over(c *Config) *Config {
 	override(&c.Kubeconfig, f.Kubeconfig)
 	override(&c.Context, f.Context)
 	override(&c.Bastion, f.Bastion)
@@ -145,7 +168,7 @@ func (f Flags) ReadLoosely() (c *Config, faults []error, err error) {
 	if f.AllNamespaces {
 		c.Namespaces = nil
 	}
-	return c, faults, nil
+	return c
 }
 
 func override(field *string, flag string) {

@@ -375,6 +375,38 @@ func TestKeysTypedBeforeAQuestionDoNotAnswerIt(t *testing.T) {
 	}
 }
 
+// Without a faulty field the config may lead to another machine, or to the journal of
+// another state folder. lightsout does not guess.
+func TestAFaultThatMayLeadElsewhereStopsPowerOn(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"restore", "--yes"}, {"power", "on", "n3", "--yes"}} {
+		for fault, want := range map[string]string{
+			`"stat":"/x",`: `no field "stat"`, `"context":["a"],`: "context", `"bastion":7,"nodes":{},`: `no field "nodes"`, `]`: "",
+		} {
+			s := newStranded(t)
+			settings, err := os.ReadFile(s.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.write(s.settings, strings.Replace(string(settings), "{", "{"+fault, 1))
+			out, errs, code := run(t, []string{"HOME=" + s.dir}, append(command, "--config", s.settings)...)
+			if b, err := os.ReadFile(s.machine); code == 0 || err != nil || string(b) != "off\n" || !strings.Contains(errs, want) {
+				t.Errorf("%s, %q: exit %d, the machine is %q, %v; wanted %q in\n%s%s", command[0], fault, code, b, err, want, out, errs)
+			}
+		}
+		s := newStranded(t)
+		settings, err := os.ReadFile(s.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.write(s.settings, strings.Replace(string(settings), `"power":{`, `"power":{"nodes":{"n3":{"machin":"vm-7"}},`, 1))
+		out, errs, code := run(t, []string{"HOME=" + s.dir}, append(command, "--config", s.settings)...)
+		if b, err := os.ReadFile(s.machine); code == 0 || err != nil || string(b) != "off\n" || !strings.Contains(errs, "machin") {
+			t.Errorf("%s, a machine's name: exit %d, the machine is %q, %v\n%s%s", command[0], code, b, err, out, errs)
+		}
+	}
+}
+
 // A fault elsewhere in the config file, or in the ssh configuration, must not keep a machine
 // off.
 func TestAFaultElsewhereDoesNotKeepAMachineOff(t *testing.T) {
