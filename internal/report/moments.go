@@ -110,7 +110,7 @@ func momentsOf(r *record.Record) []moment {
 // lastSeen is when a phase was seen of the last of its subjects.
 func lastSeen(s *record.Summary, phase string) (at *float64) {
 	for _, p := range s.Phases {
-		if p.Name == phase && p.Observed != nil && (at == nil || *p.Observed > *at) {
+		if p.Name == phase && !p.Before && p.Observed != nil && (at == nil || *p.Observed > *at) {
 			at = p.Observed
 		}
 	}

@@ -248,7 +248,7 @@ func failedBefore(r *record.Record, all []outage, i int) string {
 	if failed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", but %d of %s had failed before", failed, text.Count(ended, "request", "requests"))
+	return fmt.Sprintf(" (%d of the %s before had failed too)", failed, text.Count(ended, "request", "requests"))
 }
 
 // queuedIn describes the largest queue of the loads that began while nodes were down.

@@ -287,7 +287,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			fail(r, 5, 15)
 			r.Summary.Load = nil
 			fail(r, 21, 68)
-		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s, but 10 of 20 requests had failed before; Kubernetes counted all 6 pods as available."},
+		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s (10 of the 20 requests before had failed too); Kubernetes counted all 6 pods as available."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 0)
 			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
@@ -328,8 +328,8 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 
 func TestTheExamplesBeginAsAPersonWouldSayIt(t *testing.T) {
 	for name, want := range map[string]string{
-		"mdx":     "kube-node3 and kube-node4 were shut down at 22:46:24 UTC; of 12 requests 8 were served at once and 4 queued; no request failed; 8 of 16 pods had no place until 22:47:02.",
-		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods were not available until 22:51:27.",
+		"mdx":     "kube-node3 and kube-node4 were shut down at 22:46:24 UTC; of 12 requests 8 were served at once and 4 queued; no request failed; 8 of 16 pods of default/llm-jp-31-13b-00001-deployment had no place until 22:47:02.",
+		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods of default/nginx-webserver were not available until 22:51:27.",
 	} {
 		if got := strings.Join(opening(example(t, name)), " "); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)

@@ -21,11 +21,15 @@ func podsOf(r *record.Record, o *outage) string {
 	if want == 0 {
 		return ""
 	}
+	pods := text.Count(want, "pod", "pods")
+	if d := summaryOf(r).Deployment; d != "" {
+		pods += " of " + clean(d)
+	}
 	if lack := unplaced(r, o); lack.most > 0 && lack.until(r).Sub(lack.from) >= unplacedLeast {
 		if lack.lasts {
-			return fmt.Sprintf("%d of %s still had no place when the record ended", lack.most, text.Count(want, "pod", "pods"))
+			return fmt.Sprintf("%d of %s still had no place when the record ended", lack.most, pods)
 		}
-		return fmt.Sprintf("%d of %s had no place until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
+		return fmt.Sprintf("%d of %s had no place until %s", lack.most, pods, clock(lack.to))
 	}
 	lack := unavailable(r, o, want)
 	seen := lack.most
@@ -36,17 +40,17 @@ func podsOf(r *record.Record, o *outage) string {
 	case lack.unknown:
 		return ""
 	case lack.most <= 0 && blind(r, o):
-		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0:
-		return fmt.Sprintf("Kubernetes counted all %s as available", text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
 	case seen == 0:
-		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, pods)
 	case lack.lasts:
-		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, text.Count(want, "pod", "pods"))
+		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, pods)
 	case lack.most > seen && lack.to.Sub(lack.from) > fewerLeast, !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast:
-		return fmt.Sprintf("up to %d of %s were not available, the last until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
+		return fmt.Sprintf("up to %d of %s were not available, the last until %s", lack.most, pods, clock(lack.to))
 	default:
-		return fmt.Sprintf("%d of %s were not available until %s", lack.most, text.Count(want, "pod", "pods"), clock(lack.to))
+		return fmt.Sprintf("%d of %s were not available until %s", lack.most, pods, clock(lack.to))
 	}
 }
 
