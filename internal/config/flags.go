@@ -116,7 +116,6 @@ func (f Flags) Read() (*Config, error) {
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w", path, faults[0])
 	}
-	c.place(path)
 	return f.over(c), nil
 }
 
@@ -142,7 +141,6 @@ func (f Flags) ReadForOn() (c *Config, overlooked []error, err error) {
 			return nil, nil, fmt.Errorf("%s: %w", path, faults[0])
 		}
 	}
-	c.place(path)
 	return f.over(c), overlooked, nil
 }
 
@@ -156,8 +154,11 @@ func (f Flags) readFile(path string) ([]byte, error) {
 	return ReadFile(path)
 }
 
-// over puts the flags over a config.
+// over puts the flags over a config of the file at Path.
 func (f Flags) over(c *Config) *Config {
+	if path := f.Path(); path != "" {
+		c.place(path)
+	}
 	override(&c.Kubeconfig, f.Kubeconfig)
 	override(&c.Context, f.Context)
 	override(&c.Bastion, f.Bastion)
