@@ -267,8 +267,41 @@ func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		return p.Preflight(ctx, a, m)
+		if err := p.Preflight(ctx, a, m); err != nil {
+			return err
+		}
+		return f.sameBoot(ctx, b.Node, m)
 	})
+}
+
+// BootReader is a driver that can ask the system on a machine for its boot ID. It returns
+// none if the system has none.
+type BootReader interface {
+	BootID(ctx context.Context, m Machine) (string, error)
+}
+
+// OtherBootError reports that a driver reaches a system with another boot ID than the
+// node's: a name or an address leads to another machine, or the node has booted and not
+// reported that yet.
+type OtherBootError struct{ Driver, Node, Has, Wants string }
+
+func (e *OtherBootError) Error() string {
+	return fmt.Sprintf("%s reaches a system with the boot ID %s, and node %s reports %s: it is another machine, or has just booted; check where its name and address lead",
+		e.Driver, Clean(e.Has), Clean(e.Node), Clean(e.Wants))
+}
+
+// sameBoot returns an error if the system on a machine is not the node's. It cannot tell for
+// drivers and systems without a boot ID.
+func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
+	r, ok := f.drivers[m.Driver].(BootReader)
+	if !ok || n.BootID == "" {
+		return nil
+	}
+	id, err := r.BootID(ctx, m)
+	if err == nil && otherValue(id, n.BootID) {
+		return &OtherBootError{m.Driver, n.Name, id, n.BootID}
+	}
+	return err
 }
 
 // Prove asks the driver that would power each node on for its state: whoever

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -247,5 +248,28 @@ func TestNoOverrideDelaysNoPowerOn(t *testing.T) {
 		if got := Guard(p); Refused(got) != (a == ActionShutdown) {
 			t.Errorf("%s: %+v", a, got)
 		}
+	}
+}
+
+// bootDriver reaches systems with these boot IDs, by machine.
+type bootDriver struct {
+	*fakeDriver
+	boots map[string]string
+}
+
+func (d bootDriver) Preflight(context.Context, Action, Machine) error { return nil }
+
+func (d bootDriver) BootID(_ context.Context, m Machine) (string, error) { return d.boots[m.ID], nil }
+
+// An ssh configuration, a DNS or a bastion leads an address to another machine. Its boot ID
+// shows that, and lightsout refuses.
+func TestAnotherMachineBehindTheAddressIsNotShutDown(t *testing.T) {
+	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2", "n3"), map[string]string{"n1": "boot-1", "n2": "boot-2"}} // n3 has none
+	f, _ := testFleet(t, Config{}, d)
+	targets := bind("ssh", "ssh", "n1", "n2", "n3")
+	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, targets, map[string]Bound{})
+	if len(found) != 1 || found[0].Node != "n2" || found[0].Effect != Refuse || found[0].Rule != RuleContradiction ||
+		!strings.Contains(found[0].Text, "reaches a system with the boot ID boot-2, and node n2 reports boot-1") {
+		t.Errorf("%+v", found)
 	}
 }

@@ -225,7 +225,11 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 		defer cancel()
 		unproven = s.Fleet.Prove(ctx, targets)
 		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
-			problems = append(problems, Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))})
+			x := Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))}
+			if errors.As(err, new(*OtherBootError)) {
+				x.Rule, x.Effect = RuleContradiction, Refuse
+			}
+			problems = append(problems, x)
 		}
 		slices.SortFunc(problems, func(a, b Finding) int { return strings.Compare(a.Node, b.Node) })
 	}

@@ -3,6 +3,7 @@ package ssh
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"lightsout/power"
 )
 
 // Options say how hosts are reached. The zero value dials directly, with the
@@ -103,7 +106,7 @@ func New(opt Options) (*Client, error) {
 		if !opt.KeepGoing {
 			return nil, err
 		}
-		cfg = &config{opt: opt, unusable: err}
+		cfg = &config{opt: opt, unusable: never(err)}
 	}
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
@@ -121,11 +124,19 @@ func New(opt Options) (*Client, error) {
 		c.bastion = c.linkTo(way)
 	case opt.KeepGoing:
 		user, name, port, _ := splitSpec(opt.Bastion)
-		c.bastion = &link{client: c, host: host{alias: name, name: name, port: cmp.Or(port, "22"), user: cmp.Or(user, os.Getenv("USER"))}, unusable: err}
+		c.bastion = &link{client: c, host: host{alias: name, name: name, port: cmp.Or(port, "22"), user: cmp.Or(user, os.Getenv("USER"))}, unusable: never(err)}
 	default:
 		return nil, err
 	}
 	return c, nil
+}
+
+// never is an error that does not go away: asking again is no use.
+func never(err error) error {
+	if errors.As(err, new(*power.RefusedError)) {
+		return err
+	}
+	return &power.RefusedError{Why: err.Error()}
 }
 
 // Skipped has a sentence for each part of the ssh_config that lightsout cannot use and

@@ -144,6 +144,9 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	}
 	if v := c.get(alias, "HostName"); v != "" {
 		h.name = strings.NewReplacer("%%", "%", "%h", alias).Replace(v)
+		if inner, ok := strings.CutPrefix(h.name, "["); ok && strings.HasSuffix(inner, "]") {
+			h.name = strings.TrimSuffix(inner, "]") // as ssh does (misc.c, cleanhostname)
+		}
 	}
 	h.identitiesOnly = strings.EqualFold(c.get(alias, "IdentitiesOnly"), "yes")
 	h.identityFiles, h.explicit = c.identities(alias, h)

@@ -19,6 +19,7 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 		"Host inner", "  ProxyJump outer,user2@middle:2200",
 		"Host outer", "  ProxyJump first",
 		"Host 10.0.0.*", "  User node", "  ProxyJump none",
+		"Host brackets", "  HostName [10.0.0.14]",
 		"Host *", "  Port 22")
 	c, err := readConfig(Options{ConfigFile: config})
 	if err != nil {
@@ -39,6 +40,7 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 		"root@bastion:22":        "root@bastion.example.com",
 		"ssh://root@bastion:22/": "root@bastion.example.com",
 		"10.0.0.13":              "node@10.0.0.13",
+		"brackets":               "someone@10.0.0.14",
 		"10.1.0.13":              "someone@10.1.0.13",
 		"u@[fd00::1]:2222":       "u@[fd00::1]:2222",
 		"fd00::1":                "someone@fd00::1",

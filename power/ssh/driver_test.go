@@ -244,3 +244,24 @@ func TestAMachineIsFoundAtItsFirstAddress(t *testing.T) {
 		}
 	}
 }
+
+// The boot ID is the system's own; any other output is none.
+func TestTheBootIDIsReadFromTheSystem(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "id", "")
+	id := "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0"
+	for printed, want := range map[string]string{id + "\n": id, "": "", "boot\n": "", id + "\n" + id: ""} {
+		s := (&stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
+			if command != "cat /proc/sys/kernel/random/boot_id" {
+				t.Errorf("it runs %q", command)
+			}
+			_, _ = ch.Write([]byte(printed))
+			exit(req, ch, 0, "")
+		}}).start(t)
+		client := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
+		d := NewDriver(client, DriverOptions{})
+		if got, err := d.BootID(soon(t), find(t, d, "n", "10.0.0.13")); err != nil || got != want {
+			t.Errorf("%q: %q, %v", printed, got, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -87,6 +88,20 @@ func complaint(r result) error {
 		return fmt.Errorf("it ended with status %d and printed nothing", r.Status)
 	}
 	return fmt.Errorf("%s (status %d)", said, r.Status)
+}
+
+// bootIDs matches the boot ID of a Linux kernel.
+var bootIDs = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// BootID reads the boot ID of the system that answers: kubelets report the same one
+// (cadvisor, utils/sysfs: /proc/sys/kernel/random/boot_id). It is empty if the system has
+// none.
+func (d *Driver) BootID(ctx context.Context, m power.Machine) (string, error) {
+	r, err := d.client.run(ctx, spec(m), job{command: "cat /proc/sys/kernel/random/boot_id", limit: d.opt.CommandTimeout})
+	if id := strings.TrimSpace(r.Stdout); err == nil && r.Outcome == succeeded && bootIDs.MatchString(id) {
+		return id, nil
+	}
+	return "", err
 }
 
 // Switch shuts down: it logs in and runs the shutdown command once. Nil means
