@@ -164,9 +164,9 @@ func (s *Snapshot) Unread(kinds ...Kind) bool {
 	})
 }
 
-// Unknown returns, in one sentence, why the objects of these kinds are unknown: lightsout
+// WhyUnknown returns, in one sentence, why the objects of these kinds are unknown: lightsout
 // has not read them yet, or may not. It is empty if they are known or not watched.
-func (s *Snapshot) Unknown(kinds ...Kind) string {
+func WhyUnknown(s *Snapshot, kinds ...Kind) string {
 	for _, k := range kinds {
 		switch a := s.Access[k]; {
 		case a.Forbidden:

@@ -108,12 +108,12 @@ func (d *details) node(ref cluster.Ref) {
 	if n.CPUMilli > 0 {
 		d.add("allocatable", fmt.Sprintf("%s CPU, %.1f GiB, %d pods",
 			cores(n.CPUMilli), float64(n.MemoryBytes)/(1<<30), n.MaxPods))
-		if s.snap.Unknown(cluster.KindPod) == "" {
+		if cluster.WhyUnknown(s.snap, cluster.KindPod) == "" {
 			d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
 		}
 	}
 	d.events(ref.Name)
-	if s.snap.Unknown(cluster.KindPod) != "" {
+	if cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {
 		d.head("Pods")
 		d.addStyled(s.t.dim, s.missing(cluster.KindPod), "")
 		return

@@ -51,7 +51,7 @@ func nodeAge(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }
 
 // nodeCPU compares the requests of its pods with its capacity.
 func nodeCPU(s *scene, n *cluster.Node) cell {
-	if n.CPUMilli <= 0 || s.snap.Unknown(cluster.KindPod) != "" {
+	if n.CPUMilli <= 0 || cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {
 		return cell{}
 	}
 	return dimCell(s, cores(askedCPU(s, n))+"/"+cores(n.CPUMilli))
@@ -158,7 +158,7 @@ func podDots(s *scene, n *cluster.Node) cell {
 	if s.snap.Unread(cluster.KindPod) {
 		return dimCell(s, s.t.ellipsis)
 	}
-	if s.snap.Unknown(cluster.KindPod) != "" {
+	if cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {
 		return dimCell(s, "?")
 	}
 	const most = 12

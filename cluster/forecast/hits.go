@@ -104,7 +104,7 @@ func (f *Forecast) count() Hits {
 // unread returns the reason why the impact of an outage is unknown; empty when it is
 // known.
 func unread(s *cluster.Snapshot) string {
-	if why := s.Unknown(cluster.KindPod, cluster.KindDeployment); why != "" {
+	if why := cluster.WhyUnknown(s, cluster.KindPod, cluster.KindDeployment); why != "" {
 		return "impact unknown: " + why
 	}
 	return ""
@@ -112,7 +112,7 @@ func unread(s *cluster.Snapshot) string {
 
 // countUnwatched counts the pods of namespaces that lightsout does not watch.
 func (h *Hits) countUnwatched(s *cluster.Snapshot, down map[string]bool) {
-	h.UnwatchedUnknown = s.Unknown(cluster.KindNeighbour)
+	h.UnwatchedUnknown = cluster.WhyUnknown(s, cluster.KindNeighbour)
 	for _, o := range s.Objects(cluster.KindNeighbour) {
 		if p, ok := o.Value.(*cluster.Pod); ok && down[p.Node] {
 			h.Unwatched++

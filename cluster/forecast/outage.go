@@ -216,7 +216,7 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	}
 	switch {
 	case least < 0:
-		out.NoEviction, out.NeverEvicted = "no pod on "+n.Name+" is subject to eviction", f.s.Unknown(cluster.KindPod) == ""
+		out.NoEviction, out.NeverEvicted = "no pod on "+n.Name+" is subject to eviction", cluster.WhyUnknown(f.s, cluster.KindPod) == ""
 		if out.NeverEvicted && len(f.s.PodsOn(n.Name)) == 0 {
 			out.NoEviction = "there are no pods on " + n.Name
 		}

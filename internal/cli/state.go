@@ -73,7 +73,7 @@ func stateNodes(f *view.Frame) []string {
 			}
 		}
 		ready := fmt.Sprintf("%d of %d", up, all)
-		if f.Snapshot.Unknown(cluster.KindPod) != "" {
+		if cluster.WhyUnknown(f.Snapshot, cluster.KindPod) != "" {
 			ready = "unknown"
 		}
 		rows = append(rows, []string{n.Name, f.Snapshot.NodeWord(n, f.Now), statePower(f.Power, n.Name), ready})

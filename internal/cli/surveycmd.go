@@ -213,7 +213,7 @@ func unreadForPlace(s *cluster.Snapshot) (kind cluster.Kind, ok bool) {
 // forbiddenForPlace returns an error if the account may not list a kind without which each
 // pod seems to find a node.
 func forbiddenForPlace(s *cluster.Snapshot) error {
-	if why := s.Unknown(podKinds...); why != "" {
+	if why := cluster.WhyUnknown(s, podKinds...); why != "" {
 		return fmt.Errorf("lightsout cannot forecast where pods go: %s; docs/clusterrole.yaml has the rights", why)
 	}
 	return nil

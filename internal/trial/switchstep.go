@@ -142,7 +142,7 @@ func (r steps) drainQuestion(nodes []string) view.Question {
 			}
 		}
 		line := view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))}
-		if why := s.Unknown(cluster.KindPod); why != "" {
+		if why := cluster.WhyUnknown(s, cluster.KindPod); why != "" {
 			line = view.Line{Level: view.Warning, Text: n + "  its pods are unknown: " + why}
 		}
 		q.Lines = append(q.Lines, line)

@@ -160,13 +160,13 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		n.found(t.snapshot)
 	}
 	if n.last != nil {
-		t.before(n)
+		n.before(t)
 	}
 }
 
 // before records the phases that had come before a node went off. The recorder reports a
 // node some time after that: the snapshot may show something younger.
-func (t *Tracker) before(n *node) {
+func (n *node) before(t *Tracker) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
 		r.observed, r.exact, r.before = n.off, true, true
