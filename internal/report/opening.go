@@ -342,11 +342,13 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		}
 		for _, l := range s.Load {
 			for _, w := range l.ErrorWindows {
-				w := of(w)
-				if outageAt(all, w.from) < outageAt(all, w.to) {
-					w = partOf(r, all, i, w)
+				whole := of(w)
+				part := whole
+				if outageAt(all, whole.from) < outageAt(all, whole.to) {
+					part = partOf(r, all, i, whole)
+					part.atZero(l, w, whole, outageAt(all, whole.from) == i)
 				}
-				add(&windows, w)
+				add(&windows, part)
 			}
 			if l.LaterFailures != nil {
 				add(&others, of(*l.LaterFailures))
@@ -359,6 +361,19 @@ func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed
 		add(&others, failed{from: f.First, to: f.Ended, n: f.N})
 	}
 	return nil, others
+}
+
+// atZero adds the failed requests that were in flight at zero to the part of an error window
+// that belongs to the first outage: they were sent before the window begins.
+func (f *failed) atZero(l record.Load, w record.Span, whole failed, first bool) {
+	if !first || w.From > 0 || l.AtZero == nil || l.AtZero.Failed == 0 {
+		return
+	}
+	if f.n == 0 {
+		*f = whole
+		f.n = 0
+	}
+	f.n += l.AtZero.Failed
 }
 
 // partOf is the part of an error window that belongs to outage number i, by the seconds in

@@ -309,6 +309,15 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		}, "a was found off at 08:00:20 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
 			" a was found off at 08:01:10 UTC; no requests were sent; Kubernetes counted all 6 pods as available." +
 			" a was found off at 08:02:00 UTC; no requests were sent; Kubernetes counted all 6 pods as available. 2 more outages of a followed: see the timeline."},
+		"requests in flight at the first outage fail in the second": {func(r *record.Record) {
+			down(r, "a", view.SpanOff, 0, 20)
+			down(r, "a", view.SpanOff, 60, 80)
+			r.Zero = at(0)
+			r.Summary.Zero = at(0)
+			r.Summary.Load = append(r.Summary.Load, record.Load{
+				Failures: record.Failures{AtZero: &loadgen.Counts{Scheduled: 2, Failed: 2}, ErrorWindows: []record.Span{{From: 0, To: 66, Failed: 2}}}})
+		}, "a was found off at 08:00:00 UTC; clients saw errors for 66 s; Kubernetes counted all 6 pods as available." +
+			" a was found off at 08:01:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", view.SpanSilent, 20, 0)
