@@ -20,6 +20,9 @@ const podsListed = 30
 // deployments, pods in trouble, requests, the trial, the forecast.
 func stateLines(f *view.Frame) []string {
 	out := []string{stateTitle(f)}
+	if old := stale(f); old != "" {
+		out = append(out, old)
+	}
 	out = append(out, stateNodes(f)...)
 	out = append(out, stateDeployments(f.Snapshot)...)
 	out = append(out, statePods(f.Snapshot, f.Now)...)
@@ -40,6 +43,20 @@ func stateLines(f *view.Frame) []string {
 		out[i] = strings.TrimRight(text.Cells(l), " ")
 	}
 	return out
+}
+
+// stale says how old the data is if lightsout does not receive it any more; empty if it does.
+func stale(f *view.Frame) string {
+	oldest := time.Duration(0)
+	for _, kind := range []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment} {
+		if age, known := f.Snapshot.Age(kind, f.Now); known {
+			oldest = max(oldest, age)
+		}
+	}
+	if f.Snapshot.Link.State != cluster.LinkDisconnected && oldest < power.StateLimit || oldest == 0 {
+		return ""
+	}
+	return "STALE: this state is up to " + text.Span(oldest) + " old"
 }
 
 func stateTitle(f *view.Frame) string {
