@@ -45,7 +45,7 @@ func stateLines(f *view.Frame) []string {
 	return out
 }
 
-// stale says how old the data is if lightsout does not receive it any more; empty if it does.
+// stale returns the age of the state if lightsout receives it no more; empty if it does.
 func stale(f *view.Frame) string {
 	oldest := time.Duration(0)
 	for _, kind := range []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment} {

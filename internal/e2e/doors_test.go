@@ -267,3 +267,38 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 		}
 	}
 }
+
+// The ssh configuration leads the address of a node to another node's machine, by its name.
+// lightsout does not shut that down: its boot ID is another one.
+func TestAnAddressThatLeadsToAnotherMachineIsNotShutDown(t *testing.T) {
+	testenv.Long(t, 20)
+	t.Parallel()
+	l := labtest.Start(t, "mdx")
+	var address string
+	var node struct {
+		Status struct {
+			Addresses []struct{ Type, Address string }
+		}
+	}
+	l.API().Do(http.MethodGet, "/api/v1/nodes/kube-node1", nil, &node)
+	for _, a := range node.Status.Addresses {
+		if a.Type == "InternalIP" {
+			address = a.Address
+		}
+	}
+	had, err := os.ReadFile(l.Settings().SSH.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"kube-node2", "kube-cp1"} {
+		ssh := write(t, "ssh_config", "Host "+address+"\n  HostName "+to+"\n"+string(had))
+		config := l.ConfigWith(func(c map[string]any) {
+			c["state"] = t.TempDir()
+			c["ssh"].(map[string]any)["config"] = ssh
+		})
+		out, errs, code := run(t, nil, args(l, config, "power", "shutdown", "kube-node1", "--yes")...)
+		if off := l.Machines("off", "stopping"); code == 0 || len(off) > 0 || !strings.Contains(out+errs, "boot ID") {
+			t.Errorf("%s: exit %d, off: %v\n%s%s", to, code, off, out, errs)
+		}
+	}
+}
