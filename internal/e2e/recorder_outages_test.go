@@ -134,7 +134,7 @@ var unannouncedOutages = []unannounced{
 	// When it returns, the lab's control plane may take all nodes for lost for a moment.
 	{name: "API server stopped", often: true, words: []string{"The API server gave lightsout no answer for"}, happen: component("kube-apiserver", "stop", "cont")},
 	{name: "etcd killed", happen: component("etcd", "kill", "start"), words: []string{"The API server gave lightsout no answer for"}},
-	{name: "the control plane's machine cut off", words: []string{"The API server gave lightsout no answer for", "clients saw errors"}, happen: func(w *watcher, began func()) {
+	{name: "the control plane's machine cut off", words: []string{"API server gave lightsout no answer for", "clients saw errors"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s1/cut")
 		began()
 		time.Sleep(8 * time.Second) // the API server cannot be asked
