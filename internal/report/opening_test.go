@@ -475,3 +475,22 @@ func TestTheOpeningNamesWhatSomebodyDid(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// The record of an outage ends some minutes after it was over: the report shows when it was
+// over for clients and for the nodes.
+func TestTheReportShowsWhenAnOutageWasOver(t *testing.T) {
+	r := bare()
+	r.Summary.Unplanned, r.Summary.Ended = &record.Unplanned{Severity: record.SeverityDown}, at(600)
+	fail(r, 20, 47)
+	ready, late := 90.0, 95.5
+	r.Summary.Phases = []view.Phase{{Name: view.PhaseReady, Subject: "a", Observed: &late}, {Name: view.PhaseReady, Subject: "b", Observed: &ready}}
+	got := map[string]string{}
+	for _, row := range pageOf(r).facts.Rows {
+		got[row[0].Text] = row[1].Text
+	}
+	for name, want := range map[string]string{"the last failed request ended": "T+00:47.0", "the last node was Ready again": "T+01:35.5", "ended": ""} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+}

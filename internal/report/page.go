@@ -96,7 +96,12 @@ func (p *page) fromSummary(r *record.Record) {
 		p.fact("began", utc(s.Started))
 	}
 	p.zero(r, s.Zero)
-	p.fact("ended", utc(s.Ended))
+	if s.Unplanned != nil {
+		p.over(s)
+		p.fact("the record ended", utc(s.Ended))
+	} else {
+		p.fact("ended", utc(s.Ended))
+	}
 	if d := lengthOf(s); d >= 0 {
 		p.fact("took", seconds(d.Seconds()))
 	}
@@ -105,6 +110,31 @@ func (p *page) fromSummary(r *record.Record) {
 		return
 	}
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+}
+
+// over adds when an outage was over for whom: the record ends later, once nothing has happened
+// for a while.
+func (p *page) over(s *record.Summary) {
+	var failed *float64
+	for i := range s.Load {
+		windows := slices.Clone(s.Load[i].ErrorWindows)
+		if l := s.Load[i].LaterFailures; l != nil {
+			windows = append(windows, *l)
+		}
+		for j := range windows {
+			if failed == nil || windows[j].To > *failed {
+				failed = &windows[j].To
+			}
+		}
+	}
+	for _, x := range []struct {
+		name string
+		at   *float64
+	}{{"the last failed request ended", failed}, {"the last node was Ready again", lastSeen(s, view.PhaseReady)}} {
+		if x.at != nil {
+			p.fact(x.name, offset(*x.at))
+		}
+	}
 }
 
 // lengthOf is how long a trial took, or an outage from its zero on; negative: unknown.
