@@ -51,6 +51,9 @@ func (d *questionDialog) lines() []view.Line {
 
 func (d *questionDialog) foot() string {
 	keys := "←/→ choose · enter answer · esc " + strings.ToLower(d.choices()[0].Label)
+	if !d.arrows() {
+		keys = strings.Replace(keys, "←/→", "tab", 1)
+	}
 	if d.q.Refused {
 		keys = "enter close"
 	}
@@ -99,6 +102,9 @@ func (d *questionDialog) open() bool {
 	return !d.q.Secret || d.in.String() != ""
 }
 
+// arrows reports whether the arrows choose: while a text is to be typed they move in it.
+func (d *questionDialog) arrows() bool { return !d.typing() || d.q.Type != "" && d.open() }
+
 // typed moves the choice when the operator types: with the complete text the choice is
 // to continue.
 func (d *questionDialog) typed() {
@@ -130,12 +136,12 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 		return nil, false
 	default:
 		switch {
+		case p.name == "left" && d.arrows():
+			d.chosen = max(0, d.chosen-1)
+		case p.name == "right" && d.arrows(): // no letter: it may be meant for something else
+			d.chosen = min(last, d.chosen+1)
 		case d.typing() && d.in.press(p):
 			d.typed()
-		case !d.typing() && p.name == "left":
-			d.chosen = max(0, d.chosen-1)
-		case !d.typing() && p.name == "right": // no letter: it may be meant for something else
-			d.chosen = min(last, d.chosen+1)
 		}
 	}
 	if !d.open() {

@@ -318,6 +318,15 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 				Failures: record.Failures{AtZero: &loadgen.Counts{Scheduled: 2, Failed: 2}, ErrorWindows: []record.Span{{From: 0, To: 66, Failed: 2}}}})
 		}, "a was found off at 08:00:00 UTC; clients saw errors for 66 s; Kubernetes counted all 6 pods as available." +
 			" a was found off at 08:01:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"a node deleted before it was silent": {func(r *record.Record) {
+			r.Summary.Unplanned = &record.Unplanned{}
+			r.Zero, r.Summary.Zero = at(20), at(20)
+			sign := view.NewEvent(view.CodeOutageSign, "b", view.Facts{Sign: view.SignSilent})
+			sign.At, sign.Seen = at(20), at(23)
+			gone := view.Event{Code: view.CodeNodeNode, Subject: "b", Cause: cluster.CauseDeleted}
+			gone.At, gone.Seen = at(21), at(21)
+			r.Events = append(r.Events, gone, sign)
+		}, "b fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available; b was still down when the record ended."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", view.SpanSilent, 20, 0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -101,7 +102,8 @@ func fallenOf(r *record.Record) []fallen {
 	}
 	var worse, silent []fallen
 	for node := range spans {
-		for _, f := range answer(downs(r, node, spans[node]), node, asked[node]) {
+		all := answer(downs(r, node, spans[node]), node, asked[node])
+		for _, f := range append(all, deletedOf(r, node, asked[node], all)...) {
 			if f.silent {
 				silent = append(silent, f)
 			} else if !f.early {
@@ -250,6 +252,31 @@ func answer(all []fallen, node string, asked []request) []fallen {
 		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at, asked: true}}
 	}
 	return all
+}
+
+// deletedOf finds the signs of a node that somebody deleted before it was seen silent: no
+// span shows them. Such a node is down until it joins again.
+func deletedOf(r *record.Record, node string, asked []request, all []fallen) (out []fallen) {
+	for _, q := range asked {
+		seen := slices.ContainsFunc(append(slices.Clone(all), out...), func(f fallen) bool { return f.to.IsZero() || !q.at.After(f.to) })
+		gone := nodeEvent(r, node, true, q.at)
+		if !q.sign || q.how != fallSilent || seen || gone.IsZero() {
+			continue
+		}
+		out = append(out, fallen{node: node, how: fallSilent, from: q.at, went: q.at, to: nodeEvent(r, node, false, gone), sign: true})
+	}
+	return out
+}
+
+// nodeEvent is when a node was deleted, or created, at that time or later; zero if it was not.
+func nodeEvent(r *record.Record, node string, deleted bool, from time.Time) time.Time {
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Code == view.CodeNodeNode && e.Subject == node && (e.Cause == cluster.CauseDeleted) == deleted && !e.Seen.Before(from) {
+			return e.Seen
+		}
+	}
+	return time.Time{}
 }
 
 // join adds a span that begins before the last one is over.
