@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"lightsout/power"
@@ -95,6 +96,11 @@ func (c *Config) check(wrong fault) {
 	c.Power.check(wrong)
 	if _, err := c.Guards.Limits(); err != nil {
 		wrong("guards", "%w", err)
+	}
+	for _, name := range c.ProductionContexts {
+		if name == "" || strings.TrimSpace(name) != name || strings.ContainsAny(name, "*?") {
+			wrong("production_contexts", "production_contexts has %q: name each context exactly as the kubeconfig does", name)
+		}
 	}
 	c.Load.check(wrong)
 	c.Recorder.check(wrong)
