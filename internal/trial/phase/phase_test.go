@@ -508,3 +508,18 @@ func TestANodeWhoseOutageIsNoticedLate(t *testing.T) {
 	w.want(view.PhaseTainted, n4, "– | 13.6 | ")
 	w.want(view.PhaseEndpointsOut, n4, "– | 13.6 | ")
 }
+
+// A recorder that begins after a node went down cannot tell when it became NotReady.
+func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.lose(n4, 13.4)
+	w.now = at(20)
+	w.Zero(at(0.2), w.snapshot())
+	w.Switched(n4, power.ActionOff, at(0.2))
+	w.look(20)
+	w.want(view.PhaseDetected, n4, "– | – | not seen: it was not Ready before")
+	x := NewTracker(llm)
+	x.Zero(zero, nil) // there is no snapshot yet
+	x.Observe(w.snapshot(), at(20))
+	x.Switched(n4, power.ActionOff, at(20)) // must not panic
+}

@@ -21,6 +21,8 @@ type Tracker struct {
 	deployment cluster.Key
 	zero       time.Time
 	snapshot   *cluster.Snapshot
+	// atZero is the newest snapshot at zero.
+	atZero     *cluster.Snapshot
 	nodes      map[string]*node
 	names      []string // of nodes, sorted
 	rows       rows
@@ -118,6 +120,7 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	if s != nil {
 		t.snapshot = s
 	}
+	t.atZero = t.snapshot
 	if t.snapshot != nil && t.deployment != (cluster.Key{}) {
 		t.service.start(t.snapshot, t.deployment)
 	}
@@ -165,14 +168,21 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 }
 
 // before records the phases that had come before a node went off. The recorder reports a
-// node some time after that: the snapshot may show something younger.
+// node some time after that: the snapshot may show something younger. It can tell if it saw
+// the node Ready at zero.
 func (n *node) before(t *Tracker) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
 		r.observed, r.exact, r.before = n.off, true, true
 		r.explain(note)
 	}
-	earlier := func(source time.Time) bool { return source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off) }
+	var was *cluster.Node
+	if t.atZero != nil {
+		was = t.atZero.Node(n.name)
+	}
+	earlier := func(source time.Time) bool {
+		return was == nil || was.Ready != cluster.TriTrue || source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off)
+	}
 	since := n.last.Ready != cluster.TriTrue && !earlier(n.last.ReadySince)
 	if n.last.Ready != cluster.TriTrue && !since {
 		// Nobody sees the control plane notice this outage.
