@@ -131,7 +131,7 @@ func New(opt Options) (*Client, error) {
 	return c, nil
 }
 
-// never is an error that does not go away: asking again is no use.
+// never returns err as a *power.RefusedError, so that nobody repeats the request.
 func never(err error) error {
 	if errors.As(err, new(*power.RefusedError)) {
 		return err

@@ -73,7 +73,7 @@ type config struct {
 	opt   Options
 	// skipped has a sentence for each block that lightsout cannot use.
 	skipped []string
-	// unusable is why there is no configuration; nil if there is one.
+	// unusable is the error of reading the files; nil without an error.
 	unusable error
 }
 

@@ -25,7 +25,7 @@ type link struct {
 	client *Client
 	host   host
 	via    *link
-	// unusable is why there can be no connection; nil if there can.
+	// unusable is the error of looking up the host; nil without an error.
 	unusable error
 	// session is held while a command runs on the host itself.
 	session *semaphore.Weighted

@@ -519,7 +519,7 @@ func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
 	w.look(20)
 	w.want(view.PhaseDetected, n4, "– | – | not seen: it was not Ready before")
 	x := NewTracker(llm)
-	x.Zero(zero, nil) // there is no snapshot yet
+	x.Zero(zero, nil) // before the first snapshot
 	x.Observe(w.snapshot(), at(20))
 	x.Switched(n4, power.ActionOff, at(20)) // must not panic
 }
