@@ -290,18 +290,27 @@ func (e *OtherBootError) Error() string {
 		e.Driver, Clean(e.Has), Clean(e.Node), Clean(e.Wants))
 }
 
-// sameBoot returns an error if the system on a machine is not the node's. It cannot tell for
-// drivers and systems without a boot ID.
+// sameBoot returns an error if the system on a machine is not the node's, or if a boot ID
+// is missing. Drivers that do not read one are not compared.
 func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 	r, ok := f.drivers[m.Driver].(BootReader)
-	if !ok || n.BootID == "" {
+	if !ok {
 		return nil
 	}
 	id, err := r.BootID(ctx, m)
-	if err == nil && otherValue(id, n.BootID) {
+	switch {
+	case err != nil:
+		return err
+	case n.BootID == "" || id == "":
+		who := "node " + n.Name + " reports"
+		if id == "" {
+			who = "the system that " + m.Driver + " reaches has"
+		}
+		return fmt.Errorf("%s no boot ID, so lightsout cannot check that %s leads to this node's machine; check where its name and address lead", who, m.Title())
+	case otherValue(id, n.BootID):
 		return &OtherBootError{m.Driver, n.Name, id, n.BootID}
 	}
-	return err
+	return nil
 }
 
 // Prove asks the driver that would power each node on for its state: whoever

@@ -264,12 +264,18 @@ func (d bootDriver) BootID(_ context.Context, m Machine) (string, error) { retur
 // An ssh configuration, a DNS or a bastion leads an address to another machine. Its boot ID
 // shows that, and lightsout refuses.
 func TestAnotherMachineBehindTheAddressIsNotShutDown(t *testing.T) {
-	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2", "n3"), map[string]string{"n1": "boot-1", "n2": "boot-2"}} // n3 has none
+	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2", "n3", "n4"), map[string]string{"n1": "boot-1", "n2": "boot-2", "n4": "boot-4"}} // n3 has none
 	f, _ := testFleet(t, Config{}, d)
-	targets := bind("ssh", "ssh", "n1", "n2", "n3")
+	targets := bind("ssh", "ssh", "n1", "n2", "n3", "n4")
+	targets[3].Node.BootID = ""
 	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, targets, map[string]Bound{})
-	if len(found) != 1 || found[0].Node != "n2" || found[0].Effect != Refuse || found[0].Rule != RuleContradiction ||
+	if len(found) != 3 || found[0].Node != "n2" || found[0].Effect != Refuse || found[0].Rule != RuleContradiction ||
 		!strings.Contains(found[0].Text, "reaches a system with the boot ID boot-2, and node n2 reports boot-1") {
-		t.Errorf("%+v", found)
+		t.Fatalf("%+v", found)
+	}
+	for i, text := range []string{1: "the system that ssh reaches has no boot ID", 2: "node n4 reports no boot ID"} {
+		if text != "" && (found[i].Effect != Warn || !strings.Contains(found[i].Text, text)) {
+			t.Errorf("%+v", found[i])
+		}
 	}
 }

@@ -63,6 +63,7 @@ const namesWithin = 5 * time.Second
 // checkNames compares the names in a config file with the cluster, if the cluster
 // answers without a prompt, and prints the names that the cluster does not have.
 func checkNames(ctx context.Context, flags config.Flags, cfg *config.Config, out, progress io.Writer) (faults int, err error) {
+	warnOfContexts(cfg, out)
 	if cfg.Context == "" && cfg.Load.Deployment == "" && len(cfg.Power.Nodes) == 0 && len(cfg.Guards.Protect) == 0 {
 		return 0, nil
 	}
@@ -95,4 +96,16 @@ func checkNames(ctx context.Context, flags config.Flags, cfg *config.Config, out
 		}
 	}
 	return len(rows), nil
+}
+
+// warnOfContexts names the production contexts that the kubeconfig lacks. That is no error:
+// one config file may serve several kubeconfigs.
+func warnOfContexts(cfg *config.Config, out io.Writer) {
+	there := cluster.Contexts(cfg.Kubeconfig)
+	for _, name := range cfg.ProductionContexts {
+		if !slices.Contains(there, name) {
+			fmt.Fprintf(out, "warning: production_contexts names %q, and the kubeconfig has no such context (there are: %s)\n",
+				text.Clean(name, 100), text.Clean(strings.Join(there, ", "), 400))
+		}
+	}
 }

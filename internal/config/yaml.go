@@ -30,7 +30,7 @@ func Faults(data []byte) (*Config, []error) {
 }
 
 // notForOn are the sections that powering a machine on does not need.
-var notForOn = []string{"load", "guards", "recorder"}
+var notForOn = []string{"load", "guards", "recorder", "production", "production_contexts"}
 
 // forOn reads a config without the sections that powering on does not need, strictly.
 func forOn(data []byte) (*Config, []error) {

@@ -415,6 +415,7 @@ func TestAFaultElsewhereDoesNotKeepAMachineOff(t *testing.T) {
 		for name, c := range map[string]struct{ settings, ssh, want string }{
 			"the load":              {`"load":{"time_out":"3s"}`, "", "time_out"},
 			"the guards":            {`"guards":{"view_age":"99s"}`, "", "view_age"},
+			"production":            {`"production":"maybe","production_contexts":["p*"]`, "", "production"},
 			"the ssh configuration": {`"namespaces":[]`, "Include [\n", ""},
 			"an unknown Match":      {`"namespaces":[]`, "Match final all\n", "lightsout skips"},
 			"a driver of no use":    {`"recorder":{"probe":[]}`, "", "probe"},
