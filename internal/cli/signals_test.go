@@ -178,6 +178,7 @@ func TestLoadVerifyComparesTheVerdictWithTheTimeline(t *testing.T) {
 	for verdict, want := range map[string]string{
 		"pass": "", "aborted": `"aborted", but "pass" on the timeline`, "not observed": `"not observed", but "pass" on the timeline`,
 		"no expectations": `"no expectations", with `, "": `"" is not a verdict`,
+		`pass", "why": ["one request too many"], "restore": "`: "the reasons of the verdict (why) are",
 	} {
 		dir := t.TempDir()
 		for _, name := range []string{"requests.jsonl", "plan.yaml", "summary.json", "events.jsonl"} {

@@ -125,7 +125,8 @@ func (v *verification) trial() {
 	v.gaps(first, counts.InFlight)
 	v.judgement(s)
 	v.unchecked = append(v.unchecked,
-		"requests after the last line; zero, outages, phases and nodes (see events.jsonl); the peaks of the gauge (see samples.jsonl)",
+		"requests after the last line; zero, outages, phases, nodes, left_off and blind (see events.jsonl); the peaks of the gauge (see samples.jsonl)",
+		"settings, skew and pending",
 		"whether the outage and the return were observed")
 }
 
@@ -238,6 +239,9 @@ func (v *verification) judgement(s *record.Summary) {
 	good := s.Verdict == view.Pass || s.Verdict == view.NoExpectations
 	if good && len(short) > 0 || s.Verdict == view.Fail && len(short) == 0 {
 		v.differ("the verdict is %q, but steps, expectations and requests give %q", s.Verdict, short)
+	}
+	if (good || s.Verdict == view.Fail) && !slices.Equal(s.Why, short) {
+		v.differ("the reasons of the verdict (why) are %q, but steps, expectations and requests give %q", s.Why, short)
 	}
 }
 
