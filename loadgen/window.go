@@ -14,8 +14,8 @@ const Recovered = time.Minute
 const okBucket = 10 // seconds
 
 // hungLeast is the least time without a byte after which a request that lightsout ended
-// counts as hung, and wave the least time between the first and the last failed request of
-// a second error window while a machine is still off.
+// counts as hung, and wave the least time that a second error window lasts while a machine
+// is still off.
 const (
 	hungLeast = 10 * time.Second
 	wave      = 10 * time.Second
@@ -65,8 +65,9 @@ func (o PowerOffs) SwitchedOnLater(was, at time.Time) {
 // (Record.CountedAt) until its last failed request has ended. It is over when requests
 // have succeeded, and none has failed, for Recovered. The window of a power-off request
 // is the first that ends after it; failures in no such window are later failures. A
-// request in flight at zero counts from zero. Requests that go on failing for longer than
-// wave while a machine is still off have an error window of that outage too. The memory
+// request in flight at zero counts from zero. Failures that last as long as wave while a
+// machine is still off have an error window of that outage too: requests that go on failing,
+// or several that fail together while none succeeds. The memory
 // grows with time, not with requests. One goroutine may use a Window.
 type Window struct {
 	outages *PowerOffs
@@ -75,14 +76,21 @@ type Window struct {
 	atZero  Totals
 	hung    Totals
 	// slowest is the longest time that a request took that was ok. waited counts the
-	// requests that lightsout ended, by the whole seconds for which they got no byte.
+	// requests that lightsout ended.
 	slowest time.Duration
-	waited  map[int64]int
+	waited  map[endedWait]int
+}
+
+// endedWait is for how many whole seconds a request that lightsout ended got no byte. answered:
+// it had got one before.
+type endedWait struct {
+	seconds  int64
+	answered bool
 }
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[int64]int{}}
+	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -116,7 +124,7 @@ func (w *Window) wait(r *Record) {
 	if r.LastByte.After(since) {
 		since = r.LastByte
 	}
-	w.waited[int64(r.End.Sub(since)/time.Second)] += r.Requests()
+	w.waited[endedWait{int64(r.End.Sub(since) / time.Second), !r.LastByte.IsZero()}] += r.Requests()
 }
 
 // hangs reports whether a request that counts from that moment hung through an outage.
@@ -184,13 +192,19 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 		own[slices.IndexFunc(all, func(f Failures) bool { return !f.Ended.Before(o.Off) })] = true
 	}
 	for i, f := range all {
-		if own[i] || f.Last.Sub(f.First) >= wave && w.outages.off(f.First) {
+		if own[i] || w.outages.off(f.First) && w.isWave(f) {
 			errors = append(errors, f)
 		} else {
 			later.join(f)
 		}
 	}
 	return errors, later
+}
+
+// isWave reports whether failures are more than a stray one: they began over a time as long
+// as wave, or several lasted that long, and no request succeeded meanwhile.
+func (w *Window) isWave(f Failures) bool {
+	return f.Last.Sub(f.First) >= wave || f.N > 1 && f.Length() >= wave && !w.succeeded(f.First, f.Ended)
 }
 
 // off reports whether a machine was switched off, and not on again, at that time.
@@ -207,11 +221,15 @@ func (w *Window) AtZero() Counts { return w.atZero.Counts() }
 // outage until after its power-on request, and then failed, or lightsout ended them before
 // they got another byte. Or lightsout ended them, and they had got no byte for hungLeast
 // and for twice as long as the slowest request took that was ok: so requests count that hang
-// from later on, and through an outage that nobody has ended.
+// from later on, and through an outage that nobody has ended. If no request was ok, only
+// those count that had got no byte at all.
 func (w *Window) Hung() Counts {
 	hung := w.hung
-	for seconds, n := range w.waited {
-		if waited := time.Duration(seconds) * time.Second; w.slowest > 0 && waited >= max(hungLeast, 2*w.slowest) {
+	for x, n := range w.waited {
+		if w.slowest == 0 && x.answered {
+			continue
+		}
+		if waited := time.Duration(x.seconds) * time.Second; waited >= max(hungLeast, 2*w.slowest) {
 			hung.Scheduled += n
 			hung.Cancelled += n
 		}

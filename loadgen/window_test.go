@@ -163,3 +163,47 @@ func TestASecondWaveOfTheOutageHasAnErrorWindow(t *testing.T) {
 		}
 	}
 }
+
+// Requests that fail together because all of them wait for the same timeout were sent in the
+// same moment; the clients wait for as long as the timeout lasts.
+func TestRequestsThatFailTogetherHaveAnErrorWindow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		requests, windows int
+		meanwhile         bool // others succeed
+	}{{16, 2, false}, {16, 1, true}, {1, 1, false}} {
+		w := NewWindow(outageOf(300))
+		w.Note(ended(1, ClassReset, 1))
+		for s := 3.0; s < 300; s++ {
+			if s < 120 || s >= 150 || tc.meanwhile {
+				w.Note(ended(s, ClassOK, 0.1))
+			}
+		}
+		for range tc.requests {
+			w.Note(ended(120, ClassTotal, 30))
+		}
+		if errors, later := w.Errors(); len(errors) != tc.windows || (later.N > 0) != (tc.windows == 1) {
+			t.Errorf("%+v: %+v, later %+v", tc, errors, later)
+		}
+	}
+}
+
+func TestRequestsHangIfNoneIsOK(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		on, from, took float64
+		hung           int
+	}{
+		"through an outage that lasts":   {0, -5, 125, 4},
+		"from the second half of one on": {60, 45, 155, 4},
+		"cancelled before it could tell": {60, 45, 9, 0},
+	} {
+		w := NewWindow(outageOf(tc.on))
+		for range 4 {
+			w.Note(ended(tc.from, ClassCancelled, tc.took))
+		}
+		if got := w.Hung().Scheduled; got != tc.hung {
+			t.Errorf("%s: %d hung, wanted %d", name, got, tc.hung)
+		}
+	}
+}
