@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -161,8 +163,46 @@ func TestARefusalDoesNotRepeatThePassword(t *testing.T) {
 	})
 	d := NewDriver(client, DriverOptions{Shutdown: asksPassword + "shutdown -h now"})
 	err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
-	var refused *power.RefusedError
-	if !errors.As(err, &refused) || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "no: ") {
+	var unconfirmed *power.UnconfirmedError
+	if !errors.As(err, &unconfirmed) || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "no: ") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// systemctl poweroff ends with status 1 when logind does not answer in time, and the job
+// that it has queued goes on.
+func TestAShutdownThatFailedAfterItBeganIsUncertain(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "id", "")
+	node := startSSHD(t, key.authorized, nil)
+	client := newClient(t, Options{ConfigFile: nodeConfig(t, node, me(t)), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}})
+	for command, certain := range map[string]bool{
+		"/no/such/shutdown": true,
+		"/etc/hostname":     true,
+		script(t, "echo 'Failed to power off system via logind: Connection timed out' >&2; exit 1"): false,
+		script(t, "exit 2"): false,
+		script(t, "echo 'sudo: a password is required' >&2; exit 1"):                                                    true,
+		script(t, `echo "Sorry, user u is not allowed to execute '/sbin/poweroff' as root on kube-node3." >&2; exit 1`): true,
+		script(t, "echo 'Failed to power off system via logind: Interactive authentication required.' >&2; exit 1"):     true,
+		"true; /no/such/notification":                           false,
+		"true; echo 'sudo: a password is required' >&2; exit 1": false,
+	} {
+		d := NewDriver(client, DriverOptions{Shutdown: command})
+		err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
+		var refused *power.RefusedError
+		var unconfirmed *power.UnconfirmedError
+		if errors.As(err, &refused) != certain || errors.As(err, &unconfirmed) == certain {
+			t.Errorf("%s: %T %v", command, err, err)
+		}
+	}
+}
+
+// script writes a shell script and returns its path.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shutdown")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -43,7 +43,7 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 	}{
 		"it ends well":          {"touch " + mark, true, ""},
 		"it takes ssh with it":  {"touch " + mark + "; kill -KILL $PPID; sleep 60", true, ""},
-		"sudo wants a password": {"echo 'sudo: a \x1b[1mpassword\x1b[0m is required' >&2; exit 1", false, "NOPASSWD"},
+		"sudo wants a password": {script(t, "echo 'sudo: a \x1b[1mpassword\x1b[0m is required' >&2; exit 1"), false, "NOPASSWD"},
 		"there is no command":   {"no-such-shutdown -h now", false, "ssh.shutdown"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,10 +136,37 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		d.update(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case failed:
-		return &power.RefusedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
-			secret.Hide(complaint(r).Error(), password, power.Clean(password)))} // it may repeat its input
+		why := fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
+			secret.Hide(complaint(r).Error(), password, power.Clean(password))) // it may repeat its input
+		if notRun(d.opt.Shutdown, r) {
+			return &power.RefusedError{Why: why}
+		}
+		return &power.UnconfirmedError{Why: why}
 	}
 	return &power.UnconfirmedError{Why: r.Why}
+}
+
+// notRun reports whether a failed command certainly did nothing: the shell did not find or
+// start it, or sudo or polkit did not permit it. Any other failure is uncertain: systemctl
+// and shutdown end with status 1 when logind answers too late, and the machine goes off.
+// Of several commands one may have run.
+func notRun(command string, r result) bool {
+	if strings.ContainsAny(command, ";&|\n`$(") {
+		return false
+	}
+	printed := power.Clean(r.Stderr + " " + r.Stdout)
+	return r.Status == 126 || r.Status == 127 || slices.ContainsFunc(denials, func(words string) bool {
+		return strings.Contains(printed, words)
+	})
+}
+
+// denials are the messages of sudo (plugins/sudoers/auth/sudo_auth.c, logging.c and
+// check.c) and of polkit (org.freedesktop.DBus.Error.InteractiveAuthorizationRequired) when
+// they do not run a command.
+var denials = []string{
+	"password is required", "terminal is required", "incorrect password", "no password was provided",
+	"is not allowed to execute", "is not allowed to run sudo", "not in the sudoers file", "may not run sudo",
+	"Interactive authentication required",
 }
 
 // clockCommand prints the time in seconds, to the nanosecond where date can.

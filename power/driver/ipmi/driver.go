@@ -221,9 +221,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		}
 		c.WithRetry(0)
 		if _, err := c.ChassisControl(ctx, control); err != nil {
+			reply := err
 			err = said(err, "the chassis control")
-			var refused *power.RefusedError
-			if errors.As(err, &refused) {
+			if refused := new(*power.RefusedError); errors.As(err, refused) && !withoutResult(reply) {
 				return err
 			}
 			return &power.UnconfirmedError{Why: err.Error()}

@@ -274,3 +274,23 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		t.Errorf("a long password: %v", err)
 	}
 }
+
+// lateChassis switches, and answers too late.
+type lateChassis struct{ hal.ChassisHAL }
+
+func (l lateChassis) SetPower(ctx context.Context, on bool) error {
+	_ = l.ChassisHAL.SetPower(ctx, on)
+	return errors.New("timeout while processing command")
+}
+
+func TestACompletionCodeWithoutAResultIsUncertain(t *testing.T) {
+	c := newController(t)
+	d := newDriver(t, c, password)
+	h := c.chassis.(*hardware)
+	h.ChassisHAL = lateChassis{h.ChassisHAL}
+	err := d.Switch(t.Context(), power.ActionOff, power.Machine{Driver: DriverName, ID: c.address, Name: "n"})
+	var unconfirmed *power.UnconfirmedError
+	if !errors.As(err, &unconfirmed) {
+		t.Errorf("the machine is %s: %T %v", c.state(), err, err)
+	}
+}

@@ -26,6 +26,17 @@ func said(err error, what string) error {
 	return &power.SilentError{Text: fmt.Sprintf("the controller does not answer %s: %s", what, cause(err)), Err: err}
 }
 
+// noResult are the completion codes that do not tell whether the controller carried the
+// command out (IPMI 2.0, table 5-2): timeout, no response, a duplicate of a request that may
+// have been carried out, an update or initialization in progress, an unspecified error.
+var noResult = []uint8{0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD2, 0xFF}
+
+// withoutResult reports whether a controller's answer leaves open what it did.
+func withoutResult(err error) bool {
+	reply := new(*types.ResponseError)
+	return errors.As(err, reply) && slices.Contains(noResult, uint8((*reply).CompletionCode()))
+}
+
 // cause is the end of the library's chain of errors, which repeats itself.
 func cause(err error) string {
 	var network *net.OpError
