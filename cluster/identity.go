@@ -51,6 +51,9 @@ func (c *Config) Identity() Identity {
 // authority returns the certificates of the cluster's authority in PEM; empty when the
 // kubeconfig has none.
 func (c *Config) authority() []byte {
+	if c.rest == nil { // made without a kubeconfig
+		return nil
+	}
 	ca := c.rest.CAData
 	if len(ca) == 0 && c.rest.CAFile != "" {
 		ca, _ = os.ReadFile(c.rest.CAFile) // if unreadable, every request reports it

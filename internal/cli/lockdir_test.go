@@ -42,14 +42,19 @@ func TestOnlyALabHasLocksOfItsOwn(t *testing.T) {
 		"a lab":                               {labAuthority, "fast", true},
 		"a cluster":                           {"kubernetes", "", false},
 		"a cluster, and a lab's settings":     {"kubernetes", "fast", false},
-		"a lab's cluster, other settings":     {labAuthority, "", false},
+		"a lab's cluster, other settings":     {labAuthority, "", true},
+		"no authority, and a lab's settings":  {"none", "fast", false},
 		"no kubeconfig, and a lab's settings": {"", "fast", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := &config.Config{Pace: c.pace, Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 			if c.authority != "" {
+				authority := ""
+				if c.authority != "none" { // a certificate that the system trusts
+					authority = ", certificate-authority-data: " + base64.StdEncoding.EncodeToString(authorityOf(t, c.authority))
+				}
 				text := "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}], " +
-					"clusters: [{name: c, cluster: {server: 'https://10.0.0.1:6443', certificate-authority-data: " + base64.StdEncoding.EncodeToString(authorityOf(t, c.authority)) + "}}]}"
+					"clusters: [{name: c, cluster: {server: 'https://10.0.0.1:6443'" + authority + "}}]}"
 				if err := os.WriteFile(cfg.Kubeconfig, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -143,6 +143,22 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 	return names, seen, err
 }
 
+// registeredElsewhere returns an error about the machines in this host's register that
+// belong to none of the clusters: this command has no settings to power them on with.
+func registeredElsewhere(all []*restoration) (err error) {
+	if len(all) == 0 {
+		return nil
+	}
+	noted, _ := power.OpenLocks(lockDir(all[0].config)).Registered() // restorations reports the error
+	for _, n := range noted {
+		if !slices.ContainsFunc(all, func(r *restoration) bool { return r.journal.Cluster().Same(n.Cluster) }) {
+			err = errors.Join(err, fmt.Errorf("this host's register lists a machine of another cluster, %s, as off: %s was switched off by %s",
+				power.Clean(cmp.Or(n.Cluster.Name, "(unnamed)")), power.Clean(n.Node), n.Note))
+		}
+	}
+	return err
+}
+
 // heardAgo is longer than the time for which the control plane still calls a node Ready
 // after its last heartbeat: kube-controller-manager's --node-monitor-grace-period, 50 s
 // by default.

@@ -316,3 +316,26 @@ func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	}
 	_ = j.Close()
 }
+
+// The register lists a machine of another cluster than the one that the kubeconfig leads to
+// today.
+func TestRestoreReportsTheRegisteredMachinesOfOtherClusters(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/nodes") {
+			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
+			return
+		}
+		fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"another"}}`)
+	}))
+	defer server.Close()
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: here\ncontexts: [{name: here, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(o.File), "none"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := restore(t.Context(), o, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "another cluster, site, as off: n3 was switched off by tanaka@jump-7") || machine() != "off" {
+		t.Errorf("the machine is %s: %v", machine(), err)
+	}
+}

@@ -165,8 +165,8 @@ func undoAll(ctx context.Context, all []*restoration) error {
 	return errors.Join(undone...)
 }
 
-// sayEnd prints the machines that are still off, according to the journal and to
-// annotations of others, and the nodes that lightsout has cordoned and was not asked to
+// sayEnd prints the machines that are still off, according to the journal, to annotations
+// of others and to this host's register, and the nodes that lightsout has cordoned and was not asked to
 // uncordon. If there are none and there was no error before, it prints that. It returns
 // the earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
@@ -176,13 +176,15 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
 	others, seen, err := sayOthers(ctx, all, dryRun)
+	elsewhere := registeredElsewhere(all)
+	err = errors.Join(err, elsewhere)
 	if len(cordoned) > 0 {
 		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; uncordon with: lightsout restore %s", strings.Join(cordoned, ", "), strings.Join(cordoned, " ")))
 	}
 	switch {
 	case len(left) > 0:
 		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
-	case before != nil, len(others)+len(cordoned) > 0:
+	case before != nil, elsewhere != nil, len(others)+len(cordoned) > 0:
 	case seen:
 		fmt.Println("nothing is off: the journal, this host's register and the annotations on all nodes list no machine")
 	default:

@@ -38,6 +38,21 @@ func TestAPodWithAKubeconfigRunsOnANode(t *testing.T) {
 	}
 }
 
+// A lab's pace that was left in the configuration of a cluster does not hide the machine
+// that lightsout runs on from the guards.
+func TestALabsSettingDoesNotHideThisMachine(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	access := &cluster.Config{Context: "site", Server: "https://10.0.0.1"}
+	plain := selfInfo(t.Context(), &config.Config{}, nil, access)
+	for _, pace := range []string{"real", "fast"} {
+		info := selfInfo(t.Context(), &config.Config{Pace: pace}, nil, access)
+		if len(info.Unknown) != 1 || !slices.Equal(info.Addresses, plain.Addresses) {
+			t.Errorf("pace %s: %+v, without it %+v", pace, info, plain)
+		}
+	}
+}
+
 // Behind a bastion, only the bastion's name service knows which machine a name means.
 func TestLightsoutReportsAnAPIServerThatTheBastionCannotFind(t *testing.T) {
 	client, err := newSSH(&config.Config{Bastion: "nobody@127.0.0.1:1"}, sshAsker{})

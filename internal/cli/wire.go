@@ -182,14 +182,14 @@ func lockDir(cfg *config.Config) string {
 // (cluster/lab/controlplane).
 const labAuthority = "lightsout-lab"
 
-// isLab reports whether a configuration is a lab's. A lab's configuration that was
-// changed to lead to another cluster, which has an authority of its own, is not.
+// isLab reports whether a configuration leads to a lab. Its settings do not count: they may
+// have been copied to the configuration of a cluster, or left out of a lab's.
 func isLab(cfg *config.Config) bool {
-	if cfg == nil || cfg.Pace == "" {
+	if cfg == nil {
 		return false
 	}
 	access, err := apiAccess(cfg, nil)
-	return err == nil && (access.Authority() == labAuthority || access.Authority() == "")
+	return err == nil && access.Authority() == labAuthority
 }
 
 // hostDir is power.LockDir; a test may replace it.
@@ -221,8 +221,9 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 	if name, err := os.Hostname(); err == nil {
 		info.Names = append(info.Names, name)
 	}
+	lab := access.Authority() == labAuthority
 	// A lab's machines have addresses of their own world, which may be ours by chance.
-	if addrs, err := net.InterfaceAddrs(); err == nil && cfg.Pace == "" {
+	if addrs, err := net.InterfaceAddrs(); err == nil && !lab {
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() {
 				info.Addresses = append(info.Addresses, n.IP.String())
@@ -230,7 +231,7 @@ func selfInfo(ctx context.Context, cfg *config.Config, client *ssh.Client, acces
 		}
 	}
 	// A pod may also have a kubeconfig: of its own cluster, or of another one.
-	node, inPod := os.Getenv("NODE_NAME"), access.Context == "in-cluster" || os.Getenv("KUBERNETES_SERVICE_HOST") != "" && cfg.Pace == ""
+	node, inPod := os.Getenv("NODE_NAME"), access.Context == "in-cluster" || os.Getenv("KUBERNETES_SERVICE_HOST") != "" && !lab
 	switch {
 	case inPod && node != "":
 		info.Names = append(info.Names, node)
