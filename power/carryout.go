@@ -109,6 +109,11 @@ func (o *operation) send(ctx context.Context) error {
 	if err := BeforeSend(ctx); err != nil {
 		return err
 	}
+	if o.action != ActionOn {
+		if err := new(*OtherBootError); errors.As(o.fleet.sameBoot(ctx, o.binding.Node, o.machine), err) {
+			return &RefusedError{Why: "lightsout sent nothing: " + (*err).Error()}
+		}
+	}
 	o.sentAt = time.Now()
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
 	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)

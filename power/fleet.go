@@ -267,10 +267,12 @@ func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		if err := p.Preflight(ctx, a, m); err != nil {
-			return err
+		would := p.Preflight(ctx, a, m)
+		same := f.sameBoot(ctx, b.Node, m)
+		if would == nil || errors.As(same, new(*OtherBootError)) {
+			return same
 		}
-		return f.sameBoot(ctx, b.Node, m)
+		return would // send compares again
 	})
 }
 

@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -277,5 +278,33 @@ func TestAnotherMachineBehindTheAddressIsNotShutDown(t *testing.T) {
 		if text != "" && (found[i].Effect != Warn || !strings.Contains(found[i].Text, text)) {
 			t.Errorf("%+v", found[i])
 		}
+	}
+}
+
+// blindDriver's preflight fails, although the machine would obey.
+type blindDriver struct{ bootDriver }
+
+func (blindDriver) Preflight(context.Context, Action, Machine) error {
+	return errors.New("sudo does not allow it")
+}
+
+func TestAFailedPreflightHidesNoOtherMachine(t *testing.T) {
+	d := blindDriver{bootDriver{newFake("ssh", allAbilities, "n1", "n2"), map[string]string{"n1": "boot-1", "n2": "boot-2"}}}
+	f, _ := testFleet(t, Config{}, d)
+	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), map[string]Bound{})
+	if len(found) != 2 || found[0].Effect != Warn || found[1].Node != "n2" || found[1].Rule != RuleContradiction {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A machine that could not be compared before the question is compared before the request.
+func TestAnotherMachineIsNotShutDownAfterTheQuestion(t *testing.T) {
+	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2"), map[string]string{"n1": "boot-1", "n2": "boot-2"}}
+	f, _ := testFleet(t, Config{}, d)
+	err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), nil, nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil || !strings.Contains(err.Error(), "node n2 reports boot-1") || len(d.machines["n2"].calls) > 0 || len(d.machines["n1"].calls) == 0 {
+		t.Errorf("n1 %v, n2 %v: %v", d.machines["n1"].calls, d.machines["n2"].calls, err)
 	}
 }
