@@ -23,6 +23,8 @@ const judgeTries = 3
 // judgement is the conclusion from a view of the cluster, with the time of that view.
 // All operations of one request share it. It is safe for concurrent use.
 type judgement struct {
+	// while is the request's: when it ends, lightsout sends nothing more.
+	while context.Context
 	again func(ctx context.Context) (at time.Time, err error)
 
 	mu mutex
@@ -35,12 +37,17 @@ type judgement struct {
 
 // fresh judges again if the judgement is older than judgedFor. The error is a
 // *RefusedError if the judgement no longer holds.
-func (j *judgement) fresh(ctx context.Context) error {
+func (j *judgement) fresh(ctx context.Context) (err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
 		return j.refused
 	}
+	defer func() {
+		if err == nil && j.while.Err() != nil {
+			err = &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
+		}
+	}()
 	for range judgeTries {
 		if clock.Since(j.at) <= judgedFor {
 			return ctx.Err()

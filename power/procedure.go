@@ -178,12 +178,17 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	if q.Acting != nil {
 		q.Acting(q)
 	}
+	if err := q.While.Err(); err != nil {
+		unlock()
+		s.notes().remove(q.Nodes, nil, q.note)
+		return err
+	}
 	if s.DryRun {
 		return nil
 	}
 	wasOff := map[string]time.Time{}
 	if q.Action != ActionOn {
-		j := &judgement{mu: newMutex(), at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
+		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {

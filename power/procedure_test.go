@@ -7,9 +7,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // inModel runs f with the program 0 of a model, in virtual time, and checks at
@@ -383,4 +386,47 @@ func TestAnAnsweredSwitchSaysWhatItWaitsFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing starts after a request has ended, in whatever moment before the packet it ends.
+func TestNothingStartsAfterTheRequestHasEnded(t *testing.T) {
+	t.Run("when it begins", func(t *testing.T) {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			while, end := context.WithCancel(t.Context())
+			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, While: while,
+				Acting: func(Question) { end() }}, &yes{p: p})
+			p.w.mu.Lock()
+			defer p.w.mu.Unlock()
+			p.w.settle()
+			if !p.w.vms["n1"].on || err == nil || p.w.annotations["n1"].By != "" {
+				t.Errorf("n1 on: %v, annotation %v: %v", p.w.vms["n1"].on, p.w.annotations["n1"], err)
+			}
+		})
+	})
+	t.Run("while a machine waits for its turn", func(t *testing.T) {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			while, end := context.WithCancel(t.Context())
+			p.switcher.Fleet.switches = semaphore.NewWeighted(1)
+			p.switcher.Fleet.drivers["portal"] = endsFirst{modelDriver{p}, new(sync.Once), end}
+			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1", "n2"}, While: while}, &yes{p: p})
+			p.w.mu.Lock()
+			defer p.w.mu.Unlock()
+			p.w.settle()
+			if !p.w.vms["n1"].on && !p.w.vms["n2"].on {
+				t.Errorf("both machines are off: %v", err)
+			}
+		})
+	})
+}
+
+// endsFirst ends the request when the driver gets the first one.
+type endsFirst struct {
+	modelDriver
+	once *sync.Once
+	end  func()
+}
+
+func (d endsFirst) Switch(ctx context.Context, a Action, m Machine) error {
+	d.once.Do(d.end)
+	return d.modelDriver.Switch(ctx, a, m)
 }

@@ -109,7 +109,7 @@ func TestTheSwitcherJudgesAWaitingRequestAgain(t *testing.T) {
 // clock has advanced, and the monotonic clock has not.
 func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 	asked := 0
-	j := &judgement{mu: newMutex(), at: time.Now().Round(0).Add(-time.Minute), again: func(context.Context) (time.Time, error) {
+	j := &judgement{mu: newMutex(), while: t.Context(), at: time.Now().Round(0).Add(-time.Minute), again: func(context.Context) (time.Time, error) {
 		asked++
 		return time.Now(), nil
 	}}
@@ -129,7 +129,7 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 // for each of them.
 func TestMachinesShareARefusal(t *testing.T) {
 	asked := 0
-	j := &judgement{mu: newMutex(), again: func(context.Context) (time.Time, error) {
+	j := &judgement{mu: newMutex(), while: t.Context(), again: func(context.Context) (time.Time, error) {
 		asked++
 		return time.Time{}, errors.New("the API server did not answer")
 	}}

@@ -245,6 +245,10 @@ func (x *request) acting(q power.Question) {
 // begun records, in the loop, that the actions of q started at that time.
 func (x *request) begun(q power.Question, at time.Time) {
 	w := x.w
+	if x.overdue() {
+		x.cancel()
+		return
+	}
 	x.leaveOut(q)
 	x.nodes = slices.Clone(q.Nodes)
 	if q.DryRun {
@@ -300,11 +304,14 @@ func (w *switching) addressed(q power.Question) []power.Binding {
 // endOverdue ends requests of a trial that has ended, unless they are under way.
 func (w *switching) endOverdue() {
 	for _, x := range w.requests {
-		if x.underWay != nil && w.guest.UnderWay() != x.underWay {
+		if x.overdue() {
 			x.cancel()
 		}
 	}
 }
+
+// overdue reports whether the trial that made the request has ended.
+func (x *request) overdue() bool { return x.underWay != nil && x.w.guest.UnderWay() != x.underWay }
 
 // sweepEvery is the least time between two sweeps of the notes.
 const sweepEvery = 30 * time.Second
