@@ -75,6 +75,10 @@ type Window struct {
 	ok      map[int64]struct{}
 	atZero  Totals
 	hung    Totals
+	// asked: a request ended after zero. lastOK is the latest time from which one counts
+	// that was ok.
+	asked  bool
+	lastOK time.Time
 	// slowest is the longest time that a request took that was ok. waited counts the
 	// requests that lightsout ended.
 	slowest time.Duration
@@ -98,6 +102,7 @@ func (w *Window) Note(r *Record) {
 	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
 		return
 	}
+	w.asked = true
 	zero, from := (*w.outages)[0].Off, r.CountedAt()
 	if from.Before(zero) {
 		w.atZero.Count(*r)
@@ -111,6 +116,9 @@ func (w *Window) Note(r *Record) {
 	case r.Class == ClassOK:
 		w.ok[from.Unix()/okBucket] = struct{}{}
 		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
+		if r.CountedAt().After(w.lastOK) {
+			w.lastOK = r.CountedAt()
+		}
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
 	case !hangs:
@@ -199,6 +207,17 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 		}
 	}
 	return errors, later
+}
+
+// Unasked reports whether there was an outage, and no request ended after zero: nobody knows
+// what clients would have seen.
+func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
+
+// Unrecovered reports whether no request was ok that counts from later than the last failed
+// one of the last error window: nobody saw that window end.
+func (w *Window) Unrecovered() bool {
+	errors, _ := w.Errors()
+	return len(errors) > 0 && !w.lastOK.After(errors[len(errors)-1].Last)
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

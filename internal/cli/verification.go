@@ -154,7 +154,7 @@ func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun)
 		v.differ("%s: it has ended, and yet %d requests are in flight: they have no evidence", what, l.InFlight)
 	}
 	if got := record.FailuresOf(run.window, s.Zero); !sameFailures(got, l.Failures) {
-		v.differ("%s: the error windows, later failures, at_zero or hung do not match the requests", what)
+		v.differ("%s: the error windows, later_failures, at_zero, hung, unasked or unrecovered do not match the requests", what)
 	}
 	if l.FailedAfterDetection != nil {
 		v.afterDetection(what, s, *l.FailedAfterDetection, run.failed)
@@ -193,14 +193,15 @@ func (v *verification) afterDetection(what string, s *record.Summary, claim int,
 	}
 }
 
-// sameFailures compares two Failures up to rounding.
+// sameFailures compares the Failures of the requests with those of a record, up to rounding.
 func sameFailures(a, b record.Failures) bool {
 	same := func(a, b record.Span) bool {
 		return a.Failed == b.Failed && math.Abs(a.From-b.From) < rounding.Seconds() && math.Abs(a.To-b.To) < rounding.Seconds()
 	}
 	later := a.LaterFailures == nil && b.LaterFailures == nil ||
 		a.LaterFailures != nil && b.LaterFailures != nil && same(*a.LaterFailures, *b.LaterFailures)
-	return later && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, same) &&
+	known := func(got, claim *bool) bool { return claim == nil || *got == *claim }
+	return later && known(a.Unasked, b.Unasked) && known(a.Unrecovered, b.Unrecovered) && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, same) &&
 		reflect.DeepEqual(a.AtZero, b.AtZero) && reflect.DeepEqual(a.Hung, b.Hung)
 }
 

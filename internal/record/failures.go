@@ -18,7 +18,18 @@ type Failures struct {
 	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
 	// Hung counts the requests that hung through the outage; null if none did.
 	Hung *loadgen.Counts `json:"hung,omitempty"`
+	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent
+	// after the last failed one of the last error window, so nobody saw it end. Records of
+	// early versions lack both.
+	Unasked     *bool `json:"unasked,omitempty"`
+	Unrecovered *bool `json:"unrecovered,omitempty"`
 }
+
+// NoneAsked reports whether the record tells that no request ended after zero.
+func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
+
+// NotRecovered reports whether the record tells that nobody saw the last error window end.
+func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
 
 // Span is a period with failed requests, in seconds from zero.
 type Span struct {
@@ -50,5 +61,7 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
+	unasked, unrecovered := w.Unasked(), w.Unrecovered()
+	out.Unasked, out.Unrecovered = &unasked, &unrecovered
 	return out
 }

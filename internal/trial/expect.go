@@ -27,16 +27,15 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 	switch x.Kind() {
 	case plan.OfLoad:
 		for _, l := range sum.Load {
-			if l.Step != x.Step {
-				continue
-			}
-			if x.Phase() == view.PhaseErrors {
-				out.Got, out.OK = judgeWindows(x, sum, l)
-			} else {
+			switch {
+			case l.Step != x.Step:
+			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l):
+				out.Got, out.OK, out.Unobserved = notObserved+": this load sent no request during the outage", false, true
+			case x.Phase() == view.PhaseErrors:
+				out.Got, out.OK, out.Unobserved = judgeWindows(x, sum, l)
+			default:
 				number(loadMeasure(x.Measure, l))
-				if strings.HasPrefix(x.Measure, "peak_") && l.Basis == string(loadgen.BasisEstimated) {
-					out.Got, out.OK = out.Got+", estimated: no server reported", false
-				}
+				judgePeak(x, l, &out)
 			}
 		}
 	case plan.OfPhase:
@@ -71,6 +70,35 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 	return out
 }
 
+// ofOutage are the measures of a load that need requests after zero, duringOutage those that
+// need them before everything has returned.
+var (
+	ofOutage     = map[string]bool{"error_window": true, "later_failures": true, "hung": true, "failed_after_detection": true}
+	duringOutage = map[string]bool{"error_window": true, "hung": true}
+)
+
+// afterReturn reports whether a load began only when all nodes and pods had returned.
+func afterReturn(sum *record.Summary, l record.Load) bool {
+	back := false
+	for _, p := range sum.Phases {
+		if p.Name != view.PhaseReady && p.Name != view.PhaseRestored {
+			continue
+		}
+		if p.Observed == nil || l.Started == nil || *p.Observed > *l.Started {
+			return false
+		}
+		back = true
+	}
+	return back
+}
+
+// judgePeak does not accept a peak that no server reported.
+func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
+	if strings.HasPrefix(x.Measure, "peak_") && l.Basis == string(loadgen.BasisEstimated) {
+		out.Got, out.OK = out.Got+", estimated: no server reported", false
+	}
+}
+
 // spread formats a forecast of a number: "3" or "3–4".
 func spread(f [2]int) string {
 	if f[0] == f[1] {
@@ -96,10 +124,11 @@ func loadMeasure(name string, l record.Load) *int {
 
 // judgeWindows checks that each error window of a load is within bounds, or ends inside
 // the phase's forecast. The text also lists the failures outside all windows.
-// It is empty if there was no outage.
-func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got string, ok bool) {
+// It is empty if there was no outage. unobserved: the bounds hold so far, but no request
+// showed that the last window was over.
+func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got string, ok, unobserved bool) {
 	if sum.Zero.IsZero() {
-		return "", false
+		return "", false, false
 	}
 	windows := l.ErrorWindows
 	var parts []string
@@ -127,7 +156,10 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 	if s := l.LaterFailures; s != nil {
 		parts = append(parts, fmt.Sprintf("%d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To))
 	}
-	return strings.Join(parts, "; "), ok
+	if l.NotRecovered() {
+		parts = append(parts, "no request succeeded after the last failed one")
+	}
+	return strings.Join(parts, "; "), ok && !l.NotRecovered(), ok && l.NotRecovered()
 }
 
 // predicted returns the forecast of the only row of a phase; nil if there is none.

@@ -99,8 +99,40 @@ func TestAnEmptyWindowIsJudged(t *testing.T) {
 	sum := outage(t, request(loadgen.ClassTotal, 2, 3))
 	sum.Load[0].ErrorWindows[0].Failed = 0
 	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Predicted: true}, sum)
-	if got.OK || got.Got != "3 s, 0 requests, with no forecast" {
+	if got.OK || got.Got != "3 s, 0 requests, with no forecast; no request succeeded after the last failed one" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Nobody saw an error window end if the load ended while all requests failed; a load that
+// sent nothing during the outage proves nothing about it.
+func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
+	t.Parallel()
+	max, none, hour := 20.0, 0.0, 3600.0
+	window := plan.Expectation{Measure: "error_window", Step: "a", Max: &max}
+	before, failing := request(loadgen.ClassOK, -5, 1), request(loadgen.Class5xx, 1, 0.1)
+	for name, c := range map[string]struct {
+		requests       []loadgen.Record
+		expect         plan.Expectation
+		ok, unobserved bool
+		got            string
+	}{
+		"the service stays away": {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no request succeeded after"},
+		"it stays away for long": {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no request succeeded after"},
+		"it returns":             {[]loadgen.Record{before, failing, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "0.1 s"},
+		"no request meanwhile":   {[]loadgen.Record{before}, window, false, true, "no request during the outage"},
+		"and none hung":          {[]loadgen.Record{before}, plan.Expectation{Measure: "hung", Step: "a", Max: &none}, false, true, "no request during the outage"},
+		"all ok":                 {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
+	} {
+		got := JudgeExpectation(c.expect, outage(t, c.requests...))
+		if got.OK != c.ok || got.Unobserved != c.unobserved || !strings.Contains(got.Got, c.got) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	sum, back := outage(t, request(loadgen.ClassOK, 200, 1)), 150.0
+	sum.Phases, sum.Load[0].Started = []view.Phase{{Name: view.PhaseReady, Subject: "k8s2", Observed: &back}}, &hour
+	if got := JudgeExpectation(window, sum); !got.Unobserved {
+		t.Errorf("a load that began after the return: %+v", got)
 	}
 }
 
