@@ -142,7 +142,7 @@ func errorText(raw []byte) string {
 func (c *chatStream) verdict() error {
 	switch {
 	case c.failed != "":
-		return fmt.Errorf("an error came inside the stream: %s", clean(c.failed, maxErrorText))
+		return fmt.Errorf("an error came inside the stream: %s", c.failed)
 	case c.done:
 		return nil
 	case c.stray != "":

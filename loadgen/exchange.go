@@ -32,6 +32,9 @@ type client struct {
 	route *route
 }
 
+// hide hides the client's secrets in a text that a server may have written.
+func (cl *client) hide(text string) string { return cl.route.wire.secrets.Replace(text) }
+
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
@@ -159,7 +162,7 @@ func (r *request) errorText(resp *http.Response, buf []byte) string {
 	r.enter(waitRest, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:1024])
 	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
-	if body := clean(string(buf[:n]), 120); body != "" {
+	if body := clean(r.client.hide(string(buf[:n])), 120); body != "" {
 		text += ": " + body
 	}
 	return text

@@ -268,6 +268,6 @@ func (r *request) finish(c Class, err error) {
 		r.Stalls[n-1].To = r.End
 	}
 	if err != nil {
-		r.Errno, r.Error = errnoName(err), clean(err.Error(), maxErrorText)
+		r.Errno, r.Error = errnoName(err), clean(r.client.hide(err.Error()), maxErrorText)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,6 +37,38 @@ type wire struct {
 	request *http.Request
 	// shown is the URL without user, query and fragment.
 	shown string
+	// secrets hides what must not be in an error: servers repeat keys in their answers.
+	secrets *strings.Replacer
+}
+
+// leastSecret is the least length of a header's or a query's value that is hidden: shorter
+// ones are words.
+const leastSecret = 8
+
+// secretsOf returns a Replacer for the values with which a target identifies the client.
+func secretsOf(t Target, u *url.URL) *strings.Replacer {
+	values := []string{t.APIKey}
+	if password, ok := u.User.Password(); ok {
+		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	}
+	others := slices.Concat(slices.Collect(maps.Values(t.Header))...)
+	for _, all := range u.Query() {
+		others = append(others, all...)
+	}
+	for _, v := range others {
+		words := strings.Fields(v) // "Bearer" and the token
+		if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
+			values = append(values, v, words[n-1])
+		}
+	}
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // the longest first
+	var pairs []string
+	for _, v := range values {
+		if v != "" {
+			pairs = append(pairs, v, "…")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.
@@ -79,6 +113,7 @@ func newWire(t Target) (*wire, error) {
 		idPrefix:   id[:8],
 		target:     t,
 		shown:      clean(shown, maxErrorText),
+		secrets:    secretsOf(t, u),
 	}
 	for _, body := range bodies {
 		if err := w.addMessage(method, body, id); err != nil {
