@@ -214,21 +214,60 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		if n := failedIn(others); n > 0 {
 			said += fmt.Sprintf(", and %s failed later", text.Count(n, "more request", "more requests"))
 		}
-		return said
+		return listed(said, unanswered(r, all, i))
 	case len(others) > 0:
 		from, to := others[0].from, others[0].to
 		for _, f := range others {
 			from, to = earliest(from, f.from), latest(to, f.to)
 		}
-		return fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to))
+		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), unanswered(r, all, i))
 	case meanwhile == 0:
 		return "no requests were sent meanwhile"
+	case unanswered(r, all, i) != "":
+		return unanswered(r, all, i)
 	case inNoWindow > 0:
 		return text.Count(inNoWindow, "request", "requests") + " that clients sent meanwhile failed"
-	case broken(r), stoodStill(r):
+	case broken(r), stoodStill(r), i > 0 && unanswered(r, all, 0) != "":
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// listed joins two parts, of which the second may be empty.
+func listed(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + ", and " + b
+}
+
+// unansweredLeast is for how long a request must have been in flight when the record ended
+// for the opening to mention it.
+const unansweredLeast = 10 * time.Second
+
+// unanswered describes the requests that hung through outage number i until lightsout ended
+// them, and those that had not ended when the record did.
+func unanswered(r *record.Record, all []outage, i int) string {
+	hung, open := 0, 0
+	for _, l := range summaryOf(r).Load {
+		if l.Hung != nil && i <= 0 {
+			hung += l.Hung.Cancelled
+		}
+	}
+	for j := range r.Seconds {
+		x := &r.Seconds[j]
+		during := i < 0 || x.At.Before(all[i].end(r)) && outageAt(all, x.At) == i
+		if during && !x.At.Add(unansweredLeast).After(r.End) {
+			open += x.Unresolved
+		}
+	}
+	switch {
+	case hung > 0:
+		return text.Count(hung, "request", "requests") + " hung until lightsout ended " + text.Noun(hung, "it", "them")
+	case open > 0:
+		return text.Count(open, "request", "requests") + " had not ended when the record did"
+	}
+	return ""
 }
 
 // failedBefore describes the requests that failed before the first outage: it did not cause

@@ -127,6 +127,29 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			down(r, "k8s2", view.SpanNotReady, 22, 300)
 			down(r, "k8s2", view.SpanOff, 25, 290)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"all clients hang until lightsout ends them": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 290)
+			r.Zero, r.Summary.Zero = at(20), at(20)
+			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}})
+		}, "k8s2 lost power at 08:00:20 UTC; 16 requests hung until lightsout ended them; Kubernetes counted all 6 pods as available."},
+		"requests that have no end": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			for i := 21; i < 25; i++ {
+				r.Seconds[i].OK, r.Seconds[i].Unresolved = 0, 1
+			}
+		}, "k8s2 fell silent at 08:00:20 UTC; 4 requests had not ended when the record did; Kubernetes counted all 6 pods as available."},
+		"one pod finds no node, and none is available": {func(r *record.Record) {
+			silence(r)
+			down(r, "k8s2", view.SpanSilent, 20, 400)
+			scales(r, 0, 6)
+			lose(r, 0, 60, 390)
+			lose(r, 5, 390, 405)
+			waits(r, 330, "web-1")
+			c := &record.Cluster{At: at(405)}
+			c.GonePods = append(c.GonePods, cluster.Key{Namespace: "default", Name: "web-1"})
+			r.Samples = append(r.Samples, record.Sample{At: at(405), Cluster: c})
+		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent; up to 6 of 6 pods were not available, the last until 08:06:45."},
 		"the plug is pulled, without load": {func(r *record.Record) {
 			silence(r)
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)

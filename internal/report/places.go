@@ -25,13 +25,13 @@ func podsOf(r *record.Record, o *outage) string {
 	if d := summaryOf(r).Deployment; d != "" {
 		pods += " of " + clean(d)
 	}
-	if lack := unplaced(r, o); lack.most > 0 && lack.until(r).Sub(lack.from) >= unplacedLeast {
-		if lack.lasts {
-			return fmt.Sprintf("%d of %s still had no place when the record ended", lack.most, pods)
-		}
-		return fmt.Sprintf("%d of %s had no place until %s", lack.most, pods, clock(lack.to))
-	}
 	lack := unavailable(r, o, want)
+	if none := unplaced(r, o); none.most > 0 && none.until(r).Sub(none.from) >= unplacedLeast && none.most >= lack.most {
+		if none.lasts {
+			return fmt.Sprintf("%d of %s still had no place when the record ended", none.most, pods)
+		}
+		return fmt.Sprintf("%d of %s had no place until %s", none.most, pods, clock(none.to))
+	}
 	seen := lack.most
 	if s := summaryOf(r); recorded(r) && scaledDown(r, []outage{*o}) == "" && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
 		lack.most = max(lack.most, want-*s.LowestAvailable) // between two of the seconds
