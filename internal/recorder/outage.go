@@ -50,6 +50,8 @@ type outage struct {
 	// a row, mostInRow the most of them.
 	loads            map[int]*load
 	inRow, mostInRow int
+	// slowest is the longest time that a request took that was ok.
+	slowest time.Duration
 	missed           []string // a sentence for each thing that the recorder did not see
 	// Notices so far, the time of the newest, the signs and the severity in it, and the
 	// sentence and the severity that hooks received last.
@@ -128,6 +130,7 @@ func (o *outage) request(q loadgen.Record) {
 		o.mostInRow = max(o.mostInRow, o.inRow)
 	case q.Class == loadgen.ClassOK:
 		o.inRow = 0
+		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
 	}
 }
 
@@ -278,10 +281,43 @@ func (o *outage) severity() record.Severity {
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded
-	case o.late():
+	case o.late(), o.waiting():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
+}
+
+// waitsLeast is the least time that a request must have been in flight for nobody to know
+// whether it hangs.
+const waitsLeast = 10 * time.Second
+
+// waiting reports whether requests have been in flight for much longer than others took.
+func (o *outage) waiting() bool {
+	if o.r.opt.Load == nil {
+		return false
+	}
+	run := o.r.opt.Load.Run()
+	old := run.Totals.InFlight()
+	for _, x := range run.Seconds {
+		if o.r.opt.Now().Sub(x.At) < max(waitsLeast, 2*o.slowest) {
+			old -= x.Unresolved
+		}
+	}
+	return old > 0
+}
+
+// inFlight returns the requests of each run that have not ended.
+func (o *outage) inFlight() map[int]int {
+	open := map[int]int{}
+	if o.r.opt.Load == nil {
+		return open
+	}
+	for run := range o.r.specs {
+		if n := o.r.opt.Load.RunTotals(run).InFlight(); n > 0 {
+			open[run] = n
+		}
+	}
+	return open
 }
 
 // finish ends the record, and writes its summary and reports.
@@ -316,6 +352,27 @@ func (o *outage) finish(now time.Time) {
 	})
 }
 
+// sumLoads adds the requests of each run that have ended since the zero, and those in flight.
+func (o *outage) sumLoads(sum *record.Summary) {
+	open := o.inFlight()
+	for run := range open {
+		if o.loads[run] == nil {
+			o.loads[run] = &load{from: o.zero, to: sum.Ended}
+		}
+	}
+	for _, run := range slices.Sorted(maps.Keys(o.loads)) {
+		l := o.loads[run]
+		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
+		counts := l.totals.Counts()
+		counts.Scheduled, counts.InFlight = counts.Scheduled+open[run], open[run]
+		sum.Load = append(sum.Load, record.Load{
+			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
+			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
+		})
+		sum.Ledger.Add(counts)
+	}
+}
+
 // summary sums the outage up.
 func (o *outage) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
@@ -337,15 +394,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
-	for _, run := range slices.Sorted(maps.Keys(o.loads)) {
-		l := o.loads[run]
-		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
-		sum.Load = append(sum.Load, record.Load{
-			Step: r.specs[run].Text(), Run: run, Sent: l.totals.Scheduled - l.totals.Unsent, Counts: l.totals.Counts(),
-			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
-		})
-		sum.Ledger.Add(l.totals.Counts())
-	}
+	o.sumLoads(sum)
 	sum.Ledger.Balanced = sum.Ledger.Adds()
 	if o.late() {
 		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})

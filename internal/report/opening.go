@@ -253,6 +253,12 @@ func unanswered(r *record.Record, all []outage, i int) string {
 		if l.Hung != nil && i <= 0 {
 			hung += l.Hung.Cancelled
 		}
+		if u := r.Summary.Unplanned; u != nil && u.Severity == record.SeverityUnknown && i <= 0 {
+			open += l.InFlight
+		}
+	}
+	if open > 0 { // the recorder has counted them
+		return text.Count(open, "request", "requests") + " had not ended when the record did"
 	}
 	for j := range r.Seconds {
 		x := &r.Seconds[j]

@@ -1,0 +1,54 @@
+package recorder
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/loadgen"
+)
+
+// All clients hang through an outage and have no answer when its record ends: the severity
+// is not "unnoticed", and the ledger has their requests.
+func TestRequestsThatHangAreNotUnnoticed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts, and so nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := newScreen(t)
+	g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: "http://" + l.Addr().String() + "/", Profile: loadgen.Chat}, Record: func(r loadgen.Record) { s.Record(r) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	s.opt.Load = g
+	hold := loadgen.Spec{Shape: loadgen.Hold, N: 4}
+	if err := g.Start(hold); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); g.Run().Totals.Sent < 4; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the requests were not sent")
+		}
+	}
+	s.LoadStarted(1, hold, s.now)
+	s.fails("n1")
+	s.Record(loadgen.Record{ID: "x-1", Run: 1, Shape: loadgen.Hold, Class: loadgen.ClassOK, Scheduled: s.now, Sent: s.now, End: s.now.Add(50 * time.Millisecond)})
+	s.look(60)
+	delete(s.down, "n1")
+	s.look(15)
+	all := s.summaries()
+	if len(all) != 1 {
+		t.Fatalf("%d records", len(all))
+	}
+	sum := all[0]
+	if sum.Unplanned.Severity != record.SeverityUnknown || sum.Ledger.InFlight != 4 || sum.Ledger.Scheduled != 5 || !sum.Ledger.Balanced {
+		t.Errorf("%s, %+v", sum.Unplanned.Severity, sum.Ledger)
+	}
+	if strings.Contains(strings.Join(s.printed, "\n"), "no request failed") {
+		t.Errorf("%q", s.printed)
+	}
+}
