@@ -53,6 +53,7 @@ type trialFlags struct {
 	lab, keepOff, yes          bool
 	times                      int
 	wait                       time.Duration
+	expectations               *junitFile // nil without junit
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -173,6 +174,9 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	if err := f.check(p, o.dryRun); err != nil {
 		return usageError{err}
 	}
+	if f.junit != "" {
+		f.expectations = &junitFile{path: f.junit}
+	}
 	if f.times == 1 {
 		_, err := runTrialOnce(ctx, o, p, f)
 		return err
@@ -291,8 +295,8 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	if f.junit != "" {
-		if err := writeJUnit(f.junit, sum, s.names); err != nil {
+	if f.expectations != nil {
+		if err := f.expectations.add(sum, s.names); err != nil {
 			return dir, err
 		}
 	}
@@ -324,8 +328,14 @@ func provenBy(dir string) (*record.Record, error) {
 	return r, nil
 }
 
-// writeJUnit writes the expectations of a trial; names are replaced.
-func writeJUnit(path string, sum *record.Summary, names *record.Names) error {
+// junitFile is the file with the expectations of all runs of a trial.
+type junitFile struct {
+	path string
+	runs []*record.Summary
+}
+
+// add writes the file with one more run; names are replaced.
+func (f *junitFile) add(sum *record.Summary, names *record.Names) error {
 	b, err := json.Marshal(sum)
 	if err != nil {
 		return err
@@ -334,11 +344,12 @@ func writeJUnit(path string, sum *record.Summary, names *record.Names) error {
 	if err := json.Unmarshal(names.JSON(b), &kept); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	f.runs = append(f.runs, &kept)
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.JUnit(file, &kept), file.Close())
+	return errors.Join(report.JUnit(file, f.runs...), file.Close())
 }
 
 // doingEvery is the interval at which a long step reports its progress.

@@ -13,24 +13,27 @@ import (
 	"lightsout/internal/view"
 )
 
-func TestNamesAreReplacedInJUnit(t *testing.T) {
+// The file has all runs of a trial, without names.
+func TestJUnitHasAllRunsWithoutNames(t *testing.T) {
 	names := record.NewNames()
 	names.Add(record.NameHost, "kube-node3")
 	names.Add(record.NameNamespace, "payments")
 	names.Add(record.NameNamespace, "failure") // a word of the format
 	path := filepath.Join(t.TempDir(), "junit.xml")
-	err := writeJUnit(path, &record.Summary{
+	file := &junitFile{path: path}
+	for _, sum := range []*record.Summary{{
 		Verdict: view.Fail, Deployment: "payments/web",
 		Expectations: []view.Expectation{{Name: "ready", Want: "kube-node3 in time", Got: "kube-node3 late"}},
-	}, names)
-	if err != nil {
-		t.Fatal(err)
+	}, {Verdict: view.Pass}} { // the second run passes
+		if err := file.add(sum, names); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); strings.Contains(text, "kube-node3") || strings.Contains(text, "payments") || !strings.Contains(text, "<failure ") || !strings.Contains(text, "in time") {
+	if text := string(b); strings.Contains(text, "kube-node3") || strings.Contains(text, "payments") || !strings.Contains(text, "<failure ") || !strings.Contains(text, "in time") || strings.Count(text, "<testsuite ") != 2 {
 		t.Error(text)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 type junitSuites struct {
-	XMLName xml.Name   `xml:"testsuites"`
-	Suite   junitSuite `xml:"testsuite"`
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
@@ -48,12 +48,29 @@ type junitResult struct {
 	Text    string `xml:",cdata"`
 }
 
-// JUnit writes a summary as JUnit XML: one suite, with a case "verdict" and one
-// for each expectation. An expectation that did not hold is a failure. One that
+// JUnit writes the summaries of the runs of a trial as JUnit XML: one suite for each run,
+// with a case "verdict" and one for each expectation. An expectation that did not hold is a failure. One that
 // nobody could judge, because the outage or the return was not observed or the trial was
 // aborted, is an error of that type. The error is the writer's.
-func JUnit(w io.Writer, s *record.Summary) error {
-	name := "lightsout." + clean(s.Name)
+func JUnit(w io.Writer, runs ...*record.Summary) error {
+	var all junitSuites
+	for i, s := range runs {
+		name := "lightsout." + clean(s.Name)
+		if len(runs) > 1 {
+			name += fmt.Sprintf(".run%d", i+1)
+		}
+		all.Suites = append(all.Suites, suiteOf(name, s))
+	}
+	out, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the JUnit report can't be written: %w", err)
+	}
+	_, err = io.WriteString(w, xml.Header+string(out)+"\n")
+	return err
+}
+
+// suiteOf returns the suite of one run.
+func suiteOf(name string, s *record.Summary) junitSuite {
 	took := "0.000"
 	if d := s.Ended.Sub(s.Started); d > 0 && !s.Started.IsZero() {
 		took = fmt.Sprintf("%.3f", d.Seconds())
@@ -81,12 +98,7 @@ func JUnit(w io.Writer, s *record.Summary) error {
 		}
 		suite.add(c, result, e.Unobserved)
 	}
-	out, err := xml.MarshalIndent(junitSuites{Suite: suite}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the JUnit report can't be written: %w", err)
-	}
-	_, err = io.WriteString(w, xml.Header+string(out)+"\n")
-	return err
+	return suite
 }
 
 // verdictResult is nil for a trial in which nothing failed.

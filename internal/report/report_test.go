@@ -184,7 +184,7 @@ func TestJUnitCountsItsCases(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		failures, broken := 0, 0
-		for _, c := range s.Suite.Cases {
+		for _, c := range s.Suites[0].Cases {
 			if c.Failure != nil {
 				failures++
 			}
@@ -192,8 +192,8 @@ func TestJUnitCountsItsCases(t *testing.T) {
 				broken++
 			}
 		}
-		if got := [3]int{s.Suite.Tests, s.Suite.Failures, s.Suite.Errors}; got != want || len(s.Suite.Cases) != want[0] || failures != want[1] || broken != want[2] {
-			t.Errorf("%s: says %v, holds %d cases, %d failures, %d errors; want %v", name, got, len(s.Suite.Cases), failures, broken, want)
+		if got := [3]int{s.Suites[0].Tests, s.Suites[0].Failures, s.Suites[0].Errors}; got != want || len(s.Suites[0].Cases) != want[0] || failures != want[1] || broken != want[2] {
+			t.Errorf("%s: says %v, holds %d cases, %d failures, %d errors; want %v", name, got, len(s.Suites[0].Cases), failures, broken, want)
 		}
 	}
 }
@@ -204,10 +204,10 @@ func TestJUnitKeepsHostileNames(t *testing.T) {
 	if err := xml.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Suite.Cases[1].Name; got != clean(evil) {
+	if got := s.Suites[0].Cases[1].Name; got != clean(evil) {
 		t.Errorf("got  %q\nwant %q", got, clean(evil))
 	}
-	if !strings.Contains(s.Suite.Out.Text, "<script>") {
+	if !strings.Contains(s.Suites[0].Out.Text, "<script>") {
 		t.Error("the lines are not in it")
 	}
 }
