@@ -57,8 +57,9 @@ func pageOf(r *record.Record) *page {
 		p.fromTorn(r)
 	}
 	if r.Dir != "" {
-		p.fact("record", r.Dir)
-		p.fact("play it", "lightsout replay "+text.ShellWord(r.Dir))
+		// Without the path: it may name an account, and a record may move.
+		p.fact("record", filepath.Base(r.Dir))
+		p.fact("play it", "lightsout replay . (in the folder of this report)")
 	}
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
