@@ -501,9 +501,15 @@ func TestANodeWhoseOutageIsNoticedLate(t *testing.T) {
 	w.Zero(zero, w.snapshot())
 	w.lose(n4, 13.4)
 	w.taint(n4, 13.6)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Ready = false })
 	w.look(14)
 	w.Switched(n4, power.ActionOff, at(0.2))
 	w.look(14)
+	for _, p := range w.Table() {
+		if p.Name == view.PhaseReplaced && (p.Before || p.Observed != nil) {
+			t.Errorf("its pods served at zero: %+v", p)
+		}
+	}
 	w.want(view.PhaseDetected, n4, "– | 13.6 | ")
 	w.want(view.PhaseTainted, n4, "– | 13.6 | ")
 	w.want(view.PhaseEndpointsOut, n4, "– | 13.6 | ")

@@ -54,7 +54,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) == down })
 	}
 	v.gone = serves(true) && !serves(false)
-	if !serves(true) {
+	if !serves(true) && !v.servedAtZero(t) {
 		r.observed, r.before = t.zero, true
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
@@ -62,6 +62,12 @@ func (v *service) forecastFirst(t *Tracker) {
 	r.observed, r.before, r.notes = time.Time{}, false, nil
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
+}
+
+// servedAtZero reports whether a pod of the deployment served on one of the nodes at zero: an
+// outage that is noticed late has changed the pods already.
+func (v *service) servedAtZero(t *Tracker) bool {
+	return t.atZero != nil && slices.ContainsFunc(t.atZero.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) })
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
