@@ -251,12 +251,23 @@ func (g *guard) anothers(name string, b Binding) (other string, calledSo bool) {
 			switch {
 			case meets([]string{m.Address}, n.Addresses), m.How != HowConfig && (called(m.Name) || called(m.ID)):
 				return n.Name, false
-			case called(m.Name), called(m.ID):
+			case called(m.Name), called(m.ID), sameHost(m.Name, n.Name, name), sameHost(m.ID, n.Name, name):
 				other, calledSo = n.Name, true
 			}
 		}
 	}
 	return other, calledSo
+}
+
+// sameHost reports whether a machine has the host name of a node, in whatever domain, and
+// that is not the host name of its own node.
+func sameHost(machine, node, own string) bool {
+	host := func(name string) string {
+		host, _, _ := strings.Cut(name, ".")
+		return strings.ToLower(host)
+	}
+	_, err := netip.ParseAddr(machine)
+	return err != nil && machine != "" && host(machine) == host(node) && host(machine) != host(own)
 }
 
 func sameMachine(a, b *Machine) bool {
