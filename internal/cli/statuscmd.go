@@ -3,13 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -44,7 +47,37 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err := known(s, nodes); err != nil {
 		return err
 	}
-	return printStatus(ctx, os.Stdout, s, m, nodes)
+	if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil || len(nodes) > 0 {
+		return err
+	}
+	left, err := leftOffHere(cfg, o)
+	printDeleted(os.Stdout, s, left, o.restore(cfg))
+	return err
+}
+
+// leftOffHere reads the machines that this journal lists as off in the cluster of the
+// configuration.
+func leftOffHere(cfg *config.Config, o options) ([]power.LeftOff, error) {
+	access, err := apiAccess(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := openJournal(cfg, o, clusterOf(access))
+	if err != nil {
+		return nil, err
+	}
+	defer journal.Close()
+	return journal.LeftOff()
+}
+
+// printDeleted prints the machines that are off and whose nodes the cluster does not have.
+func printDeleted(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, restore string) {
+	for _, l := range left {
+		if s.Node(l.Node) == nil {
+			fmt.Fprintf(out, "%s is gone from the cluster, and lightsout switched its machine off at %s (%s); power it on with: %s %s\n",
+				power.Clean(l.Node), l.At.Local().Format(time.DateTime), view.MachineText(l.Binding), restore, text.ShellWord(l.Node))
+		}
+	}
 }
 
 // printStatus prints the nodes, all when none is named, and reads their machines.
