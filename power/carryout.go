@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/internal/text"
+	"lightsout/power/internal/permit"
 )
 
 // unreadLimit is the number of consecutive polls, failed or unanswered, after which a
@@ -104,7 +105,7 @@ func (o *operation) send(ctx context.Context) error {
 		return errNothingSent
 	}
 	if o.action != ActionOn {
-		ctx = context.WithValue(ctx, permissionKey{}, permission(o.permitted))
+		ctx = permit.With(ctx, o.permitted)
 	}
 	if err := BeforeSend(ctx); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
+	"lightsout/power/internal/permit"
 )
 
 // judgedFor is how long a judgement counts. After it a machine waits for its lock, its
@@ -75,21 +76,13 @@ func (j *judgement) refuse(ctx context.Context, why string) error {
 
 type judgementKey struct{}
 
-// permission returns nil if lightsout may send the request now.
-type permission func(context.Context) error
-
-type permissionKey struct{}
-
 // BeforeSend checks that lightsout may still switch the machine. A driver calls it
 // immediately before it sends the packet, or starts the command, that switches a
 // machine: after it has connected, logged in and found the machine. After an error the
 // driver must send nothing and return that error unchanged. For powering on BeforeSend
 // only checks ctx.
 func BeforeSend(ctx context.Context) error {
-	if permitted, ok := ctx.Value(permissionKey{}).(permission); ok {
-		return permitted(ctx)
-	}
-	return ctx.Err()
+	return permit.Asked(ctx)
 }
 
 // judgeAgain judges an answered question once more: it reads the machines of the

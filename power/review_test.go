@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lightsout/power/internal/permit"
 )
 
 // These tests are about faults that an attack on the procedure found. In their worlds
@@ -113,7 +115,7 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 		asked++
 		return time.Now(), nil
 	}}
-	ctx := context.WithValue(t.Context(), permissionKey{}, permission(j.fresh))
+	ctx := permit.With(t.Context(), j.fresh)
 	if err := errors.Join(BeforeSend(ctx), BeforeSend(ctx)); err != nil || asked != 1 {
 		t.Errorf("judged %d times: %v", asked, err)
 	}

@@ -168,9 +168,12 @@ func (d *Driver) connect(ctx context.Context) (*gophercloud.ServiceClient, error
 	transport := rest.Transport(d.opt.Dial, "tcp")
 	transport.TLSClientConfig = c.tls
 	provider.HTTPClient = *rest.HTTP(transport)
-	if err := osclient.Authenticate(ctx, provider, c.auth); err != nil {
+	if err := osclient.Authenticate(rest.Harmless(ctx), provider, c.auth); err != nil {
 		provider.HTTPClient.CloseIdleConnections()
 		return nil, d.explain("OpenStack rejected the login", err)
+	}
+	if again := provider.ReauthFunc; again != nil {
+		provider.ReauthFunc = func(ctx context.Context) error { return again(rest.Harmless(ctx)) }
 	}
 	nova, err := osclient.NewComputeV2(provider, c.endpoint)
 	if err != nil {

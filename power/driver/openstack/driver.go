@@ -244,10 +244,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	d.lists.Forget("")
 	defer d.lists.Forget("")
-	if err := power.BeforeSend(ctx); err != nil {
-		return err
-	}
-	what := "start"
+	what := "start" // by rest, which calls power.BeforeSend each time that it is sent
 	if a == power.ActionOn {
 		err = servers.Start(ctx, nova, m.ID).ExtractErr()
 	} else {
@@ -255,6 +252,10 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	if err != nil {
 		var lost *rest.LostError
+		var unsent *rest.UnsentError
+		if errors.As(err, &unsent) {
+			return unsent.Err
+		}
 		sent := errors.As(err, &lost)
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
 		if sent || rest.Code(err) >= 500 {

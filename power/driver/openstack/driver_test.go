@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/power"
+	"lightsout/power/internal/permit"
 	"lightsout/power/internal/powertest"
 )
 
@@ -137,6 +139,32 @@ func TestATokenThatRanOutIsRenewed(t *testing.T) {
 	}
 	c.with(func() {
 		if c.issued != 2 || c.servers[0].status != "SHUTOFF" {
+			t.Errorf("%d tokens, the server is %s", c.issued, c.servers[0].status)
+		}
+	})
+}
+
+// The token ends while lightsout judges: gophercloud logs in again and repeats os-stop.
+func TestARequestIsJudgedAgainAfterALogin(t *testing.T) {
+	c := newCloud(t)
+	d := newDriver(t, c)
+	if _, err := d.State(t.Context(), machine(uuid3)); err != nil {
+		t.Fatal(err)
+	}
+	no := &power.RefusedError{Why: "the last other worker died meanwhile"}
+	judged := 0
+	ctx := permit.With(t.Context(), func(context.Context) error {
+		if judged++; judged > 1 {
+			return no
+		}
+		c.with(func() { clear(c.valid) })
+		return nil
+	})
+	if err := d.Switch(ctx, power.ActionShutdown, machine(uuid3)); err != error(no) || judged != 2 {
+		t.Errorf("judged %d times: %v", judged, err)
+	}
+	c.with(func() {
+		if c.servers[0].status != "ACTIVE" || c.issued != 2 {
 			t.Errorf("%d tokens, the server is %s", c.issued, c.servers[0].status)
 		}
 	})

@@ -15,11 +15,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"lightsout/power"
@@ -29,7 +27,8 @@ import (
 const (
 	// replyLimit bounds a reply's body, in bytes.
 	replyLimit = 32 << 20
-	// timeout bounds one request with its reply, unless its context ends sooner.
+	// timeout bounds the way to a connection, and one request with its reply, unless the
+	// context ends sooner.
 	timeout = 30 * time.Second
 )
 
@@ -53,41 +52,13 @@ func Transport(dial power.Dial, network string) *http.Transport {
 
 // HTTP returns a client that follows no redirect: a redirected POST would become a GET,
 // and its headers would go to another host. A POST that may have arrived without a
-// reply fails with a *LostError.
+// reply fails with a *LostError. One that is not Harmless waits for power.BeforeSend when
+// its connection stands, and fails with an *UnsentError if that returns an error.
 func HTTP(t *http.Transport) *http.Client {
 	return &http.Client{
-		Transport: careful{t}, Timeout: timeout,
+		Transport:     careful{t, timeout},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-type careful struct{ *http.Transport }
-
-// LostError reports, with the transport's error, that a POST that may have been sent
-// got no reply.
-type LostError struct{ error }
-
-// Unwrap gives the transport's error.
-func (e *LostError) Unwrap() error { return e.error }
-
-// RoundTrip sends a request.
-func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
-	// Written to by the transport, perhaps still when we have returned.
-	var connected atomic.Bool
-	resp, err := c.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	})))
-	if err != nil {
-		if connected.Load() && r.Method == http.MethodPost {
-			err = &LostError{err}
-		}
-		return nil, err
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(resp.Body, replyLimit+1), resp.Body}
-	return resp, nil
 }
 
 // Loopback reports whether a host, as written, is this machine itself.
@@ -141,8 +112,8 @@ func Code(err error) int {
 
 // Do sends a request once and decodes the reply, unless reply is nil. It returns
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
-// a POST may have arrived without a reply coming back, and otherwise an
-// *power.SilentError.
+// a POST may have arrived without a reply coming back, the error of power.BeforeSend
+// unchanged, and otherwise an *power.SilentError.
 func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, error) {
 	what := r.Method + " " + power.Clean(r.URL)
 	var payload io.Reader
@@ -152,6 +123,9 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 			return nil, fmt.Errorf("%s can't be written: %w", what, err)
 		}
 		payload = bytes.NewReader(data)
+	}
+	if r.Harmless {
+		ctx = Harmless(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, payload)
 	if err != nil {
@@ -164,14 +138,12 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	for name, value := range r.Header {
 		req.Header.Set(name, value)
 	}
-	if r.Method == http.MethodPost && !r.Harmless {
-		if err := power.BeforeSend(ctx); err != nil {
-			return nil, err
-		}
-	}
 	resp, err := c.HTTP.Do(req)
 	var lost *LostError
+	var unsent *UnsentError
 	switch {
+	case errors.As(err, &unsent):
+		return nil, unsent.Err
 	case errors.As(err, &lost) && !r.Harmless:
 		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
 	case err != nil:
