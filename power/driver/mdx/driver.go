@@ -92,7 +92,8 @@ type Driver struct {
 	nodes   map[string]Node
 	rest    rest.Client
 	tokens  *tokens
-	turns   *semaphore.Weighted
+	// turns bounds the requests, and switches, which is acquired before, those that switch.
+	turns, switches *semaphore.Weighted
 	// pauses before a read is repeated.
 	pauses []time.Duration
 
@@ -115,11 +116,12 @@ func New(opt Options) (*Driver, error) {
 		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")
 	}
 	d := &Driver{
-		url:     strings.TrimRight(u.String(), "/"),
-		project: opt.Project,
-		nodes:   opt.Nodes,
-		turns:   semaphore.NewWeighted(parallel),
-		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		url:      strings.TrimRight(u.String(), "/"),
+		project:  opt.Project,
+		nodes:    opt.Nodes,
+		turns:    semaphore.NewWeighted(parallel),
+		switches: semaphore.NewWeighted(parallel - 1),
+		pauses:   []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		// Its name resolves to IPv6 addresses that often don't answer.
 		rest: rest.Client{Name: "the mdx portal", HTTP: rest.HTTP(rest.Transport(opt.Dial, "tcp4")), Explain: explain},
 	}

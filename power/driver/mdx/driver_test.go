@@ -9,11 +9,15 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"lightsout/internal/testenv"
 	"lightsout/power"
+	"lightsout/power/internal/permit"
 	"lightsout/power/internal/powertest"
 )
 
@@ -272,6 +276,33 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 				t.Errorf("the portal got %v", got)
 			}
 		})
+	}
+}
+
+// lightsout judges when the requests have their turns, and polls machines for that.
+func TestRequestsThatAreJudgedLeaveATurnToThePolls(t *testing.T) {
+	var vms []*portalVM
+	for i := range 2 * parallel {
+		vms = append(vms, &portalVM{uuid: fmt.Sprintf("uuid-%d", i), name: fmt.Sprintf("n%d", i), status: "PowerON"})
+	}
+	d := newDriver(t, newPortal(t, vms...), "llm")
+	var judging atomic.Int32
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ctx = permit.With(ctx, func(ctx context.Context) error {
+		judging.Add(1)
+		for judging.Load() < parallel-1 {
+			time.Sleep(time.Millisecond)
+		}
+		_, err := d.State(ctx, machine("uuid-0"))
+		return err
+	})
+	var all errgroup.Group
+	for _, v := range vms {
+		all.Go(func() error { return d.Switch(ctx, power.ActionShutdown, machine(v.uuid)) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

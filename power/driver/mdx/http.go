@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"lightsout/power"
 	"lightsout/power/internal/rest"
 )
@@ -64,12 +66,19 @@ func (d *Driver) call(ctx context.Context, method, path string, body, reply any)
 	return err
 }
 
-// send sends one request, as rest.Client.Do does.
+// send sends one request, as rest.Client.Do does. Those that switch leave one turn to the
+// others: lightsout judges while they have theirs, and polls machines for that.
 func (d *Driver) send(ctx context.Context, method, path, token string, body, reply any) error {
-	if err := d.turns.Acquire(ctx, 1); err != nil {
-		return fmt.Errorf("%s %s was not sent: %w", method, path, err)
+	turns := []*semaphore.Weighted{d.turns}
+	if method == http.MethodPost && path != refreshPath {
+		turns = []*semaphore.Weighted{d.switches, d.turns}
 	}
-	defer d.turns.Release(1)
+	for _, t := range turns {
+		if err := t.Acquire(ctx, 1); err != nil {
+			return fmt.Errorf("%s %s was not sent: %w", method, path, err)
+		}
+		defer t.Release(1)
+	}
 	r := rest.Request{Method: method, URL: d.url + path, Body: body, Secrets: []string{token}, Harmless: path == refreshPath}
 	if token != "" {
 		r.Header = map[string]string{"Authorization": "JWT " + token}
