@@ -18,7 +18,6 @@ const unreadLimit = 3
 // carryOut sends the request and waits for the wanted power state. It returns the operation's
 // last stage and a sentence.
 func (o *operation) carryOut(ctx context.Context) (Stage, string) {
-	o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
 	for {
@@ -97,13 +96,11 @@ var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or 
 
 // send sends the request.
 func (o *operation) send(ctx context.Context) error {
-	if o.fleet.switches.Acquire(ctx, 1) != nil {
-		return errNothingSent
+	end, err := o.turn(ctx)
+	if err != nil {
+		return err
 	}
-	defer o.fleet.switches.Release(1)
-	if ctx.Err() != nil {
-		return errNothingSent
-	}
+	defer end()
 	if o.action != ActionOn {
 		ctx = permit.With(ctx, o.permitted)
 	}

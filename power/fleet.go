@@ -54,8 +54,9 @@ type Config struct {
 	Off, On string
 	// Nodes holds what differs, by node name.
 	Nodes map[string]NodeConfig
-	// Parallel is how many requests of one sort (switching, polling while
-	// switching, everything else) are under way at once; 10.
+	// Parallel is how many requests of one sort (switching by one driver, polling while
+	// switching, everything else) are under way at once; 10. A request to power on that
+	// takes longer than turnKept does not count.
 	Parallel int
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
 	// for the wanted power state, counted from the request.
@@ -99,9 +100,11 @@ type Fleet struct {
 	cfg     Config
 	journal *Journal
 	drivers map[string]Driver
-	// Three semaphores bound the requests to switch, the polls during an action and all
-	// other work, so that polling dead machines delays no action.
-	switches, polls, others *semaphore.Weighted
+	// Semaphores bound the requests to switch, those of each driver for itself, the polls
+	// during an action and all other work: so neither polling dead machines nor a driver
+	// that hangs delays the requests of other drivers.
+	switches      map[string]*semaphore.Weighted
+	polls, others *semaphore.Weighted
 	// retryPause is the pause after a failed or unanswered power-on before the next
 	// attempt.
 	retryPause time.Duration
@@ -125,7 +128,7 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	f := &Fleet{
 		cfg: cfg, journal: journal,
 		drivers:  make(map[string]Driver, len(drivers)),
-		switches: semaphore.NewWeighted(int64(cfg.Parallel)),
+		switches: make(map[string]*semaphore.Weighted, len(drivers)),
 		polls:    semaphore.NewWeighted(int64(cfg.Parallel)),
 		others:   semaphore.NewWeighted(int64(cfg.Parallel)),
 
@@ -137,6 +140,7 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
 		}
 		f.drivers[d.Name()] = d
+		f.switches[d.Name()] = semaphore.NewWeighted(int64(cfg.Parallel))
 	}
 	check := func(field, name string) error {
 		if _, ok := f.drivers[name]; name != "" && !ok {

@@ -1,0 +1,44 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// turnKept is how long a request to power on keeps its turn. Power APIs and commands accept
+// one within seconds: what takes longer hangs, or only waits, and must not keep healthy
+// machines off. So at most ten times as many requests hang at once as have a turn, within
+// OnTimeout's default.
+const turnKept = 10 * time.Second
+
+// turn waits for one of the driver's turns, and reports it if that takes long. Then it
+// reports that the request is sent. A request to switch off keeps its turn until the driver
+// returns. The error is errNothingSent if ctx ends first.
+func (o *operation) turn(ctx context.Context) (end func(), err error) {
+	turns := o.fleet.switches[o.machine.Driver]
+	waited := !turns.TryAcquire(1)
+	if waited {
+		reported := o.slowly(fmt.Sprintf("nothing was sent yet: %s waits for its turn, because %s works on %d other requests", o.machine.Title(), o.machine.Driver, o.fleet.cfg.Parallel))
+		err := turns.Acquire(ctx, 1)
+		reported()
+		if err != nil {
+			return nil, errNothingSent
+		}
+	}
+	end = sync.OnceFunc(func() { turns.Release(1) })
+	if o.action == ActionOn {
+		free := end
+		early := time.AfterFunc(turnKept, free)
+		end = func() { early.Stop(); free() }
+	}
+	if ctx.Err() != nil {
+		end()
+		return nil, errNothingSent
+	}
+	if waited || o.attempts == 0 {
+		o.say(StageSending, "asking %s to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), o.level())
+	}
+	return end, nil
+}
