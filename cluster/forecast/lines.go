@@ -87,12 +87,12 @@ func (d Impact) minimum() string {
 func (h Hits) Room() Line {
 	o := h.Place
 	switch {
-	case o.Pending.High > 0 && o.Pending == (place.Range{Low: o.Waiting, High: o.Waiting}) && o.Missing.High == 0:
-		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
-	case o.Pending.High > 0:
+	case o.Homeless().High > 0:
 		return Line{Text: noRoom(o), Warn: true}
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
+	case o.Pending.High > 0:
+		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
 	case o.Moving.High == 0:
 		return Line{Text: "nothing to replace"}
 	case o.Moving.High == 1:
@@ -123,7 +123,7 @@ func (h Hits) PlaceLines() (out []Line) {
 	if named > placesShown {
 		warn("and %d more workloads have Pending pods", named-placesShown)
 	}
-	if o.Missing.High > 0 && o.Pending.High > 0 {
+	if o.Missing.High > 0 && o.Homeless().High > 0 {
 		warn("a quota keeps %s from being created", ranged(o.Missing))
 	}
 	if o.Victims.High > 0 {

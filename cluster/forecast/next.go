@@ -82,7 +82,7 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	if nowhere := Unscheduled(s); nowhere > 0 {
 		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
 	} else if len(evictions) > 0 || waiting && rule == "" {
-		if o := x.homeless(s, lost); o.Pending.High > 0 {
+		if o := x.homeless(s, lost); o.Homeless().High > 0 {
 			last = append(last, event{text: noRoom(o)})
 		}
 	}
@@ -163,7 +163,8 @@ func ending(s *cluster.Snapshot, node string) (n int) {
 	return n
 }
 
-// Unscheduled counts the pods that wait for a node.
+// Unscheduled counts the pods that wait for a node, without those that scheduling gates
+// hold back and those of namespaces that lightsout does not watch.
 func Unscheduled(s *cluster.Snapshot) (n int) {
 	for _, p := range s.PodsOn("") {
 		if p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Status != "SchedulingGated" {
@@ -171,6 +172,12 @@ func Unscheduled(s *cluster.Snapshot) (n int) {
 		}
 	}
 	return n
+}
+
+// Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away.
+func (f *Forecast) Unscheduled() place.Range {
+	o, now := f.Hits().Place, Unscheduled(f.s)
+	return place.Range{Low: max(0, now+o.Pending.Low-o.Waiting), High: max(0, now+o.Pending.High-o.Waiting)}
 }
 
 // homeless forecasts which pods find no node after the eviction of all lost nodes. It
@@ -191,7 +198,7 @@ func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
 }
 
 func noRoom(o *place.Outcome) string {
-	return "no room for " + ranged(o.Pending) + ": Pending until the nodes return"
+	return "no room for " + ranged(o.Homeless()) + ": Pending until the nodes return"
 }
 
 // spaced writes seconds with a space before the unit, as in a sentence.

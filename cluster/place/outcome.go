@@ -39,7 +39,7 @@ func (r Range) with(n int, first bool) Range {
 type Outcome struct {
 	// Moving is the number of new pods that need a node because of the outage. Pending
 	// is the number of pods that get no node in the end, including those that had none
-	// before (Waiting).
+	// before (Waiting, without those that scheduling gates hold back).
 	Moving, Pending Range
 	Waiting         int
 	// Likely is the median of Pending over all runs; the range leaves out the rarest
@@ -60,6 +60,12 @@ type Outcome struct {
 	Unknown []string
 	// Runs is the number of simulated runs; 1 when all of them end alike.
 	Runs int
+}
+
+// Homeless is the number of pods that get no node because of the outage: Pending without
+// as many as waited before.
+func (o *Outcome) Homeless() Range {
+	return Range{max(0, o.Pending.Low-o.Waiting), max(0, o.Pending.High-o.Waiting)}
 }
 
 // Workload is a deployment, a StatefulSet, a Job or another owner of pods.

@@ -192,7 +192,9 @@ func (w *World) addPod(p *cluster.Pod) {
 	}
 	c := w.classOf(p)
 	if !bound {
-		c.waiting++
+		if len(c.spec.SchedulingGates) == 0 { // the scheduler does not even try a gated pod
+			c.waiting++
+		}
 		return
 	}
 	w.pods = append(w.pods, pod{class: c, node: at, name: p.Name, created: p.Created, ending: ending, serves: p.Serving(), stays: p.UnreachableFor, static: p.Static})

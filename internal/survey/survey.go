@@ -276,7 +276,7 @@ func (a *asker) ask(l *Loss, orders int) {
 		}
 	}
 	o := a.w.Lose(l.Nodes, place.Options{Orders: orders})
-	l.Homeless = place.Range{Low: max(0, o.Pending.Low-o.Waiting), High: max(0, o.Pending.High-o.Waiting)}
+	l.Homeless = o.Homeless()
 	l.Missing, l.Stuck, l.Preempted = o.Missing, o.Stuck, o.Victims
 	for i := range o.Workloads {
 		w := &o.Workloads[i]

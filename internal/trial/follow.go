@@ -145,11 +145,12 @@ func (r *run) foretell(now time.Time) {
 			names = append(names, n.name)
 		}
 	}
-	h := forecast.Outage(s, names, now).Hits()
-	if h.Unread != "" {
+	f := forecast.Outage(s, names, now)
+	if f.Hits().Unread != "" {
 		return
 	}
-	r.pendingForecast = &[2]int{h.Place.Pending.Low, h.Place.Pending.High}
+	n := f.Unscheduled()
+	r.pendingForecast = &[2]int{n.Low, n.High}
 }
 
 // reading stores a reading of a machine.

@@ -46,8 +46,8 @@ func (v *service) forecastFirst(t *Tracker) {
 	v.room, v.full = "", false
 	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.Unread != "" {
 		v.room = h.Unread
-	} else if h.Place.Pending.High > h.Place.Waiting {
-		v.room, v.full = h.Room().Text, h.Place.Pending.Low > h.Place.Waiting
+	} else if n := h.Place.Homeless(); n.High > 0 {
+		v.room, v.full = h.Room().Text, n.Low > 0
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
 	serves := func(down bool) bool {
