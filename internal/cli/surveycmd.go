@@ -122,8 +122,11 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 			return fmt.Errorf("the loss of %s leaves too little: %s", l.Name, l.Broken[0])
 		}
 	}
-	if q.require != "" && !r.Meets(q.require) {
-		return fmt.Errorf("the cluster does not meet %s: %s", q.require, r.Headline())
+	if q.require == "" {
+		return nil
+	}
+	if why := r.Unmet(q.require); why != "" {
+		return fmt.Errorf("the cluster does not meet %s: %s", q.require, why)
 	}
 	return nil
 }

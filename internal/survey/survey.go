@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
@@ -202,7 +204,8 @@ func (r *Report) candidates(s *cluster.Snapshot) (out []string) {
 	return out
 }
 
-// losses lists the losses of nodes, zones and groups.
+// losses lists the losses of nodes, zones and groups. A zone or group loses its nodes of the
+// control plane as well.
 func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	groups := map[[2]string][]string{}
 	for _, n := range s.Nodes() {
@@ -210,10 +213,9 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 			continue
 		}
 		r.Nodes++
-		if n.ControlPlane {
-			continue
+		if !n.ControlPlane {
+			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
-		out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		if n.Zone != "" {
 			k := [2]string{Zone, strings.TrimPrefix(n.Zone, "/")}
 			groups[k] = append(groups[k], n.Name)
@@ -361,12 +363,28 @@ func (r *Report) Headline() string {
 	return strings.Join(parts, "; ")
 }
 
-// Requirements are the arguments that Meets accepts.
+// Requirements are the arguments that Unmet accepts.
 var Requirements = []string{"n-1", "n-2", "zone"}
 
-// Meets reports whether the cluster survives the loss of any node (n-1), any pair (n-2)
-// or any zone, including the requested minimums.
-func (r *Report) Meets(requirement string) bool {
-	sorts := map[string][]string{"n-1": {Node}, "n-2": {Node, Pair}, "zone": {Zone}}[requirement]
-	return !slices.ContainsFunc(r.Losses, func(l Loss) bool { return slices.Contains(sorts, l.Sort) && l.TooMuch() })
+// Unmet is the reason in one sentence why the cluster does not meet a requirement: it can't
+// spare a node (n-1), a node or a pair (n-2), or a zone, counting the requested minimums, or
+// it has none to lose. It is empty if the cluster meets the requirement.
+func (r *Report) Unmet(requirement string) string {
+	sort, none := Node, "there are no worker nodes to lose"
+	switch requirement {
+	case "n-2":
+		sort, none = Pair, "there are no two worker nodes to lose"
+	case "zone":
+		sort, none = Zone, "no node has a zone (label "+corev1.LabelTopologyZone+")"
+	}
+	if sort == Pair && r.Pairs == 0 || sort != Pair && len(r.Of(sort)) == 0 {
+		return none
+	}
+	for i := range r.Losses {
+		l := &r.Losses[i]
+		if l.TooMuch() && (l.Sort == sort || sort == Pair && l.Sort == Node) {
+			return r.Headline()
+		}
+	}
+	return ""
 }
