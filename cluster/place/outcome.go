@@ -46,8 +46,9 @@ type Outcome struct {
 	// runs.
 	Likely int
 	// Missing counts pods that a quota forbids, Stuck those that their owner does not
-	// recreate while the lost pod exists, Over those of a failed Job, Victims the
-	// preempted ones, and Orphans those without an owner that recreates them.
+	// recreate while the lost pod exists (it may not even be evicted), Over those of a
+	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
+	// known to recreate them.
 	Missing, Stuck, Over, Victims, Orphans Range
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
@@ -76,12 +77,14 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
-	// After is the number of pods that run in the end; Pending, Missing and Stuck are
-	// those of Outcome for this workload.
+	// After is the number of pods that run in the end; Pending, Missing, Stuck, Over and
+	// Orphans are those of Outcome for this workload.
 	After   Range `json:"after"`
 	Pending Range `json:"pending"`
 	Missing Range `json:"missing"`
 	Stuck   Range `json:"stuck"`
+	Over    Range `json:"over"`
+	Orphans Range `json:"orphans"`
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
@@ -122,11 +125,14 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 			c.rules = nil
 		}
 	}
-	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, pending: map[int]int{}}
+	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, ill: map[*class]int{}, pending: map[int]int{}}
 	for _, i := range lost {
 		for _, p := range w.nodes[i].pods {
 			if !p.ending {
 				s.lost[p.class]++
+				if !p.serves {
+					s.ill[p.class]++
+				}
 			}
 		}
 	}
@@ -136,6 +142,11 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 	}
 	for k := range orders {
 		r := w.newRun(o.Seed + uint64(k))
+		for _, i := range stay {
+			if slices.Contains(lost, i) {
+				r.keep(w.nodes[i].pods...)
+			}
+		}
 		r.play(evicted)
 		s.take(r, k == 0)
 	}
@@ -199,7 +210,8 @@ type sum struct {
 	w       *World
 	o       *Outcome
 	lost    map[*class]int
-	pending map[int]int // number of runs that ended with this many
+	ill     map[*class]int // of these, those that were not Ready: no budget counts them
+	pending map[int]int    // number of runs that ended with this many
 	of      map[cluster.Key]*Workload
 	reasons map[cluster.Key]map[string]int
 	budgets map[*budget]Range // healthy pods
@@ -208,8 +220,10 @@ type sum struct {
 
 // tally is the result of a run for one workload, in pods.
 type tally struct {
-	kind                                          string
-	running, lost, after, pending, missing, stuck int
+	kind                 string
+	running, lost, after int
+	pending, missing     int
+	stuck, over, orphans int
 }
 
 // tallies returns the result of a run by workload; all is their sum.
@@ -225,7 +239,7 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 	}
 	for c, f := range r.fates {
 		t := of(c)
-		t.stuck += f.stuck
+		t.stuck, t.over, t.orphans = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans
 		t.after += f.placed - f.victims - f.ended
 		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
 	}
@@ -271,11 +285,11 @@ func (s *sum) take(r *run, first bool) {
 			s.of[k] = x
 		}
 		x.After = x.After.with(t.running-t.lost+t.after, fresh && first)
-		x.Pending, x.Missing, x.Stuck = x.Pending.with(t.pending, fresh && first), x.Missing.with(t.missing, fresh && first), x.Stuck.with(t.stuck, fresh && first)
+		x.count(t, fresh && first)
 	}
 	for k, x := range s.of {
 		if each[k] == nil { // this run changed nothing for it
-			x.Pending, x.Missing, x.Stuck = x.Pending.with(0, false), x.Missing.with(0, false), x.Stuck.with(0, false)
+			x.count(&tally{}, false)
 		}
 	}
 	s.explain(r)
@@ -284,6 +298,12 @@ func (s *sum) take(r *run, first bool) {
 		s.moves(r)
 	}
 	s.runs++
+}
+
+// count adds the result of a run, apart from the pods that run in the end.
+func (x *Workload) count(t *tally, first bool) {
+	x.Pending, x.Missing = x.Pending.with(t.pending, first), x.Missing.with(t.missing, first)
+	x.Stuck, x.Over, x.Orphans = x.Stuck.with(t.stuck, first), x.Over.with(t.over, first), x.Orphans.with(t.orphans, first)
 }
 
 // protect counts the healthy pods that each budget has left.
@@ -298,7 +318,7 @@ func (s *sum) protect(r *run, first bool) {
 		count(c, f.placed-f.victims-f.ended)
 	}
 	for c, n := range s.lost {
-		count(c, -n)
+		count(c, s.ill[c]-n)
 	}
 	if first {
 		s.budgets = map[*budget]Range{}

@@ -30,10 +30,12 @@ func (r *run) play(evicted []int) {
 		r.wave = min(ahead[zone], waves-1)
 		ahead[zone]++
 		for _, p := range n.pods {
-			if !p.ending && !p.static && p.kind != "DaemonSet" && p.stays >= 0 {
+			if p.moves() {
 				i := r.item(p.class, p.stays)
 				i.lost = p
 				r.queue = append(r.queue, i)
+			} else {
+				r.keep(p)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ type fate struct {
 	made    int // created
 	placed  int
 	// stuck counts pods that their owner does not recreate while the lost pod exists:
-	// those of a StatefulSet, and of a Job that replaces only failed pods.
+	// those of a StatefulSet, of a Job that replaces only failed pods, and those that are
+	// not evicted.
 	stuck   int
 	over    int // their Job has failed
 	ended   int // of these, those that ran on a node that is not lost
@@ -89,6 +90,16 @@ func (r *run) replace(c *class, at time.Duration) {
 		r.replaceJob(c, at)
 	default:
 		f.orphans++
+	}
+}
+
+// keep counts pods that are not evicted although their node is down: their owners do not
+// replace them.
+func (r *run) keep(pods ...*pod) {
+	for _, p := range pods {
+		if !p.ending && !p.bound() {
+			r.fates.of(p.class).stuck++
+		}
 	}
 }
 

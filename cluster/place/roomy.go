@@ -4,7 +4,8 @@ import "slices"
 
 // Fits reports whether every new pod is certain to find a node when the nodes are lost,
 // in every order and with every random choice; left is the number of their pods that
-// nobody recreates. It costs a small part of Lose. When certain is false, call Lose.
+// nobody recreates while the nodes are away, without those of DaemonSets and static pods.
+// It costs a small part of Lose. When certain is false, call Lose.
 func (w *World) Fits(nodes ...string) (left int, certain bool) {
 	lost := sortedNodes(w, nodes)
 	w.mark(lost)
@@ -32,7 +33,7 @@ type movers struct {
 	total   []int64 // by resource
 	pods    int
 	evicted []*pod
-	left    int // pods that nobody recreates
+	left    int // pods that nobody recreates while the nodes are away
 	hurt    map[*budget]int32
 	limits  []int32 // scratch space
 }
@@ -67,24 +68,30 @@ func (m *movers) collect(w *World, evicted []int) bool {
 	}
 	for _, i := range evicted {
 		for _, p := range w.nodes[i].pods {
-			if p.ending || p.static || p.stays < 0 {
+			if p.ending {
 				continue
 			}
-			m.evicted = append(m.evicted, p)
-			switch p.kind {
-			case "ReplicaSet", "ReplicationController":
+			moves := p.moves()
+			if moves {
+				m.evicted = append(m.evicted, p)
+			}
+			switch {
+			case moves && (p.kind == "ReplicaSet" || p.kind == "ReplicationController"):
 				m.add(p.class, 1)
-			case "DaemonSet":
-			case "StatefulSet", "":
-				m.left++
-				for _, b := range p.class.budgetsIn(w) {
-					m.hurt[b]++
-					if b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
-						return false
-					}
-				}
-			default:
+				continue
+			case moves && p.kind != "StatefulSet" && p.kind != "":
 				return false
+			case !p.bound():
+				m.left++
+			}
+			if !p.serves {
+				continue // no budget counts it
+			}
+			for _, b := range p.class.budgetsIn(w) {
+				m.hurt[b]++
+				if b.Status.CurrentHealthy-m.hurt[b] < b.Status.DesiredHealthy {
+					return false
+				}
 			}
 		}
 	}

@@ -87,6 +87,12 @@ type pod struct {
 	static bool
 }
 
+// bound reports whether the pod belongs to its node, so that no other one replaces it.
+func (p *pod) bound() bool { return p.static || p.kind == "DaemonSet" }
+
+// moves reports whether the pod is evicted when its node is down.
+func (p *pod) moves() bool { return !p.ending && !p.bound() && p.stays >= 0 }
+
 // budget is a PodDisruptionBudget.
 type budget struct {
 	cluster.Key
