@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -90,15 +91,29 @@ func (f *Forecast) count() Hits {
 	}
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
 	h.ReadyWorkersLeft = survivors(f.s, f.down)
-	var names, stay []string
+	var names []string
 	for _, n := range f.Nodes {
 		names = append(names, n.Node)
-		if x := f.s.Node(n.Node); x != nil && f.limits[x.Zone] != nil && f.limits[x.Zone].why != "" {
-			stay = append(stay, n.Node)
-		}
 	}
+	stay, _ := f.Staying()
 	h.Place = place.New(f.s).Lose(names, place.Options{Stay: stay})
 	return h
+}
+
+// Staying names the nodes of which the control plane evicts no pod, with the reason in one
+// sentence; both are empty if it evicts pods of all nodes. A node that has the taint keeps it
+// as long as any node is Ready.
+func (f *Forecast) Staying() (nodes []string, why string) {
+	for _, n := range f.Nodes {
+		x := f.s.Node(n.Node)
+		if x == nil || f.limits[x.Zone] == nil || f.limits[x.Zone].why == "" {
+			continue
+		}
+		if _, tainted := x.EvictionTaint(); !tainted || allFull(f.zones) {
+			nodes, why = append(nodes, n.Node), cmp.Or(f.zoneRule, f.limits[x.Zone].why)
+		}
+	}
+	return nodes, why
 }
 
 // unread returns the reason why the impact of an outage is unknown; empty when it is

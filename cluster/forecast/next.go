@@ -177,7 +177,8 @@ func Unscheduled(s *cluster.Snapshot) (n int) {
 // Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away.
 func (f *Forecast) Unscheduled() place.Range {
 	o, now := f.Hits().Place, Unscheduled(f.s)
-	return place.Range{Low: max(0, now+o.Pending.Low-o.Waiting), High: max(0, now+o.Pending.High-o.Waiting)}
+	others := o.Waiting - now // of namespaces that lightsout does not watch
+	return o.Pending.Minus(place.Range{Low: others, High: others})
 }
 
 // homeless forecasts which pods find no node after the eviction of all lost nodes. It

@@ -27,6 +27,12 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d–%d", r.Low, r.High)
 }
 
+// Minus returns by how much r exceeds o, 0 where it does not.
+func (r Range) Minus(o Range) Range {
+	low, high := max(0, r.Low-o.Low), max(0, r.High-o.High)
+	return Range{min(low, high), max(low, high)}
+}
+
 func (r Range) with(n int, first bool) Range {
 	if first {
 		return Range{n, n}
@@ -66,7 +72,7 @@ type Outcome struct {
 // Homeless is the number of pods that get no node because of the outage: Pending without
 // as many as waited before.
 func (o *Outcome) Homeless() Range {
-	return Range{max(0, o.Pending.Low-o.Waiting), max(0, o.Pending.High-o.Waiting)}
+	return o.Pending.Minus(Range{o.Waiting, o.Waiting})
 }
 
 // Workload is a deployment, a StatefulSet, a Job or another owner of pods.

@@ -2,12 +2,16 @@ package survey
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/cluster"
 )
@@ -84,6 +88,133 @@ func TestARequirementNeedsSomethingToLose(t *testing.T) {
 			if got := r.Unmet(requirement); got != why {
 				t.Errorf("workers %q, %s: %q\nwant %q", nodes, requirement, got, why)
 			}
+		}
+	}
+}
+
+// line returns the cells of a loss without the empty ones.
+func line(t *testing.T, r *Report, name string) string {
+	t.Helper()
+	return strings.Join(slices.DeleteFunc(loss(t, r, name).cells(), func(s string) bool { return s == "-" || s == "" }), " | ")
+}
+
+// A survey names the nodes that it can spare only without some of their pods, in the sentence
+// on top as well, and a cell of the map does not claim that all of them find a node.
+func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
+	none := int32(0)
+	for what, tt := range map[string]struct {
+		kind string
+		add  func(c *cluster.Contents)
+		row  string
+	}{
+		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 waits for its node"},
+		"no owner":            {"", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 is lost: no controller owns it"},
+		"a custom controller": {"StrimziPodSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
+		"a Job that fails": {"Job", func(c *cluster.Contents) {
+			put(c, "Job", "x", "a", cpus("1"))
+			c.Objects = []*cluster.Object{{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: "x"}, Value: &batchv1.Job{Spec: batchv1.JobSpec{BackoffLimit: &none}}}}
+		}, "a | 2 | 0 % | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
+		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | 0 % | d/x: 0 of 1 left, 1 waits for its node"},
+	} {
+		c := tiny("abc")
+		put(c, tt.kind, "x", "a", cpus("1"))
+		if tt.add != nil {
+			tt.add(c)
+		}
+		r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+		const want = "survives any single node, but some pods of node a have no certain replacement; survives any pair, but some pods of 2 of 3 pairs have no certain replacement"
+		if got := r.Headline(); got != want {
+			t.Errorf("%s: %s\nwant %s", what, got, want)
+		}
+		if got := line(t, r, "a"); got != tt.row {
+			t.Errorf("%s: %s\nwant %s", what, got, tt.row)
+		}
+		if m := r.Map(); m[0][0].Heat != 1 || m[0][1].Heat != 1 || m[0][1].Loss == nil || m[1][2].Heat != 0 {
+			t.Errorf("%s: %+v", what, m)
+		}
+	}
+}
+
+// A pod that no eviction moves counts as away in minimums and budgets.
+func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
+	c := tiny("abc")
+	put(c, "ReplicaSet", "ingress", "a", cpus("1")).UnreachableFor = -1
+	key := cluster.Key{Namespace: "d", Name: "ingress"}
+	c.Objects = []*cluster.Object{{Kind: cluster.KindBudget, Key: key, Value: &policyv1.PodDisruptionBudget{
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ingress"}}},
+		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1}}}}
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{key: 1}})
+	if got, want := r.Headline(), "can't spare node a; can't spare 2 of 3 pairs"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A minimum counts where all pods that move certainly find a node: those of a DaemonSet do
+// not move.
+func TestAMinimumCountsPodsThatDoNotMove(t *testing.T) {
+	c := tiny("abc")
+	for _, node := range []string{"a", "b", "c"} {
+		put(c, "DaemonSet", "agent", node, cpus("1")).UnreachableFor = -1
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{{Namespace: "d", Name: "agent"}: 2}})
+	if got, want := r.Headline(), "survives any single node; can't spare 3 of 3 pairs"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// The control plane evicts no pod of a rack that is most of the zone, nor of the last nodes.
+func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
+	c := tiny("abcde")
+	for i, n := range c.Nodes {
+		n.Labels += fmt.Sprintf(",rack=%d", i/3)
+		if i < 3 {
+			put(c, "ReplicaSet", "web", n.Name, cpus("1"))
+		}
+	}
+	r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
+	if got, want := r.Headline(), "survives any single node; can't spare rack 0"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | 0 % | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
+		t.Error(got)
+	}
+	c = tiny("ab")
+	put(c, "ReplicaSet", "web", "a", cpus("1"))
+	r = make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+	if got, want := r.Headline(), "survives any single node; can't spare 1 of 1 pairs"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// The pods of a node that is down already need the room that a loss leaves. The pods
+// that find no node without a loss are not its effect.
+func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
+	c := tiny("abcd")
+	a := c.Nodes[0]
+	a.Ready, a.ReadySince = cluster.TriUnknown, t0.Add(-60*time.Second)
+	a.Taints = []cluster.Taint{{Key: cluster.TaintUnreachable, Effect: "NoExecute", TimeAdded: t0.Add(-60 * time.Second)}}
+	a.RenewSeen, a.Renewed = t0.Add(-110*time.Second), t0.Add(-110*time.Second)
+	c.Nodes[3].Unschedulable = true
+	put(c, "ReplicaSet", "x", "a", cpus("3"))
+	put(c, "ReplicaSet", "huge", "a", cpus("5"))
+	put(c, "StatefulSet", "db", "a", cpus("1"))
+	put(c, "ReplicaSet", "y", "b", cpus("3"))
+	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
+	if got, want := r.Headline(), "can't spare node a, b and c; can't spare 6 of 6 pairs"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for name, want := range map[string]string{"a": "a | 1 | 1 | 0 % | ", "b": "b | 1 | 0 % | ", "d": "d | 100 %"} {
+		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") != (name == "a") {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	notes := strings.Join(r.Notes(), "\n")
+	for _, want := range []string{"a is down already: each line counts the room that its pods need.", "Without another loss, 1 of these pods gets no node; the table does not count them."} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q is not in\n%s", want, notes)
 		}
 	}
 }

@@ -26,7 +26,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
@@ -55,19 +54,25 @@ type Loss struct {
 	Name  string   `json:"name"`
 	Nodes []string `json:"nodes"`
 	// Homeless counts the additional pods that get no node, Missing the pods that a
-	// quota forbids, Stuck the pods that nobody recreates while the nodes are away, and
-	// Preempted the pods that others displace.
+	// quota forbids, Stuck the pods that nobody recreates while the nodes are away,
+	// Preempted the pods that others displace, Orphans those that no controller is known
+	// to replace, and Over those of a Job that fails.
 	Homeless  place.Range `json:"pending"`
 	Missing   place.Range `json:"missing"`
 	Stuck     place.Range `json:"stuck"`
 	Preempted place.Range `json:"preempted"`
+	Orphans   place.Range `json:"orphans"`
+	Over      place.Range `json:"over"`
+	// Held: the control plane does not evict the pods of some of the nodes, for the
+	// reason in Rule, and so nobody replaces them.
+	Held bool `json:"held,omitempty"`
 	// Workloads lists those that do not recover fully.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
-	// Rule describes the zone rule if it delays evictions.
+	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
 }
 
@@ -78,10 +83,17 @@ type Workload struct {
 	Slots int `json:"slots,omitempty"`
 }
 
-// TooMuch reports whether the cluster cannot spare these nodes: some pods get no node,
-// or a minimum or a disruption budget is violated.
+// TooMuch reports whether the cluster cannot spare these nodes: some pods get no node, the
+// control plane does not evict them, or a minimum or a disruption budget is violated.
 func (l *Loss) TooMuch() bool {
-	return l.Homeless.High > 0 || l.Missing.High > 0 || len(l.Broken)+len(l.Budgets) > 0
+	return l.Homeless.High > 0 || l.Missing.High > 0 || l.Held || len(l.Broken)+len(l.Budgets) > 0
+}
+
+// Partial reports whether the cluster can spare these nodes, except for pods that have no
+// certain replacement while the nodes are away: they wait for their node, no controller is
+// known to replace them, or their Job fails.
+func (l *Loss) Partial() bool {
+	return !l.TooMuch() && l.Stuck.High+l.Orphans.High+l.Over.High > 0
 }
 
 // Report is the result of a survey.
@@ -93,15 +105,23 @@ type Report struct {
 	Nodes   int `json:"nodes"`
 	Waiting int `json:"waiting"`
 	// Losses lists all losses of nodes, zones and groups, and the pairs that are too
-	// much; Pairs is the number of pairs that the survey tried.
-	Losses []Loss `json:"losses"`
-	Pairs  int    `json:"pairs"`
+	// much; Pairs is the number of pairs that the survey tried, PartialPairs how many of
+	// them are Partial.
+	Losses       []Loss `json:"losses"`
+	Pairs        int    `json:"pairs"`
+	PartialPairs int    `json:"partial_pairs"`
+	// Down names the nodes that are down already. The forecast of each loss moves their
+	// pods as well; DownPending counts those that get no node even without a loss.
+	Down        []string    `json:"down,omitempty"`
+	DownPending place.Range `json:"down_pending"`
 	// OneNode lists the deployments whose pods, two or more, all run on one node.
 	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
 	// Names are the names of the nodes, for the heat map.
 	Names []string `json:"names"`
+
+	partial []Loss // the pairs that are Partial, if there is a heat map
 }
 
 // OneNode is a deployment of which no pod is left when a node goes down, until the control
@@ -148,25 +168,21 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(don
 		r.Pairs = n * (n - 1) / 2
 	}
 	var next, done atomic.Int64
-	workers := min(runtime.GOMAXPROCS(0), 8)
-	found := make([][]Loss, workers)
+	found := make([]asker, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
-	for k := range workers {
+	for k := range found {
 		wg.Go(func() {
-			a := &asker{w: place.New(s), s: s, q: q}
+			a := &found[k]
+			*a = newAsker(s, q, n)
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
 					a.ask(&jobs[lone-1-i], 0)
 				} else if q.Pairs {
-					found[k] = append(found[k], a.row(pairs, i-lone)...)
+					a.row(pairs, i-lone)
 				}
 				if d := done.Add(1); progress != nil {
 					progress(int(d), lone+n)
 				}
-			}
-			if k == 0 {
-				o := a.w.Lose(nil, place.Options{Orders: 1})
-				r.Unknown, r.Waiting = o.Unknown, o.Waiting
 			}
 		})
 	}
@@ -175,17 +191,28 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(don
 		return nil, errors.New("the survey was interrupted")
 	}
 	r.Losses, r.OneNode = jobs, onOneNode(s)
-	more := slices.Concat(found...)
-	slices.SortFunc(more, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
-	r.Losses = append(r.Losses, more...)
+	r.add(found)
 	return r, nil
+}
+
+// add adds what the askers found out about pairs and about the cluster as it is.
+func (r *Report) add(found []asker) {
+	var bad []Loss
+	for i := range found {
+		a := &found[i]
+		bad, r.partial, r.PartialPairs = append(bad, a.bad...), append(r.partial, a.partial...), r.PartialPairs+a.partials
+	}
+	slices.SortFunc(bad, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
+	r.Losses = append(r.Losses, bad...)
+	now := found[0].now
+	r.Unknown, r.Waiting, r.Down, r.DownPending = now.Unknown, now.Waiting, found[0].down, now.Homeless()
 }
 
 // known returns an error that names a workload with a minimum but without pods.
 func (q *Options) known(s *cluster.Snapshot) error {
 	left := maps.Clone(q.Min)
 	for _, p := range s.Pods() {
-		delete(left, cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)})
+		delete(left, workload(p))
 	}
 	for key := range left {
 		return fmt.Errorf("the minimum names %s, which has no pods", key)
@@ -236,76 +263,6 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	return append(out, more...)
 }
 
-// asker forecasts losses in one World. One goroutine may use it.
-type asker struct {
-	w *place.World
-	s *cluster.Snapshot
-	q Options
-}
-
-// A survey of up to manyPairs pairs plays each in as many orders as a question about that
-// outage, and of more pairs in pairOrders.
-const (
-	manyPairs  = 2000
-	pairOrders = 3
-)
-
-// row forecasts the loss of one node together with each node after it, and returns the
-// pairs that are too much.
-func (a *asker) row(names []string, i int) (out []Loss) {
-	orders := 0
-	if len(names)*(len(names)-1)/2 > manyPairs {
-		orders = pairOrders
-	}
-	for _, other := range names[i+1:] {
-		if left, fits := a.w.Fits(names[i], other); fits && (left == 0 || len(a.q.Min) == 0) {
-			continue
-		}
-		l := Loss{Sort: Pair, Name: names[i] + " + " + other, Nodes: []string{names[i], other}}
-		if a.ask(&l, orders); l.TooMuch() {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// ask forecasts one loss in this many runs; 0: the size of the loss decides.
-func (a *asker) ask(l *Loss, orders int) {
-	if l.Sort != Pair {
-		l.Rule = forecast.Outage(a.s, l.Nodes, a.s.At).ZoneRule()
-		if left, fits := a.w.Fits(l.Nodes...); fits && left == 0 {
-			return
-		}
-	}
-	o := a.w.Lose(l.Nodes, place.Options{Orders: orders})
-	l.Homeless = o.Homeless()
-	l.Missing, l.Stuck, l.Preempted = o.Missing, o.Stuck, o.Victims
-	for i := range o.Workloads {
-		w := &o.Workloads[i]
-		if least, ok := a.q.Min[w.Key]; ok && w.After.Low < least {
-			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
-		}
-		if w.After.Low < w.Running && (w.Pending.High > 0 || w.Missing.High > 0 || w.Stuck.High > 0) {
-			for k, why := range w.Reasons {
-				w.Reasons[k] = text.Clean(why, 400)
-			}
-			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key)})
-		}
-	}
-	for _, b := range o.Budgets {
-		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
-	}
-}
-
-// slots returns how many requests one pod of a workload serves at once.
-func (a *asker) slots(key cluster.Key) int {
-	d := a.s.Deployment(key)
-	if _, all, limited := a.s.Capacity(key); limited && d.Replicas > 0 {
-		return all / d.Replicas
-	}
-	return 0
-}
-
 // Of returns the losses of one sort.
 func (r *Report) Of(sort string) (out []*Loss) {
 	for i := range r.Losses {
@@ -331,29 +288,27 @@ func (r *Report) Headline() string {
 	var parts []string
 	for _, sort := range r.sorts() {
 		all := r.Of(sort)
-		var bad []string
+		var bad, partial []string
 		for _, l := range all {
-			if l.TooMuch() {
+			switch {
+			case l.TooMuch():
 				bad = append(bad, l.Name)
+			case l.Partial():
+				partial = append(partial, l.Name)
 			}
 		}
-		switch {
-		case len(bad) == 0 && sort == Node && len(r.OneNode) > 0:
-			parts = append(parts, "replaces all pods of any single node, but "+text.Count(len(r.OneNode), "deployment has", "deployments have")+" all pods on one node")
-		case len(bad) == 0 && sort == Node:
-			parts = append(parts, "survives any single node")
-		case len(bad) == 0:
-			parts = append(parts, "survives any "+sort)
-		case len(bad) <= 3:
-			parts = append(parts, fmt.Sprintf("can't spare %s %s", sort, text.List(bad)))
-		default:
-			parts = append(parts, fmt.Sprintf("can't spare %d of %d %ss", len(bad), len(all), sort))
+		if len(bad) == 0 {
+			parts = append(parts, r.survives(sort, partial))
+		} else {
+			parts = append(parts, "can't spare "+some(sort, bad, len(all)))
 		}
 		if sort == Node && r.Pairs > 0 {
-			if n := len(r.Of(Pair)); n == 0 {
-				parts = append(parts, "survives any pair")
-			} else {
+			if n := len(r.Of(Pair)); n > 0 {
 				parts = append(parts, fmt.Sprintf("can't spare %d of %d pairs", n, r.Pairs))
+			} else if n := r.PartialPairs; n > 0 {
+				parts = append(parts, fmt.Sprintf("survives any pair, but some pods of %d of %d pairs have no certain replacement", n, r.Pairs))
+			} else {
+				parts = append(parts, "survives any pair")
 			}
 		}
 	}
@@ -361,6 +316,33 @@ func (r *Report) Headline() string {
 		return "there are no nodes to lose"
 	}
 	return strings.Join(parts, "; ")
+}
+
+// survives describes a sort of losses of which none is too much.
+func (r *Report) survives(sort string, partial []string) string {
+	out, but := "survives any "+sort, ""
+	if sort == Node {
+		out = "survives any single node"
+	}
+	if len(partial) > 0 {
+		but = ", but some pods of " + some(sort, partial, len(r.Of(sort))) + " have no certain replacement"
+	}
+	if sort != Node || len(r.OneNode) == 0 {
+		return out + but
+	}
+	one := text.Count(len(r.OneNode), "deployment has", "deployments have") + " all pods on one node"
+	if but != "" {
+		return out + but + ", and " + one
+	}
+	return "replaces all pods of any single node, but " + one
+}
+
+// some names up to three losses of a sort, and counts more of them.
+func some(sort string, names []string, all int) string {
+	if len(names) <= 3 {
+		return sort + " " + text.List(names)
+	}
+	return fmt.Sprintf("%d of %d %ss", len(names), all, sort)
 }
 
 // Requirements are the arguments that Unmet accepts.

@@ -45,7 +45,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
+var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "LOST", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
 func (l *Loss) cells() []string {
 	name := l.Name
@@ -58,8 +58,13 @@ func (l *Loss) cells() []string {
 		}
 		return s
 	}
-	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.Preempted.String()),
+	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.lost().String()), dash(l.Preempted.String()),
 		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.left(), l.Why()}
+}
+
+// lost counts the pods that no controller is known to replace, and those of Jobs that fail.
+func (l *Loss) lost() place.Range {
+	return place.Range{Low: l.Orphans.Low + l.Over.Low, High: l.Orphans.High + l.Over.High}
 }
 
 // left is the smallest share of its pods that a workload keeps.
@@ -102,8 +107,8 @@ func (l *Loss) whys(reasons int) []string {
 			}
 		case w.Missing.High > 0:
 			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
-		case w.Stuck.High > 0:
-			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), waiting(w.Stuck)))
+		case w.Stuck.High+w.Over.High+w.Orphans.High > 0:
+			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), w.away()))
 		}
 	}
 	if l.Rule != "" {
@@ -112,27 +117,50 @@ func (l *Loss) whys(reasons int) []string {
 	return why
 }
 
+// away describes the pods of the workload that are not replaced although there may be room.
+func (w *Workload) away() string {
+	switch {
+	case w.Stuck.High > 0:
+		return waiting(w.Stuck)
+	case w.Over.High > 0:
+		return "its Job exceeds its backoffLimit: " + counted(w.Over, "pod ends", "pods end") + " with it"
+	case w.Kind == "":
+		return counted(w.Orphans, "is lost: no controller owns it", "are lost: no controller owns them")
+	}
+	return "lightsout cannot tell whether its " + w.Kind + " replaces " + counted(w.Orphans, "pod", "pods")
+}
+
+func counted(n place.Range, one, many string) string {
+	if n.Low == 1 && n.High == 1 {
+		return "1 " + one
+	}
+	return n.String() + " " + many
+}
+
 // waiting counts the pods that wait for their node to return.
 func waiting(n place.Range) string {
-	if n.Low == 1 && n.High == 1 {
-		return "1 waits for its node"
-	}
-	return n.String() + " wait for their node"
+	return counted(n, "waits for its node", "wait for their node")
 }
 
 // Brief is the effect of the loss in a few words.
 func (l *Loss) Brief() string {
-	if !l.TooMuch() {
-		return waiting(l.Stuck)
+	var out []string
+	if l.Homeless.High > 0 {
+		out = append(out, l.Homeless.String()+" without a node")
 	}
-	out := l.Homeless.String() + " without a node"
 	if l.Missing.High > 0 {
-		out += ", " + l.Missing.String() + " not created"
+		out = append(out, l.Missing.String()+" not created")
+	}
+	if l.Stuck.High > 0 {
+		out = append(out, waiting(l.Stuck))
+	}
+	if n := l.lost(); n.High > 0 {
+		out = append(out, n.String()+" lost")
 	}
 	if n := len(l.Broken) + len(l.Budgets); n > 0 {
-		out += ", " + text.Count(n, "broken minimum or budget", "broken minimums or budgets")
+		out = append(out, text.Count(n, "broken minimum or budget", "broken minimums or budgets"))
 	}
-	return out
+	return strings.Join(out, ", ")
 }
 
 // Explain describes the loss, one sentence a line.
@@ -161,6 +189,12 @@ const oneNodeShown = 3
 func (r *Report) notes() (out []string) {
 	if r.Waiting > 0 {
 		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
+	}
+	if len(r.Down) > 0 {
+		out = append(out, fmt.Sprintf("%s %s down already: each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "is", "are"), text.Noun(len(r.Down), "its", "their")))
+	}
+	if r.DownPending.High > 0 {
+		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
 	}
 	for i, one := range r.OneNode {
 		if i == oneNodeShown {
@@ -195,7 +229,7 @@ func (r *Report) markdown() string {
 // Cell is one cell of the heat map: the effect of losing one node or two.
 type Cell struct {
 	Name  string
-	Heat  int // 0: no effect; 1: some pods wait for the node; 2 to 4: pods get no node, more of them with each step
+	Heat  int // 0: no effect; 1: some pods wait for the node or are lost; 2 to 4: pods get no node, more of them with each step
 	Count string
 	Loss  *Loss // nil: the loss has no effect
 }
@@ -210,6 +244,9 @@ func (r *Report) Map() [][]Cell {
 		return nil
 	}
 	known := map[string]*Loss{}
+	for i := range r.partial {
+		known[r.partial[i].Name] = &r.partial[i]
+	}
 	for i := range r.Losses {
 		if l := &r.Losses[i]; l.Sort == Node || l.Sort == Pair {
 			known[strings.Join(l.Nodes, " + ")] = l
@@ -238,10 +275,13 @@ func (r *Report) Map() [][]Cell {
 
 func (l *Loss) heat() int {
 	n := l.Homeless.High + l.Missing.High
+	if l.Held {
+		n += l.Stuck.High
+	}
 	switch {
 	case n == 0 && l.TooMuch():
 		return 2
-	case n == 0 && l.Stuck.High > 0:
+	case l.Partial():
 		return 1
 	case n == 0:
 		return 0

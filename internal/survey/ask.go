@@ -1,0 +1,169 @@
+package survey
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/cluster/place"
+	"lightsout/internal/text"
+)
+
+// asker forecasts losses in one World. One goroutine may use it.
+type asker struct {
+	w *place.World
+	s *cluster.Snapshot
+	q Options
+
+	down []string        // nodes that are down already
+	now  *place.Outcome  // without a loss
+	left int             // of Fits, without a loss
+	held map[string]bool // nodes with a pod of a workload that has a minimum
+	// ruled: the loss of a pair may stop evictions.
+	ruled bool
+	// mapped: a heat map shows the pairs.
+	mapped bool
+
+	bad, partial []Loss // pairs that are too much, and those that are Partial if mapped
+	partials     int    // the number of pairs that are Partial
+}
+
+// newAsker returns an asker for a cluster with this many nodes that form pairs.
+func newAsker(s *cluster.Snapshot, q Options, nodes int) asker {
+	a := asker{w: place.New(s), s: s, q: q, held: map[string]bool{}, mapped: nodes <= MapMost}
+	for _, n := range s.Unwell(s.At) {
+		if n.Gone.IsZero() {
+			a.down = append(a.down, n.Name)
+		}
+	}
+	for _, p := range s.Pods() {
+		if _, ok := q.Min[workload(p)]; ok {
+			a.held[p.Node] = true
+		}
+	}
+	counted := 0
+	for _, z := range s.Zones() {
+		counted += z.Nodes
+	}
+	a.ruled = len(a.down) > 0 || counted <= 2 || s.Settings.EvictionRate.Value <= 0
+	a.left, _ = a.w.Fits(a.down...)
+	a.now = a.lose(a.down)
+	return a
+}
+
+// workload is the key of a pod's workload, as place.Workload has it.
+func workload(p *cluster.Pod) cluster.Key {
+	return cluster.Key{Namespace: p.Namespace, Name: cmp.Or(p.Deployment, p.OwnerName, p.Name)}
+}
+
+// A survey of up to manyPairs pairs plays each in as many orders as a question about that
+// outage, and of more pairs in pairOrders.
+const (
+	manyPairs  = 2000
+	pairOrders = 3
+)
+
+// row forecasts the loss of one node together with each node after it, and keeps the pairs
+// that are too much.
+func (a *asker) row(names []string, i int) {
+	orders := 0
+	if len(names)*(len(names)-1)/2 > manyPairs {
+		orders = pairOrders
+	}
+	for _, other := range names[i+1:] {
+		l := Loss{Sort: Pair, Name: names[i] + " + " + other, Nodes: []string{names[i], other}}
+		a.ask(&l, orders)
+		if l.TooMuch() {
+			a.bad = append(a.bad, l)
+		}
+		if !l.Partial() {
+			continue
+		}
+		a.partials++
+		if a.mapped {
+			a.partial = append(a.partial, l)
+		}
+	}
+}
+
+// ask forecasts one loss in this many runs; 0: the size of the loss decides. The pods of
+// nodes that are down already need room as well.
+func (a *asker) ask(l *Loss, orders int) {
+	nodes := append(slices.Clone(l.Nodes), a.down...)
+	var stay []string
+	if l.Sort != Pair || a.ruled {
+		f := forecast.Outage(a.s, nodes, a.s.At)
+		stay, l.Rule = f.Staying()
+		l.Rule = cmp.Or(l.Rule, f.ZoneRule())
+	}
+	if len(stay) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return a.held[n] }) {
+		left, fits := a.w.Fits(nodes...)
+		if fits && left == 0 {
+			return
+		}
+		if fits && l.Sort == Pair && !a.mapped { // the survey shows only how many such pairs there are
+			n := max(0, left-a.left)
+			l.Stuck = place.Range{Low: n, High: n}
+			return
+		}
+	}
+	o, before := a.w.Lose(nodes, place.Options{Orders: orders, Stay: stay}), a.without(l.Nodes)
+	l.Homeless, l.Missing = o.Pending.Minus(before.Pending), o.Missing.Minus(before.Missing)
+	l.Stuck, l.Preempted = o.Stuck.Minus(before.Stuck), o.Victims.Minus(before.Victims)
+	l.Orphans, l.Over = o.Orphans.Minus(before.Orphans), o.Over.Minus(before.Over)
+	l.Held = len(stay) > 0 && l.Stuck.High > 0
+	a.judge(l, o, before)
+}
+
+// judge lists the workloads that do not recover, and the minimums and budgets that break.
+func (a *asker) judge(l *Loss, o, before *place.Outcome) {
+	for i := range o.Workloads {
+		w := &o.Workloads[i]
+		if least, ok := a.q.Min[w.Key]; ok && w.After.Low < least {
+			l.Broken = append(l.Broken, fmt.Sprintf("%s: %v left, fewer than %d", w.Key, w.After, least))
+		}
+		away := w.Pending.High + w.Missing.High + w.Stuck.High + w.Over.High + w.Orphans.High
+		same := slices.ContainsFunc(before.Workloads, func(b place.Workload) bool { return b.Key == w.Key && b.After == w.After && b.Lost == w.Lost })
+		if w.After.Low < w.Running && away > 0 && !same {
+			for k, why := range w.Reasons {
+				w.Reasons[k] = text.Clean(why, 400)
+			}
+			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key)})
+		}
+	}
+	for _, b := range o.Budgets {
+		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
+	}
+}
+
+// without forecasts what happens if these nodes are not lost, except for those that are down
+// already: those other than these stay down.
+func (a *asker) without(nodes []string) *place.Outcome {
+	others := slices.DeleteFunc(slices.Clone(a.down), func(n string) bool { return slices.Contains(nodes, n) })
+	if len(others) == len(a.down) {
+		return a.now
+	}
+	return a.lose(others)
+}
+
+// lose forecasts the loss of nodes that are down already; without any of them, the pods that
+// wait for a node go on waiting.
+func (a *asker) lose(nodes []string) *place.Outcome {
+	if len(nodes) == 0 {
+		o := a.w.Lose(nil, place.Options{Orders: 1})
+		return &place.Outcome{Waiting: o.Waiting, Pending: place.Range{Low: o.Waiting, High: o.Waiting}, Unknown: o.Unknown}
+	}
+	stay, _ := forecast.Outage(a.s, nodes, a.s.At).Staying()
+	return a.w.Lose(nodes, place.Options{Stay: stay})
+}
+
+// slots returns how many requests one pod of a workload serves at once.
+func (a *asker) slots(key cluster.Key) int {
+	d := a.s.Deployment(key)
+	if _, all, limited := a.s.Capacity(key); limited && d.Replicas > 0 {
+		return all / d.Replicas
+	}
+	return 0
+}
