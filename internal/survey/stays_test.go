@@ -108,7 +108,7 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		row  string
 	}{
 		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 waits for its node"},
-		"no owner":            {"", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 is lost: no controller owns it"},
+		"no owner":            {"", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
 		"a custom controller": {"StrimziPodSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
 		"a Job that fails": {"Job", func(c *cluster.Contents) {
 			put(c, "Job", "x", "a", cpus("1"))

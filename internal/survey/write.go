@@ -45,7 +45,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "LOST", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
+var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
 func (l *Loss) cells() []string {
 	name := l.Name
@@ -58,12 +58,13 @@ func (l *Loss) cells() []string {
 		}
 		return s
 	}
-	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.lost().String()), dash(l.Preempted.String()),
+	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()), dash(l.Preempted.String()),
 		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.left(), l.Why()}
 }
 
-// lost counts the pods that no controller is known to replace, and those of Jobs that fail.
-func (l *Loss) lost() place.Range {
+// unreplaced counts the pods that no controller is known to replace, and those of Jobs that
+// fail.
+func (l *Loss) unreplaced() place.Range {
 	return place.Range{Low: l.Orphans.Low + l.Over.Low, High: l.Orphans.High + l.Over.High}
 }
 
@@ -125,7 +126,7 @@ func (w *Workload) away() string {
 	case w.Over.High > 0:
 		return "its Job exceeds its backoffLimit: " + counted(w.Over, "pod ends", "pods end") + " with it"
 	case w.Kind == "":
-		return counted(w.Orphans, "is lost: no controller owns it", "are lost: no controller owns them")
+		return counted(w.Orphans, "is not replaced: no controller owns it", "are not replaced: no controller owns them")
 	}
 	return "lightsout cannot tell whether its " + w.Kind + " replaces " + counted(w.Orphans, "pod", "pods")
 }
@@ -154,8 +155,8 @@ func (l *Loss) Brief() string {
 	if l.Stuck.High > 0 {
 		out = append(out, waiting(l.Stuck))
 	}
-	if n := l.lost(); n.High > 0 {
-		out = append(out, n.String()+" lost")
+	if n := l.unreplaced(); n.High > 0 {
+		out = append(out, n.String()+" not replaced")
 	}
 	if n := len(l.Broken) + len(l.Budgets); n > 0 {
 		out = append(out, text.Count(n, "broken minimum or budget", "broken minimums or budgets"))
@@ -229,7 +230,7 @@ func (r *Report) markdown() string {
 // Cell is one cell of the heat map: the effect of losing one node or two.
 type Cell struct {
 	Name  string
-	Heat  int // 0: no effect; 1: some pods wait for the node or are lost; 2 to 4: pods get no node, more of them with each step
+	Heat  int // 0: no effect; 1: some pods wait for the node or are not replaced; 2 to 4: pods get no node, more of them with each step
 	Count string
 	Loss  *Loss // nil: the loss has no effect
 }
