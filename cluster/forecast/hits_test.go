@@ -229,3 +229,24 @@ func FuzzForecast(f *testing.F) {
 		}
 	})
 }
+
+// Where the zone rule stops evictions, a node that has its taint still loses its pods, unless
+// no node is Ready: then the control plane takes the taints away.
+func TestATaintedNodeDoesNotStay(t *testing.T) {
+	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node2" {
+			lostFor(100 * time.Second)(n)
+			tainted(t0.Add(-48 * time.Second))(n)
+		}
+	}))
+	for _, tt := range []struct{ down, stay []string }{
+		{[]string{"kube-node2", "kube-node3"}, nil},
+		{[]string{"kube-node1", "kube-node2", "kube-node3"}, []string{"kube-node1", "kube-node3"}},
+		{[]string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}, []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}},
+	} {
+		stay, why := Outage(s, tt.down, t0).Staying()
+		if !slices.Equal(stay, tt.stay) || (why == "") != (len(tt.stay) == 0) {
+			t.Errorf("%q are down: %q stay, %q\nwant %q", tt.down, stay, why, tt.stay)
+		}
+	}
+}
