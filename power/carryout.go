@@ -107,7 +107,7 @@ func (o *operation) send(ctx context.Context) error {
 	if err := BeforeSend(ctx); err != nil {
 		return err
 	}
-	if o.action != ActionOn {
+	if o.action != ActionOn && o.binding.Node.BootID != "" {
 		if err := new(*OtherBootError); errors.As(o.fleet.sameBoot(ctx, o.binding.Node, o.machine), err) {
 			return &RefusedError{Why: "lightsout sent nothing: " + (*err).Error()}
 		}
