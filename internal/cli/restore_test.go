@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -338,4 +339,41 @@ func TestRestoreReportsTheRegisteredMachinesOfOtherClusters(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another cluster, site, as off: n3 was switched off by tanaka@jump-7") || machine() != "off" {
 		t.Errorf("the machine is %s: %v", machine(), err)
 	}
+}
+
+// The link of the operator stalls, or somebody has pressed Ctrl-S.
+func TestAStalledTerminalDelaysNoRestore(t *testing.T) {
+	o, machine := switchedOffByAnother(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	terminal := os.Stdout
+	os.Stdout = w
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until the pipe is full
+		_, err = w.Write(make([]byte, 4096))
+	}
+	if err := w.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- restore(t.Context(), o, []string{"n3"}, true) }()
+	for end := time.Now().Add(20 * time.Second); machine() != "on" && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if machine() != "on" {
+		t.Error("the machine is off")
+	}
+	read := make(chan struct{})
+	go func() { defer close(read); _, _ = io.Copy(io.Discard, r) }()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	os.Stdout = terminal
+	w.Close()
+	<-read
 }

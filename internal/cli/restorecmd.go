@@ -34,6 +34,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 // each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
+	defer queueOutput()()
 	all, err := restorations(o)
 	endInOrder()
 	defer func() {
