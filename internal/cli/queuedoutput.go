@@ -12,7 +12,7 @@ import (
 const outputWait = 10 * time.Second
 
 // queueOutput lets a command go on while its standard output is stalled: the operator
-// pressed Ctrl-S, the ssh connection stands still, nobody reads the pipe. Until flush, what
+// pressed Ctrl-S, the ssh connection hangs, nobody reads the pipe. Until flush, what
 // is written to os.Stdout goes through a pipe into a queue without a bound. Nothing else in
 // the program may write to os.Stdout while queueOutput or flush runs.
 func queueOutput() (flush func()) {

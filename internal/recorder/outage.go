@@ -52,7 +52,7 @@ type outage struct {
 	inRow, mostInRow int
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
-	missed           []string // a sentence for each thing that the recorder did not see
+	missed  []string // a sentence for each thing that the recorder did not see
 	// Notices so far, the time of the newest, the signs and the severity in it, and the
 	// sentence and the severity that hooks received last.
 	notices                int
