@@ -57,14 +57,10 @@ func (r *restoration) takenOver(ctx context.Context) {
 	defer cancel()
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
-		if o.Older { // this journal wrote it, and lists the machine as off
+		if !slices.ContainsFunc(r.left, o.Since) || r.foreignOn(o.Node) != nil {
 			continue
 		}
-		since := func(l power.LeftOff) bool { return l.Node == o.Node && o.Note.At.After(l.RequestedAt) }
-		if !slices.ContainsFunc(r.left, since) || r.foreignOn(o.Node) != nil {
-			continue
-		}
-		r.left = slices.DeleteFunc(r.left, since)
+		r.left = slices.DeleteFunc(r.left, o.Since)
 		r.on = slices.DeleteFunc(r.on, func(n string) bool { return n == o.Node })
 		r.foreign = append(r.foreign, foreign{node: o.Node, by: o.Note})
 		fmt.Printf("another journal has switched off %s since: %s\n", o.Node, o.Note)

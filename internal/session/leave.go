@@ -60,7 +60,7 @@ func (v *leaving) question() (view.Question, bool) {
 	off, cordoned := v.machines.lines("Still off:"), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
-		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, []view.Line{v.later()})...)
+		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned")
 	case v.busy():
@@ -82,7 +82,7 @@ func (v *leaving) answered(a view.Answer) {
 	case leaveOn:
 		v.leaveWhenOn = true
 		v.drains.leave()
-		v.restore(v.machines.off())
+		v.restore(v.machines.own())
 		v.undone = true
 	}
 }
@@ -98,7 +98,7 @@ func (v *leaving) later() view.Line {
 // settled reports whether no machine is off or being switched, and no node
 // cordoned or being drained, because of us.
 func (v *leaving) settled() bool {
-	return len(v.machines.leftOff) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && !v.busy()
+	return len(v.machines.own()) == 0 && len(v.cordons.ours) == 0 && len(v.drains.running) == 0 && !v.busy()
 }
 
 // busy reports whether a machine is being switched, or will be as was agreed to.

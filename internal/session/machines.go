@@ -34,6 +34,9 @@ type machines struct {
 	// again is when to look up once more what could not be; zero when all could.
 	again   time.Time
 	leftOff map[string]power.LeftOff
+	// taken has the notes of other journals that had switched machines of leftOff off since
+	// at the last look: see takenOver.
+	taken   map[string]power.Note
 	outages outages
 }
 
@@ -219,12 +222,27 @@ func (m *machines) readLeftOff() bool {
 	return true
 }
 
-// off names the nodes whose machines are off because of us.
+// off names the nodes whose machines are off according to the journal.
 func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 
-// lines lists these machines below a title; nil if there are none.
+// takenOver reports whether another journal has switched off since what ours lists as off.
+func (m *machines) takenOver(node string) bool {
+	return power.NodeNote{Node: node, Note: m.taken[node]}.Since(m.leftOff[node])
+}
+
+// own names the nodes whose machines are off because of us, and of nobody else since.
+func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
+
+// takenLines lists the machines that another journal has switched off since, with who
+// did; nil if there are none.
+func (m *machines) takenLines() []view.Line {
+	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
+	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].String() })
+}
+
+// lines lists the machines of own below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
-	return listed(title, m.off(), func(node string) string {
+	return listed(title, m.own(), func(node string) string {
 		if m.leftOff[node].Certainty == power.LeftOffUncertain {
 			return " (requested, outcome unknown)"
 		}

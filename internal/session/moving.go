@@ -119,7 +119,7 @@ func (m *moving) question(to view.Scope) view.Question {
 // is none.
 func (m *moving) held() string {
 	m.leaving.readJournal()
-	off := m.leaving.machines.off()
+	off := m.leaving.machines.own()
 	switch {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"context"
 	"slices"
+	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -14,10 +17,10 @@ func (w *switching) readJournal() {
 		return
 	}
 	w.cordons.read()
-	if !w.greeted && len(w.machines.leftOff)+len(w.cordons.ours) > 0 {
+	if !w.greeted && len(w.machines.own())+len(w.cordons.ours) > 0 {
 		var named []string // as in the question on the screen
 		w.opt.Questions.follow(func() (view.Question, bool) {
-			named = w.machines.off()
+			named = w.machines.own()
 			return w.restoreQuestion()
 		}, func(a view.Answer) {
 			if a.Choice == view.ChoiceYes {
@@ -40,10 +43,38 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 			q.Title, q.Choices[1].Label = "Nodes are still cordoned", "Uncordon"
 		}
 	}
-	return q, len(q.Lines) > 0
+	open := len(q.Lines) > 0
+	q.Lines = append(q.Lines, w.machines.takenLines()...)
+	return q, open
 }
 
-// restore powers these nodes on. It uncordons the nodes that lightsout left cordoned:
+// takenOverEvery is the least time between two looks for machines that others have
+// switched off since, while the nodes do not change.
+const takenOverEvery = 5 * time.Second
+
+// findTakenOver looks which machines of the journal others have switched off since, and
+// names each once.
+func (w *switching) findTakenOver(s *cluster.Snapshot) {
+	same := w.takenIn != nil && s.SameNodes(w.takenIn)
+	if w.switcher == nil || len(w.machines.leftOff) == 0 || w.taking || same && w.now().Before(w.takenNext) {
+		return
+	}
+	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
+	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.Note {
+		state, _ := w.cluster.State(ctx) // without one this host's register counts
+		return w.switcher.TakenOver(state.Nodes)
+	}, func(taken map[string]power.Note) {
+		w.taking = false
+		for n, by := range taken {
+			if w.machines.taken[n] != by {
+				w.warn(view.LanePower, n, n+" was switched off since by "+by.String()+"; lightsout leaves it off")
+			}
+		}
+		w.machines.taken = taken
+	})
+}
+
+// restore powers these nodes on, except those that others have switched off since. It uncordons the nodes that lightsout left cordoned:
 // at once if the machine is on, otherwise when the node has returned.
 func (w *switching) restore(nodes []string) {
 	for _, n := range w.cordons.names() {
@@ -59,5 +90,5 @@ func (w *switching) restore(nodes []string) {
 		return
 	}
 	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
-	w.run(a, power.Automatic{}, func(error) {}, w.switcher.Restore)
+	w.run(a, power.Automatic{}, func(error) {}, w.switcher.RestoreOwn)
 }

@@ -273,6 +273,7 @@ func (s *Session) observe() {
 	s.cordons.settle(snap)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
+	s.switching.findTakenOver(snap)
 	s.returns.observe(snap)
 	s.guest.Observe(snap)
 }

@@ -31,7 +31,12 @@ type switching struct {
 
 	requests  []*request
 	sweepNext time.Time // when to sweep the notes again
-	greeted   bool      // lightsout has asked about the machines that an earlier run left off
+	// takenIn is the snapshot in which findTakenOver looked last, takenNext when to look
+	// again, and taking: it looks now.
+	takenIn   *cluster.Snapshot
+	takenNext time.Time
+	taking    bool
+	greeted   bool // lightsout has asked about the machines that an earlier run left off
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -438,7 +443,7 @@ func (x *request) finished(err error) {
 			}
 		}
 	}
-	if w.leaveWhenOn && x.action == power.ActionOn && (err != nil || len(w.machines.leftOff) > 0) {
+	if w.leaveWhenOn && x.action == power.ActionOn && (err != nil || len(w.machines.own()) > 0) {
 		w.leaveWhenOn = false
 	}
 	w.undone = true

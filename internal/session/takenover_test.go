@@ -1,0 +1,76 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// tanakas is the snapshot in which another operator has switched kube-node3 off since this
+// journal did.
+func tanakas() *cluster.Snapshot {
+	s := mdxSnapshot()
+	note := power.Note{By: "tanaka@jump-7", Journal: "theirs", ID: "x", At: time.Now().Add(time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
+	n := s.Node("kube-node3")
+	n.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
+	n.Ready = cluster.TriFalse
+	return s
+}
+
+// leave switches nodes off in a session, and ends it with the machines off.
+func leave(t *testing.T, dir string, b *board, nodes ...string) {
+	x := startSession(t, dir, b, session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: nodes})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("they are off", func(f *view.Frame) bool {
+		return !slices.ContainsFunc(nodes, func(n string) bool { return !f.Power[n].LeftOff || f.Power[n].Busy != "" })
+	})
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
+	x.waitEnd()
+}
+
+// This journal switched two machines off. Meanwhile another operator has powered one of
+// them on, and switched it off again.
+func TestTheScreenLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3", "kube-node4")
+	y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{}, nil)
+	f := y.frame("the question with the other operator", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Kind == "restore" && strings.Contains(questionText(f.Question), "tanaka@jump-7")
+	})
+	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "Others") || strings.Index(text, "kube-node3") < strings.Index(text, "Others") {
+		t.Errorf("%s", text)
+	}
+	y.Send(view.Answer{Question: f.Question.ID, Choice: "yes"})
+	y.frame("kube-node4 is on", func(f *view.Frame) bool { return !f.Power["kube-node4"].LeftOff && f.Power["kube-node4"].Busy == "" })
+	y.Send(view.AskQuit{}) // nothing of ours is off
+	y.waitEnd()
+	if b.is("kube-node3", power.On) || !b.is("kube-node4", power.On) || slices.ContainsFunc(b.calls(), func(c string) bool { return strings.Contains(c, "on kube-node3") }) {
+		t.Errorf("%v", b.calls())
+	}
+}
+
+// If nothing of ours is off, lightsout names the machine and asks nothing.
+func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3")
+	y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{}, nil)
+	y.frame("who switched it off", func(f *view.Frame) bool {
+		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7")
+	})
+	y.Send(view.AskQuit{})
+	y.waitEnd()
+	if b.is("kube-node3", power.On) {
+		t.Errorf("%v", b.calls())
+	}
+}
