@@ -150,7 +150,7 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 		r := w.newRun(o.Seed + uint64(k))
 		for _, i := range stay {
 			if slices.Contains(lost, i) {
-				r.keep(w.nodes[i].pods...)
+				r.fates.keep(w.nodes[i].pods...)
 			}
 		}
 		r.play(evicted)

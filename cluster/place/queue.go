@@ -35,7 +35,7 @@ func (r *run) play(evicted []int) {
 				i.lost = p
 				r.queue = append(r.queue, i)
 			} else {
-				r.keep(p)
+				r.fates.keep(p)
 			}
 		}
 	}

@@ -95,10 +95,10 @@ func (r *run) replace(c *class, at time.Duration) {
 
 // keep counts pods that are not evicted although their node is down: their owners do not
 // replace them.
-func (r *run) keep(pods ...*pod) {
+func (f fates) keep(pods ...*pod) {
 	for _, p := range pods {
 		if !p.ending && !p.bound() {
-			r.fates.of(p.class).stuck++
+			f.of(p.class).stuck++
 		}
 	}
 }
