@@ -179,7 +179,7 @@ func TestTheEndOfAnEarlierRequestLeavesTheMachineBusy(t *testing.T) {
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
 	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
 	x.frame("kube-node3 is off, kube-node4 goes down", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].Stage == power.StageDone && f.Power["kube-node4"].Busy == power.ActionShutdown
+		return f.Power["kube-node3"].Stage == power.StageDone && f.Power["kube-node4"].Stage == power.StageSending
 	})
 	g.armed <- struct{}{}
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3"}})
