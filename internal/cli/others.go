@@ -140,17 +140,23 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 }
 
 // registeredElsewhere returns an error about the machines in this host's register that
-// belong to none of the clusters: this command has no settings to power them on with.
+// belong to none of the clusters: this command has no settings to power them on with. The
+// machines of other labs do not count: they may have vanished with their labs.
 func registeredElsewhere(all []*restoration) (err error) {
-	if len(all) == 0 {
+	if len(all) == 0 || isLab(all[0].config) {
 		return nil
 	}
-	noted, _ := power.OpenLocks(lockDir(all[0].config)).Registered() // restorations reports the error
+	locks := power.OpenLocks(hostDir)
+	noted, _ := locks.Registered() // restorations reports the error
 	for _, n := range noted {
 		if !slices.ContainsFunc(all, func(r *restoration) bool { return r.journal.Cluster().Same(n.Cluster) }) {
 			err = errors.Join(err, fmt.Errorf("this host's register lists a machine of another cluster, %s, as off: %s was switched off by %s",
 				power.Clean(cmp.Or(n.Cluster.Name, "(unnamed)")), power.Clean(n.Node), n.Note))
 		}
+	}
+	if err != nil {
+		path, _ := locks.RegisterDamage()
+		err = errors.Join(err, fmt.Errorf("if a cluster does not exist any more, delete its lines from %s", path))
 	}
 	return err
 }
