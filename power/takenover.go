@@ -44,6 +44,9 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	for n, by := range s.TakenOver(s.viewWithin(ctx, takenOverWait)) {
 		if slices.Contains(r.Nodes, n) {
 			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by)
+			if r.Report != nil { // the others may take their time
+				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
+			}
 		}
 	}
 	if len(taken) == 0 {

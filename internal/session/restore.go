@@ -75,11 +75,11 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 }
 
 // restore powers these nodes on, except those that others have switched off since. It
-// uncordons the nodes that lightsout left cordoned: at once if the machine is on,
-// otherwise when the node has returned.
+// uncordons the nodes that lightsout left cordoned: at once if the machine is on or
+// somebody else's by now, otherwise when the node has returned.
 func (w *switching) restore(nodes []string) {
 	for _, n := range w.cordons.names() {
-		if _, off := w.machines.leftOff[n]; !off {
+		if _, off := w.machines.leftOff[n]; !off || w.machines.takenOver(n) {
 			w.cordons.release(n)
 		}
 	}

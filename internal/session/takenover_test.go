@@ -74,3 +74,30 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 		t.Errorf("%v", b.calls())
 	}
 }
+
+// "Power on, then leave" and "Uncordon, then leave" do not wait for a node that this journal
+// has cordoned and whose machine somebody else has switched off since.
+func TestLeavingDoesNotWaitForACordonedNodeOfSomebodyElse(t *testing.T) {
+	for _, nodes := range [][]string{{"kube-node3"}, {"kube-node3", "kube-node4"}} {
+		dir, b := t.TempDir(), newBoard(workers...)
+		leave(t, dir, b, nodes...)
+		j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
+		if err := j.Cordoned("kube-node3", "before a drain"); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		d := newDrainer()
+		d.cordoned["kube-node3"] = true
+		y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{Drain: d}, nil)
+		f := y.frame("the greeting", func(f *view.Frame) bool {
+			return f.Question != nil && f.Question.Kind == view.QuestionRestore && strings.Contains(questionText(f.Question), "tanaka@jump-7")
+		})
+		y.Send(view.Answer{Question: f.Question.ID, Choice: "no"})
+		y.Send(view.AskQuit{})
+		y.Send(view.Answer{Question: y.question("quit").ID, Choice: "on"})
+		y.waitEnd()
+		if left := y.leftCordoned(); len(left) > 0 {
+			t.Errorf("still cordoned: %v", left)
+		}
+	}
+}

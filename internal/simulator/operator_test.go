@@ -204,6 +204,9 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 	text := q.Title
 	for _, l := range q.Lines {
+		if l.Heading && strings.HasPrefix(l.Text, "Others have switched these off") {
+			break // they stay off
+		}
 		if !strings.Contains(l.Text, "would leave") {
 			text += " " + l.Text
 		}

@@ -176,16 +176,18 @@ func TestAShutdownThatFailedAfterItBeganIsUncertain(t *testing.T) {
 	key := newKey(t, "id", "")
 	node := startSSHD(t, key.authorized, nil)
 	client := newClient(t, Options{ConfigFile: nodeConfig(t, node, me(t)), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}})
+	notExecutable := filepath.Join(t.TempDir(), "shutdown")
+	if err := os.WriteFile(notExecutable, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for command, certain := range map[string]bool{
 		"/no/such/shutdown": true,
-		"/etc/hostname":     true,
+		notExecutable:       true,
 		script(t, "echo 'Failed to power off system via logind: Connection timed out' >&2; exit 1"): false,
-		script(t, "exit 2"): false,
-		script(t, "echo 'sudo: a password is required' >&2; exit 1"):                                                    true,
-		script(t, `echo "Sorry, user u is not allowed to execute '/sbin/poweroff' as root on kube-node3." >&2; exit 1`): true,
-		script(t, "echo 'Failed to power off system via logind: Interactive authentication required.' >&2; exit 1"):     true,
-		"true; /no/such/notification":                           false,
-		"true; echo 'sudo: a password is required' >&2; exit 1": false,
+		script(t, "exit 2"):                 false,
+		script(t, "true; /no/such/command"): false,
+		script(t, "echo 'Failed to start poweroff.target: Interactive authentication required.' >&2; exit 1"): false,
+		"true; /no/such/command": false,
 	} {
 		d := NewDriver(client, DriverOptions{Shutdown: command})
 		err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
@@ -194,6 +196,24 @@ func TestAShutdownThatFailedAfterItBeganIsUncertain(t *testing.T) {
 		if errors.As(err, &refused) != certain || errors.As(err, &unconfirmed) == certain {
 			t.Errorf("%s: %T %v", command, err, err)
 		}
+	}
+}
+
+func TestOnlySudosOwnRefusalIsCertain(t *testing.T) {
+	t.Parallel()
+	for printed, certain := range map[string]bool{
+		"sudo: a terminal is required to read the password; either use the -S option to read from standard input\nsudo: a password is required\n": true,
+		"Sorry, user u is not allowed to execute '/sbin/poweroff' as root on n3.\n":                                                               true,
+		"sudo: unable to resolve host n3: Name or service not known\nCall to PowerOff failed: Connection timed out\n":                             false,
+		"sudo: a password is required\nCall to PowerOff failed: Connection timed out\n":                                                           false,
+		"": false,
+	} {
+		if got := notRun("sudo -n systemctl poweroff", result{Status: 1, Stderr: printed}); got != certain {
+			t.Errorf("%q: certain %t", printed, got)
+		}
+	}
+	if notRun("poweroff-all", result{Status: 1, Stderr: "sudo: a password is required\n"}) {
+		t.Error("a script may have done something before it asked sudo")
 	}
 }
 

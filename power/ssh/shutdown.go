@@ -147,26 +147,34 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 }
 
 // notRun reports whether a failed command certainly did nothing: the shell did not find or
-// start it, or sudo or polkit did not permit it. Any other failure is uncertain: systemctl
-// and shutdown end with status 1 when logind answers too late, and the machine goes off.
-// Of several commands one may have run.
+// start it, or sudo did not permit it, and nothing else was printed. Any other failure is
+// uncertain: systemctl and shutdown end with status 1 when logind answers too late, and the
+// machine goes off. Of several commands one may have run.
 func notRun(command string, r result) bool {
-	if strings.ContainsAny(command, ";&|\n`$(") {
+	if strings.ContainsAny(command, ";&|\n`$(") || strings.TrimSpace(r.Stdout) != "" {
 		return false
 	}
-	printed := power.Clean(r.Stderr + " " + r.Stdout)
-	return r.Status == 126 || r.Status == 127 || slices.ContainsFunc(denials, func(words string) bool {
-		return strings.Contains(printed, words)
-	})
+	first, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+	notStarted := regexp.MustCompile(`(^|: )` + regexp.QuoteMeta(first) + `: (command not found|not found|No such file or directory|Permission denied)$`)
+	denied := false
+	for line := range strings.Lines(r.Stderr) {
+		switch line = power.Clean(line); {
+		case line == "":
+		case (r.Status == 126 || r.Status == 127) && notStarted.MatchString(line),
+			first == "sudo" && slices.ContainsFunc(denials, func(words string) bool { return strings.Contains(line, words) }):
+			denied = true
+		default:
+			return false
+		}
+	}
+	return denied
 }
 
-// denials are the messages of sudo (plugins/sudoers/auth/sudo_auth.c, logging.c and
-// check.c) and of polkit (org.freedesktop.DBus.Error.InteractiveAuthorizationRequired) when
-// they do not run a command.
+// denials are the messages of sudo when it does not run a command (plugins/sudoers: check.c,
+// logging.c and auth/sudo_auth.c).
 var denials = []string{
 	"password is required", "terminal is required", "incorrect password", "no password was provided",
-	"is not allowed to execute", "is not allowed to run sudo", "not in the sudoers file", "may not run sudo",
-	"Interactive authentication required",
+	"is not allowed to execute", "is not allowed to run sudo", "not in the sudoers file", "may not run sudo", "Sorry, try again",
 }
 
 // clockCommand prints the time in seconds, to the nanosecond where date can.
