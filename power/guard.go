@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"lightsout/internal/text"
 )
@@ -251,7 +252,7 @@ func (g *guard) anothers(name string, b Binding) (other string, calledSo bool) {
 			switch {
 			case meets([]string{m.Address}, n.Addresses), m.How != HowConfig && (called(m.Name) || called(m.ID)):
 				return n.Name, false
-			case called(m.Name), called(m.ID), sameHost(m.Name, n.Name, name), sameHost(m.ID, n.Name, name):
+			case called(m.Name), called(m.ID), m.How == HowConfig && (sameHost(m.Name, n.Name, name) || sameHost(m.ID, n.Name, name)):
 				other, calledSo = n.Name, true
 			}
 		}
@@ -266,8 +267,8 @@ func sameHost(machine, node, own string) bool {
 		host, _, _ := strings.Cut(name, ".")
 		return strings.ToLower(host)
 	}
-	_, err := netip.ParseAddr(machine)
-	return err != nil && machine != "" && host(machine) == host(node) && host(machine) != host(own)
+	isName := strings.ContainsFunc(host(machine), unicode.IsLetter) // and no address
+	return isName && host(machine) == host(node) && host(machine) != host(own)
 }
 
 func sameMachine(a, b *Machine) bool {

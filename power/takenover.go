@@ -57,15 +57,27 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	if len(r.Nodes) == 0 {
 		return leftOut
 	}
-	err := s.Restore(ctx, r, ask)
-	var failed *ActionError
-	if errors.As(err, &failed) {
-		for n, why := range failed.Failed {
-			leftOut.Failed[n] = why
-		}
-		return leftOut
+	return leftOut.with(s.Restore(ctx, r, ask))
+}
+
+// with adds the failures of err, and joins what else it reports.
+func (e *ActionError) with(err error) error {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
 	}
-	return errors.Join(leftOut, err)
+	rest := []error{e}
+	for _, err := range all {
+		failed, ok := err.(*ActionError)
+		if !ok {
+			rest = append(rest, err)
+			continue
+		}
+		for n, why := range failed.Failed {
+			e.Failed[n] = why
+		}
+	}
+	return errors.Join(rest...)
 }
 
 // viewWithin returns the nodes of the view, once there are any; none if there are none in

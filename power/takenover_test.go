@@ -60,3 +60,17 @@ func TestOnlyALaterNoteOfAnotherJournalTakesOver(t *testing.T) {
 		}
 	}
 }
+
+// The failures of Restore join those that RestoreOwn left out, and nothing is lost.
+func TestWhatWasLeftOutHidesNoOtherFailure(t *testing.T) {
+	for name, err := range map[string]error{
+		"one": &ActionError{Action: ActionOn, Failed: map[string]string{"n2": "it is busy"}},
+		"two": errors.Join(&ActionError{Action: ActionOn, Failed: map[string]string{"n2": "it is busy"}}, errors.New("the journal is damaged")),
+	} {
+		all := (&ActionError{Action: ActionOn, Failed: map[string]string{"n1": "it is somebody else's"}}).with(err)
+		var failed *ActionError
+		if !errors.As(all, &failed) || len(failed.Failed) != 2 || (name == "two") != strings.Contains(all.Error(), "damaged") {
+			t.Errorf("%s: %v", name, all)
+		}
+	}
+}

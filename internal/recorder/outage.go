@@ -50,6 +50,8 @@ type outage struct {
 	// a row, mostInRow the most of them.
 	loads            map[int]*load
 	inRow, mostInRow int
+	// final is the severity in the summary; empty until the record ends.
+	final record.Severity
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
 	missed  []string // a sentence for each thing that the recorder did not see
@@ -272,9 +274,11 @@ func (o *outage) notify(state State, sentence string, path string) {
 	}
 }
 
-// severity is what clients have noticed so far.
+// severity is what clients have noticed so far, or until the record ended.
 func (o *outage) severity() record.Severity {
 	switch {
+	case o.final != "":
+		return o.final
 	case len(o.loads) == 0:
 		return record.SeverityUnknown
 	case o.mostInRow >= 3:
@@ -329,7 +333,9 @@ func (o *outage) finish(now time.Time) {
 	r.rolling.Offer(r.s.Publish())
 	failed := r.rest(now)
 	r.outage = nil
-	for _, err := range []error{failed, o.summary(now, down).Write(o.dir, r.opt.Names)} {
+	sum := o.summary(now, down)
+	o.final = sum.Unplanned.Severity
+	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {
 		if err != nil {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
