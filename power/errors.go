@@ -99,3 +99,24 @@ func Why(err error) string {
 	}
 	return Clean(err.Error())
 }
+
+// FailedNodes returns, by node, why actions failed, from every *ActionError that err holds;
+// none if it holds none.
+func FailedNodes(err error) map[string]string {
+	all := map[string]string{}
+	var walk func(err error)
+	walk = func(err error) {
+		switch e := err.(type) {
+		case *ActionError:
+			maps.Copy(all, e.Failed)
+		case interface{ Unwrap() []error }:
+			for _, err := range e.Unwrap() {
+				walk(err)
+			}
+		case interface{ Unwrap() error }:
+			walk(e.Unwrap())
+		}
+	}
+	walk(err)
+	return all
+}

@@ -38,7 +38,7 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]Note {
 const takenOverWait = 3 * time.Second
 
 // RestoreOwn is Restore for nodes that nobody has chosen one by one: it leaves out those
-// whose machines another journal has switched off since. The *ActionError lists them too.
+// whose machines another journal has switched off since. FailedNodes of the error has them too.
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	taken := map[string]string{}
 	for n, by := range s.TakenOver(s.viewWithin(ctx, takenOverWait)) {
@@ -57,27 +57,7 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	if len(r.Nodes) == 0 {
 		return leftOut
 	}
-	return leftOut.with(s.Restore(ctx, r, ask))
-}
-
-// with adds the failures of err, and joins what else it reports.
-func (e *ActionError) with(err error) error {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	}
-	rest := []error{e}
-	for _, err := range all {
-		failed, ok := err.(*ActionError)
-		if !ok {
-			rest = append(rest, err)
-			continue
-		}
-		for n, why := range failed.Failed {
-			e.Failed[n] = why
-		}
-	}
-	return errors.Join(rest...)
+	return errors.Join(leftOut, s.Restore(ctx, r, ask))
 }
 
 // viewWithin returns the nodes of the view, once there are any; none if there are none in

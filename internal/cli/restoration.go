@@ -420,12 +420,11 @@ func (r *restoration) uncordon(ctx context.Context, failed error) error {
 		return nil
 	}
 	api, err := r.proven(ctx)
-	var action *power.ActionError
-	errors.As(failed, &action)
+	reasons := power.FailedNodes(failed)
 	var left []string
 	for _, node := range r.uncordoned {
-		none := failed != nil && action == nil && slices.Contains(r.on, node) // it was not even tried
-		if none || action != nil && action.Failed[node] != "" {
+		none := failed != nil && len(reasons) == 0 && slices.Contains(r.on, node) // it was not even tried
+		if none || reasons[node] != "" {
 			left = append(left, node)
 			continue
 		}

@@ -207,7 +207,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		inNoWindow = partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n
 	}
 	switch {
-	case total == 0:
+	case total == 0 && unanswered(r, all, i) == "":
 		return "no requests were sent"
 	case len(windows) > 0:
 		said := "clients saw errors for " + errorTime(r, windows) + failedBefore(r, all, i)
@@ -221,16 +221,22 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 			from, to = earliest(from, f.from), latest(to, f.to)
 		}
 		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), unanswered(r, all, i))
-	case meanwhile == 0:
-		return "no requests were sent meanwhile"
 	case unanswered(r, all, i) != "":
 		return unanswered(r, all, i)
+	case meanwhile == 0, noneAsked(r):
+		return "no requests were sent meanwhile"
 	case inNoWindow > 0:
 		return text.Count(inNoWindow, "request", "requests") + " that clients sent meanwhile failed"
 	case broken(r), stoodStill(r), i > 0 && unanswered(r, all, 0) != "":
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// noneAsked reports whether a trial had loads, and none of their requests ended after zero.
+func noneAsked(r *record.Record) bool {
+	loads := summaryOf(r).Load
+	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.NoneAsked() })
 }
 
 // listed joins two parts, of which the second may be empty.

@@ -139,6 +139,12 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 				r.Seconds[i].OK, r.Seconds[i].Unresolved = 0, 1
 			}
 		}, "k8s2 fell silent at 08:00:20 UTC; 4 requests had not ended when the record did; Kubernetes counted all 6 pods as available."},
+		"clients that hang from just before": {func(r *record.Record) {
+			silence(r)
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			r.Summary.Unplanned = &record.Unplanned{Severity: record.SeverityUnknown}
+			r.Summary.Load = append(r.Summary.Load, record.Load{Sent: 4, Counts: loadgen.Counts{Scheduled: 4, InFlight: 4}})
+		}, "k8s2 fell silent at 08:00:20 UTC; 4 requests had not ended when the record did; Kubernetes counted all 6 pods as available."},
 		"one pod finds no node, and none is available": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", view.SpanSilent, 20, 400)

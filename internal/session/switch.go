@@ -406,14 +406,14 @@ func (x *request) finished(err error) {
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
 	x.release()
 	agreed := x.yes && !x.unasked
-	var failed *power.ActionError
+	failed := power.FailedNodes(err)
 	var notDone *power.NotDoneError
 	switch {
 	case errors.Is(err, context.Canceled) && agreed && w.ctx.Err() == nil:
 		w.warn(view.LanePower, x.nodes[0], "nothing was switched: the trial that ran when you asked has ended; ask again")
 	case err == nil, errors.Is(err, context.Canceled):
-	case errors.As(err, &failed):
-		for n, why := range failed.Failed {
+	case len(failed) > 0:
+		for n, why := range failed {
 			w.machines.update(n, func(v *view.MachineView) {
 				if v.Stage == power.StageFailed {
 					v.Text = why
@@ -430,8 +430,8 @@ func (x *request) finished(err error) {
 	}
 	if x.action == power.ActionOn && err != nil {
 		gone := x.nodes
-		if failed != nil {
-			gone = slices.Collect(maps.Keys(failed.Failed))
+		if len(failed) > 0 {
+			gone = slices.Collect(maps.Keys(failed))
 		}
 		w.returns.forget(gone)
 	}
