@@ -75,10 +75,10 @@ type Window struct {
 	ok      map[int64]struct{}
 	atZero  Totals
 	hung    Totals
-	// asked: a request ended after zero. lastOK is the latest time from which one counts
-	// that was ok.
-	asked  bool
-	lastOK time.Time
+	// asked: a request ended after zero. sentOK and endedOK are the latest times from which
+	// one counts, and at which one ended, that was ok.
+	asked           bool
+	sentOK, endedOK time.Time
 	// slowest is the longest time that a request took that was ok. waited counts the
 	// requests that lightsout ended.
 	slowest time.Duration
@@ -116,8 +116,11 @@ func (w *Window) Note(r *Record) {
 	case r.Class == ClassOK:
 		w.ok[from.Unix()/okBucket] = struct{}{}
 		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
-		if r.CountedAt().After(w.lastOK) {
-			w.lastOK = r.CountedAt()
+		if r.CountedAt().After(w.sentOK) {
+			w.sentOK = r.CountedAt()
+		}
+		if r.End.After(w.endedOK) {
+			w.endedOK = r.End
 		}
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
@@ -213,11 +216,15 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 // what clients would have seen.
 func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 
-// Unrecovered reports whether no request was ok that counts from later than the last failed
-// one of the last error window: nobody saw that window end.
+// Unrecovered reports whether nobody saw the last error window end: no request was ok that
+// was sent after the last failed one, or that ended after it.
 func (w *Window) Unrecovered() bool {
 	errors, _ := w.Errors()
-	return len(errors) > 0 && !w.lastOK.After(errors[len(errors)-1].Last)
+	if len(errors) == 0 {
+		return false
+	}
+	last := errors[len(errors)-1]
+	return !w.sentOK.After(last.Last) && !w.endedOK.After(last.Ended)
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

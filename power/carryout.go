@@ -107,14 +107,25 @@ func (o *operation) send(ctx context.Context) error {
 	if err := BeforeSend(ctx); err != nil {
 		return err
 	}
-	if o.action != ActionOn && o.binding.Node.BootID != "" {
-		if err := new(*OtherBootError); errors.As(o.fleet.sameBoot(ctx, o.binding.Node, o.machine), err) {
-			return &RefusedError{Why: "lightsout sent nothing: " + (*err).Error()}
-		}
+	if err := o.sameBoot(ctx); err != nil {
+		return err
 	}
 	o.sentAt = time.Now()
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
 	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+}
+
+// sameBoot refuses to switch off a system that is not the node's. If it cannot tell, the
+// question has warned of that.
+func (o *operation) sameBoot(ctx context.Context) error {
+	if o.action == ActionOn || o.binding.Node.BootID == "" {
+		return nil
+	}
+	defer o.slowly("nothing was sent yet: lightsout compares the boot ID of " + o.machine.Title())()
+	if err := new(*OtherBootError); errors.As(o.fleet.sameBoot(ctx, o.binding.Node, o.machine), err) {
+		return &RefusedError{Why: "lightsout sent nothing: " + (*err).Error()}
+	}
+	return nil
 }
 
 // slowly reports a wait of the operation unless done is called soon.
@@ -259,10 +270,12 @@ func (o *operation) pollOther(ctx context.Context) (Reading, bool) {
 }
 
 func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error) {
-	if err := o.fleet.polls.Acquire(ctx, 1); err != nil {
-		return Reading{}, err
+	if turns, ok := o.fleet.polls[m.Driver]; ok { // otherwise poll returns an error
+		if err := turns.Acquire(ctx, 1); err != nil {
+			return Reading{}, err
+		}
+		defer turns.Release(1)
 	}
-	defer o.fleet.polls.Release(1)
 	r, err := o.fleet.poll(ctx, m)
 	if err == nil && r.State == Off && r.Proof == Proven && !o.shared {
 		o.wasOff = r.CountsFrom()

@@ -100,11 +100,10 @@ type Fleet struct {
 	cfg     Config
 	journal *Journal
 	drivers map[string]Driver
-	// Semaphores bound the requests to switch, those of each driver for itself, the polls
-	// during an action and all other work: so neither polling dead machines nor a driver
-	// that hangs delays the requests of other drivers.
-	switches      map[string]*semaphore.Weighted
-	polls, others *semaphore.Weighted
+	// Semaphores bound, for each driver by itself, the requests to switch, the polls during
+	// an action, those of Watch, and all other work: so neither polling dead machines nor a driver that hangs
+	// delays requests, and none delays other drivers.
+	switches, polls, watches, others map[string]*semaphore.Weighted
 	// retryPause is the pause after a failed or unanswered power-on before the next
 	// attempt.
 	retryPause time.Duration
@@ -129,8 +128,9 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 		cfg: cfg, journal: journal,
 		drivers:  make(map[string]Driver, len(drivers)),
 		switches: make(map[string]*semaphore.Weighted, len(drivers)),
-		polls:    semaphore.NewWeighted(int64(cfg.Parallel)),
-		others:   semaphore.NewWeighted(int64(cfg.Parallel)),
+		polls:    make(map[string]*semaphore.Weighted, len(drivers)),
+		watches:  make(map[string]*semaphore.Weighted, len(drivers)),
+		others:   make(map[string]*semaphore.Weighted, len(drivers)),
 
 		retryPause: 10 * time.Second,
 		resolved:   map[string]resolved{},
@@ -140,7 +140,9 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
 		}
 		f.drivers[d.Name()] = d
-		f.switches[d.Name()] = semaphore.NewWeighted(int64(cfg.Parallel))
+		for _, turns := range []map[string]*semaphore.Weighted{f.switches, f.polls, f.watches, f.others} {
+			turns[d.Name()] = semaphore.NewWeighted(int64(cfg.Parallel))
+		}
 	}
 	check := func(field, name string) error {
 		if _, ok := f.drivers[name]; name != "" && !ok {
@@ -190,15 +192,20 @@ func (f *Fleet) claim(node string, m Machine, a Action) (done func(), err error)
 // cluster returns the cluster of the machines, as far as it is known.
 func (f *Fleet) cluster() Cluster { return f.journal.Cluster() }
 
-// sideBySide runs do for each number below n, as many at once as others permits,
-// and returns when all have ended. If ctx ends before its turn, do gets its error.
-func (f *Fleet) sideBySide(ctx context.Context, n int, do func(i int, err error)) {
+// sideBySide runs do for each number below n, as many at once as turns permits for its
+// driver, and returns when all have ended. If ctx ends before its turn, do gets its error.
+func sideBySide(ctx context.Context, turns map[string]*semaphore.Weighted, n int, driver func(i int) string, do func(i int, err error)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			err := f.others.Acquire(ctx, 1)
+			turns, ok := turns[driver(i)]
+			if !ok { // there is nobody to ask
+				do(i, ctx.Err())
+				return
+			}
+			err := turns.Acquire(ctx, 1)
 			if err == nil {
-				defer f.others.Release(1)
+				defer turns.Release(1)
 			}
 			do(i, err)
 		})
@@ -260,7 +267,7 @@ type Preflighter interface {
 // parallel, each within a minute. It returns the nodes for which they would not, or
 // cannot tell.
 func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map[string]error {
-	return f.each(ctx, bindings, func(ctx context.Context, b Binding) error {
+	return f.each(ctx, a, bindings, func(ctx context.Context, b Binding) error {
 		m, err := f.Can(b, a)
 		if err != nil {
 			return err
@@ -323,7 +330,7 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 // answers that can be expected to answer later. It returns the nodes for which
 // there was no answer, or no such driver.
 func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error {
-	return f.each(ctx, bindings, func(ctx context.Context, b Binding) error {
+	return f.each(ctx, ActionOn, bindings, func(ctx context.Context, b Binding) error {
 		m, err := f.Can(b, ActionOn)
 		if err != nil {
 			return err
@@ -339,11 +346,16 @@ func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error 
 	})
 }
 
-// each runs do for every binding, side by side, and collects the errors by node.
-func (f *Fleet) each(ctx context.Context, bindings []Binding, do func(context.Context, Binding) error) map[string]error {
+// each runs do, which asks the drivers of an action, for every binding, side by side, and
+// collects the errors by node.
+func (f *Fleet) each(ctx context.Context, a Action, bindings []Binding, do func(context.Context, Binding) error) map[string]error {
 	var mu sync.Mutex
 	errs := map[string]error{}
-	f.sideBySide(ctx, len(bindings), func(i int, err error) {
+	driver := func(i int) string {
+		m, _ := f.Can(bindings[i], a)
+		return m.Driver
+	}
+	sideBySide(ctx, f.others, len(bindings), driver, func(i int, err error) {
 		if err == nil {
 			err = do(ctx, bindings[i])
 		}

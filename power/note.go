@@ -134,4 +134,7 @@ type NodeNote struct {
 	// Older: this program's journal wrote the note, but no longer has it, or no intent for
 	// it: somebody has put back an older copy of the journal.
 	Older bool `json:"-"`
+	// Ahead is how far the clock of Note.At, the API server's, is ahead of this host's; 0 if
+	// unknown.
+	Ahead time.Duration `json:"-"`
 }

@@ -228,7 +228,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 				if slices.ContainsFunc(others, func(o NodeNote) bool { return o.Node == n.Name && o.Note.By == m.By && o.Note.Journal == m.Journal }) {
 					continue // noted both on the node and on this host
 				}
-				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m)})
+				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m), Ahead: n.Ahead})
 			case !keep && certain:
 				_ = s.change(context.Background(), []string{n.Name}, false, func(_ string, had Note) (Note, bool) {
 					return had.without(func(o Note) bool { return o == m })

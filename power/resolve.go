@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,10 @@ func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []strin
 // findEach looks the machines of nodes up, each for itself.
 func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	out := make([]Binding, len(nodes))
-	f.sideBySide(ctx, len(nodes), func(i int, err error) {
+	driver := func(i int) string {
+		return cmp.Or(f.driverFor(nodes[i].Name, true), f.driverFor(nodes[i].Name, false))
+	}
+	sideBySide(ctx, f.others, len(nodes), driver, func(i int, err error) {
 		b := &out[i]
 		b.Node = nodes[i]
 		if err != nil {

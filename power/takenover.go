@@ -11,23 +11,23 @@ import (
 // Since reports whether another journal has switched off the machine of l after this one
 // did. The machine was on in between, and belongs to the other operator.
 func (o NodeNote) Since(l LeftOff) bool {
-	return !o.Older && o.Node == l.Node && o.Note.At.After(l.RequestedAt)
+	return !o.Older && o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.RequestedAt)
 }
 
 // TakenOver returns, by node, who has switched off machines since that this journal lists
 // as off, according to the annotations on nodes and this host's register. nodes are those
 // of the view; none if the cluster is not visible. It changes nothing.
-func (s *Switcher) TakenOver(nodes []Node) map[string]Note {
-	out := map[string]Note{}
+func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
+	out := map[string]NodeNote{}
 	left := s.leftOff()
 	if len(left) == 0 {
 		return out
 	}
 	for _, n := range s.notes().withRegister(nodes, true) {
 		for _, m := range n.Notes {
-			o := NodeNote{Node: n.Name, Note: m, Older: s.notes().sameJournal(m)}
-			if m.At.After(out[n.Name].At) && !m.over(n) && slices.ContainsFunc(left[n.Name], o.Since) {
-				out[n.Name] = m
+			o := NodeNote{Node: n.Name, Note: m, Older: s.notes().sameJournal(m), Ahead: n.Ahead}
+			if m.At.After(out[n.Name].Note.At) && !m.over(n) && slices.ContainsFunc(left[n.Name], o.Since) {
+				out[n.Name] = o
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	taken := map[string]string{}
 	for n, by := range s.TakenOver(s.viewWithin(ctx, takenOverWait)) {
 		if slices.Contains(r.Nodes, n) {
-			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by)
+			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by.Note)
 			if r.Report != nil { // the others may take their time
 				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
 			}

@@ -62,6 +62,18 @@ func TestOnlyALaterNoteOfAnotherJournalTakesOver(t *testing.T) {
 	}
 }
 
+// A note has the API server's time, a request that of this host.
+func TestANotesTimeIsTheServers(t *testing.T) {
+	at := time.Now()
+	l := LeftOff{Entry: Entry{Node: "n1"}, RequestedAt: at}
+	for ahead, after := range map[time.Duration]bool{-10 * time.Minute: true, 10 * time.Minute: false} {
+		note := Note{By: "tanaka@jump-7", Journal: "theirs", At: at.Add(ahead / 2)}
+		if got := (NodeNote{Node: "n1", Note: note, Ahead: ahead}).Since(l); got != after {
+			t.Errorf("the server is %s ahead: since %t", ahead, got)
+		}
+	}
+}
+
 // Nothing is lost where several failures are joined.
 func TestFailedNodesHasThoseOfAllErrors(t *testing.T) {
 	leftOut := &ActionError{Action: ActionOn, Failed: map[string]string{"n1": "it is somebody else's"}}

@@ -82,3 +82,115 @@ func TestHangingRequestsToSwitchOffKeepTheirTurns(t *testing.T) {
 		}
 	})
 }
+
+// stateHangs hangs when it is asked for a state, as dead BMCs do; its requests too.
+type stateHangs struct{ *fakeDriver }
+
+func (d stateHangs) State(ctx context.Context, m Machine) (Reading, error) {
+	<-ctx.Done()
+	return Reading{State: Unknown, NoAnswer: true, Detail: "no answer"}, nil
+}
+
+func (d stateHangs) Switch(ctx context.Context, a Action, m Machine) error {
+	<-ctx.Done()
+	return &UnconfirmedError{Why: "no answer"}
+}
+
+// Restore: 100 machines of a driver that hangs, and one of another driver.
+func TestPollsOfDeadMachinesDelayNoOtherDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, fmt.Sprintf("h%d", i))
+		}
+		hanging, sound := newFake("ipmi", allAbilities, ids...), newFake("portal", allAbilities, "other")
+		sound.set("other", ActionOff)
+		f, _ := testFleet(t, Config{PollInterval: time.Second}, stateHangs{hanging}, sound)
+		nodes := slices.Concat(bind("ipmi", "ipmi", ids[:80]...), bind("portal", "portal", "other"), bind("ipmi", "ipmi", ids[80:]...))
+		began := time.Now()
+		var mu sync.Mutex
+		_ = f.Do(t.Context(), ActionOn, nodes, func(p Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			if p.Node == "other" {
+				if p.Stage == StageSending && time.Since(began) > 10*time.Second {
+					t.Errorf("the portal was asked after %s", time.Since(began))
+				}
+			}
+		}, nil)
+	})
+}
+
+// The screen polls 100 dead machines; somebody powers on a machine of another driver that
+// the journal does not list.
+func TestDeadMachinesKeepNoOtherDriversMachineOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, fmt.Sprintf("h%d", i))
+		}
+		hanging, sound := newFake("ipmi", allAbilities, ids...), newFake("portal", allAbilities, "other")
+		sound.set("other", ActionOff)
+		f, j := testFleet(t, Config{Off: "portal", On: "portal"}, stateHangs{hanging}, sound)
+		nodes := bind("ipmi", "ipmi", ids...)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.Watch(ctx, func() []Binding { return nodes }, 5*time.Second, func(string, Reading) {})
+		}()
+		time.Sleep(3 * time.Second)
+		s := &Switcher{Fleet: f, Journal: j}
+		began := time.Now()
+		err := s.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"other"}}, Automatic{})
+		if err != nil {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// The look-up and the request of a machine do not wait for the turns of Watch.
+func TestWatchingDeadMachinesKeepsNoneOfTheirDriverOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, fmt.Sprintf("h%d", i))
+		}
+		d := newFake("ipmi", allAbilities, append(ids, "other")...)
+		d.set("other", ActionOff)
+		f, j := testFleet(t, Config{Off: "ipmi", On: "ipmi"}, deadExcept{stateHangs{d}, "other"})
+		nodes := bind("ipmi", "ipmi", ids...)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f.Watch(ctx, func() []Binding { return nodes }, 5*time.Second, func(string, Reading) {})
+		}()
+		time.Sleep(3 * time.Second)
+		s := &Switcher{Fleet: f, Journal: j}
+		if err := s.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"other"}}, Automatic{}); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// deadExcept answers for one machine.
+type deadExcept struct {
+	stateHangs
+	alive string
+}
+
+func (d deadExcept) State(ctx context.Context, m Machine) (Reading, error) {
+	if m.ID == d.alive {
+		return d.fakeDriver.State(ctx, m)
+	}
+	return d.stateHangs.State(ctx, m)
+}
+
+func (d deadExcept) Switch(ctx context.Context, a Action, m Machine) error {
+	return d.fakeDriver.Switch(ctx, a, m)
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // NamedReading is a reading of one node's machine.
@@ -43,14 +45,14 @@ func (f *Fleet) stateMachine(b Binding) (Machine, bool) {
 // Detail. The readings come in the order of the bindings.
 func (f *Fleet) Read(ctx context.Context, bindings []Binding) []NamedReading {
 	out := make([]NamedReading, len(bindings))
-	f.read(ctx, bindings, func(i int, r Reading) {
+	f.read(ctx, f.others, bindings, func(i int, r Reading) {
 		out[i] = NamedReading{Node: bindings[i].Node.Name, Reading: r}
 	})
 	return out
 }
 
 // read passes each binding's reading on as it arrives, one at a time.
-func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r Reading)) {
+func (f *Fleet) read(ctx context.Context, turns map[string]*semaphore.Weighted, bindings []Binding, tell func(i int, r Reading)) {
 	var mu sync.Mutex
 	began := time.Now()
 	report := func(i int, r Reading) {
@@ -83,7 +85,8 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 		}
 		q.machines, q.at = append(q.machines, m), append(q.at, i)
 	}
-	f.sideBySide(ctx, len(questions), func(i int, err error) {
+	driver := func(i int) string { return questions[i].machines[0].Driver }
+	sideBySide(ctx, turns, len(questions), driver, func(i int, err error) {
 		q := questions[i]
 		var readings []Reading
 		if err == nil {
@@ -99,7 +102,7 @@ func (f *Fleet) read(ctx context.Context, bindings []Binding, tell func(i int, r
 	})
 }
 
-// states polls machines of one driver once. The caller has acquired others.
+// states polls machines of one driver once. The caller has a turn.
 func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, error) {
 	d, ok := f.drivers[machines[0].Driver].(BulkDriver)
 	if !ok || len(machines) == 1 {
@@ -125,7 +128,7 @@ func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, erro
 func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval time.Duration, report func(node string, r Reading)) {
 	for ctx.Err() == nil {
 		round := bindings()
-		f.read(ctx, round, func(i int, r Reading) {
+		f.read(ctx, f.watches, round, func(i int, r Reading) {
 			if ctx.Err() == nil { // an ended context makes every reading Unknown
 				report(round[i].Node.Name, r)
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -43,6 +44,8 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
+	// directly, for agrees, lets output bypass a queue until the returned function is called.
+	directly func(context.Context) (resume func())
 	// asking is held while the operator is asked.
 	asking sync.Mutex
 }
@@ -163,9 +166,16 @@ func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string
 		c.in.Reset(os.Stdin)
 	}
 	terminal.DropInput(os.Stdin)
+	began := time.Now()
 	fmt.Fprint(out, prompt)
+	if time.Since(began) > promptDrawn { // the terminal was stalled, and showed nothing
+		terminal.DropInput(os.Stdin)
+	}
 	return c.line(ctx)
 }
+
+// promptDrawn is longer than a terminal takes that accepts output.
+const promptDrawn = 200 * time.Millisecond
 
 // readLine is a line from the terminal, or the reason why there is none.
 type readLine struct {

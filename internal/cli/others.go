@@ -143,7 +143,7 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 // belong to none of the clusters: this command has no settings to power them on with. The
 // machines of other labs do not count: they may have vanished with their labs.
 func registeredElsewhere(all []*restoration) (err error) {
-	if len(all) == 0 || isLab(all[0].config) {
+	if len(all) == 0 || !slices.ContainsFunc(all, func(r *restoration) bool { return !isLab(r.config) }) {
 		return nil
 	}
 	locks := power.OpenLocks(hostDir)

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -11,32 +13,59 @@ import (
 // output.
 const outputWait = 10 * time.Second
 
-// queueOutput lets a command go on while its standard output is stalled: the operator
-// pressed Ctrl-S, the ssh connection hangs, nobody reads the pipe. Until flush, what
-// is written to os.Stdout goes through a pipe into a queue without a bound. Nothing else in
-// the program may write to os.Stdout while queueOutput or flush runs.
-func queueOutput() (flush func()) {
+// queuedOutput lets a command go on while its standard output is stalled: the operator
+// pressed Ctrl-S, the ssh connection hangs, nobody reads the pipe. What is written to
+// os.Stdout goes through a pipe into a queue without a bound. Nothing else in the program
+// may write to os.Stdout during a call of its methods.
+type queuedOutput struct {
+	real, pipe *os.File
+	written    chan struct{} // closed when all is written
+}
+
+// queueOutput begins to queue what is written to os.Stdout.
+func queueOutput() *queuedOutput {
+	q := &queuedOutput{real: os.Stdout}
+	q.begin()
+	return q
+}
+
+func (o *queuedOutput) begin() {
 	in, out, err := os.Pipe()
 	if err != nil {
-		return func() {} // without a queue
+		return // without a queue
 	}
-	real := os.Stdout
-	os.Stdout = out
 	q := &outputQueue{added: make(chan struct{}, 1)}
-	go q.fill(in)
 	written := make(chan struct{})
+	o.pipe, o.written = out, written
+	os.Stdout = out
+	go q.fill(in)
 	go func() {
 		defer close(written)
-		q.empty(real)
+		q.empty(o.real)
 	}()
-	return func() {
-		os.Stdout = real
-		out.Close()
-		select {
-		case <-written:
-		case <-time.After(outputWait):
-		}
+}
+
+// end writes what is queued, and waits for that at most so long.
+func (o *queuedOutput) end(ctx context.Context, wait time.Duration) {
+	if o.pipe == nil {
+		return
 	}
+	os.Stdout = o.real
+	o.pipe.Close()
+	o.pipe = nil
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	select {
+	case <-o.written:
+	case <-ctx.Done():
+	}
+}
+
+// directly writes what is queued, however long that takes, and queues nothing until resume:
+// an answer counts only if the operator can have seen the question.
+func (o *queuedOutput) directly(ctx context.Context) (resume func()) {
+	o.end(ctx, math.MaxInt64)
+	return o.begin
 }
 
 // outputQueue holds the output that is still to be written.

@@ -341,6 +341,48 @@ func TestRestoreReportsTheRegisteredMachinesOfOtherClusters(t *testing.T) {
 	}
 }
 
+// A question is asked only when all that was written before it has been shown.
+func TestAQuestionWaitsForTheOutputBeforeIt(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	terminal := os.Stdout
+	os.Stdout = w
+	defer func() { os.Stdout = terminal }()
+	out := queueOutput()
+	for range 1000 {
+		fmt.Println(strings.Repeat("x", 999))
+	}
+	asked := make(chan func(), 1)
+	go func() { asked <- out.directly(t.Context()) }()
+	buf := make([]byte, 1000)
+	for i := range 1000 {
+		select {
+		case resume := <-asked:
+			if asked <- resume; i < 900 { // the rest is in the terminal's own pipe
+				t.Fatal("asked before the output was shown")
+			}
+		default:
+		}
+		if _, err := io.ReadFull(r, buf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resume := <-asked
+	if os.Stdout != w {
+		t.Error("the question goes into the queue")
+	}
+	resume()
+	fmt.Println("after")
+	out.end(t.Context(), time.Minute)
+	w.Close()
+	if b, err := io.ReadAll(r); err != nil || string(b) != "after\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // The link of the operator stalls, or somebody has pressed Ctrl-S.
 func TestAStalledTerminalDelaysNoRestore(t *testing.T) {
 	o, machine := switchedOffByAnother(t)

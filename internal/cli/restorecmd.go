@@ -34,7 +34,8 @@ func newRestoreCommand(o *options) *cobra.Command {
 // each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
-	defer queueOutput()()
+	out := queueOutput()
+	defer func() { out.end(context.WithoutCancel(ctx), outputWait) }()
 	all, err := restorations(o)
 	endInOrder()
 	defer func() {
@@ -63,7 +64,7 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	case o.dryRun && own+foreign > 0:
 		err = errors.Join(err, errors.New("dry run: nothing was changed"))
 	case own+foreign > 0:
-		err = errors.Join(err, choose(ctx, all, named, yes))
+		err = errors.Join(err, choose(ctx, out, all, named, yes))
 		if !yes { // the operator's answer takes time
 			for _, r := range all {
 				r.takenOver(ctx)
@@ -102,8 +103,9 @@ func knownNames(all []*restoration, named []string) (known []string, unknown err
 // choose asks what to power on and uncordon, for each cluster: one question for all
 // machines of this journal, and one for each machine that somebody else switched off.
 // With yes it asks about neither the former nor the named ones of the latter.
-func choose(ctx context.Context, all []*restoration, named []string, yes bool) error {
+func choose(ctx context.Context, out *queuedOutput, all []*restoration, named []string, yes bool) error {
 	c := newConsole(false, "")
+	c.directly = out.directly
 	var texts []string
 	for _, r := range all {
 		if on := r.ownNames(named); len(on) > 0 {
@@ -148,6 +150,7 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
+	defer c.directly(ctx)()
 	text, err := c.ask(ctx, os.Stdout, question+"? [y/N] ")
 	return text == "y" || text == "yes", err
 }
@@ -172,11 +175,11 @@ func undoAll(ctx context.Context, all []*restoration) error {
 // the earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
+	others, seen, err := sayOthers(ctx, all, dryRun)
 	for _, r := range all {
-		left = append(left, r.stillOff(dryRun)...)
+		left = append(left, r.stillOff(dryRun, others)...)
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
-	others, seen, err := sayOthers(ctx, all, dryRun)
 	elsewhere := registeredElsewhere(all)
 	err = errors.Join(err, elsewhere)
 	if len(cordoned) > 0 {

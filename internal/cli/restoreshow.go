@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -31,7 +33,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 	readings := make([]power.NamedReading, len(bindings))
 	fleet := r.machines.fleet
 	if fleet != nil {
-		readings = fleet.Read(ctx, bindings)
+		readings = r.read(ctx, bindings)
 	}
 	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
 	var still []power.LeftOff
@@ -171,13 +173,30 @@ func (r *restoration) foreignOn(node string) *foreign {
 	return nil
 }
 
+// showReadsWithin bounds the poll of the machines before lightsout powers them on: it polls
+// each of them again then.
+const showReadsWithin = 10 * time.Second
+
+// read polls the machines.
+func (r *restoration) read(ctx context.Context, bindings []power.Binding) []power.NamedReading {
+	ctx, cancel := context.WithTimeout(ctx, showReadsWithin)
+	defer cancel()
+	notice := time.AfterFunc(noticeAfter, func() {
+		fmt.Fprintf(os.Stderr, "polling %s, %s at most\n", text.Count(len(bindings), "machine", "machines"), showReadsWithin)
+	})
+	defer notice.Stop()
+	return r.machines.fleet.Read(ctx, bindings)
+}
+
 // stillOff returns the nodes that the journal lists as off now, including those that
 // another program has switched off meanwhile. It omits machines that a dry run found
-// on, which stay in the journal, and those that an earlier error named.
-func (r *restoration) stillOff(dryRun bool) (names []string) {
+// on, which stay in the journal, and those that an earlier error named: others are the nodes
+// whose notes by others are still there.
+func (r *restoration) stillOff(dryRun bool, others []string) (names []string) {
 	left, _ := r.journal.LeftOff() // an earlier line reported its error
 	for _, l := range left {
-		if name := leftName(l, r.journal.Config()); r.foreignOn(l.Node) == nil && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
+		named := r.foreignOn(l.Node) != nil && slices.Contains(others, l.Node)
+		if name := leftName(l, r.journal.Config()); !named && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
 			names = append(names, name)
 		}
 	}

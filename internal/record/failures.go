@@ -18,9 +18,9 @@ type Failures struct {
 	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
 	// Hung counts the requests that hung through the outage; null if none did.
 	Hung *loadgen.Counts `json:"hung,omitempty"`
-	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent
-	// after the last failed one of the last error window, so nobody saw it end. Records of
-	// early versions lack both.
+	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent, or
+	// ended, after the last failed one of the last error window, so nobody saw it end.
+	// Records of early versions lack both.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
 }

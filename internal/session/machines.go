@@ -36,7 +36,7 @@ type machines struct {
 	leftOff map[string]power.LeftOff
 	// taken has the notes of other journals that had switched machines of leftOff off since
 	// at the last look: see takenOver.
-	taken   map[string]power.Note
+	taken   map[string]power.NodeNote
 	outages outages
 }
 
@@ -227,7 +227,7 @@ func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 
 // takenOver reports whether another journal has switched off since what ours lists as off.
 func (m *machines) takenOver(node string) bool {
-	return power.NodeNote{Node: node, Note: m.taken[node]}.Since(m.leftOff[node])
+	return m.taken[node].Since(m.leftOff[node])
 }
 
 // own names the nodes whose machines are off because of us, and of nobody else since.
@@ -237,7 +237,7 @@ func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOve
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {
 	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
-	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].String() })
+	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].Note.String() })
 }
 
 // lines lists the machines of own below a title; nil if there are none.

@@ -60,14 +60,14 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 		return
 	}
 	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
-	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.Note {
+	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.NodeNote {
 		state, _ := w.cluster.State(ctx) // without one this host's register counts
 		return w.switcher.TakenOver(state.Nodes)
-	}, func(taken map[string]power.Note) {
+	}, func(taken map[string]power.NodeNote) {
 		w.taking = false
 		for n, by := range taken {
-			if w.machines.taken[n] != by {
-				w.warn(view.LanePower, n, n+" was switched off since by "+by.String()+"; lightsout leaves it off")
+			if w.machines.taken[n].Note != by.Note {
+				w.warn(view.LanePower, n, n+" was switched off since by "+by.Note.String()+"; lightsout leaves it off")
 			}
 		}
 		w.machines.taken = taken

@@ -29,7 +29,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 		for _, l := range sum.Load {
 			switch {
 			case l.Step != x.Step:
-			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l):
+			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
 				out.Got, out.OK, out.Unobserved = notObserved+": this load sent no request during the outage", false, true
 			case x.Phase() == view.PhaseErrors:
 				out.Got, out.OK, out.Unobserved = judgeWindows(x, sum, l)

@@ -117,12 +117,13 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 		ok, unobserved bool
 		got            string
 	}{
-		"the service stays away": {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no request succeeded after"},
-		"it stays away for long": {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no request succeeded after"},
-		"it returns":             {[]loadgen.Record{before, failing, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "0.1 s"},
-		"no request meanwhile":   {[]loadgen.Record{before}, window, false, true, "no request during the outage"},
-		"and none hung":          {[]loadgen.Record{before}, plan.Expectation{Measure: "hung", Step: "a", Max: &none}, false, true, "no request during the outage"},
-		"all ok":                 {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
+		"the service stays away":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no request succeeded after"},
+		"it stays away for long":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no request succeeded after"},
+		"it returns":                {[]loadgen.Record{before, failing, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "0.1 s"},
+		"others are answered later": {[]loadgen.Record{before, request(loadgen.ClassReset, 1, 7), request(loadgen.ClassOK, 1, 57)}, window, true, false, "7 s"},
+		"no request meanwhile":      {[]loadgen.Record{before}, window, false, true, "no request during the outage"},
+		"and none hung":             {[]loadgen.Record{before}, plan.Expectation{Measure: "hung", Step: "a", Max: &none}, false, true, "no request during the outage"},
+		"all ok":                    {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
 	} {
 		got := JudgeExpectation(c.expect, outage(t, c.requests...))
 		if got.OK != c.ok || got.Unobserved != c.unobserved || !strings.Contains(got.Got, c.got) {
@@ -133,6 +134,11 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 	sum.Phases, sum.Load[0].Started = []view.Phase{{Name: view.PhaseReady, Subject: "k8s2", Observed: &back}}, &hour
 	if got := JudgeExpectation(window, sum); !got.Unobserved {
 		t.Errorf("a load that began after the return: %+v", got)
+	}
+	two := 2.0
+	sum.Load[0].Hung = &loadgen.Counts{Scheduled: 2, Cancelled: 2}
+	if got := JudgeExpectation(plan.Expectation{Measure: "hung", Step: "a", Max: &two}, sum); !got.OK || got.Got != "2" {
+		t.Errorf("and hung: %+v", got)
 	}
 }
 
