@@ -160,6 +160,7 @@ func (n *Names) Learn(f *view.Frame) {
 		n.AddMachine(node.ProviderID)
 		for _, note := range power.NotesOn(node.Annotations) {
 			n.Way(note.By)
+			n.paths(note.Back)
 		}
 	}
 	for _, d := range s.Deployments() {
@@ -170,6 +171,15 @@ func (n *Names) Learn(f *view.Frame) {
 	}
 	for _, p := range s.Pods() {
 		n.Add(NameNamespace, p.Namespace)
+	}
+}
+
+// paths adds the paths in a command: folders have the names of accounts and customers.
+func (n *Names) paths(command string) {
+	for word := range strings.FieldsSeq(command) {
+		if word = strings.Trim(word, `"',`); strings.Contains(word, "/") {
+			n.AddMachine(word)
+		}
 	}
 }
 

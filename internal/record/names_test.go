@@ -91,14 +91,14 @@ func TestALineOfTheScreenKeepsItsLooksAndItsWidth(t *testing.T) {
 }
 
 func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
-	mark := power.Note{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /home/tanaka/state, by tanaka@jump-7"}
+	mark := power.Note{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /srv/customer-9/state, by tanaka@jump-7"}
 	node := &cluster.Node{Name: "n1", ProviderID: "openstack:///0e7d-77aa/n1", Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 	machine := "off: ssh 10.0.0.13:22 · on: mdx gpu-vm (956a0ca1-3198-83c2), spot: mdx may refuse"
 	n := NewNames()
 	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{node}}),
 		Power: map[string]view.MachineView{"n1": {Machine: machine, Names: [2]view.MachineNames{{ID: "10.0.0.13:22"}, {Name: "gpu-vm", ID: "956a0ca1-3198-83c2"}}}}})
 	got := n.Text(machine + " " + node.ProviderID + " " + mark.Text())
-	for _, name := range []string{"tanaka", "jump-7", "gpu-vm", "956a0ca1", "10.0.0.13", "0e7d-77aa"} {
+	for _, name := range []string{"tanaka", "jump-7", "gpu-vm", "956a0ca1", "10.0.0.13", "0e7d-77aa", "customer-9"} {
 		if strings.Contains(got, name) {
 			t.Errorf("%s is in %s", name, got)
 		}
