@@ -43,6 +43,8 @@ type restoration struct {
 	// reason.
 	withheld []string
 	why      error
+	// in names the cluster in each line, if there are several; empty for one.
+	in string
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
@@ -255,7 +257,7 @@ func (r *restoration) powerOn(ctx context.Context) error {
 	}
 	return s.Restore(ctx, power.Request{
 		Nodes: append([]string{}, r.on...), LeaveOff: r.leaveOff,
-		Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
+		Report: func(p power.Progress) { fmt.Printf("%s%s  %s\n", r.in, p.Node, p.Text) },
 	}, power.Automatic{})
 }
 

@@ -45,6 +45,9 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	}()
 	own := 0
 	for _, r := range all {
+		if len(all) > 1 {
+			r.in = power.Clean(r.of.Name) + "  "
+		}
 		r.withhold(ctx, named)
 		err = errors.Join(err, r.why)
 		r.findLate(ctx, o.dryRun)
