@@ -166,7 +166,7 @@ func returnsOf(r *record.Record) (out []cell) {
 		switch {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
-		case !f.to.IsZero():
+		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
 			ran = append(ran, f)
 		}
 	}

@@ -2,10 +2,12 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"lightsout/internal/text"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -89,7 +91,8 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 	}
 	subjects := waited(w, off, r.deployment)
 	var hopeless time.Time // since when the condition is impossible
-	deadline := r.now().Add(w.Within)
+	began := r.now()
+	deadline := began.Add(w.Within)
 	return func(now time.Time) (bool, string, error) {
 		var missing, never []string
 		for _, s := range subjects {
@@ -121,10 +124,18 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 		case len(never) > 0 && now.Sub(hopeless) >= hopelessFor:
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
+			if r.blindSince(began) {
+				r.unsteady = append(r.unsteady, "the API server did not answer while lightsout waited for \""+w.For+"\"")
+			}
 			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))
 		}
 		return false, fmt.Sprintf("waiting until %s: %s", w.For, strings.Join(missing, ", ")), nil
 	}
+}
+
+// blindSince reports whether the API server has not answered for a while since that time.
+func (r steps) blindSince(at time.Time) bool {
+	return slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return b.To.IsZero() || b.To.After(at) })
 }
 
 // hopelessFor is how long a condition must stay impossible before the step stops
