@@ -45,9 +45,9 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 			return
 		}
 		heard, awaited := 0, 0
-		on := s.Journal.PoweredOn()
-		for _, n := range state.Nodes {
-			n.unheardSince(on[n.Name])
+		on, left, busy := s.Journal.PoweredOn(), s.leftOff(), s.Fleet.Busy()
+		for _, n := range s.notes().withRegister(state.Nodes, false) {
+			n, _ = s.marked(n, on, left, busy)
 			switch {
 			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name):
 			case n.WhyUnheard == "":
@@ -259,18 +259,8 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
-		c := n
-		c.unheardSince(on[c.Name])
-		for _, m := range n.Notes {
-			if m.over(n) {
-				q.over = append(q.over, m)
-			} else if !s.notes().ours(m) && c.NotedBy == "" {
-				c.NotedBy = m.String()
-			}
-		}
-		if c.WhyNotCounted == "" {
-			c.WhyNotCounted = whyNotCounted(c, p.Busy[c.Name], len(left[c.Name]) > 0)
-		}
+		c, over := s.marked(n, on, left, p.Busy)
+		q.over = append(q.over, over...)
 		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
 		c.WhyNotCounted = cmp.Or(c.WhyNotCounted, c.WhyUnheard)
 		out = append(out, c)
@@ -310,6 +300,24 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		}
 	}
 	return out
+}
+
+// marked returns the node with the reasons why it does not count as a worker that is left,
+// and its notes that are out of date.
+func (s *Switcher) marked(n Node, on map[string]time.Time, left map[string][]LeftOff, busy map[string]Action) (c Node, over []Note) {
+	c = n
+	c.unheardSince(on[c.Name])
+	for _, m := range n.Notes {
+		if m.over(n) {
+			over = append(over, m)
+		} else if !s.notes().ours(m) && c.NotedBy == "" {
+			c.NotedBy = m.String()
+		}
+	}
+	if c.WhyNotCounted == "" {
+		c.WhyNotCounted = whyNotCounted(c, busy[c.Name], len(left[c.Name]) > 0)
+	}
+	return c, over
 }
 
 // whyNotCounted is the reason why a node is not a worker that is left: its machine is busy

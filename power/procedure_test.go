@@ -236,6 +236,8 @@ func TestAQuestionSaysEachThingOnce(t *testing.T) {
 type unheard struct {
 	ClusterReader
 	until time.Time
+	// noted has sent one, and somebody else's note.
+	noted string
 }
 
 func (u unheard) State(ctx context.Context) (ClusterState, error) {
@@ -249,7 +251,9 @@ func (u unheard) FreshState(ctx context.Context) (ClusterState, error) {
 func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
 	state.Nodes = slices.Clone(state.Nodes)
 	for i := range state.Nodes {
-		if time.Now().Before(u.until) {
+		if state.Nodes[i].Name == u.noted {
+			state.Nodes[i].Notes = []Note{{By: "tanaka@jump-7", Journal: "theirs", At: time.Now()}}
+		} else if time.Now().Before(u.until) {
 			state.Nodes[i].WhyUnheard, state.Nodes[i].AwaitsHeartbeat = "has sent lightsout no heartbeat yet", true
 		}
 	}
@@ -262,7 +266,7 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 	for after, refused := range map[time.Duration]bool{10 * time.Second: false, time.Hour: true} {
 		inModel(t, func(t *testing.T, _ *model, p *program) {
 			began, told := time.Now(), ""
-			p.switcher.Cluster = unheard{p.switcher.Cluster, began.Add(after)}
+			p.switcher.Cluster = unheard{p.switcher.Cluster, began.Add(after), ""}
 			asked := time.Duration(0)
 			asker := &yes{p: p}
 			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Report: func(pr Progress) {
@@ -287,6 +291,18 @@ func TestASwitchWaitsForAHeartbeatOfAWorkerThatStaysOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The heartbeat of a worker that somebody else has switched off does not end the wait.
+func TestTheWaitForAHeartbeatIgnoresWorkersThatDoNotCount(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		began := time.Now()
+		p.switcher.Cluster = unheard{p.switcher.Cluster, began.Add(10 * time.Second), "n2"}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+		if err != nil || time.Since(began) < 10*time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
 }
 
 // quiet is a ClusterReader in which no node has sent a heartbeat since a moment, until another.
