@@ -92,7 +92,7 @@ func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 
 // tell is the sentence of one outage.
 func tell(r *record.Record, all []outage, i int) string {
 	o := &all[i]
-	return sentence(who(o), queuedIn(r, o), clientsOf(r, all, i), podsOf(r, o), still(o))
+	return sentence(who(o), queuedIn(r, o), clientsOf(r, all, i), podsOf(r, o), still(r, o))
 }
 
 // sentence joins the parts that there are.
@@ -179,8 +179,26 @@ func eachOnce(all []outage) (nodes []fallen) {
 	return nodes
 }
 
+// atEnd is when lightsout saw the cluster last: at the record's end, or before if the API
+// server did not answer any more.
+func atEnd(r *record.Record) string {
+	var lost time.Time
+	for i := range r.Events {
+		switch e := &r.Events[i]; e.Code {
+		case view.CodeAPILost:
+			lost = e.At
+		case view.CodeAPIAnswers:
+			lost = time.Time{}
+		}
+	}
+	if lost.IsZero() {
+		return "when the record ended"
+	}
+	return "when lightsout last saw the cluster, at " + clock(lost)
+}
+
 // still names the nodes that were down when the record ended.
-func still(o *outage) string {
+func still(r *record.Record, o *outage) string {
 	down := slices.DeleteFunc(slices.Clone(o.nodes), func(f fallen) bool { return !f.to.IsZero() })
 	if len(down) == 0 {
 		return ""
@@ -191,11 +209,11 @@ func still(o *outage) string {
 	was := text.Noun(len(down), "was", "were") + " still down"
 	switch {
 	case all(func(f fallen) bool { return f.off }):
-		was = text.Noun(len(down), "was", "were") + " still off"
+		return named(down) + " " + text.Noun(len(down), "was", "were") + " still off when the record ended" // by the power API
 	case all(func(f fallen) bool { return f.on && !f.off }):
 		was = text.Noun(len(down), "was", "were") + " on again, but not yet Ready,"
 	}
-	return named(down) + " " + was + " when the record ended"
+	return named(down) + " " + was + " " + atEnd(r)
 }
 
 // clientsOf describes the clients' errors in outage number i; in the whole record for -1.

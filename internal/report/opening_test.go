@@ -145,6 +145,15 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			r.Summary.Unplanned = &record.Unplanned{Severity: record.SeverityUnknown}
 			r.Summary.Load = append(r.Summary.Load, record.Load{Sent: 4, Counts: loadgen.Counts{Scheduled: 4, InFlight: 4}})
 		}, "k8s2 fell silent at 08:00:20 UTC; 4 requests had not ended when the record did; Kubernetes counted all 6 pods as available."},
+		"lightsout sees nothing at the end": {func(r *record.Record) {
+			silence(r)
+			down(r, "k8s2", view.SpanSilent, 20, 600)
+			lose(r, 5, 60, 600)
+			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
+			e.At, e.Seen = at(90), at(98)
+			r.Events = append(r.Events, e)
+		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent; 1 of 6 pods were still not available when lightsout last saw the cluster, at 08:01:30;" +
+			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
 		"one pod finds no node, and none is available": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", view.SpanSilent, 20, 400)

@@ -28,7 +28,7 @@ func podsOf(r *record.Record, o *outage) string {
 	lack := unavailable(r, o, want)
 	if none := unplaced(r, o); none.most > 0 && none.until(r).Sub(none.from) >= unplacedLeast && none.most >= lack.most {
 		if none.lasts {
-			return fmt.Sprintf("%d of %s still had no place when the record ended", none.most, pods)
+			return fmt.Sprintf("%d of %s still had no place %s", none.most, pods, atEnd(r))
 		}
 		return fmt.Sprintf("%d of %s had no place until %s", none.most, pods, clock(none.to))
 	}
@@ -46,7 +46,7 @@ func podsOf(r *record.Record, o *outage) string {
 	case seen == 0:
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, pods)
 	case lack.lasts:
-		return fmt.Sprintf("%d of %s were still not available when the record ended", lack.most, pods)
+		return fmt.Sprintf("%d of %s were still not available %s", lack.most, pods, atEnd(r))
 	case lack.most > seen && lack.to.Sub(lack.from) > fewerLeast, !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast:
 		return fmt.Sprintf("up to %d of %s were not available, the last until %s", lack.most, pods, clock(lack.to))
 	default:
