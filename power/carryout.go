@@ -115,15 +115,19 @@ func (o *operation) send(ctx context.Context) error {
 	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 }
 
-// sameBoot refuses to switch off a system that is not the node's. If it cannot tell, the
-// question has warned of that.
+// sameBoot refuses to switch off a system that is not the node's, or that does not answer. If
+// it cannot tell, the question has warned of that.
 func (o *operation) sameBoot(ctx context.Context) error {
 	if o.action == ActionOn || o.binding.Node.BootID == "" {
 		return nil
 	}
 	defer o.slowly("nothing was sent yet: lightsout compares the boot ID of " + o.machine.Title())()
-	if err := new(*OtherBootError); errors.As(o.fleet.sameBoot(ctx, o.binding.Node, o.machine), err) {
-		return &RefusedError{Why: "lightsout sent nothing: " + (*err).Error()}
+	err := o.fleet.sameBoot(ctx, o.binding.Node, o.machine)
+	switch {
+	case errors.As(err, new(*OtherBootError)):
+		return &RefusedError{Why: "lightsout sent nothing: " + err.Error()}
+	case errors.As(err, new(*SilentError)):
+		return err
 	}
 	return nil
 }

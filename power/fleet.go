@@ -279,11 +279,14 @@ func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		would := p.Preflight(ctx, a, m)
+		if errors.As(would, new(*SilentError)) {
+			return would // nobody answers; send compares again
+		}
 		same := f.sameBoot(ctx, b.Node, m)
 		if would == nil || errors.As(same, new(*OtherBootError)) {
 			return same
 		}
-		return would // send compares again
+		return would
 	})
 }
 
