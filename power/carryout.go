@@ -124,12 +124,12 @@ func (o *operation) sameBoot(ctx context.Context) error {
 	defer o.slowly("nothing was sent yet: lightsout compares the boot ID of " + o.machine.Title())()
 	err := o.fleet.sameBoot(ctx, o.binding.Node, o.machine)
 	switch {
+	case errors.As(err, new(*NoBootIDError)):
+		return nil
 	case errors.As(err, new(*OtherBootError)):
 		return &RefusedError{Why: "lightsout sent nothing: " + err.Error()}
-	case errors.As(err, new(*SilentError)):
-		return err
 	}
-	return nil
+	return err
 }
 
 // slowly reports a wait of the operation unless done is called soon.

@@ -278,15 +278,11 @@ func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		would := p.Preflight(ctx, a, m)
-		if errors.As(would, new(*SilentError)) {
-			return would // nobody answers; send compares again
-		}
 		same := f.sameBoot(ctx, b.Node, m)
-		if would == nil || errors.As(same, new(*OtherBootError)) {
-			return same
+		if same != nil && !errors.As(same, new(*NoBootIDError)) {
+			return same // another machine, or nobody answers
 		}
-		return would
+		return cmp.Or(p.Preflight(ctx, a, m), same)
 	})
 }
 
@@ -306,6 +302,16 @@ func (e *OtherBootError) Error() string {
 		e.Driver, Clean(e.Has), Clean(e.Node), Clean(e.Wants))
 }
 
+// NoBootIDError reports that a driver cannot compare boot IDs, because one is missing.
+type NoBootIDError struct {
+	Who     string // who lacks it: "node n1 reports"
+	Machine Machine
+}
+
+func (e *NoBootIDError) Error() string {
+	return fmt.Sprintf("%s no boot ID, so lightsout cannot check that %s leads to this node's machine; check where its name and address lead", Clean(e.Who), e.Machine.Title())
+}
+
 // sameBoot returns an error if the system on a machine is not the node's, or if a boot ID
 // is missing. Drivers that do not read one are not compared.
 func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
@@ -322,7 +328,7 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 		if id == "" {
 			who = "the system that " + m.Driver + " reaches has"
 		}
-		return fmt.Errorf("%s no boot ID, so lightsout cannot check that %s leads to this node's machine; check where its name and address lead", who, m.Title())
+		return &NoBootIDError{Who: who, Machine: m}
 	case otherValue(id, n.BootID):
 		return &OtherBootError{m.Driver, n.Name, id, n.BootID}
 	}
