@@ -54,9 +54,9 @@ type Config struct {
 	Off, On string
 	// Nodes holds what differs, by node name.
 	Nodes map[string]NodeConfig
-	// Parallel is how many requests of one sort (switching by one driver, polling while
-	// switching, everything else) are under way at once; 10. A request to power on that
-	// takes longer than turnKept does not count.
+	// Parallel is how many requests of one sort (switching, polling while switching, polling
+	// by Watch, everything else) are under way at once with one driver; 10. A request to
+	// power on that takes longer than turnKept does not count.
 	Parallel int
 	// ShutdownTimeout (3 min), OffTimeout (2 min) and OnTimeout (10 min) bound the wait
 	// for the wanted power state, counted from the request.
@@ -101,8 +101,8 @@ type Fleet struct {
 	journal *Journal
 	drivers map[string]Driver
 	// Semaphores bound, for each driver by itself, the requests to switch, the polls during
-	// an action, those of Watch, and all other work: so neither polling dead machines nor a driver that hangs
-	// delays requests, and none delays other drivers.
+	// an action, those of Watch, and all other work. So polling dead machines delays no
+	// request, and a driver that hangs delays no other one.
 	switches, polls, watches, others map[string]*semaphore.Weighted
 	// retryPause is the pause after a failed or unanswered power-on before the next
 	// attempt.

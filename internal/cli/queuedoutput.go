@@ -14,15 +14,15 @@ import (
 const outputWait = 10 * time.Second
 
 // queuedOutput lets a command go on while its standard output is stalled: the operator
-// pressed Ctrl-S, the ssh connection hangs, nobody reads the pipe. What is written to
-// os.Stdout goes through a pipe into a queue without a bound. Nothing else in the program
-// may write to os.Stdout during a call of its methods.
+// pressed Ctrl-S, the ssh connection hangs, nobody reads the pipe. Writes to os.Stdout go
+// through a pipe into a queue without a bound. Nothing else in the program may write to
+// os.Stdout during a call of its methods.
 type queuedOutput struct {
 	real, pipe *os.File
-	written    chan struct{} // closed when all is written
+	written    chan struct{} // closed when the queue is flushed
 }
 
-// queueOutput begins to queue what is written to os.Stdout.
+// queueOutput starts to queue the writes to os.Stdout.
 func queueOutput() *queuedOutput {
 	q := &queuedOutput{real: os.Stdout}
 	q.begin()
@@ -45,7 +45,7 @@ func (o *queuedOutput) begin() {
 	}()
 }
 
-// end writes what is queued, and waits for that at most so long.
+// end flushes the queue, and stops waiting for that after wait or when ctx ends.
 func (o *queuedOutput) end(ctx context.Context, wait time.Duration) {
 	if o.pipe == nil {
 		return
@@ -61,7 +61,7 @@ func (o *queuedOutput) end(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// directly writes what is queued, however long that takes, and queues nothing until resume:
+// directly flushes the queue, however long that takes. Until resume, writes bypass the queue:
 // an answer counts only if the operator can have seen the question.
 func (o *queuedOutput) directly(ctx context.Context) (resume func()) {
 	o.end(ctx, math.MaxInt64)

@@ -173,8 +173,8 @@ func undoAll(ctx context.Context, all []*restoration) error {
 }
 
 // sayEnd prints the machines that are still off, according to the journal, to annotations
-// of others and to this host's register, and the nodes that lightsout has cordoned and was not asked to
-// uncordon. If there are none and there was no error before, it prints that. It returns
+// of others and to this host's register, and the nodes that lightsout has cordoned and was
+// not asked to uncordon. If there are none and there was no error before, it prints that. It returns
 // the earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
