@@ -189,10 +189,12 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 			ok = false
 			text = fmt.Sprintf("%s at %.1f s, with no forecast", p.Subject, *p.Observed)
 		case x.Predicted:
-			ok = ok && p.Inside != nil && *p.Inside
+			in := p.Inside != nil && *p.Inside
+			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
 			text = fmt.Sprintf("%s at %.1f s (forecast %.1f–%.1f s)", p.Subject, *p.Observed, p.Predicted[0], p.Predicted[1])
 		default:
-			ok = ok && x.Holds(*p.Observed)
+			in := x.Holds(*p.Observed)
+			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
 			text = fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
 		}
 		if p.Note != "" {

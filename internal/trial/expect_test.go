@@ -63,6 +63,24 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 
 // A connect timeout long after requests have succeeded again does not extend an error
 // window, and has a bound of its own.
+// Nobody knows when in a blind span a phase happened: it neither meets nor misses a bound
+// that lies within.
+func TestAHiddenPhaseOutOfBoundsIsNotObserved(t *testing.T) {
+	t.Parallel()
+	at, fifty := 62.0, 50.0
+	sum := &record.Summary{Phases: []view.Phase{{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &at, Hidden: true}}}
+	for _, x := range []plan.Expectation{{Measure: "endpoints_out", Predicted: true}, {Measure: "endpoints_out", Max: &fifty}} {
+		if got := JudgeExpectation(x, sum); got.OK || !got.Unobserved {
+			t.Errorf("%s: %+v", x.Want(), got)
+		}
+		sum.Phases[0].Hidden = false
+		if got := JudgeExpectation(x, sum); got.OK || got.Unobserved {
+			t.Errorf("%s, seen at its time: %+v", x.Want(), got)
+		}
+		sum.Phases[0].Hidden = true
+	}
+}
+
 func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 	t.Parallel()
 	requests := []loadgen.Record{request(loadgen.ClassTotal, 2, 3), request(loadgen.ClassTotal, 50, 3), request(loadgen.ClassConnectTimeout, 137, 3)}

@@ -49,6 +49,7 @@ func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
 	r.comparison.beginIfDue()
+	r.pings.askIfDue()
 	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
 		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
 			n := d.Available

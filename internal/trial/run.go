@@ -52,6 +52,7 @@ type run struct {
 	// they were switched off, and watches that were stuck.
 	unsteady   []string
 	comparison comparison
+	pings      pings
 
 	loads []*loadRun
 	nodes []*nodeRun
@@ -113,7 +114,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
 	}
-	r.tracker, r.comparison.r = phase.NewTracker(r.deployment), r
+	r.tracker, r.comparison.r, r.pings.r = phase.NewTracker(r.deployment), r, r
 	return r, nil
 }
 

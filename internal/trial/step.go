@@ -135,7 +135,7 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 
 // blindSince reports whether the API server has not answered for a while since that time.
 func (r steps) blindSince(at time.Time) bool {
-	return slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return b.To.IsZero() || b.To.After(at) })
+	return slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return !b.Stalled && (b.To.IsZero() || b.To.After(at)) })
 }
 
 // hopelessFor is how long a condition must stay impossible before the step stops

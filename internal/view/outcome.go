@@ -55,8 +55,11 @@ type Phase struct {
 	Source *float64 `json:"source,omitempty"`
 	// From is the beginning, for phases that are spans (the error window).
 	From *float64 `json:"from,omitempty"`
-	// Inside reports that Observed lies in Predicted; null unless both are there.
+	// Inside reports that Observed lies in Predicted; null unless both are there, or if a
+	// blind span makes it unknown.
 	Inside *bool `json:"inside,omitempty"`
+	// Hidden: a blind span hid the phase. It may have happened at any time in the span.
+	Hidden bool `json:"hidden,omitempty"`
 	// Before: it was so before the machine went off, so Kubernetes did nothing then.
 	Before bool `json:"before,omitempty"`
 	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",

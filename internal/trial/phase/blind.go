@@ -14,6 +14,8 @@ type Blind struct {
 	Why      string
 	// StoodStill: lightsout itself did not run, so it sent no requests either.
 	StoodStill bool
+	// Stalled: the connection went on afterwards, so the control plane lost nothing.
+	Stalled bool
 }
 
 // blindness keeps the blind spans.
@@ -29,14 +31,18 @@ const stillness = 5 * time.Second
 // run records that lightsout runs now.
 func (b *blindness) run(now time.Time) {
 	if !b.awake.IsZero() && clock.Age(now, b.awake) > stillness {
-		still := Blind{From: b.awake, To: now, Why: "lightsout itself stood still", StoodStill: true}
-		at := len(b.spans)
-		if b.open() != nil {
-			at-- // the open span stays the last
-		}
-		b.spans = slices.Insert(b.spans, at, still)
+		b.add(Blind{From: b.awake, To: now, Why: "lightsout itself stood still", StoodStill: true})
 	}
 	b.awake = now
+}
+
+// add adds a span that has ended; an open span stays the last.
+func (b *blindness) add(span Blind) {
+	at := len(b.spans)
+	if b.open() != nil {
+		at--
+	}
+	b.spans = slices.Insert(b.spans, at, span)
 }
 
 // open is the present span; nil if there is none.
@@ -88,7 +94,7 @@ func (b *blindness) hid(seen, source time.Time) (time.Duration, bool) {
 // last gives the end of the last span that ended after t.
 func (b *blindness) last(t time.Time) (time.Time, bool) {
 	for _, s := range slices.Backward(b.spans) {
-		if !s.To.IsZero() && !s.StoodStill { // the control plane went on meanwhile
+		if !s.To.IsZero() && !s.StoodStill && !s.Stalled { // else the control plane went on meanwhile
 			return s.To, s.To.After(t)
 		}
 	}

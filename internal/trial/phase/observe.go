@@ -90,11 +90,31 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 	if !r.observed.IsZero() && (r.exact || !exact || seen.Sub(r.observed) > sameEvent) {
 		return
 	}
-	r.observed, r.source, r.exact = seen, source, exact
-	if span, ok := t.blind.hid(seen, source); ok {
-		r.explain("seen after a blind span of " + text.Span(span))
-		if !source.IsZero() {
-			r.observed, r.coarse = source, true
+	r.observed, r.source, r.exact, r.seen = seen, source, exact, true
+	t.date(r)
+}
+
+// date dates a phase that a blind span hid by its source's own time, if there is one.
+func (t *Tracker) date(r *row) {
+	span, ok := t.blind.hid(r.observed, r.source)
+	if !ok {
+		return
+	}
+	r.explain("seen after a blind span of " + text.Span(span))
+	if r.source.IsZero() {
+		r.hidden = true
+	} else {
+		r.observed, r.coarse = r.source, true
+	}
+}
+
+// Stalled records that the API server's answer to a question asked at from came only at to,
+// on the connection of the watches: changes seen in this time may have happened earlier.
+func (t *Tracker) Stalled(from, to time.Time) {
+	t.blind.add(Blind{From: from, To: to, Why: "the API server's answer took " + text.Span(to.Sub(from)), Stalled: true})
+	for _, r := range t.rows {
+		if r.seen && !r.coarse && !r.hidden {
+			t.date(r)
 		}
 	}
 }

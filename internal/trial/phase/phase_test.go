@@ -263,6 +263,31 @@ func TestAnEventInABlindSpanHasItsSourcesTime(t *testing.T) {
 	}
 }
 
+func TestAnEventInAStallHasItsSourcesTime(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.look(46)
+	w.now = at(62.2)
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 62.1, at(57))
+	w.told(cluster.KindNode, n4, "endpoints", "4", "0", 62.2, time.Time{})
+	// The trial learns of the stall after the news that it held up.
+	w.Stalled(at(56), at(62.2))
+	w.want(view.PhaseDetected, n4, "47.5..58.5 | 57 | assumed timings; seen after a blind span of 6s")
+	for _, p := range w.Table() {
+		if want := p.Name == view.PhaseEndpointsOut; p.Hidden != want {
+			t.Errorf("%s hidden: %v", p.Name, p.Hidden)
+		}
+		if p.Name == view.PhaseEndpointsOut && p.Inside != nil {
+			t.Errorf("inside its forecast: %v, and nobody knows", *p.Inside)
+		}
+	}
+	// The control plane was not cut off: its timers go on.
+	w.look(63)
+	if end, ok := w.blind.last(w.zero); ok {
+		t.Errorf("forecasts are widened from %s on", end)
+	}
+}
+
 func TestTheErrorWindowEndsWithItsLastFailure(t *testing.T) {
 	w := newWorld(t, 20000)
 	request := func(class loadgen.Class, sent, end float64) {

@@ -45,7 +45,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Before = r.before
+	p.Before, p.Hidden = r.before, r.hidden
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
 	if p.Predicted != nil && p.Observed != nil {
@@ -53,8 +53,9 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 		if r.coarse {
 			i.From = i.From.Add(-time.Second)
 		}
-		inside := i.Contains(r.observed)
-		p.Inside = &inside
+		if inside := i.Contains(r.observed); inside || !r.hidden {
+			p.Inside = &inside
+		}
 	}
 	notes := slices.Clone(r.notes)
 	if r.observed.IsZero() {

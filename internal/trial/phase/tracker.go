@@ -79,6 +79,9 @@ type row struct {
 	exact bool
 	// coarse: observed is a source's time, in whole seconds.
 	coarse bool
+	// seen: observed is when the cluster showed it. hidden: a blind span had hidden it
+	// until then.
+	seen, hidden bool
 	// why it is not expected; empty when it is.
 	why   string
 	notes []string

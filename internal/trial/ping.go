@@ -1,0 +1,39 @@
+package trial
+
+import (
+	"time"
+
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+const (
+	// pingEvery is the interval at which a trial asks the API server a question.
+	pingEvery = time.Second
+	// stalledFor is how long an answer must take for the connection to count as stalled.
+	stalledFor = 2 * time.Second
+)
+
+// pings measures how long the API server takes to answer. While a connection stalls,
+// lightsout sees changes late.
+type pings struct {
+	r       *run
+	asked   time.Time // when the newest question was
+	running bool
+}
+
+// askIfDue asks when it is due, from the first power-off on.
+func (p *pings) askIfDue() {
+	if p.r.zero.IsZero() || p.running || p.r.now().Sub(p.asked) < pingEvery {
+		return
+	}
+	p.asked = p.r.now()
+	p.running = p.r.s.Ping(func(took time.Duration) {
+		p.running = false
+		if took < stalledFor {
+			return
+		}
+		p.r.tracker.Stalled(p.asked, p.asked.Add(took))
+		p.r.s.Warn(view.LaneLink, "API server", "took "+text.Span(took)+" to answer: lightsout saw what happened meanwhile late")
+	})
+}
