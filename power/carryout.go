@@ -275,12 +275,18 @@ func (o *operation) pollOther(ctx context.Context) (Reading, bool) {
 
 func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error) {
 	if turns, ok := o.fleet.polls[m.Driver]; ok { // otherwise poll returns an error
-		if err := turns.Acquire(ctx, 1); err != nil {
-			return Reading{}, err
+		if !turns.TryAcquire(1) {
+			reported := o.slowly(fmt.Sprintf("lightsout polls %s as soon as it may: %s works on %d other polls", m.Title(), m.Driver, o.fleet.cfg.Parallel))
+			err := turns.Acquire(ctx, 1)
+			reported()
+			if err != nil {
+				return Reading{}, err
+			}
 		}
-		defer turns.Release(1)
+		defer passOn(turns, shortTurn)()
 	}
 	r, err := o.fleet.poll(ctx, m)
+	o.unanswered = err != nil || r.NoAnswer
 	if err == nil && r.State == Off && r.Proof == Proven && !o.shared {
 		o.wasOff = r.CountsFrom()
 	}

@@ -100,10 +100,11 @@ type Fleet struct {
 	cfg     Config
 	journal *Journal
 	drivers map[string]Driver
-	// Semaphores bound, for each driver by itself, the requests to switch, the polls during
-	// an action, those of Watch, and all other work. So polling dead machines delays no
-	// request, and a driver that hangs delays no other one.
-	switches, polls, watches, others map[string]*semaphore.Weighted
+	// Semaphores bound, for each driver by itself, the requests to switch off, those to
+	// power on, the polls during an action, those of Watch, and all other work. So polling
+	// dead machines delays no request, a shutdown that hangs no power-on, and a driver that
+	// hangs no other one.
+	switchOffs, powerOns, polls, watches, others map[string]*semaphore.Weighted
 	// retryPause is the pause after a failed or unanswered power-on before the next
 	// attempt.
 	retryPause time.Duration
@@ -126,11 +127,12 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	cfg.setDefaults()
 	f := &Fleet{
 		cfg: cfg, journal: journal,
-		drivers:  make(map[string]Driver, len(drivers)),
-		switches: make(map[string]*semaphore.Weighted, len(drivers)),
-		polls:    make(map[string]*semaphore.Weighted, len(drivers)),
-		watches:  make(map[string]*semaphore.Weighted, len(drivers)),
-		others:   make(map[string]*semaphore.Weighted, len(drivers)),
+		drivers:    make(map[string]Driver, len(drivers)),
+		switchOffs: make(map[string]*semaphore.Weighted, len(drivers)),
+		powerOns:   make(map[string]*semaphore.Weighted, len(drivers)),
+		polls:      make(map[string]*semaphore.Weighted, len(drivers)),
+		watches:    make(map[string]*semaphore.Weighted, len(drivers)),
+		others:     make(map[string]*semaphore.Weighted, len(drivers)),
 
 		retryPause: 10 * time.Second,
 		resolved:   map[string]resolved{},
@@ -140,7 +142,7 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
 		}
 		f.drivers[d.Name()] = d
-		for _, turns := range []map[string]*semaphore.Weighted{f.switches, f.polls, f.watches, f.others} {
+		for _, turns := range []map[string]*semaphore.Weighted{f.switchOffs, f.powerOns, f.polls, f.watches, f.others} {
 			turns[d.Name()] = semaphore.NewWeighted(int64(cfg.Parallel))
 		}
 	}

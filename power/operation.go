@@ -80,6 +80,8 @@ type operation struct {
 	answer     string
 	last       Reading
 	reportedAt time.Time // see waits
+	// unanswered: the machine did not answer the last poll.
+	unanswered bool
 	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
 	// shared: another program holds the machine's lock. Its request may still be under

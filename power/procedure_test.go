@@ -422,7 +422,7 @@ func TestNothingStartsAfterTheRequestHasEnded(t *testing.T) {
 	t.Run("while a machine waits for its turn", func(t *testing.T) {
 		inModel(t, func(t *testing.T, _ *model, p *program) {
 			while, end := context.WithCancel(t.Context())
-			p.switcher.Fleet.switches = map[string]*semaphore.Weighted{"portal": semaphore.NewWeighted(1)}
+			p.switcher.Fleet.switchOffs = map[string]*semaphore.Weighted{"portal": semaphore.NewWeighted(1)}
 			p.switcher.Fleet.drivers["portal"] = endsFirst{modelDriver{p}, new(sync.Once), end}
 			err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1", "n2"}, While: while}, &yes{p: p})
 			p.w.mu.Lock()

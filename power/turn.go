@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // turnKept is how long a request to power on keeps its turn. Power APIs and commands accept
@@ -13,11 +15,25 @@ import (
 // OnTimeout's default.
 const turnKept = 10 * time.Second
 
+// shortTurn is how long a poll keeps its turn, and a request to power on a machine that did
+// not answer the last poll: many dead machines must not keep the others of their driver off.
+const shortTurn = 2 * time.Second
+
+// passOn returns a function that releases a turn. The turn ends by itself after that time.
+func passOn(turns *semaphore.Weighted, after time.Duration) (end func()) {
+	free := sync.OnceFunc(func() { turns.Release(1) })
+	early := time.AfterFunc(after, free)
+	return func() { early.Stop(); free() }
+}
+
 // turn waits for one of the driver's turns, and reports it if that takes long. Then it
 // reports that the request is sent. A request to switch off keeps its turn until the driver
 // returns. The error is errNothingSent if ctx ends first.
 func (o *operation) turn(ctx context.Context) (end func(), err error) {
-	turns := o.fleet.switches[o.machine.Driver]
+	turns := o.fleet.switchOffs[o.machine.Driver]
+	if o.action == ActionOn {
+		turns = o.fleet.powerOns[o.machine.Driver]
+	}
 	waited := !turns.TryAcquire(1)
 	if waited {
 		reported := o.slowly(fmt.Sprintf("nothing was sent yet: %s waits for its turn, because %s works on %d other requests", o.machine.Title(), o.machine.Driver, o.fleet.cfg.Parallel))
@@ -27,11 +43,13 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 			return nil, errNothingSent
 		}
 	}
-	end = sync.OnceFunc(func() { turns.Release(1) })
-	if o.action == ActionOn {
-		free := end
-		early := time.AfterFunc(turnKept, free)
-		end = func() { early.Stop(); free() }
+	switch {
+	case o.action != ActionOn:
+		end = sync.OnceFunc(func() { turns.Release(1) })
+	case o.unanswered:
+		end = passOn(turns, shortTurn)
+	default:
+		end = passOn(turns, turnKept)
 	}
 	if ctx.Err() != nil {
 		end()

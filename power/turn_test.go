@@ -194,3 +194,77 @@ func (d deadExcept) State(ctx context.Context, m Machine) (Reading, error) {
 func (d deadExcept) Switch(ctx context.Context, a Action, m Machine) error {
 	return d.fakeDriver.Switch(ctx, a, m)
 }
+
+// Ten shutdowns that hang keep no machine of their driver off.
+func TestHangingShutdownsDelayNoPowerOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		for i := range 10 {
+			ids = append(ids, fmt.Sprintf("h%d", i))
+		}
+		d := newFake("exec", allAbilities, append(ids, "own")...)
+		d.set("own", ActionOff)
+		f, _ := testFleet(t, Config{PollInterval: time.Second}, hangDriver{d})
+		var hanging sync.WaitGroup
+		hanging.Go(func() { _ = f.Do(t.Context(), ActionShutdown, bind("exec", "exec", ids...), nil, nil) })
+		time.Sleep(2 * time.Second)
+		began, asked := time.Now(), time.Duration(-1)
+		_ = f.Do(t.Context(), ActionOn, bind("exec", "exec", "own"), func(p Progress) {
+			if p.Stage == StageSending && asked < 0 {
+				asked = time.Since(began)
+			}
+		}, nil)
+		if asked < 0 || asked > time.Second {
+			t.Errorf("the machine was asked to power on after %s", asked)
+		}
+		hanging.Wait()
+	})
+}
+
+// Dead machines come before one that answers, by the same driver: it waits for seconds, and
+// the operator sees why.
+func TestManyDeadMachinesDelayTheirDriverBySeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ids := []string{}
+		for i := range 100 {
+			ids = append(ids, fmt.Sprintf("h%d", i))
+		}
+		d := newFake("ipmi", allAbilities, append(slices.Clone(ids), "own")...)
+		for _, id := range append(slices.Clone(ids), "own") {
+			d.set(id, ActionOff)
+		}
+		f, _ := testFleet(t, Config{PollInterval: time.Second}, deadOnly{stateHangs{d}})
+		began, named, asked := time.Now(), time.Duration(-1), time.Duration(-1)
+		_ = f.Do(t.Context(), ActionOn, slices.Concat(bind("ipmi", "ipmi", ids...), bind("ipmi", "ipmi", "own")), func(p Progress) {
+			if p.Node != "own" {
+				return
+			}
+			if named < 0 {
+				named = time.Since(began)
+			}
+			if p.Stage == StageSending && asked < 0 {
+				asked = time.Since(began)
+			}
+		}, nil)
+		if named < 0 || named > 10*time.Second || asked < 0 || asked > 45*time.Second {
+			t.Errorf("the first word about the machine came after %s, the request after %s", named, asked)
+		}
+	})
+}
+
+// deadOnly hangs with machines whose id begins with h.
+type deadOnly struct{ stateHangs }
+
+func (d deadOnly) State(ctx context.Context, m Machine) (Reading, error) {
+	if strings.HasPrefix(m.ID, "h") {
+		return d.stateHangs.State(ctx, m)
+	}
+	return d.fakeDriver.State(ctx, m)
+}
+
+func (d deadOnly) Switch(ctx context.Context, a Action, m Machine) error {
+	if strings.HasPrefix(m.ID, "h") {
+		return d.stateHangs.Switch(ctx, a, m)
+	}
+	return d.fakeDriver.do(a, m)
+}

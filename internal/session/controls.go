@@ -134,6 +134,16 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 	return nil
 }
 
+// PowerOnOwn powers on the machines of nodes without a question, except those that others
+// have switched off since. end is called when that is over, with what failed.
+func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
+	if err := c.s.switching.missing(); err != nil {
+		return err
+	}
+	c.s.switching.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, c.s.switching.switcher.RestoreOwn)
+	return nil
+}
+
 // Cordon cordons nodes.
 func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll(nodes) }
 
@@ -186,6 +196,9 @@ func (c Controls) LeftOff(node string) bool {
 	_, isOff := c.s.machines.leftOff[node]
 	return isOff
 }
+
+// TakenOver reports whether somebody else has switched a node off since lightsout did.
+func TakenOver(c Controls, node string) bool { return c.s.machines.takenOver(node) }
 
 // MayGoOff reports whether a node's machine is on, although lightsout has requested to
 // switch it off, has not seen it off, and the request may still be carried out.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -69,10 +70,11 @@ func (t *Runner) askEnd() {
 	})
 }
 
-// off names the nodes of a trial whose machines are off.
+// off names the nodes of a trial whose machines are off, unless others have switched them
+// off since.
 func (t *Runner) off(r *run) (out []string) {
 	for _, n := range r.nodes {
-		if t.s.LeftOff(n.name) {
+		if t.s.LeftOff(n.name) && !session.TakenOver(t.s, n.name) {
 			out = append(out, n.name)
 		}
 	}

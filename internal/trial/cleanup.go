@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 // Bounds of the end of a trial.
@@ -61,12 +61,12 @@ func cleanUp(r *run) poll {
 	}
 }
 
-// powerOnAgain powers on the machines that the trial has switched off and, unless the
-// trial was aborted, waits until the nodes are Ready.
+// powerOnAgain powers on the machines that the trial has switched off, and nobody else
+// since. Unless the trial was aborted, it waits until their nodes are Ready.
 func powerOnAgain(r *run) poll {
 	var off []string
 	for _, n := range r.nodes {
-		if r.s.LeftOff(n.name) || n.wantedOff && !n.wantedOn {
+		if (r.s.LeftOff(n.name) || n.wantedOff && !n.wantedOn) && !session.TakenOver(r.s, n.name) {
 			off = append(off, n.name)
 		}
 	}
@@ -77,7 +77,7 @@ func powerOnAgain(r *run) poll {
 	// A machine that is still being switched is powered on later; the others are
 	// powered on now. Each has its own deadline, so cleaning up ends by itself.
 	var over time.Time
-	if err := r.s.Switch(view.AskPower{Action: power.ActionOn, Nodes: off}, true, func(error) { over = r.now() }); err != nil {
+	if err := r.s.PowerOnOwn(off, func(error) { over = r.now() }); err != nil {
 		return done // lightsout cannot switch machines
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
@@ -90,7 +90,7 @@ func powerOnAgain(r *run) poll {
 		}
 		deadline := over.Add(returnWithin)
 		for _, n := range off {
-			if !isBack(r, n) {
+			if !isBack(r, n) && !session.TakenOver(r.s, n) {
 				return now.After(deadline), "waiting until " + n + " is Ready", nil
 			}
 		}
