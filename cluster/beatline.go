@@ -43,7 +43,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			if failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)
 			}
-			w.lostPause(ctx, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))
+			lostPause(ctx, w, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))
 		}
 	}
 }

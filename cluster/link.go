@@ -100,7 +100,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			}
 			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
-			w.lostPause(ctx, mainLine, pause)
+			lostPause(ctx, w, mainLine, pause)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (w *Watcher) idle(ctx context.Context) bool {
 
 // lostPause waits before the next attempt; a server that starts to talk again
 // by itself, on connections that survived, ends it early.
-func (w *Watcher) lostPause(ctx context.Context, l line, pause time.Duration) {
+func lostPause(ctx context.Context, w *Watcher, l line, pause time.Duration) {
 	since := w.client.traffic.heard(l)
 	end := time.After(pause)
 	look := time.NewTicker(200 * time.Millisecond)

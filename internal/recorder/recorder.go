@@ -188,6 +188,9 @@ func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
 	}
 }
 
+// PowerOnSent does nothing: the recorder judges by what the cluster shows.
+func (r *Recorder) PowerOnSent(string, time.Time) {}
+
 // Observe searches a new snapshot for signs, also once a second.
 func (r *Recorder) Observe(s *cluster.Snapshot) {
 	now := r.opt.Now()

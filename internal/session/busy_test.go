@@ -54,6 +54,31 @@ func TestPowerOnThenLeaveWhileAnotherIsGoingDown(t *testing.T) {
 	}
 }
 
+// A driver hangs after it has switched the machine off: the power-on waits for it, and the
+// time until the return counts from the request to power on.
+func TestAPowerOnCountsFromItsRequest(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	obey := w.board.hang("kube-node4")
+	w.x.Start(nil, trial.RunOptions{End: true})
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	w.x.frame("the power-on waits", func(f *view.Frame) bool {
+		if slices.ContainsFunc(f.Next, func(s string) bool { return strings.Contains(s, "powered on") }) {
+			t.Errorf("the screen waits for %q", f.Next)
+		}
+		return strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+	})
+	waited := time.Now()
+	obey()
+	sum, _ := w.outcome(t)
+	if len(sum.Outages) != 1 || sum.Outages[0].On.Before(waited) {
+		t.Errorf("the request to power on was sent after %s: %+v", waited, sum.Outages)
+	}
+}
+
 // A refusal that the operator has not seen, as of an automatic power-on, is shown.
 func TestTheScreenShowsARefusedAutomaticPowerOn(t *testing.T) {
 	t.Parallel()

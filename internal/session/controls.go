@@ -60,7 +60,7 @@ func (c Controls) Stale(namespace string, then func([]cluster.Kind)) bool {
 // Ping asks the API server a question on the connection of the watches, and passes how long
 // the answer took to then, in a turn of the loop. It passes 0 without an answer. It reports
 // false, and does nothing, without a cluster.
-func (c Controls) Ping(then func(took time.Duration)) bool {
+func Ping(c Controls, then func(took time.Duration)) bool {
 	w := c.s.opt.Watcher
 	if w == nil {
 		return false
@@ -136,7 +136,7 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 
 // PowerOnOwn powers on the machines of nodes without a question, except those that others
 // have switched off since. end is called when that is over, with what failed.
-func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
+func PowerOnOwn(c Controls, nodes []string, end func(error)) error {
 	if err := c.s.switching.missing(); err != nil {
 		return err
 	}

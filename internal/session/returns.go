@@ -17,7 +17,7 @@ import (
 type returns struct {
 	*loop
 
-	since   time.Time // the first request to power on of those that are followed
+	since   time.Time // the first request to power on of those that are followed; zero before
 	waiting map[string]awaited
 	restore bool // the deployment is waited for
 	lacked  bool // it has lacked pods since then
@@ -29,6 +29,7 @@ type awaited struct {
 	// for a while.
 	boot  string
 	since time.Time // the request to power it on
+	sent  bool      // the driver has it; until then, since is when the operator agreed
 }
 
 // stayedOnAfter is how long after the power-on a node that is Ready with the boot
@@ -38,7 +39,7 @@ const stayedOnAfter = 5 * time.Minute
 // poweredOn records that machines receive power-on requests now.
 func (r *returns) poweredOn(nodes []string) {
 	if len(r.waiting) == 0 {
-		r.since, r.lacked, r.waiting = r.now(), false, map[string]awaited{}
+		r.since, r.lacked, r.waiting = time.Time{}, false, map[string]awaited{}
 	}
 	r.restore = true
 	for _, n := range nodes {
@@ -50,6 +51,19 @@ func (r *returns) poweredOn(nodes []string) {
 	}
 	if r.snapshot != nil {
 		r.observeLack(r.snapshot)
+	}
+}
+
+// sent records that the driver is asked to power a machine on.
+func (r *returns) sent(node string, at time.Time) {
+	a, followed := r.waiting[node]
+	if !followed || a.sent {
+		return
+	}
+	a.since, a.sent = at, true
+	r.waiting[node] = a
+	if r.since.IsZero() {
+		r.since = at
 	}
 }
 
@@ -92,6 +106,8 @@ func (r *returns) observe(s *cluster.Snapshot) {
 	switch {
 	case d == nil, !r.lacked:
 		r.restore = false
+	case r.since.IsZero(): // nothing was sent: the machines were on
+		r.restore = false
 	case d.Available >= d.Replicas && d.Replicas > 0:
 		r.restore = false
 		r.tell(cluster.KindDeployment, view.NewEvent(view.CodeCapacityRestored, d.Key.String(),
@@ -111,8 +127,15 @@ func (r *returns) ago() string { return text.Span(r.now().Sub(r.since)) }
 
 // next describes the event to wait for.
 func (r *returns) next() []string {
-	if len(r.waiting) == 0 {
+	var sent []string
+	for n, a := range r.waiting {
+		if a.sent {
+			sent = append(sent, n)
+		}
+	}
+	if len(sent) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(slices.Sorted(maps.Keys(r.waiting))), r.ago())}
+	slices.Sort(sent)
+	return []string{fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(sent), r.ago())}
 }

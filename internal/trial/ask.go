@@ -63,16 +63,16 @@ func (t *Runner) askEnd() {
 		case choiceEndOn:
 			r.end(true)
 		case choiceEnd:
-			r.end(len(t.off(r)) == 0)
+			r.end(len(leftOff(t, r)) == 0)
 		case choiceAbort:
 			r.abort("by the operator")
 		}
 	})
 }
 
-// off names the nodes of a trial whose machines are off, unless others have switched them
+// leftOff names the nodes of a trial whose machines are off, unless others have switched them
 // off since.
-func (t *Runner) off(r *run) (out []string) {
+func leftOff(t *Runner, r *run) (out []string) {
 	for _, n := range r.nodes {
 		if t.s.LeftOff(n.name) && !session.TakenOver(t.s, n.name) {
 			out = append(out, n.name)
@@ -83,7 +83,7 @@ func (t *Runner) off(r *run) (out []string) {
 
 func (t *Runner) endQuestion(r *run) view.Question {
 	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
-	switch off := t.off(r); {
+	switch off := leftOff(t, r); {
 	case r.stage == stageCleanup:
 		q.Lines = append(q.Lines, view.Line{Text: "It is ending; the pane Trial shows how far it is."})
 	case len(off) > 0:

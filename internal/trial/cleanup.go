@@ -77,7 +77,7 @@ func powerOnAgain(r *run) poll {
 	// A machine that is still being switched is powered on later; the others are
 	// powered on now. Each has its own deadline, so cleaning up ends by itself.
 	var over time.Time
-	if err := r.s.PowerOnOwn(off, func(error) { over = r.now() }); err != nil {
+	if err := session.PowerOnOwn(r.s, off, func(error) { over = r.now() }); err != nil {
 		return done // lightsout cannot switch machines
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))

@@ -3,6 +3,7 @@ package trial
 import (
 	"time"
 
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -28,7 +29,7 @@ func (p *pings) askIfDue() {
 		return
 	}
 	p.asked = p.r.now()
-	p.running = p.r.s.Ping(func(took time.Duration) {
+	p.running = session.Ping(p.r.s, func(took time.Duration) {
 		p.running = false
 		if took < stalledFor {
 			return

@@ -216,6 +216,11 @@ func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
 	t.ifLive(func(r *run) { r.switching(a, bindings) })
 }
 
+// PowerOnSent dates a power-on by its request to the driver.
+func (t *Runner) PowerOnSent(node string, at time.Time) {
+	t.ifLive(func(r *run) { r.tracker.PowerOnSent(node, at) })
+}
+
 // Draining makes a drain by keyboard a step.
 func (t *Runner) Draining(nodes []string) {
 	if r := t.run; t.Live() && r.plan == nil && r.stage == stageSteps {

@@ -19,7 +19,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 	switch tr.Subject.Kind {
 	case cluster.KindNode:
 		if n := t.nodes[tr.Subject.Name]; n != nil && !tr.Seen.Before(n.off) {
-			t.nodeChanged(n, tr)
+			nodeChanged(t, n, tr)
 		}
 	case cluster.KindPod:
 		if tr.Change == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
@@ -32,7 +32,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 	}
 }
 
-func (t *Tracker) nodeChanged(n *node, tr cluster.Transition) {
+func nodeChanged(t *Tracker, n *node, tr cluster.Transition) {
 	switch tr.Change {
 	case cluster.ChangeStatus:
 		switch {
@@ -91,11 +91,11 @@ func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bo
 		return
 	}
 	r.observed, r.source, r.exact, r.seen = seen, source, exact, true
-	t.date(r)
+	date(t, r)
 }
 
 // date dates a phase that a blind span hid by its source's own time, if there is one.
-func (t *Tracker) date(r *row) {
+func date(t *Tracker, r *row) {
 	span, ok := t.blind.hid(r.observed, r.source)
 	if !ok {
 		return
@@ -114,7 +114,7 @@ func (t *Tracker) Stalled(from, to time.Time) {
 	t.blind.add(Blind{From: from, To: to, Why: "the API server's answer took " + text.Span(to.Sub(from)), Stalled: true})
 	for _, r := range t.rows {
 		if r.seen && !r.coarse && !r.hidden {
-			t.date(r)
+			date(t, r)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	}
 	// With many nodes this check runs once a second; the transitions have the exact
 	// times.
-	if due := now.Sub(t.forecast) >= time.Second; due || t.changed(s) && len(t.names) <= 64 {
+	if due := now.Sub(t.forecast) >= time.Second; due || changed(t, s) && len(t.names) <= 64 {
 		for _, name := range t.names {
 			t.observeNode(t.nodes[name], s)
 		}
@@ -143,7 +143,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 }
 
 // changed reports whether a node of the trial is another one than before.
-func (t *Tracker) changed(s *cluster.Snapshot) bool {
+func changed(t *Tracker, s *cluster.Snapshot) bool {
 	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
 }
 

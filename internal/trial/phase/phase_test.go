@@ -511,7 +511,9 @@ func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
 	off.Arrived = at(3.3)
 	w.Power(n4, off)
 	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")
-	if o := w.Outages(); len(o) != 1 || !o[0].On.Equal(at(3.3)) {
+	w.PowerOnSent(n4, at(3.4))
+	w.PowerOnSent(n4, at(8)) // again, after a failure
+	if o := w.Outages(); len(o) != 1 || !o[0].On.Equal(at(3.4)) {
 		t.Errorf("%+v", o)
 	}
 	off.Arrived = at(9) // it is booting

@@ -40,6 +40,9 @@ type node struct {
 	how  power.Action
 	// off and on are when it was asked for; on is zero until then.
 	off, on time.Time
+	// agreed is what on was at first; sent: on is when the driver was asked.
+	agreed time.Time
+	sent   bool
 	boot    string // boot id before
 	last    *cluster.Node
 	tainted bool // has a taint by which its pods are evicted
@@ -135,7 +138,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
 		if n != nil && n.on.IsZero() {
-			n.on = at
+			n.on, n.agreed = at, at
 			t.failures.outages.SwitchedOn(at)
 		}
 		return
@@ -168,6 +171,20 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if n.last != nil {
 		n.before(t)
 	}
+}
+
+// PowerOnSent records that the driver is asked to power a machine on: an operation that was
+// under way may have delayed that since Switched.
+func (t *Tracker) PowerOnSent(name string, at time.Time) {
+	n := t.nodes[name]
+	if n == nil || n.on.IsZero() || n.sent {
+		return
+	}
+	first := !slices.ContainsFunc(t.names, func(name string) bool { o := t.nodes[name]; return o.agreed.Equal(n.agreed) && o.sent })
+	if first {
+		t.failures.outages.SwitchedOnLater(n.agreed, at)
+	}
+	n.on, n.sent = at, true
 }
 
 // before records the phases that had come before a node went off. The recorder reports a
@@ -256,10 +273,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 		if !row.observed.IsZero() || r.Proof != power.Proven {
 			return
 		}
-		// The operator agreed to power the machine on while it was still shutting down:
-		// lightsout sends the power-on request once the machine is off.
-		t.failures.outages.SwitchedOnLater(n.on, r.Arrived)
-		n.on = r.Arrived
+		// The operator agreed to power the machine on while it was still shutting down.
 	}
 	if row.observed.IsZero() {
 		row.observed = r.Arrived
