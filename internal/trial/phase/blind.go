@@ -18,6 +18,11 @@ type Blind struct {
 	Stalled bool
 }
 
+// Covers reports whether the span lasted at that time.
+func (b Blind) Covers(at time.Time) bool {
+	return !at.Before(b.From) && (b.To.IsZero() || at.Before(b.To))
+}
+
 // blindness keeps the blind spans.
 type blindness struct {
 	spans []Blind
