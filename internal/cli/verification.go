@@ -157,7 +157,7 @@ func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun)
 		v.differ("%s: the error windows, later_failures, at_zero, hung, unasked or unrecovered do not match the requests", what)
 	}
 	if l.FailedAfterDetection != nil {
-		v.afterDetection(what, s, *l.FailedAfterDetection, run.failed)
+		v.afterDetection(what, s, *l.FailedAfterDetection, run)
 	}
 }
 
@@ -167,7 +167,7 @@ const rounding = 2 * time.Millisecond
 
 // afterDetection checks the number of failed requests that were sent after the last
 // detection.
-func (v *verification) afterDetection(what string, s *record.Summary, claim int, failed []time.Time) {
+func (v *verification) afterDetection(what string, s *record.Summary, claim int, run *recountedRun) {
 	last := math.Inf(-1)
 	for _, p := range s.Phases {
 		if p.Name == view.PhaseDetected && p.Observed != nil {
@@ -180,7 +180,7 @@ func (v *verification) afterDetection(what string, s *record.Summary, claim int,
 	}
 	at := s.Zero.Add(time.Duration(last * float64(time.Second)))
 	least, most := 0, 0
-	for _, f := range failed {
+	for _, f := range run.failed {
 		if f.After(at.Add(rounding)) {
 			least++
 		}
@@ -190,6 +190,9 @@ func (v *verification) afterDetection(what string, s *record.Summary, claim int,
 	}
 	if claim < least || claim > most {
 		v.differ("%s: failed_after_detection is %d, but the requests give %d", what, claim, most)
+	}
+	if !run.lastSent.After(at.Add(-rounding)) { // an early version counted 0 then
+		v.unchecked = append(v.unchecked, what+": failed_after_detection: no request that was sent after the detection succeeded or failed")
 	}
 }
 

@@ -162,7 +162,8 @@ type Load struct {
 	Basis      string `json:"basis,omitempty"`
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after the
-	// last node had been detected; null when nothing was detected.
+	// last node had been detected; null when nothing was detected, or when no request was
+	// sent after it that succeeded or failed.
 	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.
 	Started *float64 `json:"started,omitempty"`

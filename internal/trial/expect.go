@@ -31,6 +31,8 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 			case l.Step != x.Step:
 			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
 				out.Got, out.OK, out.Unobserved = notObserved+": this load sent no request during the outage", false, true
+			case x.Measure == "failed_after_detection" && l.FailedAfterDetection == nil && detected(sum):
+				out.Got, out.Unobserved = notObserved+": no request of this load that was sent after the detection succeeded or failed", true
 			case x.Phase() == view.PhaseErrors:
 				out.Got, out.OK, out.Unobserved = judgeWindows(x, sum, l)
 			default:
@@ -91,6 +93,17 @@ func afterReturn(sum *record.Summary, l record.Load) bool {
 		back = true
 	}
 	return back
+}
+
+// detected reports whether every node that went off was detected.
+func detected(sum *record.Summary) (all bool) {
+	for _, p := range sum.Phases {
+		if p.Name == view.PhaseDetected && p.Observed == nil {
+			return false
+		}
+		all = all || p.Name == view.PhaseDetected
+	}
+	return all
 }
 
 // judgePeak does not accept a peak that no server reported.

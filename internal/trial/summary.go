@@ -117,22 +117,12 @@ func lastDetection(r *run) time.Time {
 
 func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
-	out := record.Load{
+	return record.Load{
 		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected),
 	}
-	if !detected.IsZero() {
-		n := 0
-		for _, at := range l.failed {
-			if at.After(detected) {
-				n++
-			}
-		}
-		out.FailedAfterDetection = &n
-	}
-	return out
 }
 
 // balanced reports whether the counts of every load add up to the number of requests
