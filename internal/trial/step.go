@@ -145,6 +145,17 @@ func (r steps) excuse(what string, since time.Time) {
 	}
 }
 
+// excused returns a poll whose failure lightsout could not see in a blind span.
+func (r steps) excused(what string, p plan.Poll) plan.Poll {
+	return func(now time.Time) (bool, string, error) {
+		done, doing, err := p(now)
+		if done && err != nil {
+			r.excuse(what, now)
+		}
+		return done, doing, err
+	}
+}
+
 // hopelessFor is how long a condition must stay impossible before the step stops
 // waiting for it: a snapshot and the transitions may differ for a moment.
 const hopelessFor = 2 * time.Second
@@ -161,11 +172,11 @@ func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	}
 	over := r.s.Rollout(k)
 	deadline := r.now().Add(within)
-	return func(now time.Time) (bool, string, error) {
+	return r.excused("the rollout of "+k.String(), func(now time.Time) (bool, string, error) {
 		done, doing, err := over(now)
 		if !done && now.After(deadline) {
 			return true, "", fmt.Errorf("the rollout of %s is not complete within %s: %s", k, text.Span(within), doing)
 		}
 		return done, doing, err
-	}
+	})
 }

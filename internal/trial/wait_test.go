@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,30 @@ func TestAWaitThatEndsBlindIsNotObserved(t *testing.T) {
 		}
 		if !slices.Equal(r.unsteady, tc.want) {
 			t.Errorf("%s: %q", name, r.unsteady)
+		}
+	}
+}
+
+// A rollout or drain that fails while lightsout sees nothing is not observed either.
+func TestAStepThatFailsWhileLightsoutSeesNothingIsNotObserved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		blind bool
+		err   error
+		want  []string
+	}{
+		"blind":            {true, errors.New("not complete"), []string{"the API server did not answer (connection refused) during the rollout of default/web"}},
+		"seeing":           {false, errors.New("not complete"), nil},
+		"blind, and it is": {true, nil, nil},
+	} {
+		r, set, see := stepsOf()
+		set(20)
+		if tc.blind {
+			see(cluster.LinkDisconnected, 2)
+		}
+		done, doing, err := r.excused("the rollout of default/web", func(time.Time) (bool, string, error) { return true, "doing", tc.err })(at(20))
+		if !done || doing != "doing" || err != tc.err || !slices.Equal(r.unsteady, tc.want) {
+			t.Errorf("%s: %v %q %v: %q", name, done, doing, err, r.unsteady)
 		}
 	}
 }
