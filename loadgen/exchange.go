@@ -33,7 +33,7 @@ type client struct {
 }
 
 // hide hides the client's secrets in a text that a server may have written.
-func (cl *client) hide(text string) string { return cl.route.wire.secrets.Replace(text) }
+func (cl *client) hide(text string) string { return cl.route.wire.secrets.hide(text) }
 
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.

@@ -2,9 +2,12 @@ package loadgen
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +19,7 @@ func TestNoErrorHasTheClientsSecrets(t *testing.T) {
 	const key, token, password = "sk-verysecret-0123456789", "gateway-token-4711", "hunter2-of-nginx"
 	for _, inStream := range []bool{false, true} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			message := fmt.Sprintf("Incorrect key: %s, %s, %s, %s", key, r.Header.Get("X-Gateway"), r.URL.Query().Get("sig"),
+			message := fmt.Sprintf("Incorrect key: %s, %s, %s, %s, %s", key, r.Header.Get("X-Gateway"), r.URL.Query().Get("sig"), r.RequestURI,
 				base64.StdEncoding.EncodeToString([]byte("me:"+password)))
 			if inStream {
 				w.Header().Set("Content-Type", "text/event-stream")
@@ -30,7 +33,7 @@ func TestNoErrorHasTheClientsSecrets(t *testing.T) {
 		var mu sync.Mutex
 		var got []Record
 		g, err := New(Options{
-			Target: Target{URL: strings.Replace(srv.URL, "://", "://me:"+password+"@", 1) + "/?sig=signature-of-url", Profile: Chat, APIKey: key,
+			Target: Target{URL: strings.Replace(srv.URL, "://", "://me:"+password+"@", 1) + "/?sig=signature%2Bof-url", Profile: Chat, APIKey: key,
 				Header: http.Header{"X-Gateway": {"Token " + token}}},
 			Record: func(r Record) { mu.Lock(); defer mu.Unlock(); got = append(got, r) },
 		})
@@ -47,13 +50,48 @@ func TestNoErrorHasTheClientsSecrets(t *testing.T) {
 		mu.Lock()
 		text := got[0].Error + g.Run().LastError
 		mu.Unlock()
-		for _, secret := range []string{key, token, password, "signature-of-url", base64.StdEncoding.EncodeToString([]byte("me:" + password))} {
+		for _, secret := range []string{key, token, password, "signature+of-url", "signature%2Bof-url", base64.StdEncoding.EncodeToString([]byte("me:" + password))} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q is in %q", secret, text)
 			}
 		}
 		if !strings.Contains(text, "Incorrect key") {
 			t.Errorf("%q", text)
+		}
+	}
+}
+
+// A server repeats the address as it was sent, or the client's values as the format of its
+// answer wants them.
+func TestNoErrorHasTheSecretsInAnotherForm(t *testing.T) {
+	t.Parallel()
+	const value = "p4ss \"é' w0rd/+of=azure&<me>"
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := url.QueryEscape(value)
+	forms := []string{value, query, url.PathEscape(value), strings.ToLower(query), url.QueryEscape(query), html.EscapeString(value),
+		strings.NewReplacer("+", "&#43;", "/", "&#x2F;", "=", "&#x3D;", "&", "&amp;", "'", "&#x27;", `"`, "&quot;").Replace(value),
+		strings.Trim(string(encoded), `"`), strings.ReplaceAll(value, "/", `\/`), "%704ss%2Fw0rd%2B%FF;of"}
+	for name, target := range map[string]Target{
+		"query":    {URL: "http://10.0.0.1/?a=b&sig=" + query},
+		"header":   {URL: "http://10.0.0.1/", Header: http.Header{"X-Key": {value}}},
+		"password": {URL: (&url.URL{Scheme: "http", User: url.UserPassword("me", value), Host: "10.0.0.1"}).String()},
+		"raw":      {URL: "http://10.0.0.1/?sig=%704ss%2Fw0rd%2B%FF;of"},
+		"no name":  {URL: "http://10.0.0.1/?%704ss%2Fw0rd%2B%FF;of"},
+	} {
+		w, err := newWire(target)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, form := range forms {
+			if raw := i == len(forms)-1; raw != (name == "raw" || name == "no name") {
+				continue
+			}
+			if got := w.secrets.hide("Cannot GET /?sig=" + form + " at b"); got != "Cannot GET /?sig=… at b" {
+				t.Errorf("%s: %q of %q", name, got, form)
+			}
 		}
 	}
 }

@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -38,37 +36,7 @@ type wire struct {
 	// shown is the URL without user, query and fragment.
 	shown string
 	// secrets hides what must not be in an error: servers repeat keys in their answers.
-	secrets *strings.Replacer
-}
-
-// leastSecret is the least length of a header's or a query's value that is hidden: shorter
-// ones are words.
-const leastSecret = 8
-
-// secretsOf returns a Replacer for the values with which a target identifies the client.
-func secretsOf(t Target, u *url.URL) *strings.Replacer {
-	values := []string{t.APIKey}
-	if password, ok := u.User.Password(); ok {
-		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
-	}
-	others := slices.Concat(slices.Collect(maps.Values(t.Header))...)
-	for _, all := range u.Query() {
-		others = append(others, all...)
-	}
-	for _, v := range others {
-		words := strings.Fields(v) // "Bearer" and the token
-		if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
-			values = append(values, v, words[n-1])
-		}
-	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // the longest first
-	var pairs []string
-	for _, v := range values {
-		if v != "" {
-			pairs = append(pairs, v, "…")
-		}
-	}
-	return strings.NewReplacer(pairs...)
+	secrets secrets
 }
 
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.

@@ -33,6 +33,8 @@ type recountedRun struct {
 	window *loadgen.Window
 	failed []time.Time // the time from which each failed request counts
 	first  uint64      // the number of its first request
+	// lastSent is from when the last request counts that succeeded or failed.
+	lastSent time.Time
 }
 
 const maxFaults = 10
@@ -62,6 +64,9 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since time.Time) 
 		run.Count(*r)
 		run.window.Note(r)
 		run.first = min(run.first, number)
+		if at := r.CountedAt(); (r.Class.Failed() || r.Class == loadgen.ClassOK) && at.After(run.lastSent) {
+			run.lastSent = at
+		}
 		if r.Class.Failed() {
 			run.failed = append(run.failed, r.CountedAt())
 		}

@@ -80,8 +80,8 @@ type Summary struct {
 	LowestAvailable   *int `json:"lowest_available,omitempty"`
 	SkewBeforeRollout *int `json:"skew_before_rollout,omitempty"`
 	// Pending is the number of pods without a node at the first power-on request, or at
-	// the end; PendingForecast is the range that lightsout forecast at the last
-	// power-off request.
+	// the end; null: not observed. PendingForecast is the range that lightsout forecast at
+	// the last power-off request.
 	Pending         *int    `json:"pending,omitempty"`
 	PendingForecast *[2]int `json:"pending_forecast,omitempty"`
 	// Forecast lists the forecast at the first power-off request: the effects, and what
@@ -162,7 +162,8 @@ type Load struct {
 	Basis      string `json:"basis,omitempty"`
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after the
-	// last node had been detected; null when nothing was detected.
+	// last node had been detected; null when nothing was detected, or when no request was
+	// sent after it that succeeded or failed.
 	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.
 	Started *float64 `json:"started,omitempty"`
@@ -187,7 +188,8 @@ type Node struct {
 	OnProof  string `json:"on_proof"`
 }
 
-// Blind is a span in which the API server did not answer, or lightsout stood still.
+// Blind is a span in which the API server did not answer, or answered late, or lightsout
+// stood still.
 type Blind struct {
 	// From and To are seconds from zero, or from the start if there is no zero.
 	From float64 `json:"from"`
@@ -195,6 +197,9 @@ type Blind struct {
 	Why  string  `json:"why"`
 	// StoodStill: lightsout itself did not run, so it sent no requests either.
 	StoodStill bool `json:"stood_still,omitempty"`
+	// Stalled: the API server's answer came late, on the connection of the watches, which
+	// delivered the changes of the span afterwards.
+	Stalled bool `json:"stalled,omitempty"`
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty

@@ -409,7 +409,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		if b.To.IsZero() {
 			b.To = now
 		}
-		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
+		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
 	}
 	planned := r.signs.wentByPlan(o.zero)
 	for _, name := range slices.Sorted(maps.Keys(planned)) {

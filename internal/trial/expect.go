@@ -31,6 +31,8 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 			case l.Step != x.Step:
 			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
 				out.Got, out.OK, out.Unobserved = notObserved+": this load sent no request during the outage", false, true
+			case x.Measure == "failed_after_detection" && l.FailedAfterDetection == nil && detected(sum):
+				out.Got, out.Unobserved = notObserved+": no request of this load that was sent after the detection succeeded or failed", true
 			case x.Phase() == view.PhaseErrors:
 				out.Got, out.OK, out.Unobserved = judgeWindows(x, sum, l)
 			default:
@@ -52,6 +54,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 		switch {
 		case x.Measure == "lowest_available":
 			number(sum.LowestAvailable)
+			judgeLowest(x, sum, &out)
 		case x.Measure == "pending" && x.Predicted && sum.Pending != nil && sum.PendingForecast != nil:
 			f := sum.PendingForecast
 			out.Got, out.OK = fmt.Sprintf("%d (forecast %s)", *sum.Pending, spread(*f)), *sum.Pending >= f[0] && *sum.Pending <= f[1]
@@ -92,10 +95,36 @@ func afterReturn(sum *record.Summary, l record.Load) bool {
 	return back
 }
 
+// detected reports whether every node that went off was detected.
+func detected(sum *record.Summary) (all bool) {
+	for _, p := range sum.Phases {
+		if p.Name == view.PhaseDetected && p.Observed == nil {
+			return false
+		}
+		all = all || p.Name == view.PhaseDetected
+	}
+	return all
+}
+
 // judgePeak does not accept a peak that no server reported.
 func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 	if strings.HasPrefix(x.Measure, "peak_") && l.Basis == string(loadgen.BasisEstimated) {
 		out.Got, out.OK = out.Got+", estimated: no server reported", false
+	}
+}
+
+// judgeLowest does not accept that there were enough pods if nobody saw them for a while.
+// After a stall of some seconds the watches deliver the changes: it can only hide pods that
+// were unavailable for less than that.
+func judgeLowest(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
+	unseen := 0.0
+	for _, b := range sum.Blind {
+		if !b.Stalled {
+			unseen += max(0, b.To-max(0, b.From))
+		}
+	}
+	if out.OK && x.Min != nil && unseen > 0 {
+		out.Got, out.OK, out.Unobserved = fmt.Sprintf("%s, and nobody saw the pods for %.1f s", out.Got, unseen), false, true
 	}
 }
 

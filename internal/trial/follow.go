@@ -50,15 +50,8 @@ func (r *run) observe(s *cluster.Snapshot) {
 	r.server = s.ServerVersion
 	r.comparison.beginIfDue()
 	r.pings.askIfDue()
-	if s.Link.State == cluster.LinkLive && !r.zero.IsZero() {
-		if d := s.Deployment(r.deployment); d != nil && (r.lowest == nil || d.Available < *r.lowest) {
-			n := d.Available
-			r.lowest = &n
-		}
-		if !slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.wantedOn }) {
-			n := forecast.Unscheduled(s)
-			r.pending = &n
-		}
+	if !r.zero.IsZero() {
+		countPods(r, s)
 	}
 	for _, n := range r.nodes {
 		node := s.Node(n.name)
@@ -70,6 +63,24 @@ func (r *run) observe(s *cluster.Snapshot) {
 			r.tracker.Switched(n.name, power.ActionOn, r.now())
 		}
 		n.booted = true
+	}
+}
+
+// countPods counts the available pods of the deployment, and the pods without a node. The
+// second are due up to the first power-on request.
+func countPods(r *run, s *cluster.Snapshot) {
+	live := s.Link.State == cluster.LinkLive
+	if d := s.Deployment(r.deployment); live && d != nil && (r.lowest == nil || d.Available < *r.lowest) {
+		n := d.Available
+		r.lowest = &n
+	}
+	if slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.wantedOn }) {
+		return
+	}
+	r.pendingDue = r.now()
+	if live {
+		n := forecast.Unscheduled(s)
+		r.pending = &n
 	}
 }
 

@@ -21,8 +21,10 @@ type loadRun struct {
 	// counts as measured; a derived one counts only without it.
 	served int
 	basis  loadgen.Basis
-	// failed lists when each failed request was sent.
+	// failed lists when each failed request was sent; last is when the last request was
+	// that succeeded or failed.
 	failed []time.Time
+	last   time.Time
 }
 
 // loadEnded reports whether a load starts no more requests and has none in flight.
@@ -33,11 +35,30 @@ func (r *run) loadEnded(l *loadRun) bool {
 	return !l.ended.IsZero()
 }
 
-// count stores the facts of a failed request.
+// count stores when a request was sent that succeeded or failed.
 func (l *loadRun) count(r loadgen.Record) {
+	at := r.CountedAt()
 	if r.Class.Failed() {
-		l.failed = append(l.failed, r.CountedAt())
+		l.failed = append(l.failed, at)
 	}
+	if (r.Class.Failed() || r.Class == loadgen.ClassOK) && at.After(l.last) {
+		l.last = at
+	}
+}
+
+// failedAfter counts the failed requests that were sent after the detection; nil if nothing
+// was detected, or if no request was sent after it that succeeded or failed.
+func (l *loadRun) failedAfter(detected time.Time) *int {
+	if detected.IsZero() || !l.last.After(detected) {
+		return nil
+	}
+	n := 0
+	for _, at := range l.failed {
+		if at.After(detected) {
+			n++
+		}
+	}
+	return &n
 }
 
 // gauge keeps the largest values that the gauge shows while loads run.

@@ -1,11 +1,13 @@
 package trial
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -36,6 +38,36 @@ func TestAPeakCountsOnlyServedRequestsThatServersReport(t *testing.T) {
 		sum := &record.Summary{Load: []record.Load{{Step: "again", PeakServed: l.served, Basis: string(l.basis)}}}
 		if got := JudgeExpectation(want, sum); l.served != tt.peak || got.OK != tt.ok {
 			t.Errorf("%s: peak %d (%s), %+v", tt.what, l.served, l.basis, got)
+		}
+	}
+}
+
+// A load that sent nothing after the detection proves nothing about later requests; those
+// that lightsout ended prove nothing either.
+func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing.T) {
+	t.Parallel()
+	observed := 45.0
+	for name, tc := range map[string]struct {
+		later          []loadgen.Record
+		ok, unobserved bool
+		got            string
+	}{
+		"nothing":     {nil, false, true, "not observed: no request of this load"},
+		"a cancelled": {[]loadgen.Record{request(loadgen.ClassCancelled, 50, 1)}, false, true, "not observed: no request of this load"},
+		"an ok":       {[]loadgen.Record{request(loadgen.ClassOK, 50, 1)}, true, false, "0"},
+		"a failed":    {[]loadgen.Record{request(loadgen.ClassReset, 50, 1)}, false, false, "1"},
+	} {
+		l := &loadRun{}
+		requests := append([]loadgen.Record{request(loadgen.ClassOK, -5, 1), request(loadgen.ClassReset, 1, 1), request(loadgen.ClassOK, 10, 80)}, tc.later...)
+		for _, r := range requests {
+			l.count(r)
+		}
+		sum := outage(t, requests...)
+		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
+		sum.Load[0].FailedAfterDetection = l.failedAfter(at(observed))
+		got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
+		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -61,8 +61,10 @@ type run struct {
 	skewRollout   *int
 	lowest        *int
 	// pending is the number of pods without a node, up to the first power-on request,
-	// and pendingForecast is the forecast of that number.
+	// pendingDue when lightsout last had to count them, and pendingForecast the forecast of
+	// that number.
 	pending         *int
+	pendingDue      time.Time
 	pendingForecast *[2]int
 	settings        []record.Setting
 	server          string

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"lightsout/internal/text"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -124,18 +123,37 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 		case len(never) > 0 && now.Sub(hopeless) >= hopelessFor:
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
-			if r.blindSince(began) {
-				r.unsteady = append(r.unsteady, "the API server did not answer while lightsout waited for \""+w.For+"\"")
+			since := now
+			if w.For == view.PhaseEvicted {
+				since = began // pods that are gone show no more that they were evicted
 			}
+			r.excuse(fmt.Sprintf("the wait for %q", w.For), since)
 			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))
 		}
 		return false, fmt.Sprintf("waiting until %s: %s", w.For, strings.Join(missing, ", ")), nil
 	}
 }
 
-// blindSince reports whether the API server has not answered for a while since that time.
-func (r steps) blindSince(at time.Time) bool {
-	return slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return !b.Stalled && (b.To.IsZero() || b.To.After(at)) })
+// excuse records that lightsout could not see how a step went that failed, if a blind span
+// lasted after since or shortly before it.
+func (r steps) excuse(what string, since time.Time) {
+	for _, b := range slices.Backward(r.tracker.Blind()) {
+		if b.HidAfter(since) {
+			r.unsteady = append(r.unsteady, b.Reason()+" during "+what)
+			return
+		}
+	}
+}
+
+// excused returns a poll whose failure lightsout could not see in a blind span.
+func (r steps) excused(what string, p plan.Poll) plan.Poll {
+	return func(now time.Time) (bool, string, error) {
+		done, doing, err := p(now)
+		if done && err != nil {
+			r.excuse(what, now)
+		}
+		return done, doing, err
+	}
 }
 
 // hopelessFor is how long a condition must stay impossible before the step stops
@@ -154,11 +172,11 @@ func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	}
 	over := r.s.Rollout(k)
 	deadline := r.now().Add(within)
-	return func(now time.Time) (bool, string, error) {
+	return r.excused("the rollout of "+k.String(), func(now time.Time) (bool, string, error) {
 		done, doing, err := over(now)
 		if !done && now.After(deadline) {
 			return true, "", fmt.Errorf("the rollout of %s is not complete within %s: %s", k, text.Span(within), doing)
 		}
 		return done, doing, err
-	}
+	})
 }

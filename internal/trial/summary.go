@@ -2,10 +2,12 @@ package trial
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/session"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -16,7 +18,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		LowestAvailable: r.lowest, Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	if r.plan != nil {
 		sum.About = r.plan.About
@@ -44,15 +46,6 @@ func summarize(r *run) *record.Summary {
 	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.t.opt.Restore
 	}
-	for _, b := range r.tracker.Blind() {
-		if b.To.IsZero() {
-			b.To = r.ended
-		}
-		if b.From.Before(r.started) {
-			b.From = r.started
-		}
-		sum.Blind = append(sum.Blind, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
-	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {
 			sum.Expectations = append(sum.Expectations, JudgeExpectation(x, sum))
@@ -60,6 +53,29 @@ func summarize(r *run) *record.Summary {
 	}
 	sum.Verdict, sum.Why = verdict(r, sum)
 	return sum
+}
+
+// blindSpans lists the blind spans of a trial that is over.
+func blindSpans(r *run) (out []record.Blind) {
+	for _, b := range r.tracker.Blind() {
+		if b.To.IsZero() {
+			b.To = r.ended
+		}
+		if b.From.Before(r.started) {
+			b.From = r.started
+		}
+		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
+	}
+	return out
+}
+
+// pendingSeen returns the number of pods without a node when it was due; nil if a blind
+// span, even a short one, hid it then.
+func pendingSeen(r *run) *int {
+	if slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return b.Covers(r.pendingDue) }) {
+		return nil
+	}
+	return r.pending
 }
 
 // offset is a moment in seconds from zero, or from the start without one.
@@ -101,22 +117,12 @@ func lastDetection(r *run) time.Time {
 
 func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
-	out := record.Load{
+	return record.Load{
 		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected),
 	}
-	if !detected.IsZero() {
-		n := 0
-		for _, at := range l.failed {
-			if at.After(detected) {
-				n++
-			}
-		}
-		out.FailedAfterDetection = &n
-	}
-	return out
 }
 
 // balanced reports whether the counts of every load add up to the number of requests

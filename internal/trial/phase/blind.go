@@ -18,6 +18,28 @@ type Blind struct {
 	Stalled bool
 }
 
+// Covers reports whether the span lasted at that time.
+func (b Blind) Covers(at time.Time) bool {
+	return !at.Before(b.From) && (b.To.IsZero() || at.Before(b.To))
+}
+
+// HidAfter reports whether the span hid something from lightsout after that time, or ended
+// so shortly before it that lightsout may see only now what it hid.
+func (b Blind) HidAfter(at time.Time) bool {
+	return !b.Stalled && (b.To.IsZero() || b.To.Add(afterwards).After(at))
+}
+
+// Reason describes in a clause why lightsout saw nothing.
+func (b Blind) Reason() string {
+	switch {
+	case b.StoodStill || b.Stalled:
+		return b.Why
+	case b.Why != "":
+		return "the API server did not answer (" + b.Why + ")"
+	}
+	return "the API server did not answer"
+}
+
 // blindness keeps the blind spans.
 type blindness struct {
 	spans []Blind

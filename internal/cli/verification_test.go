@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/trial"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Early versions counted no failures after the detection although the load had sent nothing
+// after it: that is no difference, but nobody checked it.
+func TestLoadVerifyNamesACountAfterTheDetectionWithoutRequests(t *testing.T) {
+	t.Parallel()
+	detected, zero := 45.0, time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	sum := &record.Summary{Zero: zero, Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &detected}}}
+	for sent, unchecked := range map[float64]int{10: 1, 50: 0} {
+		v := &verification{recount: &recount{}}
+		v.afterDetection("load step \"a\"", sum, 0, &recountedRun{lastSent: zero.Add(time.Duration(sent * float64(time.Second)))})
+		if len(v.differences) > 0 || len(v.unchecked) != unchecked {
+			t.Errorf("sent at %v s: differences %q, not checked %q", sent, v.differences, v.unchecked)
+		}
+	}
+}
+
+// A summary may lack unasked and unrecovered, as those of early versions do. The requests give
+// them then, so that no expectation is met by what the summary lacks.
+func TestLoadVerifyTakesFromTheRequestsWhatTheSummaryLacks(t *testing.T) {
+	t.Parallel()
+	zero := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	at := func(s int) string { return zero.Add(time.Duration(s) * time.Second).Format(time.RFC3339) }
+	line := func(id, class string, s int, more string) string {
+		return fmt.Sprintf(`{"id":"a-%s","run":1,"class":%q,"scheduled":%q,"sent":%q,"end":%q%s}`+"\n", id, class, at(s), at(s), at(s+1), more)
+	}
+	ok := func(id string, s int) string { return line(id, "ok", s, `,"status":200,"first_byte":"`+at(s)+`"`) }
+	failed := line("2", "reset", 1, "")
+	for name, tc := range map[string]struct {
+		requests, lacks string
+		sum             record.Load
+	}{
+		"unrecovered": {ok("1", -5) + failed, `load step "a": unrecovered, which the summary lacks`,
+			record.Load{Sent: 2, Counts: loadgen.Counts{Scheduled: 2, OK: 1, Failed: 1, FailedByClass: map[loadgen.Class]int{loadgen.ClassReset: 1}},
+				Failures: record.Failures{ErrorWindows: []record.Span{{From: 1, To: 2, Failed: 1}}}}},
+		"unasked": {ok("1", -5), `load step "a": unasked, which the summary lacks`,
+			record.Load{Sent: 1, Counts: loadgen.Counts{Scheduled: 1, OK: 1}}},
+		"neither": {ok("1", -5) + failed + ok("3", 5), "",
+			record.Load{Sent: 3, Counts: loadgen.Counts{Scheduled: 3, OK: 2, Failed: 1, FailedByClass: map[loadgen.Class]int{loadgen.ClassReset: 1}},
+				Failures: record.Failures{ErrorWindows: []record.Span{{From: 1, To: 2, Failed: 1}}}}},
+	} {
+		tc.sum.Step, tc.sum.Run = "a", 1
+		sum := &record.Summary{Zero: zero, Verdict: view.Pass, Outages: loadgen.PowerOffs{{Off: zero}}, Load: []record.Load{tc.sum}}
+		sum.Ledger.Counts, sum.Ledger.Balanced = tc.sum.Counts, true
+		const text = "name: x\nsteps:\n  - load: {burst: 1}\n    name: a\n  - off: [k8s2]\nexpect:\n  - error_window: {max: 20s}\n    step: a\n"
+		p, err := plan.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Expectations = []view.Expectation{trial.JudgeExpectation(p.Expect[0], sum)}
+		if !sum.Expectations[0].OK {
+			t.Fatalf("%s: %+v", name, sum.Expectations)
+		}
+		folder := fstest.MapFS{record.RequestsFile: {Data: []byte(tc.requests)}, record.PlanFile: {Data: []byte(text)}}
+		c, err := recountRequests(folder, &sum.Outages, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &verification{recount: c, claims: claims{trial: sum}, folder: folder}
+		v.trial()
+		found := func(list []string, text string) bool {
+			return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, text) })
+		}
+		if found(v.unchecked, "which the summary lacks") != (tc.lacks != "") || !found(v.unchecked, tc.lacks) {
+			t.Errorf("%s: not checked %q", name, v.unchecked)
+		}
+		if found(v.differences, `expectation "error window, a"`) != (tc.lacks != "") || len(v.differences) != map[bool]int{true: 1}[tc.lacks != ""] {
+			t.Errorf("%s: differences %q", name, v.differences)
+		}
+	}
+}

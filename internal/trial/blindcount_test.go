@@ -1,0 +1,97 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/trial/phase"
+	"lightsout/internal/trial/plan"
+	"lightsout/power"
+)
+
+// countedRun is a trial that has switched k8s2 off at zero. see shows it the deployment and
+// the pods at a time; contact is when the API server answered last.
+func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact float64, available, pending int)) {
+	dep := cluster.Key{Namespace: "default", Name: "web"}
+	now := zero
+	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2", wantedOff: true}}}
+	r.comparison.running, r.pings.running = true, true
+	r.comparison.r, r.pings.r = r, r
+	r.tracker.Zero(zero, nil)
+	r.tracker.Switched("k8s2", power.ActionOff, zero)
+	return r, func(s float64, state cluster.LinkState, contact float64, available, pending int) {
+		now = at(s)
+		r.ended = now
+		c := cluster.Contents{At: now, Link: cluster.Link{State: state, LastContact: at(contact)},
+			Deployments: []*cluster.Deployment{{Key: dep, Replicas: 6, Available: available}}}
+		for range pending {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: dep, Phase: "Pending"})
+		}
+		r.observe(cluster.NewSnapshot(c))
+	}
+}
+
+// While the API server does not answer, nobody sees whether pods become unavailable. A
+// stall hides nothing, and too few are too few.
+func TestPodsThatNobodySawAreNotTheLeastAvailable(t *testing.T) {
+	t.Parallel()
+	six, seven := 6.0, 7.0
+	for name, tc := range map[string]struct {
+		blind          bool
+		stall          time.Duration
+		x              plan.Expectation
+		ok, unobserved bool
+		got            string
+	}{
+		"seen all the time": {x: plan.Expectation{Min: &six}, ok: true, got: "6"},
+		"blind":             {blind: true, x: plan.Expectation{Min: &six}, unobserved: true, got: "6, and nobody saw the pods for 350.0 s"},
+		"too few anyway":    {blind: true, x: plan.Expectation{Min: &seven}, got: "6"},
+		"few enough anyway": {blind: true, x: plan.Expectation{Max: &six}, ok: true, got: "6"},
+		"stalled":           {stall: 3 * time.Second, x: plan.Expectation{Min: &six}, ok: true, got: "6"},
+	} {
+		r, see := countedRun()
+		see(1, cluster.LinkLive, 1, 6, 0)
+		if tc.blind {
+			see(60, cluster.LinkDisconnected, 50, 6, 0)
+		}
+		if tc.stall > 0 {
+			r.tracker.Stalled(at(50), at(50).Add(tc.stall))
+		}
+		see(400, cluster.LinkLive, 400, 6, 0)
+		tc.x.Measure = "lowest_available"
+		got := JudgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.lowest, Blind: blindSpans(r)})
+		if got.OK != tc.ok || got.Unobserved != tc.unobserved || got.Got != tc.got {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// The number of pods without a node counts at the first power-on request: a blind span then
+// hides it, an earlier or a later one does not.
+func TestPendingPodsThatNobodyCountedAtThePowerOnAreNotObserved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		live bool // again before the power-on
+		got  string
+	}{
+		"blind at the power-on":           {false, notObserved},
+		"blind until before, and long on": {true, "1"},
+	} {
+		r, see := countedRun()
+		see(1, cluster.LinkLive, 1, 6, 0)
+		see(60, cluster.LinkDisconnected, 50, 6, 0)
+		if tc.live {
+			see(290, cluster.LinkLive, 290, 6, 1)
+		}
+		see(300, map[bool]cluster.LinkState{true: cluster.LinkLive, false: cluster.LinkDisconnected}[tc.live], 50, 6, 1)
+		r.nodes[0].wantedOn = true
+		see(350, cluster.LinkDisconnected, 340, 6, 1)
+		see(400, cluster.LinkLive, 400, 6, 0)
+		got := JudgeExpectation(plan.Expectation{Measure: "pending", Max: new(float64)}, &record.Summary{Zero: zero, Pending: pendingSeen(r), Blind: blindSpans(r)})
+		if got.OK || got.Got != tc.got || got.Unobserved != !tc.live {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

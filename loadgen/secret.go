@@ -1,0 +1,116 @@
+package loadgen
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// leastSecret is the least length of a header's or a query's value that is hidden: shorter
+// ones are words.
+const leastSecret = 8
+
+// secrets are the values with which a target identifies the client, the longest first.
+type secrets []secret
+
+// secret finds a value in a text, in every form in which servers repeat it.
+type secret struct {
+	// part is the longest part of the value that every form contains as it is. Most texts
+	// lack it, and looking for it is cheap.
+	part string
+	form *regexp.Regexp
+}
+
+// hide replaces the secrets in a text.
+func (all secrets) hide(text string) string {
+	for _, s := range all {
+		if strings.Contains(text, s.part) {
+			text = s.form.ReplaceAllLiteralString(text, "…")
+		}
+	}
+	return text
+}
+
+// secretsOf returns the secrets of a target.
+func secretsOf(t Target, u *url.URL) (out secrets) {
+	values := []string{t.APIKey}
+	if password, ok := u.User.Password(); ok {
+		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	}
+	for _, v := range slices.Concat(slices.Collect(maps.Values(t.Header))...) {
+		words := strings.Fields(v) // "Bearer" and the token
+		if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
+			values = append(values, v, words[n-1])
+		}
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		_, raw, named := strings.Cut(part, "=")
+		if !named {
+			raw = part
+		}
+		v, err := url.QueryUnescape(raw)
+		if err != nil {
+			v = raw
+		}
+		if len(v) >= leastSecret { // the server may repeat the line that it got
+			values = append(values, v, raw)
+		}
+	}
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	for _, v := range slices.Compact(values) {
+		if v != "" {
+			out = append(out, newSecret(v))
+		}
+	}
+	return out
+}
+
+// newSecret returns the secret of a value. Servers encode what is neither a letter nor a
+// digit.
+func newSecret(value string) secret {
+	var s secret
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return !plain(r) }) {
+		if len(part) > len(s.part) {
+			s.part = part
+		}
+	}
+	var forms strings.Builder
+	for _, r := range value {
+		forms.WriteString(formsOf(r))
+	}
+	s.form = regexp.MustCompile(forms.String())
+	return s
+}
+
+// plain reports whether r is a letter or a digit of ASCII.
+func plain(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// htmlNames are the names of characters that HTML escapes.
+var htmlNames = map[rune]string{'&': "amp", '<': "lt", '>': "gt", '"': "quot", '\'': "apos"}
+
+// formsOf is a pattern of a character as it is, in a URL, in JSON and in HTML.
+func formsOf(r rune) string {
+	if plain(r) {
+		return string(r)
+	}
+	itself := regexp.QuoteMeta(string(r))
+	var inURL strings.Builder
+	for _, b := range []byte(string(r)) {
+		fmt.Fprintf(&inURL, "%%(?:25)*(?i:%02x)", b) // encoded again, it begins with %25
+	}
+	forms := []string{itself, `\\+` + itself, inURL.String(), fmt.Sprintf(`\\+u(?i:%04x)`, r), fmt.Sprintf("&#0*%d;", r), fmt.Sprintf("&#[xX]0*(?i:%x);", r)}
+	if name := htmlNames[r]; name != "" {
+		forms = append(forms, "&"+name+";")
+	}
+	if r == ' ' {
+		forms = append(forms, `\+`, `%(?:25)*2[bB]`)
+	}
+	return "(?:" + strings.Join(forms, "|") + ")"
+}
