@@ -218,7 +218,12 @@ func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
 
 // PowerOnSent dates a power-on by its request to the driver.
 func (t *Runner) PowerOnSent(node string, at time.Time) {
-	t.ifLive(func(r *run) { r.tracker.PowerOnSent(node, at) })
+	t.ifLive(func(r *run) {
+		early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
+		if !early { // else its outage has ended
+			r.tracker.PowerOnSent(node, at)
+		}
+	})
 }
 
 // Draining makes a drain by keyboard a step.

@@ -41,8 +41,8 @@ type node struct {
 	// off and on are when it was asked for; on is zero until then.
 	off, on time.Time
 	// agreed is what on was at first; sent: on is when the driver was asked.
-	agreed time.Time
-	sent   bool
+	agreed  time.Time
+	sent    bool
 	boot    string // boot id before
 	last    *cluster.Node
 	tainted bool // has a taint by which its pods are evicted
