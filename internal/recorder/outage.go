@@ -290,7 +290,7 @@ func (o *outage) severity() record.Severity {
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded
-	case o.late(), o.stoodStill(), o.waiting():
+	case o.late(), o.stoodStill(), o.waiting(), o.unasked():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
@@ -319,6 +319,19 @@ func (o *outage) waiting() bool {
 		}
 	}
 	return old > 0
+}
+
+// unasked reports whether the requests that have ended since zero do not show what clients
+// noticed: none was ok, many were not sent, or some hung until the operator ended them.
+func (o *outage) unasked() bool {
+	var all loadgen.Counts
+	for run, l := range o.loads {
+		if o.tracker.Window(run).Hung().Cancelled > 0 {
+			return true
+		}
+		all.Add(l.totals.Counts())
+	}
+	return all.OK == 0 || report.ManyUnsent(all)
 }
 
 // inFlight returns the requests of each run that have not ended.

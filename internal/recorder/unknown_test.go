@@ -84,3 +84,44 @@ func TestAPauseBeforeAnOutageDoesNotMakeItUnknown(t *testing.T) {
 		t.Errorf("the blind spans are %+v", sum.Blind)
 	}
 }
+
+// Requests that were due and not sent, or that the operator ended, do not show what clients
+// noticed: not if some were ok either, unless only few were not sent and none hung.
+func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
+	const unknown, unnoticed = record.SeverityUnknown, record.SeverityUnnoticed
+	for name, tc := range map[string]struct {
+		class  loadgen.Class
+		oks, n int
+		hung   time.Duration
+		want   record.Severity
+	}{
+		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown},
+		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown},
+		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed},
+		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown},
+		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed},
+		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t)
+			s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+			s.fails("n2")
+			s.answers(tc.oks)
+			for range tc.n {
+				q := loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: tc.class, Scheduled: s.now.Add(-tc.hung), End: s.now}
+				if tc.class != loadgen.ClassUnsent {
+					q.Sent = q.Scheduled
+				}
+				s.Record(q)
+				s.look(1)
+			}
+			delete(s.down, "n2")
+			s.look(15)
+			s.only(tc.want)
+			said := strings.Join(s.printed, " ")
+			if sure := strings.Contains(said, "no request failed"); sure != (tc.want == unnoticed) {
+				t.Errorf("%q", said)
+			}
+		})
+	}
+}

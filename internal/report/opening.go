@@ -9,6 +9,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // outagesMost is the largest number of outages in the opening.
@@ -50,7 +51,7 @@ func opening(r *record.Record) []string {
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
-	if l := summaryOf(r).Ledger; l.Unsent*unsentShare > l.Scheduled {
+	if l := summaryOf(r).Ledger; ManyUnsent(l.Counts) {
 		n := l.Unsent
 		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
 	}
@@ -79,6 +80,10 @@ func opening(r *record.Record) []string {
 // unsentShare: the opening names unsent requests if they are more than one in so many; a
 // few may have been due when the load was stopped. The ledger has all.
 const unsentShare = 20
+
+// ManyUnsent reports whether so many requests were not sent that nobody knows what clients
+// would have seen.
+func ManyUnsent(c loadgen.Counts) bool { return c.Unsent*unsentShare > c.Scheduled }
 
 // stoodStill reports whether lightsout did not run, and sent no requests, for a part of
 // the record.
@@ -245,10 +250,16 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return "no requests were sent meanwhile"
 	case inNoWindow > 0:
 		return text.Count(inNoWindow, "request", "requests") + " that clients sent meanwhile failed"
-	case broken(r), stoodStill(r), i > 0 && unanswered(r, all, 0) != "":
+	case broken(r), stoodStill(r), severityUnknown(r), i > 0 && unanswered(r, all, 0) != "":
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// severityUnknown reports whether a recorder could not tell what clients noticed.
+func severityUnknown(r *record.Record) bool {
+	u := summaryOf(r).Unplanned
+	return u != nil && u.Severity == record.SeverityUnknown
 }
 
 // noneAsked reports whether a trial had loads, and none of their requests ended after zero.
@@ -277,7 +288,7 @@ func unanswered(r *record.Record, all []outage, i int) string {
 		if l.Hung != nil && i <= 0 {
 			hung += l.Hung.Cancelled
 		}
-		if u := r.Summary.Unplanned; u != nil && u.Severity == record.SeverityUnknown && i <= 0 {
+		if severityUnknown(r) && i <= 0 {
 			open += l.InFlight
 		}
 	}
