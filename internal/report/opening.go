@@ -187,19 +187,10 @@ func eachOnce(all []outage) (nodes []fallen) {
 // atEnd is when lightsout saw the cluster last: at the record's end, or before if the API
 // server did not answer any more.
 func atEnd(r *record.Record) string {
-	var lost time.Time
-	for i := range r.Events {
-		switch e := &r.Events[i]; e.Code {
-		case view.CodeAPILost:
-			lost = e.At
-		case view.CodeAPIAnswers:
-			lost = time.Time{}
-		}
+	if all := apiLost(r); len(all) > 0 && all[len(all)-1].to.IsZero() {
+		return "when lightsout last saw the cluster, at " + clock(all[len(all)-1].from)
 	}
-	if lost.IsZero() {
-		return "when the record ended"
-	}
-	return "when lightsout last saw the cluster, at " + clock(lost)
+	return "when the record ended"
 }
 
 // still names the nodes that were down when the record ended.

@@ -96,6 +96,24 @@ func silentAPI(r *record.Record, from time.Time) time.Duration {
 	return 0
 }
 
+// apiSilence is a time in which the API server did not answer; to is zero if it did not answer
+// again.
+type apiSilence struct{ from, to time.Time }
+
+// apiLost lists by the timeline when the API server did not answer.
+func apiLost(r *record.Record) (out []apiSilence) {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPILost {
+			s := apiSilence{from: e.At}
+			if d := silentAPI(r, e.At); d > 0 {
+				s.to = e.At.Add(d)
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // severities are the words of a recorded outage, in the place of a verdict.
 var severities = map[record.Severity]cell{
 	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},
@@ -208,11 +226,9 @@ func scaled(r *record.Record) (from, to int) {
 func apiAway(r *record.Record) string {
 	var from time.Time
 	var most time.Duration
-	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodeAPILost {
-			if d := silentAPI(r, e.At); d > most {
-				from, most = e.At, d
-			}
+	for _, s := range apiLost(r) {
+		if d := s.to.Sub(s.from); d > most {
+			from, most = s.from, d
 		}
 	}
 	if recorded(r) || most < apiAwayLeast {
