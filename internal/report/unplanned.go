@@ -174,9 +174,37 @@ func bootSeen(r *record.Record, node string) bool {
 	})
 }
 
-// returnsOf tells the nodes that booted from those whose machines ran on.
+// bootID is the boot ID that a node reports from a time on.
+type bootID struct {
+	from time.Time
+	id   string
+}
+
+// bootIDsOf finds by the samples the newest boot ID of each node.
+func bootIDsOf(r *record.Record) map[string]bootID {
+	newest := map[string]bootID{}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil {
+			continue
+		}
+		for _, n := range x.Cluster.Nodes {
+			if n == nil {
+				continue
+			}
+			if old, known := newest[n.Name]; !known || old.id != n.BootID {
+				newest[n.Name] = bootID{x.At, n.BootID}
+			}
+		}
+	}
+	return newest
+}
+
+// returnsOf tells the nodes that booted from those whose machines ran on: these report the
+// boot ID that they reported before they went down.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
+	ids := bootIDsOf(r)
 	for _, f := range fallenOf(r) {
 		boot := func(e view.Event) bool {
 			return e.Change == cluster.ChangeBoot && e.Subject == f.node && e.Seen.After(f.from)
@@ -185,7 +213,9 @@ func returnsOf(r *record.Record) (out []cell) {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
-			ran = append(ran, f)
+			if b := ids[f.node]; b.id != "" && !b.from.After(f.from) {
+				ran = append(ran, f)
+			}
 		}
 	}
 	if n := len(booted); n > 0 {
