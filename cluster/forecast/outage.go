@@ -187,14 +187,15 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	period := set.MonitorPeriod.Value
 	taint, tainted := n.EvictionTaint()
 	found := Interval{n.ReadySince, n.ReadySince.Add(time.Second)} // when it has been found not Ready
-	if n.Ready == cluster.TriTrue {
-		last, ok := lastHeartbeat(n, f.At)
-		if !ok {
-			out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so lightsout cannot forecast its detection"
-		} else {
-			found = detection(set, last).plus(-latency, latency)
-			out.Detected = found
-		}
+	switch last, ok := lastHeartbeat(n, f.At); {
+	case n.Ready != cluster.TriTrue && n.ReadySince.IsZero():
+		out.NoDetection = n.Name + " is not Ready, and the API server does not say since when, so lightsout cannot forecast its evictions"
+	case n.Ready != cluster.TriTrue: // it has been found
+	case !ok:
+		out.NoDetection = "the heartbeats of " + n.Name + " can't be read, so lightsout cannot forecast its detection"
+	default:
+		found = detection(set, last).plus(-latency, latency)
+		out.Detected = found
 	}
 	key := cluster.TaintUnreachable
 	if tainted {

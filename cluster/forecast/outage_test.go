@@ -79,6 +79,30 @@ func TestForecastGoesOnFromWhatHasHappened(t *testing.T) {
 	}
 }
 
+// The condition of a node need not have a lastTransitionTime.
+func TestForecastOfANodeThatIsNotReadySinceAnUnknownTime(t *testing.T) {
+	for _, withTaint := range []bool{false, true} {
+		s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
+			if name == "kube-node4" {
+				lostFor(55 * time.Second)(n)
+				if withTaint {
+					tainted(t0.Add(-1 * time.Second))(n)
+				}
+			}
+		}))
+		for _, p := range s.PodsOn("kube-node4") {
+			p.Ready = true // its endpoints are still to go
+		}
+		o := nodeOf(t, s, "kube-node4", "kube-node4")
+		if !o.Detected.IsZero() || !o.EndpointsOut.IsZero() || !o.Tainted.IsZero() || !strings.Contains(o.NoDetection, "does not say since when") {
+			t.Errorf("taint %t: %+v", withTaint, o)
+		}
+		if evicted := inSeconds(o.Evicted); withTaint && evicted != "299 to 301" || !withTaint && (evicted != "none" || o.NoEviction != o.NoDetection) {
+			t.Errorf("taint %t: evicted %s, %q", withTaint, evicted, o.NoEviction)
+		}
+	}
+}
+
 func TestForecastTakesThePodsOwnTolerations(t *testing.T) {
 	c := mdx(nil)
 	for _, p := range c.Pods {

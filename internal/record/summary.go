@@ -126,7 +126,7 @@ type Severity string
 
 // Severities of an outage.
 const (
-	SeverityUnknown   Severity = "unknown"   // no requests were sent
+	SeverityUnknown   Severity = "unknown"   // too few requests were sent, or ended by themselves, to tell
 	SeverityUnnoticed Severity = "unnoticed" // no request failed
 	SeverityDegraded  Severity = "degraded"  // some requests failed
 	SeverityDown      Severity = "down"      // several requests in a row failed

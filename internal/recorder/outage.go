@@ -82,6 +82,11 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.began)
 	o.tracker.Zero(zero, before)
+	for _, pause := range r.pauses {
+		if pause.To.After(zero) {
+			o.tracker.StoodStill(pause)
+		}
+	}
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
@@ -285,10 +290,16 @@ func (o *outage) severity() record.Severity {
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded
-	case o.late(), o.waiting():
+	case o.late(), o.stoodStill(), o.waiting(), o.unasked():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
+}
+
+// stoodStill reports whether the recorder did not run, and sent no requests, for a part of the
+// outage.
+func (o *outage) stoodStill() bool {
+	return slices.ContainsFunc(o.tracker.Blind(), func(b phase.Blind) bool { return b.StoodStill })
 }
 
 // waitsLeast is the least time that a request must have been in flight for nobody to know
@@ -308,6 +319,19 @@ func (o *outage) waiting() bool {
 		}
 	}
 	return old > 0
+}
+
+// unasked reports whether the requests that have ended since zero do not show what clients
+// noticed: none was ok, many were not sent, or some hung until the operator ended them.
+func (o *outage) unasked() bool {
+	var all loadgen.Counts
+	for run, l := range o.loads {
+		if o.tracker.Window(run).Hung().Cancelled > 0 {
+			return true
+		}
+		all.Add(l.totals.Counts())
+	}
+	return all.OK == 0 || report.ManyUnsent(all)
 }
 
 // inFlight returns the requests of each run that have not ended.

@@ -16,6 +16,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/text"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -86,8 +87,9 @@ type Recorder struct {
 	calm *cluster.Snapshot
 	// began is when the recorder saw the cluster first.
 	began   time.Time
-	looked  time.Time // for signs
-	running time.Time // when Observe began last
+	looked  time.Time     // for signs
+	running time.Time     // when Observe began last
+	pauses  []phase.Blind // the newest spans in which the recorder stood still
 	trimmed time.Time
 	probing bool
 	specs   map[int]loadgen.Spec // by the generator's numbers
@@ -197,7 +199,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	if r.opt.Status != nil {
 		defer func() { r.opt.Status.observe(s, r.outage != nil, r.leads, now) }()
 	}
-	r.printPause(now)
+	r.awake(now)
 	r.lead(now)
 	r.startProbes()
 	r.requests(now)
@@ -243,11 +245,18 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 // recorder reports. A stopped process, a suspended machine or a starved host is the cause.
 const pauseLeast = 10 * time.Second
 
-// printPause reports a time in which an outage may have gone unnoticed. The timeline has
+// pausesKept is how many pauses a recorder remembers: an outage that it notices after a pause
+// may have begun before.
+const pausesKept = 20
+
+// awake keeps and reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
-func (r *Recorder) printPause(now time.Time) {
-	if age := clock.Age(now, r.running); r.opt.Kept == nil && !r.running.IsZero() && age >= pauseLeast {
-		r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+func (r *Recorder) awake(now time.Time) {
+	if span, ok := phase.Pause(r.running, now); ok {
+		r.pauses = append(r.pauses[max(0, len(r.pauses)+1-pausesKept):], span)
+		if age := clock.Age(now, r.running); r.opt.Kept == nil && age >= pauseLeast {
+			r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+		}
 	}
 	r.running = now
 }

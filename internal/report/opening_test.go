@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,12 +291,12 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			down(r, "k8s3", view.SpanSilent, 64, 72)
 			down(r, "k8s1", view.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
-		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available whenever lightsout saw them." +
 			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
 		"a machine that was seen off while the API server was away": {func(r *record.Record) {
 			down(r, "k8s3", view.SpanOff, 52, 60)
 			loseAPI(r, 50, 64)
-		}, "k8s3 was found off at 08:00:52 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+		}, "k8s3 was found off at 08:00:52 UTC; no request failed; Kubernetes counted all 6 pods as available whenever lightsout saw them." +
 			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
 		"pods without a node until the end": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
@@ -379,6 +380,38 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// The record of a killed program has no summary, and so no blind spans: the timeline has them.
+func TestPodsThatNobodySawAreNotCounted(t *testing.T) {
+	const whenever = " whenever lightsout saw them"
+	for name, tc := range map[string]struct {
+		from, to float64 // when the API server did not answer; to is 0 if it did not answer again
+		unseen   bool
+	}{
+		"to the end":        {3, 0, true},
+		"for a while":       {30, 50, true},
+		"before the outage": {-30, -10, false},
+		"after the outage":  {200, 230, false},
+	} {
+		for _, recording := range []bool{false, true} {
+			r := bare()
+			asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 1, 100)
+			loseAPI(r, tc.from, tc.to)
+			if tc.to == 0 {
+				r.Events = slices.DeleteFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeAPIAnswers })
+			}
+			r.Summary, r.Recording = nil, recording
+			if !recording {
+				r.Torn = []string{"summary.json is missing"}
+			}
+			said := strings.Join(opening(r), " ")
+			if !strings.Contains(said, "counted all 6 pods as available") || strings.Contains(said, whenever) != tc.unseen {
+				t.Errorf("no answer %s, recording %t: %q", name, recording, said)
+			}
+		}
 	}
 }
 

@@ -88,6 +88,17 @@ func (o *outage) end(r *record.Record) time.Time {
 	return o.to
 }
 
+// outageAt is the last outage that had begun at t, else the first; -1 for none.
+func outageAt(all []outage, t time.Time) int {
+	at := min(len(all), 1) - 1
+	for i := range all {
+		if !all[i].from.After(t.Add(gap)) {
+			at = i
+		}
+	}
+	return at
+}
+
 // fallenOf lists the nodes that went down during the record, once for each outage, in
 // the order of time. Nodes that were only silent count only if no node was off or not
 // Ready.

@@ -58,9 +58,13 @@ func podsOf(r *record.Record, o *outage) string {
 // for the opening to make the difference.
 const fewerLeast = 5 * time.Second
 
-// blind reports whether lightsout did not see the cluster during a part of the outage.
+// blind reports whether lightsout did not see the cluster during a part of the outage, by the
+// summary or, as the record of a killed program has none, by the timeline.
 func blind(r *record.Record, o *outage) bool {
-	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool {
+	lost := slices.ContainsFunc(apiLost(r), func(s apiSilence) bool {
+		return s.from.Before(o.end(r)) && (s.to.IsZero() || s.to.After(o.from))
+	})
+	return lost || slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool {
 		return secondsAfter(r, b.From).Before(o.end(r)) && secondsAfter(r, b.To).After(o.from)
 	})
 }

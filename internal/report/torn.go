@@ -20,6 +20,11 @@ func base(r *record.Record) time.Time {
 	return r.Start
 }
 
+// secondsAfter is so many seconds after the record's base.
+func secondsAfter(r *record.Record, s float64) time.Time {
+	return base(r).Add(time.Duration(s * float64(time.Second)))
+}
+
 // summaryOf is the summary of a record, an empty one where there is none.
 func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &record.Summary{}) }
 

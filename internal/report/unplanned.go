@@ -96,6 +96,24 @@ func silentAPI(r *record.Record, from time.Time) time.Duration {
 	return 0
 }
 
+// apiSilence is a time in which the API server did not answer; to is zero if it did not answer
+// again.
+type apiSilence struct{ from, to time.Time }
+
+// apiLost lists by the timeline when the API server did not answer.
+func apiLost(r *record.Record) (out []apiSilence) {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPILost {
+			s := apiSilence{from: e.At}
+			if d := silentAPI(r, e.At); d > 0 {
+				s.to = e.At.Add(d)
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // severities are the words of a recorded outage, in the place of a verdict.
 var severities = map[record.Severity]cell{
 	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},
@@ -156,9 +174,37 @@ func bootSeen(r *record.Record, node string) bool {
 	})
 }
 
-// returnsOf tells the nodes that booted from those whose machines ran on.
+// bootID is the boot ID that a node reports from a time on.
+type bootID struct {
+	from time.Time
+	id   string
+}
+
+// bootIDsOf finds by the samples the newest boot ID of each node.
+func bootIDsOf(r *record.Record) map[string]bootID {
+	newest := map[string]bootID{}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil {
+			continue
+		}
+		for _, n := range x.Cluster.Nodes {
+			if n == nil {
+				continue
+			}
+			if old, known := newest[n.Name]; !known || old.id != n.BootID {
+				newest[n.Name] = bootID{x.At, n.BootID}
+			}
+		}
+	}
+	return newest
+}
+
+// returnsOf tells the nodes that booted from those whose machines ran on: these report the
+// boot ID that they reported before they went down.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
+	ids := bootIDsOf(r)
 	for _, f := range fallenOf(r) {
 		boot := func(e view.Event) bool {
 			return e.Change == cluster.ChangeBoot && e.Subject == f.node && e.Seen.After(f.from)
@@ -167,7 +213,9 @@ func returnsOf(r *record.Record) (out []cell) {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
-			ran = append(ran, f)
+			if b := ids[f.node]; b.id != "" && !b.from.After(f.from) {
+				ran = append(ran, f)
+			}
 		}
 	}
 	if n := len(booted); n > 0 {
@@ -208,11 +256,9 @@ func scaled(r *record.Record) (from, to int) {
 func apiAway(r *record.Record) string {
 	var from time.Time
 	var most time.Duration
-	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodeAPILost {
-			if d := silentAPI(r, e.At); d > most {
-				from, most = e.At, d
-			}
+	for _, s := range apiLost(r) {
+		if d := s.to.Sub(s.from); d > most {
+			from, most = s.from, d
 		}
 	}
 	if recorded(r) || most < apiAwayLeast {

@@ -3,16 +3,50 @@ package report
 import (
 	"testing"
 
+	"lightsout/cluster"
+	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
+
+// reportsBoot adds that a node reports a boot ID from then on.
+func reportsBoot(r *record.Record, node string, s float64, id string) {
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: s == 0, Cluster: &record.Cluster{At: at(s), Nodes: []*cluster.Node{{Name: node, Ready: cluster.TriTrue, BootID: id}}}})
+}
 
 // A machine that its driver found off did not run on, although nobody saw its node boot.
 func TestAMachineThatWasOffDidNotRunOn(t *testing.T) {
 	for kind, ran := range map[view.SpanKind]bool{view.SpanSilent: true, view.SpanOff: false} {
 		r := bare()
+		reportsBoot(r, "k8s2", 0, "one")
 		down(r, "k8s2", kind, 21, 50)
+		reportsBoot(r, "k8s2", 50, "one")
 		if got := returnsOf(r); (len(got) > 0) != ran {
 			t.Errorf("%s: %v", kind, got)
+		}
+	}
+}
+
+// Only a node that reports the same boot ID before and after shows that its machine ran on.
+func TestANodeWithoutABootIDMayHaveBooted(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after string
+		first         float64 // when the record first shows the node
+		ran           bool
+	}{
+		"the same boot ID":                  {before: "one", after: "one", ran: true},
+		"no boot ID":                        {},
+		"no boot ID before":                 {after: "one"},
+		"no boot ID after":                  {before: "one"},
+		"another boot ID, without an event": {before: "one", after: "two"},
+		"first shown while it was down":     {before: "one", after: "one", first: 60},
+	} {
+		r := bare()
+		reportsBoot(r, "k8s2", c.first, c.before)
+		reportsBoot(r, "k8s2", 150, c.after)
+		down(r, "k8s2", view.SpanSilent, 21, 150)
+		down(r, "k8s2", view.SpanNotReady, 60, 150)
+		if got := returnsOf(r); (len(got) > 0) != c.ran {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

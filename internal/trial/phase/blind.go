@@ -52,10 +52,19 @@ const stillness = 5 * time.Second
 
 // run records that lightsout runs now.
 func (b *blindness) run(now time.Time) {
-	if !b.awake.IsZero() && clock.Age(now, b.awake) > stillness {
-		b.add(Blind{From: b.awake, To: now, Why: "lightsout itself stood still", StoodStill: true})
+	if span, ok := Pause(b.awake, now); ok {
+		b.add(span)
 	}
 	b.awake = now
+}
+
+// Pause is the span in which lightsout stood still, if it ran at awake and next at now; false
+// if that is not long enough, or if awake is zero.
+func Pause(awake, now time.Time) (Blind, bool) {
+	if awake.IsZero() || clock.Age(now, awake) <= stillness {
+		return Blind{}, false
+	}
+	return Blind{From: awake, To: now, Why: "lightsout itself stood still", StoodStill: true}, true
 }
 
 // add adds a span that has ended; an open span stays the last.

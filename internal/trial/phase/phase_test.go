@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -555,4 +556,32 @@ func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
 	x.Zero(zero, nil) // before the first snapshot
 	x.Observe(w.snapshot(), at(20))
 	x.Switched(n4, power.ActionOff, at(20)) // must not panic
+}
+
+// The condition of a node need not have a lastTransitionTime: its phases have no forecast then.
+func TestANodeThatIsNotReadySinceAnUnknownTime(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.node(n4, func(n *cluster.Node) { n.Ready, n.ReadySince = cluster.TriUnknown, time.Time{} })
+	w.look(-0.5)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	const why = "kube-node4 is not Ready, and the API server does not say since when, so lightsout cannot forecast its evictions"
+	w.want(view.PhaseEndpointsOut, n4, "– | – | "+why)
+	w.want(view.PhaseTainted, n4, "– | – | "+why)
+	w.taint(n4, 20)
+	w.want(view.PhaseTainted, n4, "– | 20 | ")
+	w.want(view.PhaseEvicted, n4, "320..322 | – | ")
+}
+
+func TestAnIntervalWithoutABeginningHasNoOffsets(t *testing.T) {
+	tr := NewTracker(llm)
+	tr.Zero(zero, nil)
+	for _, i := range []forecast.Interval{{}, {To: at(5)}, {From: at(5)}} {
+		if got := offsets(tr, i); got != nil {
+			t.Errorf("%v: %v", i, *got)
+		}
+	}
+	if got := offsets(tr, forecast.Interval{From: at(1), To: at(5)}); got == nil || *got != [2]float64{1, 5} {
+		t.Errorf("%v", got)
+	}
 }

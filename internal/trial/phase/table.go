@@ -91,8 +91,9 @@ func offset(t *Tracker, at time.Time) *float64 {
 	return &s
 }
 
+// offsets are the ends of an interval; nil if one of them is unknown.
 func offsets(t *Tracker, i forecast.Interval) *[2]float64 {
-	if i.IsZero() {
+	if i.From.IsZero() || i.To.IsZero() {
 		return nil
 	}
 	return &[2]float64{*offset(t, i.From), *offset(t, i.To)}

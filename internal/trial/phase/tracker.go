@@ -317,6 +317,9 @@ func (t *Tracker) Never(name, subject string) string {
 // second: a longer pause is a span in which lightsout stood still, stopped or suspended.
 func (t *Tracker) Awake(now time.Time) { t.blind.run(now) }
 
+// StoodStill records a Pause from before the first call of Awake.
+func (t *Tracker) StoodStill(pause Blind) { t.blind.add(pause) }
+
 // Blind lists the spans in which the API server did not answer, or lightsout stood still,
 // oldest first.
 func (t *Tracker) Blind() []Blind { return slices.Clone(t.blind.spans) }
