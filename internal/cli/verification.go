@@ -227,7 +227,7 @@ func (v *verification) judgement(s *record.Summary) {
 	data, err := record.ReadSmall(v.folder, record.PlanFile)
 	var p *plan.Plan
 	if err == nil && data != nil {
-		p, err = plan.Parse(data)
+		p, err = plan.ParseRecorded(data)
 	}
 	switch {
 	case err != nil:

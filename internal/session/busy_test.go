@@ -54,6 +54,35 @@ func TestPowerOnThenLeaveWhileAnotherIsGoingDown(t *testing.T) {
 	}
 }
 
+// "on" for a machine that is still shutting down powers it on once it is off: it is on, but
+// not for long.
+func TestAMachineThatGoesDownCanBePoweredOn(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	obey := x.board.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	x.frame("the machine shuts down, and was polled", func(f *view.Frame) bool {
+		m := f.Power["kube-node4"]
+		return m.Busy == power.ActionShutdown && m.Reading.State == power.On
+	})
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node4"}})
+	q := x.question(view.QuestionSwitch)
+	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	x.frame("the power-on waits", func(f *view.Frame) bool {
+		if m := f.Power["kube-node4"]; m.Busy == "" {
+			t.Errorf("the screen shows no action: %+v", m)
+		}
+		return strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+	})
+	obey()
+	x.frame("it is on again", func(f *view.Frame) bool {
+		m := f.Power["kube-node4"]
+		return m.Busy == "" && m.Stage == power.StageDone && !m.LeftOff && x.board.is("kube-node4", power.On)
+	})
+}
+
 // A driver hangs after it has switched the machine off: the power-on waits for it, and the
 // time until the return counts from the request to power on.
 func TestAPowerOnCountsFromItsRequest(t *testing.T) {

@@ -171,23 +171,23 @@ func (m *machines) shown() map[string]view.MachineView {
 	return out
 }
 
-// mayBeOff reports whether a machine may be off: its state, its node or the journal
-// contradicts "on", or all of them are unknown.
+// mayBeOff reports whether a machine may be off: it is being switched off, its state, its
+// node or the journal contradicts "on", or all of them are unknown.
 func (m *machines) mayBeOff(node string) bool {
-	r := m.views[node].Reading
+	r, busy := m.views[node].Reading, m.views[node].Busy
 	_, left := m.leftOff[node]
-	if left || r.State != power.On || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	if left || busy != "" && busy != power.ActionOn || r.State != power.On || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return true
 	}
 	n := m.snapshot.Node(node)
 	return n == nil || n.Ready != cluster.TriTrue || silent(m.snapshot, node, m.now())
 }
 
-// mayBeOn reports whether a machine may be on: it is not proven off, or its node is
-// Ready or gone.
+// mayBeOn reports whether a machine may be on: it is being powered on, is not proven off, or
+// its node is Ready or gone.
 func (m *machines) mayBeOn(node string) bool {
 	r := m.views[node].Reading
-	if r.State != power.Off || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	if m.views[node].Busy == power.ActionOn || r.State != power.Off || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return true
 	}
 	n := m.snapshot.Node(node)

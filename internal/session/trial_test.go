@@ -709,6 +709,44 @@ func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
 	}
 }
 
+// A machine that takes longer to go off than the record goes on after everything is back
+// belongs to the record.
+func TestARecordOfAnOutageWaitsForAMachineThatGoesDown(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	w := byHand(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	w.x.Send(view.StopLoad{})
+	w.x.frame("the node back", func(f *view.Frame) bool {
+		n := f.Snapshot.Node("kube-node4")
+		return n != nil && n.Ready == cluster.TriTrue && len(f.Next) == 0 && !f.Load.Active && f.Load.Totals.InFlight() == 0
+	})
+	obey := w.board.hang("kube-node4")
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	w.x.frame("it goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
+	ended := func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSummary })
+	}
+	for range 60 { // seconds
+		ahead.Add(int64(time.Second))
+		at := time.Now().Add(time.Duration(ahead.Load()))
+		w.x.frame("another second", func(f *view.Frame) bool {
+			if ended(f) {
+				t.Fatal("the record ended while a machine was going down")
+			}
+			return !f.Now.Before(at)
+		})
+	}
+	obey()
+	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff && f.Power["kube-node4"].Busy == "" })
+	w.x.Send(view.AskQuit{})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
+	sum, _ := w.outcome(t)
+	if len(w.x.Kept()) != 1 || len(sum.Outages) != 2 || len(sum.Nodes) != 1 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") {
+		t.Errorf("%d records; outages %+v, nodes %+v", len(w.x.Kept()), sum.Outages, sum.Nodes)
+	}
+}
+
 // The record of an outage leaves out a load that ended before it, and has later loads.
 func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
 	t.Parallel()

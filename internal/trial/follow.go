@@ -97,7 +97,12 @@ func (r *run) request(rec loadgen.Record) {
 
 // addStep adds an action of the operator as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
-	st := plan.Step{Action: a, Name: plan.Unique(a.Text(), func(name string) bool { return hasStep(r, name) })}
+	r.addNamed(a, plan.Unique(a.Text(), func(name string) bool { return hasStep(r, name) }))
+}
+
+// addNamed is addStep with a name that no other step has.
+func (r *run) addNamed(a plan.Action, name string) {
+	st := plan.Step{Action: a, Name: name}
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)

@@ -27,10 +27,11 @@ func settled(r *run, now time.Time) bool {
 	return !r.whole.IsZero() && now.Sub(r.whole) >= afterwards || now.Sub(r.switched) > unpromptedMost
 }
 
-// isWhole reports whether the nodes and all pods of the deployment are back, and every
-// burst has ended.
+// isWhole reports whether the nodes and all pods of the deployment are back, no machine is
+// being switched, and every burst has ended.
 func isWhole(r *run) bool {
-	if slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return r.s.LeftOff(n.name) || !isBack(r, n.name) }) {
+	away := func(n *nodeRun) bool { return r.s.Machine(n.name).Busy != "" || r.s.LeftOff(n.name) || !isBack(r, n.name) }
+	if slices.ContainsFunc(r.nodes, away) {
 		return false
 	}
 	if d := r.s.Snapshot().Deployment(r.deployment); d != nil && d.Available < d.Replicas {

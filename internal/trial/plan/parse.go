@@ -76,7 +76,17 @@ func readFile(name string) ([]byte, error) {
 // errors, each an *Error with its line. It returns the first one. It keeps Text, which
 // the caller must not change afterwards.
 func Parse(text []byte) (*Plan, error) {
-	p, faults := parse(text)
+	p, faults := parse(text, true)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return p, nil
+}
+
+// ParseRecorded is Parse for the plan of a record: a trial by keyboard may end before
+// anything is switched off.
+func ParseRecorded(text []byte) (*Plan, error) {
+	p, faults := parse(text, false)
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
@@ -86,7 +96,7 @@ func Parse(text []byte) (*Plan, error) {
 // Faults is Parse with all faults, by their lines: at most one of a step or an
 // expectation.
 func Faults(text []byte) (*Plan, []error) {
-	p, faults := parse(text)
+	p, faults := parse(text, true)
 	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	return p, faults
 }
@@ -99,13 +109,13 @@ func lineOf(err error) int {
 	return 0
 }
 
-// parse returns the faults in order.
-func parse(text []byte) (*Plan, []error) {
+// parse returns the faults in order. outage: a plan that switches nothing off is one.
+func parse(text []byte, outage bool) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
 	if root, err := file.Read(text); err != nil {
 		faults = []error{err}
 	} else if faults = p.decode(root); len(p.Steps) > 0 {
-		faults = append(faults, p.check()...)
+		faults = append(faults, p.check(outage)...)
 	}
 	if len(faults) == 0 {
 		p.Text = slices.Clone(text)

@@ -71,7 +71,7 @@ func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 		{Action: &On{Nodes: []string{"true", "1e3"}, Within: 90 * time.Second}},
 		{Action: &Stop{Step: "all"}},
 	}}
-	if faults := p.check(); len(faults) > 0 {
+	if faults := p.check(true); len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	roundTrip(t, p)
