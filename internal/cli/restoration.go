@@ -160,9 +160,13 @@ func (f *restorationFinder) damaged() {
 }
 
 // find returns the restoration of a cluster by a config file, which it makes if need be.
+// The first known UID becomes that of the restoration: an entry without one does not hide
+// that the configuration may lead to another cluster now.
 func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
 	for _, r := range f.all {
 		if r.of.Same(of) && r.journal.Config() == config {
+			r.of.UID = cmp.Or(r.of.UID, of.UID)
+			r.journal.Identify(power.Cluster{UID: r.of.UID})
 			return r
 		}
 	}

@@ -189,16 +189,25 @@ func (r *restoration) read(ctx context.Context, bindings []power.Binding) []powe
 }
 
 // stillOff returns the nodes that the journal lists as off now, including those that
-// another program has switched off meanwhile. It omits machines that a dry run found
-// on, which stay in the journal, and those that an earlier error named: others are the nodes
-// whose notes by others are still there.
+// another program has switched off meanwhile, and those of r.left to whichever cluster the
+// configuration led. It omits machines that a dry run found on, which stay in the journal,
+// and those that an earlier error named: others are the nodes whose notes by others are
+// still there.
 func (r *restoration) stillOff(dryRun bool, others []string) (names []string) {
-	left, _ := r.journal.LeftOff() // an earlier line reported its error
+	left, _ := r.journal.LeftOffAll() // an earlier line reported its error
 	for _, l := range left {
+		if !l.Of().Same(r.journal.Cluster()) && !slices.ContainsFunc(r.left, func(was power.LeftOff) bool { return sharesOp(was, l) }) {
+			continue
+		}
 		named := r.foreignOn(l.Node) != nil && slices.Contains(others, l.Node)
 		if name := leftName(l, r.journal.Config()); !named && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// sharesOp reports whether two entries of machines that are off have an operation in common.
+func sharesOp(a, b power.LeftOff) bool {
+	return slices.ContainsFunc(a.Ops, func(op string) bool { return slices.Contains(b.Ops, op) })
 }
