@@ -122,6 +122,23 @@ func TestAnEntryWithoutAUIDDoesNotHideThatTheSettingsLeadElsewhere(t *testing.T)
 	}
 }
 
+// One machine was switched off twice, and the API server revealed its UID the second time
+// only. The settings lead to another cluster now: restore leaves the machine alone.
+func TestAMachineThatWasSwitchedOffFirstWithoutAUIDIsOfTheClusterThatIsKnown(t *testing.T) {
+	c := throughATunnel(t)
+	c.switchOff(t, "n3", "")
+	c.switchOff(t, "n3", "uid-b")
+	c.uid = "uid-a"
+	err := restore(t.Context(), c.options, nil, true)
+	if err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "lightsout leaves n3 off") || !slices.Equal(c.listed(t), []string{"n3"}) {
+		t.Errorf("n3 is %s, the journal lists %v, and restore ends with: %v", c.state("n3"), c.listed(t), err)
+	}
+	c.uid = "uid-b"
+	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" || len(c.listed(t)) > 0 {
+		t.Errorf("with the settings of its own cluster n3 is %s, and the journal lists %v: %v", c.state("n3"), c.listed(t), err)
+	}
+}
+
 // Machines of one cluster whose UID was known only for some of them are one restoration,
 // which asks one question and powers on each machine.
 func TestRestorePowersOnMachinesWithAndWithoutAUIDTogether(t *testing.T) {
