@@ -50,7 +50,8 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		}
 		r.withhold(ctx, named)
 		err = errors.Join(err, r.why)
-		r.findLate(ctx, o.dryRun)
+		r.poll(ctx, o.dryRun)
+		r.findLate(o.dryRun)
 		r.takenOver(ctx)
 		own += r.show(ctx, len(all) > 1, o.dryRun)
 	}
@@ -74,6 +75,9 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 			}
 		}
 		err = errors.Join(err, undoAll(ctx, all))
+	}
+	if !o.dryRun {
+		lateAgain(ctx, all)
 	}
 	return sayEnd(ctx, all, o.dryRun, err)
 }
