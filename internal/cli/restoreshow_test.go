@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -89,6 +90,45 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
 		t.Errorf("afterwards the machine is %s: %v", c.state("late"), err)
 	}
+}
+
+// nodesReader is a view of a cluster with these nodes.
+type nodesReader []string
+
+func (n nodesReader) State(context.Context) (power.ClusterState, error) {
+	state := power.ClusterState{At: time.Now()}
+	for _, name := range n {
+		state.Nodes = append(state.Nodes, power.Node{NodeRef: power.NodeRef{Name: name}})
+	}
+	return state, nil
+}
+
+func (n nodesReader) FreshState(ctx context.Context) (power.ClusterState, error) { return n.State(ctx) }
+
+// A line of the journal is damaged, and many machines do not answer: lightsout does not poll
+// all of them before the question.
+func TestMachinesThatDoNotAnswerDelayNoQuestionAboutADamagedJournal(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.stateCommand(t, `echo $1 >> asked; until [ "$(cat n3)" = on ]; do sleep 0.1; done; echo on`)
+	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	var nodes nodesReader
+	for i := range 21 { // three rounds of a driver's turns
+		nodes = append(nodes, fmt.Sprintf("n1%02d", i))
+	}
+	r.damaged, r.reader = []power.Entry{{Op: "damaged-1"}}, nodes
+	most := showReadsWithin
+	showReadsWithin = time.Second
+	defer func() { showReadsWithin = most }()
+	r.findForeign(t.Context())
+	if asked := strings.Fields(c.state("asked")); len(asked) == 0 || len(asked) == len(nodes) {
+		t.Errorf("lightsout polled %d of %d machines that do not answer", len(asked), len(nodes))
+	}
+	c.set(t, "n3", "on\n") // ends the commands
 }
 
 // The notice of a wait has what lightsout does, and how long at most.
