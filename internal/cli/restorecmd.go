@@ -127,8 +127,10 @@ func choose(ctx context.Context, out *queuedOutput, all []*restoration, named []
 			return errors.Join(err, errNotDone)
 		}
 	}
-	for _, r := range all {
+	for _, r := range all { // whatever becomes of the questions below
 		r.on, r.uncordoned, r.chosen = r.ownNames(named), r.cordonedNames(named), true
+	}
+	for _, r := range all {
 		for _, f := range r.foreign {
 			switch wanted := slices.Contains(named, f.node); {
 			case len(named) > 0 && !wanted, len(named) == 0 && (yes || c.in == nil):
