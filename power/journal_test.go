@@ -97,6 +97,28 @@ func TestLeftOffIsWhatWeSwitchedOffAndHaveNotSeenOnAgain(t *testing.T) {
 	}
 }
 
+// A machine was switched off without a UID, and again with one. For another cluster behind
+// the same CA only the first request counts, and for all clusters the UID that is known.
+func TestLeftOffTakesInNoRequestsOfAnotherCluster(t *testing.T) {
+	dir := t.TempDir()
+	of := func(uid string) *Journal {
+		j := OpenJournal(dir, Cluster{Name: "lab", UID: uid, CA: "ca"}, "")
+		t.Cleanup(func() { j.Close() })
+		return j
+	}
+	write(t, of(""), intent("1", "n3", ActionOff))
+	write(t, of("uid-b"), intent("2", "n3", ActionOff))
+	for uid, want := range map[string][]string{"uid-a": {"1"}, "uid-b": {"1", "2"}, "": {"1", "2"}} {
+		left, err := of(uid).LeftOff()
+		if err != nil || len(left) != 1 || !slices.Equal(left[0].Ops, want) {
+			t.Errorf("cluster %q: %+v, %v", uid, left, err)
+		}
+	}
+	if all, err := of("uid-a").LeftOffAll(); err != nil || len(all) != 1 || all[0].Of().UID != "uid-b" {
+		t.Errorf("of all clusters: %+v, %v", all, err)
+	}
+}
+
 func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
 	j := testJournal(t, t.TempDir())
 	write(t, j, intent("1", "n3", ActionShutdown))

@@ -272,7 +272,7 @@ func (l *journalState) late(carriedOut time.Duration) (out []*operationLeft) {
 }
 
 // leftBy gives one LeftOff a machine: the first intent of these operations, whose boot
-// is the one before, with the best certainty of all of them.
+// is the one before, with the best certainty of all of them, and the UID that is known.
 func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 	var out []LeftOff
 	for _, o := range ops {
@@ -284,6 +284,7 @@ func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 			out = append(out, LeftOff{Entry: o.Entry, Certainty: o.certainty})
 		}
 		left := &out[i]
+		left.ClusterUID = cmp.Or(left.ClusterUID, o.ClusterUID)
 		if o.certainty == LeftOffSeen {
 			left.Certainty = LeftOffSeen
 		}
@@ -309,17 +310,22 @@ func machineKey(b Binding) string {
 // have not been seen on again, oldest first. It reads only the lines that any program
 // has appended since the last call.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
-	all, err := j.LeftOffAll()
 	c := j.Cluster()
-	return slices.DeleteFunc(all, func(l LeftOff) bool { return !l.Of().Same(c) }), err
+	return j.leftOff(func(o *operationLeft) bool { return o.Of().Same(c) })
 }
 
 // LeftOffAll is LeftOff for the machines of all clusters.
 func (j *Journal) LeftOffAll() ([]LeftOff, error) {
+	return j.leftOff(func(*operationLeft) bool { return true })
+}
+
+// leftOff returns the machines that the chosen operations have left off, oldest first.
+func (j *Journal) leftOff(chosen func(*operationLeft) bool) ([]LeftOff, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.catchUp()
-	return leftBy(j.left.all(), j.carriedOut), err
+	open := slices.DeleteFunc(j.left.all(), func(o *operationLeft) bool { return !chosen(o) })
+	return leftBy(open, j.carriedOut), err
 }
 
 // LateAll returns the machines of all clusters that are on again although a power API

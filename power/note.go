@@ -29,6 +29,9 @@ type Note struct {
 	ID string `json:"id,omitempty"`
 	// At is when the node was annotated, by the API server's clock if known.
 	At time.Time `json:"at"`
+	// Ahead is how far that clock was ahead of the clock of the host that wrote the note; 0 if
+	// unknown.
+	Ahead time.Duration `json:"ahead,omitempty"`
 	// Boot is the node's boot ID at that time; empty if unknown.
 	Boot string `json:"boot,omitempty"`
 	// Back describes how to power the machine on.

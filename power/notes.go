@@ -104,7 +104,7 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 	uncertain := !s.fleet.cluster().Certain()
 	err = s.change(ctx, nodes, uncertain, func(node string, had Note) (Note, bool) {
 		m := me
-		m.At = m.At.Add(q.ahead).Truncate(time.Second)
+		m.At, m.Ahead = m.At.Add(q.ahead).Truncate(time.Second), q.ahead
 		for _, b := range q.Bindings {
 			if b.Node.Name == node && certainBoot(b.Heard, time.Now()) {
 				m.Boot = b.Node.BootID // otherwise the request may end another boot
@@ -263,7 +263,8 @@ func (s notes) registered() map[string]Note {
 }
 
 // withRegister adds the notes that are kept on this host to those on the nodes;
-// with all, also to nodes that are not seen.
+// with all, also to nodes that are not seen. The notes of those have times of the API
+// server's clock too, which was then as far ahead of this host's as the newest one contains.
 func (s notes) withRegister(nodes []Node, all bool) []Node {
 	noted := s.registered()
 	nodes = slices.Clone(nodes)
@@ -278,7 +279,7 @@ func (s notes) withRegister(nodes []Node, all bool) []Node {
 	}
 	for _, name := range slices.Sorted(maps.Keys(noted)) {
 		if all {
-			nodes = append(nodes, Node{NodeRef: NodeRef{Name: name}, Notes: noted[name].all()})
+			nodes = append(nodes, Node{NodeRef: NodeRef{Name: name}, Notes: noted[name].all(), Ahead: noted[name].Ahead})
 		}
 	}
 	return nodes

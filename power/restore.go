@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,40 +20,61 @@ import (
 // Restore powers such a machine on only if r names it or, when r names none, if an
 // annotation or this host's register proves that this journal switched it off; see
 // Unaccounted. It settles the damage once each such machine is powered on, is in
-// r.LeaveOff, or carries another operator's annotation.
+// r.LeaveOff, or carries another operator's annotation. The machines of r and of the journal
+// do not wait for those polls: Restore may call ask from two goroutines, but not r.Report.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 	if s.Journal == nil {
 		return errNoJournal
 	}
 	left, err := s.Journal.LeftOff()
-	errs := []error{err}
 	damaged, _ := s.Journal.Damaged() // its error is the same
+	r.Action = ActionOn
 	all := r.Nodes == nil
 	for _, l := range left {
 		if all {
 			r.Nodes = append(r.Nodes, l.Node)
 		}
 	}
-	if len(damaged) > 0 {
-		off, err := s.Unaccounted(ctx)
-		for _, o := range off {
-			if all && o.Ours {
-				r.Nodes = append(r.Nodes, o.Node)
-			}
-		}
-		if err = s.accounted(r, damaged, off, err); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err))
-			damaged = nil
+	if len(damaged) == 0 {
+		return errors.Join(err, s.switchAny(ctx, r, ask))
+	}
+	if report := r.Report; report != nil {
+		var mu sync.Mutex
+		r.Report = func(p Progress) { mu.Lock(); defer mu.Unlock(); report(p) }
+	}
+	known := make(chan error, 1)
+	go func() { known <- s.switchAny(ctx, r, ask) }() // polls may take long
+	missing := s.restoreMissing(ctx, r, damaged, all, ask)
+	if failed := errors.Join(<-known, missing); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, s.Journal.Acknowledge(damaged, "lightsout polled every machine"))
+}
+
+// switchAny is Switch, which it does not call for no nodes.
+func (s *Switcher) switchAny(ctx context.Context, r Request, ask Asker) error {
+	if len(r.Nodes) == 0 {
+		return nil
+	}
+	return s.Switch(ctx, r, ask)
+}
+
+// restoreMissing powers on the machines that this journal switched off and that are not in
+// r, if all is true. The error is the reason why the damage cannot be settled.
+func (s *Switcher) restoreMissing(ctx context.Context, r Request, damaged []Entry, all bool, ask Asker) error {
+	off, err := s.unaccounted(ctx, r.Nodes)
+	missing := r
+	missing.Nodes = nil
+	for _, o := range off {
+		if all && o.Ours {
+			missing.Nodes = append(missing.Nodes, o.Node)
 		}
 	}
-	r.Action = ActionOn
-	if len(r.Nodes) > 0 {
-		if err := s.Switch(ctx, r, ask); err != nil {
-			return errors.Join(append(errs, err)...)
-		}
+	r.Nodes = missing.Nodes
+	if err = s.accounted(r, damaged, off, err); err != nil {
+		err = fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
 	}
-	errs = append(errs, s.Journal.Acknowledge(damaged, "lightsout polled every machine"))
-	return errors.Join(errs...)
+	return errors.Join(err, s.switchAny(ctx, missing, ask))
 }
 
 // accounted returns an error unless lightsout knows a reason for each machine that is
@@ -139,6 +161,11 @@ type OffMachine struct {
 // not in the journal, by node. The error reports machines that it could not poll; the
 // result still has the others.
 func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
+	return s.unaccounted(ctx, nil)
+}
+
+// unaccounted is Unaccounted without the machines of these nodes.
+func (s *Switcher) unaccounted(ctx context.Context, without []string) (off []OffMachine, err error) {
 	state, err := s.state(ctx, false)
 	if err != nil {
 		return nil, err
@@ -153,7 +180,8 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		}
 	}
 	var unread []string
-	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
+	bindings := slices.DeleteFunc(s.Fleet.Resolve(ctx, state.refs()), func(b Binding) bool { return slices.Contains(without, b.Node.Name) })
+	for _, r := range s.Fleet.Read(ctx, bindings) {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)

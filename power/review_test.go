@@ -245,6 +245,45 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 	})
 }
 
+// unansweringDriver does not answer polls of one machine.
+type unansweringDriver struct {
+	Driver
+	name string
+}
+
+func (d unansweringDriver) State(ctx context.Context, m Machine) (Reading, error) {
+	if m.Name == d.name {
+		<-ctx.Done()
+		return Reading{}, ctx.Err()
+	}
+	return d.Driver.State(ctx, m)
+}
+
+// With a damaged line lightsout polls every machine, which takes long if some do not answer.
+// Those that the journal lists do not wait for that.
+func TestPollsForADamagedLineDelayNoMachineOfTheJournal(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(p.journal.Path())
+		if err := os.WriteFile(p.journal.Path(), append(text, `{"kind":"intent","op":"0123","action":"off","node":"n3","bin`+"\n"...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.switcher.Fleet.drivers["portal"] = unansweringDriver{p.switcher.Fleet.drivers["portal"], "n2"}
+		var asked time.Duration
+		began := time.Now()
+		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
+			if pr.Stage == StageSending {
+				asked = time.Since(began)
+			}
+		}}, Automatic{})
+		if err == nil || !strings.Contains(err.Error(), "the machines of these nodes report no state: n2") || !p.w.vms["n1"].on || asked >= p.switcher.Fleet.cfg.ReadTimeout {
+			t.Errorf("n1 on: %v, asked after %s: %v", p.w.vms["n1"].on, asked, err)
+		}
+	})
+}
+
 // When a stopped program or another account holds a lock, powering on continues and
 // names the holder.
 func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {

@@ -81,7 +81,9 @@ func (r *restoration) findForeign(ctx context.Context) {
 	if err != nil {
 		return // Restore reports the error
 	}
-	off, _ := s.Unaccounted(ctx) // Restore returns the same error
+	ctx, end := within(ctx, showReadsWithin, "polling every machine of cluster "+power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
+	defer end()
+	off, _ := s.Unaccounted(ctx) // Restore polls them all, and returns the error
 	for _, o := range off {
 		if r.foreignOn(o.Node) == nil {
 			r.foreign = append(r.foreign, foreign{node: o.Node, by: o.By, off: true})

@@ -29,6 +29,8 @@ type restoration struct {
 	machines *machines       // has no fleet if the settings are unusable
 	left     []power.LeftOff
 	late     []power.LeftOff // on again, but a request may still switch them off
+	// readings are those of the machines of left and late, by their first operation.
+	readings map[string]power.Reading
 	cordoned []power.Entry
 	damaged  []power.Entry
 	// back are nodes that the journal lists as off and that are on already; foreign are
@@ -160,9 +162,13 @@ func (f *restorationFinder) damaged() {
 }
 
 // find returns the restoration of a cluster by a config file, which it makes if need be.
+// The first known UID becomes that of the restoration: an entry without one does not hide
+// that the configuration may lead to another cluster now.
 func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
 	for _, r := range f.all {
 		if r.of.Same(of) && r.journal.Config() == config {
+			r.of.UID = cmp.Or(r.of.UID, of.UID)
+			r.journal.Identify(power.Cluster{UID: r.of.UID})
 			return r
 		}
 	}
@@ -205,7 +211,7 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 // newRestoration prepares to power on the machines of a cluster. If it cannot, it
 // returns a restoration without a fleet, and an error with the reason.
 func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
-	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}}
+	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
 	if path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			o.File = path
@@ -356,12 +362,8 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 
 // nodes lists the nodes of the cluster from its API server.
 func (r *restoration) nodes(ctx context.Context) ([]*cluster.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, nodesWait)
-	defer cancel()
-	notice := time.AfterFunc(noticeAfter, func() {
-		fmt.Fprintf(os.Stderr, "waiting for the API server of cluster %s, %s at most\n", power.Clean(cmp.Or(r.of.Name, "(unnamed)")), nodesWait)
-	})
-	defer notice.Stop()
+	ctx, end := within(ctx, nodesWait, "waiting for the API server of cluster "+power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
+	defer end()
 	api, err := r.proven(ctx)
 	if err != nil {
 		return nil, err

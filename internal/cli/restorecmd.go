@@ -50,7 +50,8 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		}
 		r.withhold(ctx, named)
 		err = errors.Join(err, r.why)
-		r.findLate(ctx, o.dryRun)
+		r.poll(ctx, o.dryRun)
+		r.findLate(o.dryRun)
 		r.takenOver(ctx)
 		own += r.show(ctx, len(all) > 1, o.dryRun)
 	}
@@ -74,6 +75,9 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 			}
 		}
 		err = errors.Join(err, undoAll(ctx, all))
+	}
+	if !o.dryRun {
+		lateAgain(ctx, all)
 	}
 	return sayEnd(ctx, all, o.dryRun, err)
 }
@@ -123,8 +127,10 @@ func choose(ctx context.Context, out *queuedOutput, all []*restoration, named []
 			return errors.Join(err, errNotDone)
 		}
 	}
-	for _, r := range all {
+	for _, r := range all { // whatever becomes of the questions below
 		r.on, r.uncordoned, r.chosen = r.ownNames(named), r.cordonedNames(named), true
+	}
+	for _, r := range all {
 		for _, f := range r.foreign {
 			switch wanted := slices.Contains(named, f.node); {
 			case len(named) > 0 && !wanted, len(named) == 0 && (yes || c.in == nil):

@@ -16,7 +16,7 @@ import (
 	"lightsout/power"
 )
 
-// show polls the machines and prints the state of each. It settles those that are on,
+// show prints the state of each machine, as poll found it. It settles those that are on,
 // unless dryRun is true, and returns how many there are to undo.
 func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 	if named && len(r.damaged)+len(r.left)+len(r.cordoned) > 0 {
@@ -26,21 +26,13 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 		fmt.Println(power.DamageText(r.journal, r.damaged) + ": lightsout polls every machine")
 		todo++
 	}
-	var bindings []power.Binding
-	for _, l := range r.left {
-		bindings = append(bindings, l.Binding)
-	}
-	readings := make([]power.NamedReading, len(bindings))
 	fleet := r.machines.fleet
-	if fleet != nil {
-		readings = r.read(ctx, bindings)
-	}
 	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
 	var still []power.LeftOff
-	for i, l := range r.left {
+	for _, l := range r.left {
 		var seen power.Seen
 		var on bool
-		reading := readings[i].Reading
+		reading := r.readings[l.Ops[0]]
 		if fleet != nil {
 			seen, on = fleet.Evidence(l.Binding, reading)
 		}
@@ -76,25 +68,62 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 	return todo + len(r.left) + len(r.cordoned)
 }
 
-// findLate finds machines that were on again and are off now: the power API may have
-// carried out a request of this journal late. It reopens their operations, unless dryRun
-// is true.
-func (r *restoration) findLate(ctx context.Context, dryRun bool) {
-	fleet := r.machines.fleet
-	if fleet == nil || len(r.late) == 0 {
+// poll polls the machines that are off, and then those that a request may still switch off:
+// lateAgain polls the latter once more if they do not answer in time.
+func (r *restoration) poll(ctx context.Context, dryRun bool) {
+	most := showReadsWithin
+	if dryRun {
+		most = lateReadsWithin
+	}
+	ctx, end := within(ctx, most, "polling "+text.Count(len(r.left)+len(r.late), "machine", "machines"))
+	defer end()
+	r.read(ctx, r.left)
+	r.read(ctx, r.late)
+}
+
+// read polls machines.
+func (r *restoration) read(ctx context.Context, machines []power.LeftOff) {
+	if r.machines.fleet == nil {
 		return
 	}
-	bindings := make([]power.Binding, len(r.late))
-	for i, l := range r.late {
+	bindings := make([]power.Binding, len(machines))
+	for i, l := range machines {
 		bindings[i] = l.Binding
 	}
-	for i, reading := range fleet.Read(ctx, bindings) {
-		l := r.late[i]
+	for i, reading := range r.machines.fleet.Read(ctx, bindings) {
+		r.readings[machines[i].Ops[0]] = reading.Reading
+	}
+}
+
+// lateAgain is findLate in all clusters for the machines that did not answer before, after the
+// others were powered on. The end lists those that it finds.
+func lateAgain(ctx context.Context, all []*restoration) {
+	var wg sync.WaitGroup
+	for _, r := range all {
+		r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool { return r.readings[l.Ops[0]].State != power.Unknown })
+		wg.Go(func() {
+			ctx, end := within(ctx, lateReadsWithin, "polling once more "+text.Count(len(r.late), "machine that is on again", "machines that are on again"))
+			defer end()
+			r.read(ctx, r.late)
+		})
+	}
+	wg.Wait()
+	for _, r := range all {
+		r.findLate(false)
+	}
+}
+
+// findLate finds machines that were on again and that poll found off: the power API may have
+// carried out a request of this journal late. It reopens their operations, unless dryRun
+// is true.
+func (r *restoration) findLate(dryRun bool) {
+	for _, l := range r.late {
+		reading := r.readings[l.Ops[0]]
 		if reading.State != power.Off || reading.Proof != power.Proven || l.Binding.On == nil {
 			continue
 		}
 		if !dryRun {
-			n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading.Reading)
+			n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading)
 			if err != nil {
 				fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
 			}
@@ -174,31 +203,40 @@ func (r *restoration) foreignOn(node string) *foreign {
 }
 
 // showReadsWithin bounds the poll of the machines before lightsout powers them on: it polls
-// each of them again then.
-const showReadsWithin = 10 * time.Second
+// each of them again then. Tests shorten it.
+var showReadsWithin = 10 * time.Second
 
-// read polls the machines.
-func (r *restoration) read(ctx context.Context, bindings []power.Binding) []power.NamedReading {
-	ctx, cancel := context.WithTimeout(ctx, showReadsWithin)
-	defer cancel()
-	notice := time.AfterFunc(noticeAfter, func() {
-		fmt.Fprintf(os.Stderr, "polling %s, %s at most\n", text.Count(len(bindings), "machine", "machines"), showReadsWithin)
-	})
-	defer notice.Stop()
-	return r.machines.fleet.Read(ctx, bindings)
+// lateReadsWithin bounds that poll when no machine waits for it.
+const lateReadsWithin = time.Minute
+
+// within bounds a step. If the step takes long, within prints what lightsout does, and for
+// how long at most. The caller must call end after it.
+func within(ctx context.Context, most time.Duration, what string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	notice := time.AfterFunc(noticeAfter, func() { fmt.Fprintf(os.Stderr, "%s, %s at most\n", what, most) })
+	return ctx, func() { notice.Stop(); cancel() }
 }
 
 // stillOff returns the nodes that the journal lists as off now, including those that
-// another program has switched off meanwhile. It omits machines that a dry run found
-// on, which stay in the journal, and those that an earlier error named: others are the nodes
-// whose notes by others are still there.
+// another program has switched off meanwhile, and those of r.left to whichever cluster the
+// configuration led. It omits machines that a dry run found on, which stay in the journal,
+// and those that an earlier error named: others are the nodes whose notes by others are
+// still there.
 func (r *restoration) stillOff(dryRun bool, others []string) (names []string) {
-	left, _ := r.journal.LeftOff() // an earlier line reported its error
+	left, _ := r.journal.LeftOffAll() // an earlier line reported its error
 	for _, l := range left {
+		if !l.Of().Same(r.journal.Cluster()) && !slices.ContainsFunc(r.left, func(was power.LeftOff) bool { return sharesOp(was, l) }) {
+			continue
+		}
 		named := r.foreignOn(l.Node) != nil && slices.Contains(others, l.Node)
 		if name := leftName(l, r.journal.Config()); !named && !slices.Contains(r.withheld, l.Node) && !slices.Contains(names, name) && (!dryRun || !slices.Contains(r.back, l.Node)) {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// sharesOp reports whether two entries of machines that are off have an operation in common.
+func sharesOp(a, b power.LeftOff) bool {
+	return slices.ContainsFunc(a.Ops, func(op string) bool { return slices.Contains(b.Ops, op) })
 }

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"lightsout/power"
+)
+
+// tunnelled is a journal whose machines were all switched off with the same config file and
+// kubeconfig. The kubeconfig leads through a tunnel: to the cluster with this UID.
+type tunnelled struct {
+	options
+	uid string
+}
+
+// throughATunnel sets up a cluster whose kubeconfig leads through a tunnel, and a driver that
+// keeps the power states of its machines in files.
+func throughATunnel(t *testing.T) *tunnelled {
+	t.Helper()
+	o, _ := switchedOffByAnother(t)
+	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	c := &tunnelled{options: o}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/nodes") {
+			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
+			return
+		}
+		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, c.uid)
+	}))
+	t.Cleanup(server.Close)
+	m := "'" + c.path("{{.Machine}}") + "'"
+	c.set(t, "lightsout.yaml", "state: st\npower: {off_by: exec, on_by: exec, exec: {state_command: [cat, "+m+"], proves_off: true, off_command: [cp, "+c.path("off")+", "+m+"], on_command: [cp, "+c.path("on")+", "+m+"]}}\n")
+	c.set(t, "none", fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL))
+	c.set(t, "on", "on\n")
+	c.set(t, "off", "off\n")
+	return c
+}
+
+func (c *tunnelled) path(name string) string { return filepath.Join(filepath.Dir(c.File), name) }
+
+func (c *tunnelled) set(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(c.path(name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state reads the power state of a node's machine.
+func (c *tunnelled) state(node string) string {
+	text, _ := os.ReadFile(c.path(node))
+	return strings.TrimSpace(string(text))
+}
+
+// switchOff switches a node's machine off while the API server reveals this UID; empty if it
+// reveals none.
+func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
+	t.Helper()
+	cfg, err := c.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := clusterHere(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of.UID = uid
+	r, err := newRestoration(c.options, c.path("st"), of, c.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	c.set(t, node, "on\n")
+	m := &power.Machine{Driver: "exec", ID: node, Name: node}
+	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}, Off: m, On: m}}, nil, nil); err != nil || c.state(node) != "off" {
+		t.Fatalf("%s is %s: %v", node, c.state(node), err)
+	}
+}
+
+// listed returns the nodes that the journal lists as off.
+func (c *tunnelled) listed(t *testing.T) (nodes []string) {
+	t.Helper()
+	j := power.OpenJournal(c.path("st"), power.Cluster{}, "")
+	defer j.Close()
+	left, err := j.LeftOffAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range left {
+		nodes = append(nodes, l.Node)
+	}
+	return nodes
+}
+
+// The API server did not reveal its UID when lightsout switched n4 off, and did when it
+// switched n3 off. Now the settings lead to another cluster: restore leaves n3 alone, whatever
+// else the journal has, and reports it.
+func TestAnEntryWithoutAUIDDoesNotHideThatTheSettingsLeadElsewhere(t *testing.T) {
+	for _, uids := range [][2]string{{"", "uid-b"}, {"uid-b", ""}, {"uid-b", "uid-b"}} {
+		t.Run(fmt.Sprintf("n4 with the UID %q, then n3 with %q", uids[0], uids[1]), func(t *testing.T) {
+			c := throughATunnel(t)
+			c.switchOff(t, "n4", uids[0])
+			c.switchOff(t, "n3", uids[1])
+			c.uid = "uid-a"
+			err := restore(t.Context(), c.options, nil, true)
+			if err == nil || c.state("n3") != "off" || c.state("n4") != "off" || !strings.Contains(err.Error(), "lightsout leaves n4, n3 off") {
+				t.Errorf("n3 is %s, n4 is %s, and restore ends with: %v", c.state("n3"), c.state("n4"), err)
+			}
+			if left := c.listed(t); !slices.Equal(left, []string{"n4", "n3"}) {
+				t.Errorf("the journal lists %v", left)
+			}
+		})
+	}
+}
+
+// One machine was switched off twice, and the API server revealed its UID the second time
+// only. The settings lead to another cluster now: restore leaves the machine alone.
+func TestAMachineThatWasSwitchedOffFirstWithoutAUIDIsOfTheClusterThatIsKnown(t *testing.T) {
+	c := throughATunnel(t)
+	c.switchOff(t, "n3", "")
+	c.switchOff(t, "n3", "uid-b")
+	c.uid = "uid-a"
+	err := restore(t.Context(), c.options, nil, true)
+	if err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "lightsout leaves n3 off") || !slices.Equal(c.listed(t), []string{"n3"}) {
+		t.Errorf("n3 is %s, the journal lists %v, and restore ends with: %v", c.state("n3"), c.listed(t), err)
+	}
+	c.uid = "uid-b"
+	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" || len(c.listed(t)) > 0 {
+		t.Errorf("with the settings of its own cluster n3 is %s, and the journal lists %v: %v", c.state("n3"), c.listed(t), err)
+	}
+}
+
+// Machines of one cluster whose UID was known only for some of them are one restoration,
+// which asks one question and powers on each machine.
+func TestRestorePowersOnMachinesWithAndWithoutAUIDTogether(t *testing.T) {
+	for _, uids := range [][]string{{"", "uid-b", ""}, {"uid-b", "", "uid-b"}} {
+		c := throughATunnel(t)
+		for i, uid := range uids {
+			c.switchOff(t, fmt.Sprintf("n%d", i), uid)
+		}
+		all, err := restorations(c.options)
+		if err != nil || len(all) != 1 || !slices.Equal(all[0].ownNames(nil), []string{"n0", "n1", "n2"}) {
+			t.Errorf("UIDs %q: %d restorations: %v", uids, len(all), err)
+		}
+		for _, r := range all {
+			r.close()
+		}
+		c.uid = "uid-b"
+		if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n0")+c.state("n1")+c.state("n2") != "ononon" || len(c.listed(t)) > 0 {
+			t.Errorf("UIDs %q: the machines are %s, %s, %s, and the journal lists %v: %v", uids, c.state("n0"), c.state("n1"), c.state("n2"), c.listed(t), err)
+		}
+	}
+}
+
+// Machines of two clusters were switched off with the same settings, one without a UID
+// before them: restore powers on those of the cluster to which the settings lead now.
+func TestAnEntryWithoutAUIDJoinsNoTwoClusters(t *testing.T) {
+	c := throughATunnel(t)
+	for i, uid := range []string{"", "uid-b", "uid-a"} {
+		c.switchOff(t, fmt.Sprintf("n%d", i), uid)
+	}
+	c.uid = "uid-a"
+	err := restore(t.Context(), c.options, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "lightsout leaves n0, n1 off") || c.state("n0")+c.state("n1")+c.state("n2") != "offoffon" {
+		t.Errorf("the machines are %s, %s, %s: %v", c.state("n0"), c.state("n1"), c.state("n2"), err)
+	}
+}
+
+// Whatever lightsout learns about the cluster while it works: a machine that it set out to
+// power on, and that the journal still lists, is reported at the end.
+func TestTheEndReportsEachMachineThatIsStillInTheJournal(t *testing.T) {
+	c := throughATunnel(t)
+	c.switchOff(t, "n3", "uid-b")
+	all, err := restorations(c.options)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d restorations: %v", len(all), err)
+	}
+	r := all[0]
+	defer r.close()
+	r.journal.Identify(power.Cluster{UID: "uid-a"})
+	if names := r.stillOff(false, nil); !slices.Equal(names, []string{"n3"}) {
+		t.Errorf("still off: %v", names)
+	}
+}
