@@ -486,6 +486,11 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 3}})
+	w.x.frame("the burst", func(f *view.Frame) bool { return f.Load.Totals.OK == 3 && f.Load.Totals.InFlight() == 0 })
+	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
+	w.x.frame("the hold", func(f *view.Frame) bool { return f.Load.Totals.OK > 5 })
+	w.x.Send(view.StopLoad{})
+	w.x.frame("rest", func(f *view.Frame) bool { return !f.Load.Active && f.Load.Totals.InFlight() == 0 })
 	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
 	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff })
@@ -501,7 +506,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	}
 	w.x.Send(view.AskQuit{})
 	sum, dir := w.outcome(t)
-	if sum.Ledger.OK != 3 || len(sum.Load) != 1 {
+	if sum.Ledger.OK <= 5 || len(sum.Load) != 2 {
 		t.Errorf("ledger %+v", sum.Ledger)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, record.PlanFile))
@@ -509,7 +514,14 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parse(t, string(text))
-	if len(p.Steps) != 3 || p.Steps[1].Action.Kind() != "off" || p.Steps[2].Action.Kind() != "on" {
+	var kinds []string
+	for _, st := range p.Steps {
+		kinds = append(kinds, st.Action.Kind())
+		if _, is := st.Action.(*plan.Load); is && !slices.ContainsFunc(sum.Load, func(l record.Load) bool { return l.Step == st.Name }) {
+			t.Errorf("no requests are counted for the step %q: %+v", st.Name, sum.Load)
+		}
+	}
+	if want := []string{"load", "load", "stop", "off", "on"}; !slices.Equal(kinds, want) {
 		t.Errorf("the plan is\n%s", text)
 	}
 	r, err := record.Open(dir)

@@ -30,7 +30,9 @@ func settled(r *run, now time.Time) bool {
 // isWhole reports whether the nodes and all pods of the deployment are back, no machine is
 // being switched, and every burst has ended.
 func isWhole(r *run) bool {
-	away := func(n *nodeRun) bool { return r.s.Machine(n.name).Busy != "" || r.s.LeftOff(n.name) || !isBack(r, n.name) }
+	away := func(n *nodeRun) bool {
+		return r.s.Machine(n.name).Busy != "" || r.s.LeftOff(n.name) || !isBack(r, n.name)
+	}
 	if slices.ContainsFunc(r.nodes, away) {
 		return false
 	}

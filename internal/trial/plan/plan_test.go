@@ -315,3 +315,14 @@ func TestAPlanThatLeavesAMachineOffIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+// A trial by keyboard may end before anything is switched off.
+func TestAPlanOfARecordMaySwitchNothingOff(t *testing.T) {
+	text := []byte("name: by-keyboard\nsteps:\n  - load: {burst: 3}\n")
+	if _, err := Parse(text); err == nil {
+		t.Error("a plan to carry out switches nothing off")
+	}
+	if p, err := ParseRecorded(text); err != nil || len(p.Steps) != 1 {
+		t.Errorf("%v", err)
+	}
+}
