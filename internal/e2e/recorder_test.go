@@ -366,7 +366,7 @@ func TestTheRecorderRecordsOutagesWithoutAPowerCut(t *testing.T) {
 // zeroIs compares the zero of an outage with a node's last heartbeat.
 func (w *watcher) zeroIs(n recorded, node string) {
 	w.t.Helper()
-	if last := w.renewed(node); n.Zero.Sub(last).Abs() > time.Second || !strings.Contains(n.Sentence, node+" fell silent at "+last.UTC().Format("15:04:")) {
+	if last := w.renewed(node); n.Zero.Sub(last).Abs() > time.Second || !strings.Contains(n.Sentence, node+" fell silent at "+n.Zero.UTC().Format("15:04:05")) {
 		w.t.Errorf("the last heartbeat of %s was at %s: %+v", node, last, n)
 	}
 }

@@ -201,7 +201,7 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 }
 
 // returnsOf tells the nodes that booted from those whose machines ran on: these report the
-// boot ID that they reported before they went down.
+// boot ID that they had before they returned.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
 	ids := bootIDsOf(r)
@@ -213,7 +213,7 @@ func returnsOf(r *record.Record) (out []cell) {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
-			if b := ids[f.node]; b.id != "" && !b.from.After(f.from) {
+			if b := ids[f.node]; b.id != "" && b.from.Before(f.to) {
 				ran = append(ran, f)
 			}
 		}
