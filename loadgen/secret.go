@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // leastSecret is the least length of a header's or a query's value that is hidden: shorter
@@ -43,9 +45,8 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
 	}
 	for _, v := range slices.Concat(slices.Collect(maps.Values(t.Header))...) {
-		words := strings.Fields(v) // "Bearer" and the token
-		if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
-			values = append(values, v, words[n-1])
+		if word := lastWord(v); word != nil {
+			values = append(values, v, word[0])
 		}
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
@@ -59,6 +60,7 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 		}
 		if len(v) >= leastSecret { // the server may repeat the line that it got
 			values = append(values, v, raw)
+			values = append(values, lastWord(v)...)
 		}
 	}
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
@@ -68,6 +70,16 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 		}
 	}
 	return out
+}
+
+// lastWord is the last word of a value, as the token after "Bearer"; nil if it is too short
+// for a secret.
+func lastWord(v string) []string {
+	words := strings.Fields(v)
+	if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
+		return words[n-1:]
+	}
+	return nil
 }
 
 // newSecret returns the secret of a value. Servers encode what is neither a letter nor a
@@ -92,6 +104,14 @@ func plain(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
+// inJSON is a pattern of a character as JSON escapes it: in UTF-16.
+func inJSON(r rune) string {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return fmt.Sprintf(`\\+u(?i:%04x)\\+u(?i:%04x)`, high, low)
+	}
+	return fmt.Sprintf(`\\+u(?i:%04x)`, r)
+}
+
 // htmlNames are the names of characters that HTML escapes.
 var htmlNames = map[rune]string{'&': "amp", '<': "lt", '>': "gt", '"': "quot", '\'': "apos"}
 
@@ -105,7 +125,7 @@ func formsOf(r rune) string {
 	for _, b := range []byte(string(r)) {
 		fmt.Fprintf(&inURL, "%%(?:25)*(?i:%02x)", b) // encoded again, it begins with %25
 	}
-	forms := []string{itself, `\\+` + itself, inURL.String(), fmt.Sprintf(`\\+u(?i:%04x)`, r), fmt.Sprintf("&#0*%d;", r), fmt.Sprintf("&#[xX]0*(?i:%x);", r)}
+	forms := []string{itself, `\\+` + itself, inURL.String(), inJSON(r), fmt.Sprintf("&#0*%d;", r), fmt.Sprintf("&#[xX]0*(?i:%x);", r)}
 	if name := htmlNames[r]; name != "" {
 		forms = append(forms, "&"+name+";")
 	}

@@ -95,3 +95,25 @@ func TestNoErrorHasTheSecretsInAnotherForm(t *testing.T) {
 		}
 	}
 }
+
+// A server repeats the token of a query alone, as it does with that of a header.
+func TestNoErrorHasTheTokenOfAQueryAlone(t *testing.T) {
+	w, err := newWire(Target{URL: "http://10.0.0.1/?authorization=Bearer%20abcdef0123456789"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.secrets.hide("invalid token abcdef0123456789"); got != "invalid token …" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// JSON in ASCII writes a character beyond the basic plane as two escapes (Python's json.dumps).
+func TestNoErrorHasASecretBeyondTheBasicPlane(t *testing.T) {
+	w, err := newWire(Target{URL: "http://10.0.0.1/", APIKey: "pass\U0001F600word-0123"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.secrets.hide(`{"detail":"bad key pass\ud83d\ude00word-0123"}`); got != `{"detail":"bad key …"}` {
+		t.Errorf("got %s", got)
+	}
+}

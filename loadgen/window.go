@@ -48,16 +48,6 @@ func (o PowerOffs) SwitchedOn(at time.Time) {
 	}
 }
 
-// SwitchedOnLater corrects a power-on request that was planned for one time and sent at
-// a later one, because the machine was still shutting down.
-func (o PowerOffs) SwitchedOnLater(was, at time.Time) {
-	for i := range o {
-		if o[i].On.Equal(was) && at.After(o[i].Off) {
-			o[i].On = at
-		}
-	}
-}
-
 // Window finds the error windows of an outage in requests that end in any order. No
 // other code defines an error window.
 //

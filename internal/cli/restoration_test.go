@@ -191,3 +191,20 @@ func TestTheEndReportsEachMachineThatIsStillInTheJournal(t *testing.T) {
 		t.Errorf("still off: %v", names)
 	}
 }
+
+// Many machines of the journal do not answer; another one, that was on again, is off and its
+// power API says so at once: restore powers it on.
+func TestMachinesThatHangHideNoLateMachine(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.lateMachines(t, "late")
+	for i := range 21 { // three rounds of a driver's turns
+		c.switchOff(t, fmt.Sprintf("dead%d", i), "uid-a")
+	}
+	c.set(t, "late", "off\n")
+	c.stateCommand(t, `case $1 in dead*) if [ "$(cat $1)" = off ]; then sleep 30; fi;; esac; cat $1`)
+	err := restore(t.Context(), c.options, nil, true)
+	if err != nil || c.state("late") != "on" {
+		t.Errorf("late is %s: %v", c.state("late"), err)
+	}
+}

@@ -68,8 +68,9 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 	return todo + len(r.left) + len(r.cordoned)
 }
 
-// poll polls the machines that are off, and then those that a request may still switch off:
-// lateAgain polls the latter once more if they do not answer in time.
+// poll polls the machines that a request may still switch off, and then those that are off:
+// restore powers on the latter whether they answer or not. lateAgain polls the former once
+// more if they do not answer in time.
 func (r *restoration) poll(ctx context.Context, dryRun bool) {
 	most := showReadsWithin
 	if dryRun {
@@ -77,8 +78,8 @@ func (r *restoration) poll(ctx context.Context, dryRun bool) {
 	}
 	ctx, end := within(ctx, most, "polling "+text.Count(len(r.left)+len(r.late), "machine", "machines"))
 	defer end()
-	r.read(ctx, r.left)
 	r.read(ctx, r.late)
+	r.read(ctx, r.left)
 }
 
 // read polls machines.

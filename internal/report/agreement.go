@@ -59,6 +59,9 @@ func agreement(rs []*record.Record) []agreementRow {
 }
 
 func (a *agreementRow) count(p view.Phase, run string) {
+	if p.Hidden && p.Inside == nil {
+		p.Observed = nil // nobody knows when it was
+	}
 	switch {
 	case p.Predicted == nil && p.Observed != nil:
 		a.Unforecast++

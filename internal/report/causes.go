@@ -129,8 +129,13 @@ func (c *causes) waited(a act, after, since string) string {
 			}
 		}
 	}
+	own := func(p view.Phase) bool { return p.Name == after && slices.Contains(a.subjects, p.Subject) }
+	of := func(p view.Phase) bool { return p.Name == after }
+	if slices.ContainsFunc(c.phases, own) { // another node's phase is no cause
+		of = own
+	}
 	for _, p := range c.phases {
-		if p.Name == after && p.Observed != nil && *p.Observed <= a.at && (from == nil || *p.Observed > *from) {
+		if of(p) && p.Observed != nil && *p.Observed <= a.at && (from == nil || *p.Observed > *from) {
 			from = p.Observed
 		}
 	}

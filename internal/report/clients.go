@@ -112,7 +112,11 @@ func failedBefore(r *record.Record, all []outage, i int) string {
 		if x.At.Add(time.Second).After(all[0].from) {
 			break
 		}
-		failed, ended = failed+x.FailedSum(), ended+x.FailedSum()+x.OK
+		n := 0 // those that had failed by then
+		for _, of := range x.FailedIn() {
+			n += of
+		}
+		failed, ended = failed+n, ended+n+x.OK
 	}
 	if failed == 0 {
 		return ""

@@ -144,11 +144,7 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("pace", text.Clean(s.Pace, 28))
 		set("API server", text.Clean(s.Server, 28))
 		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
-		blind := 0.0
-		for _, b := range s.Blind {
-			blind += max(b.To-b.From, 0)
-		}
-		set("API server unseen", seconds(blind))
+		set("API server unseen", seconds(blindFor(s)))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {

@@ -147,3 +147,37 @@ func TestAgreementCountsDistancesFromTheForecast(t *testing.T) {
 		t.Errorf("the row is %q in\n%s", row, strings.Join(table, "\n"))
 	}
 }
+
+// The connection stalled for 9 s: the link was lost after 8 s, and then the answer to the
+// trial's question came. That is one span of 9 s.
+func TestAStallAndALostLinkAreOneSpan(t *testing.T) {
+	s := blindOf(&record.Summary{Blind: []record.Blind{
+		{From: 10.5, To: 19, Why: "the API server's answer took 8s", Stalled: true},
+		{From: 10, To: 19.1, Why: "timeout"},
+	}})
+	for _, x := range s.Lead {
+		if strings.Contains(x.Text, "17.6 s in all") {
+			t.Errorf("of 9.1 s the report says: %s", x.Text)
+		}
+	}
+}
+
+// A server that answered late has answered.
+func TestAStallIsNoSilence(t *testing.T) {
+	s := blindOf(&record.Summary{Blind: []record.Blind{{From: 10, To: 13, Why: "the API server's answer took 3s", Stalled: true}}})
+	for _, x := range s.Items {
+		if strings.Contains(x.Text, "did not answer") {
+			t.Errorf("%s", x.Text)
+		}
+	}
+}
+
+// Nobody knows whether a hidden phase was in its forecast.
+func TestAHiddenPhaseDoesNotMissItsForecast(t *testing.T) {
+	at := 20.0
+	var a agreementRow
+	a.count(view.Phase{Name: view.PhaseEndpointsOut, Subject: "n1", Predicted: &[2]float64{5, 9}, Observed: &at, Hidden: true}, "run 1")
+	if a.Pairs != 0 || a.Largest != 0 {
+		t.Errorf("%+v", a)
+	}
+}

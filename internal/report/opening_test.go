@@ -327,6 +327,18 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			r.Summary.Load = nil
 			fail(r, 21, 68)
 		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s (10 of the 20 requests before had failed too); Kubernetes counted all 6 pods as available."},
+		"requests that were in flight": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			fail(r, 15, 19)
+			for i := range r.Seconds { // they failed when the machine was off
+				if x := &r.Seconds[i]; x.At.Before(r.Seconds[0].At.Add(20 * time.Second)) {
+					x.Later = x.Failed
+				}
+			}
+			r.Summary.Load = nil
+			fail(r, 21, 68)
+		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for 47 s; Kubernetes counted all 6 pods as available."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 0)
 			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
@@ -572,5 +584,16 @@ func TestTheReportShowsWhenAnOutageWasOver(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}
+	}
+}
+
+// What Kubernetes does to a node waits for what it did to that node, not to another one.
+func TestAWaitCountsFromTheSameNode(t *testing.T) {
+	p := func(name, node string, at float64) view.Phase {
+		return view.Phase{Name: name, Subject: node, Observed: &at}
+	}
+	c := &causes{phases: []view.Phase{p(view.PhaseTainted, "node3", 4.5), p(view.PhaseTainted, "node4", 11.6), p(view.PhaseEvicted, "node3", 24.5)}}
+	if got := c.waited(act{phase: view.PhaseEvicted, at: 24.5, subjects: []string{"node3"}}, view.PhaseTainted, "the taint"); got != "20 s after the taint" && got != "20.0 s after the taint" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -131,22 +133,34 @@ func machinesOf(s *record.Summary) section {
 	return t
 }
 
+// blindFor is how long lightsout saw nothing, in seconds. Spans may overlap.
+func blindFor(s *record.Summary) (total float64) {
+	spans := slices.Clone(s.Blind)
+	slices.SortFunc(spans, func(a, b record.Blind) int { return cmp.Compare(a.From, b.From) })
+	until := math.Inf(-1)
+	for _, b := range spans {
+		total += max(b.To-max(b.From, until), 0)
+		until = max(until, b.To)
+	}
+	return total
+}
+
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
-	total := 0.0
 	for _, b := range s.Blind {
 		d := max(b.To-b.From, 0)
-		total += d
 		text := fmt.Sprintf("For %s (%s – %s) the API server did not answer", seconds(d), offset(b.From), offset(b.To))
 		switch {
 		case b.StoodStill:
 			text = fmt.Sprintf("For %s (%s – %s) lightsout did not run, and sent no requests", seconds(d), offset(b.From), offset(b.To))
+		case b.Stalled:
+			text = fmt.Sprintf("For %s (%s – %s) the API server answered late: lightsout saw changes late", seconds(d), offset(b.From), offset(b.To))
 		case b.Why != "":
 			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}
-	t.say(warning, fmt.Sprintf("%s in all, %s. The times of events in them come only from their sources.", seconds(total), text.Count(len(s.Blind), "span", "spans")))
+	t.say(warning, fmt.Sprintf("%s in all, %s. The times of events in them come only from their sources.", seconds(blindFor(s)), text.Count(len(s.Blind), "span", "spans")))
 	return t
 }
 

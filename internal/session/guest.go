@@ -29,8 +29,8 @@ type Guest interface {
 	SwitchingOff()
 	// Switching: machines are switched now.
 	Switching(a power.Action, bindings []power.Binding)
-	// PowerOnSent: lightsout asks the driver to power a node's machine on, at that time. It
-	// may have waited since Switching, for an operation under way.
+	// PowerOnSent: lightsout asks the driver to power a node's machine on, at that time, or
+	// finds it on. It may have waited since Switching, for an operation under way.
 	PowerOnSent(node string, at time.Time)
 	// Draining: the operator has nodes drained before they are shut down.
 	Draining(nodes []string)

@@ -379,8 +379,10 @@ func (w *switching) progress(pr power.Progress) {
 	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	if pr.Stage == power.StageSending && pr.Action == power.ActionOn {
+	if pr.Action == power.ActionOn && pr.Stage == power.StageSending {
 		w.returns.sent(pr.Node, pr.At)
+	}
+	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
 		w.guest.PowerOnSent(pr.Node, pr.At)
 	}
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})

@@ -8,6 +8,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -92,6 +93,45 @@ func TestPendingPodsThatNobodyCountedAtThePowerOnAreNotObserved(t *testing.T) {
 		got := JudgeExpectation(plan.Expectation{Measure: "pending", Max: new(float64)}, &record.Summary{Zero: zero, Pending: pendingSeen(r), Blind: blindSpans(r)})
 		if got.OK || got.Got != tc.got || got.Unobserved != !tc.live {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// The API server's answer takes 2 s when the machine is powered on: the watches deliver
+// afterwards what changed.
+func TestAStallAtThePowerOnFailsNoTrial(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	r.pendingForecast = &[2]int{1, 1}
+	for s := 1.0; s <= 120; s++ {
+		see(s, cluster.LinkLive, s, 4, 1)
+	}
+	r.nodes[0].wantedOn = true
+	r.tracker.Stalled(at(119.5), at(119.5).Add(2*time.Second))
+	see(122, cluster.LinkLive, 122, 4, 1)
+	sum := &record.Summary{Pending: pendingSeen(r), PendingForecast: r.pendingForecast, Blind: blindSpans(r)}
+	if got := JudgeExpectation(plan.Expectation{Measure: "pending", Predicted: true}, sum); !got.OK {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A phase that a blind span hid is late, or not: nobody knows, and the trial does not fail.
+// One that is late for certain fails it.
+func TestATrialFailsByNoPhaseThatABlindSpanHid(t *testing.T) {
+	t.Parallel()
+	late := 62.0
+	p := &plan.Plan{Expect: []plan.Expectation{{Measure: "endpoints_out", Predicted: true}, {Measure: "detected", Predicted: true}}}
+	for verdict, detected := range map[view.Verdict]float64{view.NotObserved: 50, view.Fail: 60} {
+		inside := detected < 58
+		sum := &record.Summary{Phases: []view.Phase{
+			{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &late, Hidden: true},
+			{Name: view.PhaseDetected, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &detected, Inside: &inside},
+		}}
+		for _, x := range p.Expect {
+			sum.Expectations = append(sum.Expectations, JudgeExpectation(x, sum))
+		}
+		if got, want := hidden(p, sum) == len(Shortcomings(p, sum)), verdict == view.NotObserved; got != want {
+			t.Errorf("%s: %q", verdict, Shortcomings(p, sum))
 		}
 	}
 }

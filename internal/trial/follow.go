@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -142,7 +143,11 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 				n.bootID = node.BootID
 			}
 		}
-		r.tracker.Switched(b.Node.Name, a, now)
+		if on {
+			phase.Agreed(r.tracker, b.Node.Name, now)
+		} else {
+			r.tracker.Switched(b.Node.Name, a, now)
+		}
 	}
 	if !on {
 		r.foretell(now)

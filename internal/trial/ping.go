@@ -1,10 +1,12 @@
 package trial
 
 import (
+	"slices"
 	"time"
 
 	"lightsout/internal/session"
 	"lightsout/internal/text"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 )
 
@@ -31,7 +33,8 @@ func (p *pings) askIfDue() {
 	p.asked = p.r.now()
 	p.running = session.Ping(p.r.s, func(took time.Duration) {
 		p.running = false
-		if took < stalledFor {
+		stopped := func(b phase.Blind) bool { return b.StoodStill && b.To.After(p.asked) }
+		if took < stalledFor || slices.ContainsFunc(p.r.tracker.Blind(), stopped) {
 			return
 		}
 		p.r.tracker.Stalled(p.asked, p.asked.Add(took))

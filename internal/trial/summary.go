@@ -70,9 +70,9 @@ func blindSpans(r *run) (out []record.Blind) {
 }
 
 // pendingSeen returns the number of pods without a node when it was due; nil if a blind
-// span, even a short one, hid it then.
+// span hid it then. After a stall the watches deliver all changes.
 func pendingSeen(r *run) *int {
-	if slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return b.Covers(r.pendingDue) }) {
+	if slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return !b.Stalled && b.Covers(r.pendingDue) }) {
 		return nil
 	}
 	return r.pending

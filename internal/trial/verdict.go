@@ -52,12 +52,30 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 		return view.NotObserved, append(slices.Clone(r.unsteady), failed...)
 	case len(unseen) > 0:
 		return view.NotObserved, append(unseen, failed...)
+	case len(failed) > 0 && hidden(r.plan, sum) == len(failed):
+		return view.NotObserved, failed
 	case len(failed) > 0:
 		return view.Fail, failed
 	case len(sum.Expectations) == 0:
 		return view.NoExpectations, nil
 	}
 	return view.Pass, nil
+}
+
+// hidden counts the expectations that are not met only because a blind span hid what they
+// are about.
+func hidden(p *plan.Plan, sum *record.Summary) (n int) {
+	for i, got := range sum.Expectations {
+		if got.OK || !got.Unobserved {
+			continue
+		}
+		x := p.Expect[i]
+		byPhase := slices.ContainsFunc(sum.Phases, func(ph view.Phase) bool { return ph.Name == x.Phase() && ph.Hidden })
+		if byPhase || x.Kind() == plan.OfTrial && len(sum.Blind) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Shortcomings lists the reasons why a trial fails, according to its summary: steps,

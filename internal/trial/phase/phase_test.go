@@ -507,7 +507,7 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
 	w := newWorld(t, 32000)
 	w.off(power.ActionOff, n4)
-	w.Switched(n4, power.ActionOn, at(0.6))
+	Agreed(w.Tracker, n4, at(0.6))
 	off := power.Reported(power.Off, "PowerOFF")
 	off.Arrived = at(3.3)
 	w.Power(n4, off)
@@ -583,5 +583,26 @@ func TestAnIntervalWithoutABeginningHasNoOffsets(t *testing.T) {
 	}
 	if got := offsets(tr, forecast.Interval{From: at(1), To: at(5)}); got == nil || *got != [2]float64{1, 5} {
 		t.Errorf("%v", got)
+	}
+}
+
+// lightsout polls a machine before it asks its driver to power it on, which takes some
+// seconds. A request ends meanwhile: the trial and load verify, which has the same requests
+// and the outages of the summary, agree on whether it hung.
+func TestARequestThatEndsBeforeThePowerOnIsSent(t *testing.T) {
+	zero := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(s int) time.Time { return zero.Add(time.Duration(s) * time.Second) }
+	tr := NewTracker(cluster.Key{Namespace: "default", Name: "web"})
+	tr.Zero(zero, nil)
+	tr.Switched("n1", power.ActionOff, zero)
+	r := loadgen.Record{ID: "a-1", Run: 1, Scheduled: at(20), Sent: at(20), End: at(62), Class: loadgen.ClassTotal}
+	Agreed(tr, "n1", at(60)) // the operator, or the plan
+	tr.Request(r)
+	tr.PowerOnSent("n1", at(63)) // the driver answered the poll before
+	outages := tr.Outages()
+	recount := loadgen.NewWindow(&outages)
+	recount.Note(&r)
+	if live, again := tr.Window(1).Hung(), recount.Hung(); live.Scheduled != again.Scheduled {
+		t.Errorf("the power-on was sent at %s; the trial counts %d hung requests, and load verify counts %d", outages[0].On.Sub(zero), live.Scheduled, again.Scheduled)
 	}
 }

@@ -40,8 +40,7 @@ type node struct {
 	how  power.Action
 	// off and on are when it was asked for; on is zero until then.
 	off, on time.Time
-	// agreed is what on was at first; sent: on is when the driver was asked.
-	agreed  time.Time
+	// sent: on is when the driver was asked, and no longer when somebody agreed to that.
 	sent    bool
 	boot    string // boot id before
 	last    *cluster.Node
@@ -138,7 +137,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
 		if n != nil && n.on.IsZero() {
-			n.on, n.agreed = at, at
+			n.on, n.sent = at, true
 			t.failures.outages.SwitchedOn(at)
 		}
 		return
@@ -173,17 +172,22 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 }
 
-// PowerOnSent records that the driver is asked to power a machine on: an operation that was
-// under way may have delayed that since Switched.
+// Agreed records that a machine is to be powered on: PowerOnSent follows when the driver is
+// asked, which an operation under way may delay. Switched records both.
+func Agreed(t *Tracker, name string, at time.Time) {
+	if n := t.nodes[name]; n != nil && n.on.IsZero() {
+		n.on = at
+	}
+}
+
+// PowerOnSent records that the driver is asked to power a machine on, or has answered that it
+// is on.
 func (t *Tracker) PowerOnSent(name string, at time.Time) {
 	n := t.nodes[name]
 	if n == nil || n.on.IsZero() || n.sent {
 		return
 	}
-	first := !slices.ContainsFunc(t.names, func(name string) bool { o := t.nodes[name]; return o.agreed.Equal(n.agreed) && o.sent })
-	if first {
-		t.failures.outages.SwitchedOnLater(n.agreed, at)
-	}
+	t.failures.outages.SwitchedOn(at)
 	n.on, n.sent = at, true
 }
 
