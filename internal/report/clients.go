@@ -35,6 +35,8 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), unanswered(r, all, i))
 	case unanswered(r, all, i) != "":
 		return unanswered(r, all, i)
+	case meanwhile == 0 && inFlightFailed(r, all, i) > 0:
+		return text.Count(inFlightFailed(r, all, i), "request that was", "requests that were") + " in flight failed"
 	case meanwhile == 0, noneAsked(r):
 		return "no requests were sent meanwhile"
 	case inNoWindow > 0:
@@ -43,6 +45,18 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// inFlightFailed counts the requests that were sent before a later outage and failed in it.
+func inFlightFailed(r *record.Record, all []outage, i int) (n int) {
+	for j := range r.Seconds {
+		if x := &r.Seconds[j]; i > 0 && outageAt(all, x.At) == i {
+			for _, earlier := range x.Earlier {
+				n += earlier
+			}
+		}
+	}
+	return n
 }
 
 // severityUnknown reports whether a recorder could not tell what clients noticed.
@@ -130,6 +144,9 @@ func queuedIn(r *record.Record, o *outage) string {
 	for _, l := range summaryOf(r).Load {
 		if l.Started == nil || l.PeakQueued <= most.PeakQueued || l.Scheduled > l.PeakServed+l.PeakQueued {
 			continue // with more requests than those it is not a burst
+		}
+		if l.PeakServed > l.Scheduled || l.PeakQueued > l.Scheduled {
+			continue // other loads have a share of the gauge
 		}
 		if at := secondsAfter(r, *l.Started); at.After(o.from) && at.Before(o.end(r)) {
 			most = l

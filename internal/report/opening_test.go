@@ -597,3 +597,28 @@ func TestAWaitCountsFromTheSameNode(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Requests that were sent before a later outage, and fail in it, are not "no requests".
+func TestALaterOutageNamesTheRequestsInFlight(t *testing.T) {
+	r := &record.Record{Summary: &record.Summary{}}
+	for s := range 60 {
+		r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s))}})
+	}
+	r.Seconds[5].Sent, r.Seconds[5].OK = 3, 3
+	r.Seconds[25].Sent, r.Seconds[25].Failed, r.Seconds[25].Later = 2, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
+	r.Seconds[42].Earlier = map[loadgen.Class]int{loadgen.ClassReset: 2}
+	all := []outage{{from: at(10)}, {from: at(40)}}
+	all[0].to, all[1].to = at(20), at(50)
+	if got := clientsOf(r, all, 1); got != "2 requests that were in flight failed" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The gauge counts the requests of all loads: more than a burst has are not its own.
+func TestABurstBesideOtherLoadsHasNoQueueOfItsOwn(t *testing.T) {
+	started := 15.0
+	r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: []record.Load{{Started: &started, PeakServed: 14, PeakQueued: 55, Counts: loadgen.Counts{Scheduled: 10}}}}}
+	if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
