@@ -622,3 +622,11 @@ func TestABurstBesideOtherLoadsHasNoQueueOfItsOwn(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// The grace period of a second node begins when that node goes down.
+func TestAShorterGracePeriodCountsFromTheLastNode(t *testing.T) {
+	c := &causes{r: &record.Record{Zero: at(0)}, fallen: []fallen{{node: "node1", from: at(0)}, {node: "node2", from: at(37)}, {node: "node3", from: at(90)}}}
+	if got := c.lastFall(42.7); got != 37 {
+		t.Errorf("the last node fell at %.1f s", got)
+	}
+}

@@ -33,7 +33,7 @@ func shorterOf(r *record.Record) section {
 	all := outagesOf(r)
 	detected, seen := at(view.PhaseDetected)
 	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && survived(r, all) {
-		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-detected/2, out)
+		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
@@ -54,6 +54,16 @@ func shorterOf(r *record.Record) section {
 	}
 	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	return t
+}
+
+// lastFall is when the last node went down before a time, in seconds from base; 0 if none did.
+func (c *causes) lastFall(before float64) (last float64) {
+	for _, f := range c.fallen {
+		if s := f.from.Sub(base(c.r)).Seconds(); s <= before {
+			last = max(last, s)
+		}
+	}
+	return last
 }
 
 // survived reports whether some pods stayed available in the first outage: only those can
