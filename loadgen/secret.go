@@ -82,8 +82,8 @@ func lastWord(v string) []string {
 	return nil
 }
 
-// newSecret returns the secret of a value. Servers encode what is neither a letter nor a
-// digit.
+// newSecret returns the secret of a value. Servers may encode every character except letters
+// and digits.
 func newSecret(value string) secret {
 	var s secret
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return !plain(r) }) {

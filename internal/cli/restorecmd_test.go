@@ -9,6 +9,8 @@ import (
 	"github.com/creack/pty"
 
 	"lightsout/power"
+
+	"lightsout/internal/testenv"
 )
 
 // onATerminal gives the test a terminal on which an operator types these answers, one to each
@@ -17,7 +19,7 @@ func onATerminal(t *testing.T, answers ...string) {
 	t.Helper()
 	operator, terminal, err := pty.Open()
 	if err != nil {
-		t.Skip(err)
+		testenv.Skip(t, "there is no pseudo-terminal: "+err.Error())
 	}
 	in, out := os.Stdin, os.Stdout
 	os.Stdin, os.Stdout = terminal, terminal

@@ -15,8 +15,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// Early versions counted no failures after the detection although the load had sent nothing
-// after it: that is no difference, but nobody checked it.
+// Early versions counted 0 failures after the detection for a load that had sent nothing after
+// it: load verify names that count as unchecked.
 func TestLoadVerifyNamesACountAfterTheDetectionWithoutRequests(t *testing.T) {
 	t.Parallel()
 	detected, zero := 45.0, time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)

@@ -131,7 +131,7 @@ func (c *causes) waited(a act, after, since string) string {
 	}
 	own := func(p view.Phase) bool { return p.Name == after && slices.Contains(a.subjects, p.Subject) }
 	of := func(p view.Phase) bool { return p.Name == after }
-	if slices.ContainsFunc(c.phases, own) { // another node's phase is no cause
+	if slices.ContainsFunc(c.phases, own) { // it waits for its own node, not for another one
 		of = own
 	}
 	for _, p := range c.phases {
