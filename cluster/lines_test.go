@@ -37,6 +37,21 @@ type cable struct {
 	ends   [2]net.Conn
 }
 
+// connect leads a new connection to where the route leads now. cut and leads wait for it: a
+// connection that is being made to the old end would escape the cut.
+func (x *wire) connect(near net.Conn) (*cable, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	far, err := net.Dial("tcp", x.route().Listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	c := &cable{of: x, thawed: make(chan struct{}), ends: [2]net.Conn{near, far}}
+	close(c.thawed)
+	x.conns[far.LocalAddr().String()] = c
+	return c, nil
+}
+
 // watchThrough watches f through a wire.
 func watchThrough(t *testing.T, f *fakeAPI) (*wire, *watching) {
 	t.Helper()
@@ -51,19 +66,12 @@ func watchThrough(t *testing.T, f *fakeAPI) (*wire, *watching) {
 			if err != nil {
 				return
 			}
-			x.mu.Lock()
-			to := x.route()
-			x.mu.Unlock()
-			far, err := net.Dial("tcp", to.Listener.Addr().String())
+			c, err := x.connect(near)
 			if err != nil {
 				near.Close()
 				continue
 			}
-			c := &cable{of: x, thawed: make(chan struct{}), ends: [2]net.Conn{near, far}}
-			close(c.thawed)
-			x.mu.Lock()
-			x.conns[far.LocalAddr().String()] = c
-			x.mu.Unlock()
+			far := c.ends[1]
 			x.wg.Go(func() { c.carry(near, far) })
 			x.wg.Go(func() { c.carry(far, near) })
 		}
