@@ -41,8 +41,14 @@ func (all secrets) hide(text string) string {
 // secretsOf returns the secrets of a target.
 func secretsOf(t Target, u *url.URL) (out secrets) {
 	values := []string{t.APIKey}
-	if password, ok := u.User.Password(); ok {
-		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	user := u.User.Username()
+	password, _ := u.User.Password()
+	token := password == "" && len(user) >= leastSecret // many services take a token as the user
+	if token {
+		values = append(values, user)
+	}
+	if token || password != "" {
+		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	}
 	for _, v := range slices.Concat(slices.Collect(maps.Values(t.Header))...) {
 		if word := lastWord(v); word != nil {

@@ -78,6 +78,7 @@ func TestNoErrorHasTheSecretsInAnotherForm(t *testing.T) {
 		"query":    {URL: "http://10.0.0.1/?a=b&sig=" + query},
 		"header":   {URL: "http://10.0.0.1/", Header: http.Header{"X-Key": {value}}},
 		"password": {URL: (&url.URL{Scheme: "http", User: url.UserPassword("me", value), Host: "10.0.0.1"}).String()},
+		"user":     {URL: (&url.URL{Scheme: "http", User: url.User(value), Host: "10.0.0.1"}).String()},
 		"raw":      {URL: "http://10.0.0.1/?sig=%704ss%2Fw0rd%2B%FF;of"},
 		"no name":  {URL: "http://10.0.0.1/?%704ss%2Fw0rd%2B%FF;of"},
 	} {
@@ -104,6 +105,29 @@ func TestNoErrorHasTheTokenOfAQueryAlone(t *testing.T) {
 	}
 	if got := w.secrets.hide("invalid token abcdef0123456789"); got != "invalid token …" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Many services take a token as the user of a URL, with an empty password. A user with a
+// password is a name, and so is a short one.
+func TestATokenAsUserOfAURLIsASecret(t *testing.T) {
+	t.Parallel()
+	basic := func(pair string) string { return base64.StdEncoding.EncodeToString([]byte(pair)) }
+	for address, hidden := range map[string]map[string]bool{
+		"http://token-0123456789@10.0.0.1/":  {"token-0123456789": true, basic("token-0123456789:"): true},
+		"http://token-0123456789:@10.0.0.1/": {"token-0123456789": true, basic("token-0123456789:"): true},
+		"http://operator1:pw-4711@10.0.0.1/": {"operator1": false, "pw-4711": true, basic("operator1:pw-4711"): true},
+		"http://me@10.0.0.1/":                {"me": false},
+	} {
+		w, err := newWire(Target{URL: address})
+		if err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+		for value, want := range hidden {
+			if got := w.secrets.hide("refused: " + value); (got == "refused: …") != want {
+				t.Errorf("%s: got %q", address, got)
+			}
+		}
 	}
 }
 
