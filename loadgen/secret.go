@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -40,35 +42,7 @@ func (all secrets) hide(text string) string {
 
 // secretsOf returns the secrets of a target.
 func secretsOf(t Target, u *url.URL) (out secrets) {
-	values := []string{t.APIKey}
-	user := u.User.Username()
-	password, _ := u.User.Password()
-	token := password == "" && len(user) >= leastSecret // many services take a token as the user
-	if token {
-		values = append(values, user)
-	}
-	if token || password != "" {
-		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
-	}
-	for _, v := range slices.Concat(slices.Collect(maps.Values(t.Header))...) {
-		if word := lastWord(v); word != nil {
-			values = append(values, v, word[0])
-		}
-	}
-	for part := range strings.SplitSeq(u.RawQuery, "&") {
-		_, raw, named := strings.Cut(part, "=")
-		if !named {
-			raw = part
-		}
-		v, err := url.QueryUnescape(raw)
-		if err != nil {
-			v = raw
-		}
-		if len(v) >= leastSecret { // the server may repeat the line that it got
-			values = append(values, v, raw)
-			values = append(values, lastWord(v)...)
-		}
-	}
+	values := slices.Concat([]string{t.APIKey}, inUser(u.User), inHeader(t.Header), inQuery(u.RawQuery))
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	for _, v := range slices.Compact(values) {
 		if v != "" {
@@ -78,14 +52,68 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 	return out
 }
 
-// lastWord is the last word of a value, as the token after "Bearer"; nil if it is too short
-// for a secret.
-func lastWord(v string) []string {
-	words := strings.Fields(v)
-	if n := len(words); n > 0 && len(words[n-1]) >= leastSecret {
-		return words[n-1:]
+// inUser returns the secrets of a URL's user. Many services take a token as the user, with an
+// empty password.
+func inUser(u *url.Userinfo) (values []string) {
+	user := u.Username()
+	password, _ := u.Password()
+	token := password == "" && len(user) >= leastSecret
+	if token {
+		values = append(values, user)
 	}
-	return nil
+	if token || password != "" {
+		values = append(values, password, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	}
+	return values
+}
+
+// inHeader returns the secrets of headers.
+func inHeader(h http.Header) (values []string) {
+	for _, v := range slices.Concat(slices.Collect(maps.Values(h))...) {
+		parts := longParts(v)
+		if len(parts) > 0 {
+			values = append(append(values, v), parts...)
+		}
+		scheme, encoded, _ := strings.Cut(v, " ")
+		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded)); err == nil && strings.EqualFold(scheme, "Basic") {
+			_, password, _ := strings.Cut(string(pair), ":")
+			values = append(values, password)
+		}
+	}
+	return values
+}
+
+// inQuery returns the secrets of a URL's query, in which parameters may lack a name.
+func inQuery(query string) (values []string) {
+	for part := range strings.SplitSeq(query, "&") {
+		_, raw, named := strings.Cut(part, "=")
+		if !named {
+			raw = part
+		}
+		v, err := url.QueryUnescape(raw)
+		if err != nil {
+			v = raw
+		}
+		if len(v) >= leastSecret { // the server may repeat the line that it got
+			values = append(append(values, v, raw), longParts(v)...)
+		}
+	}
+	return values
+}
+
+// longParts are the parts of a value that are long enough for a secret: the words, as the
+// token after "Bearer", and the values of its parameters, as in "session=…; path=/".
+func longParts(v string) (parts []string) {
+	separates := func(r rune) bool { return unicode.IsSpace(r) || r == ';' || r == ',' }
+	for _, word := range strings.FieldsFunc(v, separates) {
+		_, parameter, _ := strings.Cut(word, "=")
+		for _, part := range []string{word, strings.Trim(parameter, `"'`)} {
+			if len(part) >= leastSecret {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
 }
 
 // newSecret returns the secret of a value. Servers may encode every character except letters

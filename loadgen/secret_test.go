@@ -108,25 +108,40 @@ func TestNoErrorHasTheTokenOfAQueryAlone(t *testing.T) {
 	}
 }
 
-// Many services take a token as the user of a URL, with an empty password. A user with a
-// password is a name, and so is a short one.
-func TestATokenAsUserOfAURLIsASecret(t *testing.T) {
+// A server repeats a part of what identifies the client. A user with a password is a name, and
+// so are a short user and a short word.
+func TestEachPartThatMayBeASecretIsHidden(t *testing.T) {
 	t.Parallel()
+	const token = "abcdef0123456789"
 	basic := func(pair string) string { return base64.StdEncoding.EncodeToString([]byte(pair)) }
-	for address, hidden := range map[string]map[string]bool{
-		"http://token-0123456789@10.0.0.1/":  {"token-0123456789": true, basic("token-0123456789:"): true},
-		"http://token-0123456789:@10.0.0.1/": {"token-0123456789": true, basic("token-0123456789:"): true},
-		"http://operator1:pw-4711@10.0.0.1/": {"operator1": false, "pw-4711": true, basic("operator1:pw-4711"): true},
-		"http://me@10.0.0.1/":                {"me": false},
+	header := func(name, value string) Target {
+		return Target{URL: "http://10.0.0.1/", Header: http.Header{name: {value}}}
+	}
+	for name, tc := range map[string]struct {
+		target   Target
+		repeated string
+		shown    bool
+	}{
+		"a user without a password":       {Target{URL: "http://" + token + "@10.0.0.1/"}, token, false},
+		"a user with an empty password":   {Target{URL: "http://" + token + ":@10.0.0.1/"}, token, false},
+		"the header for such a user":      {Target{URL: "http://" + token + "@10.0.0.1/"}, basic(token + ":"), false},
+		"a short user":                    {Target{URL: "http://me@10.0.0.1/"}, "me", true},
+		"a user with a password":          {Target{URL: "http://operator1:pw-4711@10.0.0.1/"}, "operator1", true},
+		"a short password":                {Target{URL: "http://operator1:pw@10.0.0.1/"}, "pw", false},
+		"the header of user and password": {Target{URL: "http://operator1:pw@10.0.0.1/"}, basic("operator1:pw"), false},
+		"a cookie":                        {header("Cookie", "session="+token), token, false},
+		"a cookie beside another one":     {header("Cookie", "session="+token+"; lang=english"), token, false},
+		"a parameter in quotes":           {header("Authorization", `Token token="`+token+`"`), token, false},
+		"a password in a Basic header":    {header("Authorization", "Basic "+basic("me:pw-4711")), "pw-4711", false},
+		"a word before a short one":       {header("X-Auth", token+" v2"), token, false},
+		"such a word in the query":        {Target{URL: "http://10.0.0.1/?t=" + token + "%20v2"}, token, false},
 	} {
-		w, err := newWire(Target{URL: address})
+		w, err := newWire(tc.target)
 		if err != nil {
-			t.Fatalf("%s: %v", address, err)
+			t.Fatalf("%s: %v", name, err)
 		}
-		for value, want := range hidden {
-			if got := w.secrets.hide("refused: " + value); (got == "refused: …") != want {
-				t.Errorf("%s: got %q", address, got)
-			}
+		if got := w.secrets.hide("refused: " + tc.repeated); (got != "refused: …") != tc.shown {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

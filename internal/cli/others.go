@@ -30,7 +30,12 @@ func findForeign(ctx context.Context, all []*restoration) (found int) {
 		wg.Go(func() { r.findForeign(ctx) })
 	}
 	wg.Wait()
-	for _, r := range all {
+	for i, r := range all {
+		r.foreign = slices.DeleteFunc(r.foreign, func(f foreign) bool { // two config files may lead to one cluster
+			return slices.ContainsFunc(all[:i], func(s *restoration) bool {
+				return s.foreignOn(f.node) != nil && s.journal.Cluster().Same(r.journal.Cluster())
+			})
+		})
 		for _, f := range r.foreign {
 			fmt.Printf("not in this journal: %s\n", f)
 		}

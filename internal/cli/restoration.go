@@ -50,6 +50,8 @@ type restoration struct {
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
+	// noWay: the configuration has no API server for this cluster.
+	noWay bool
 	// reader is the view of the cluster, if the restoration needs one; stop ends it.
 	reader power.ClusterReader
 	stop   func()
@@ -187,6 +189,33 @@ func (f *restorationFinder) addCluster(of power.Cluster, config string) {
 	}
 	r, _ := newRestoration(f.options, f.state, of, config)
 	f.all = append(f.all, r)
+}
+
+// today returns the restoration of the cluster to which the configuration leads now, for the
+// annotations there; nil if one of all reads them. A restoration of the journal's entries
+// does not if they are of another cluster at the same address, or name a context that the
+// kubeconfig no longer has, or another config file.
+func (o options) today(all []*restoration) *restoration {
+	cfg, err := o.Read()
+	if err != nil {
+		return nil // restorations reports it
+	}
+	here, err := clusterHere(cfg)
+	if err != nil {
+		return nil
+	}
+	reads := func(r *restoration) bool {
+		return !r.noWay && r.of.Name == here.Name && r.journal.Config() == o.AbsPath() && r.of.Same(here)
+	}
+	if slices.ContainsFunc(all, reads) {
+		return nil
+	}
+	state, err := cfg.StateDir()
+	if err != nil {
+		return nil
+	}
+	r, _ := newRestoration(o, state, here, o.AbsPath())
+	return r
 }
 
 // configFor returns the config file for a cluster: the file that the operator named, if
@@ -394,13 +423,14 @@ const settingsWait = 3 * time.Second
 // lead any more: its drivers may name machines of another cluster. named are the nodes
 // that the operator chose. If the API server does not answer, it withholds nothing.
 func (r *restoration) withhold(ctx context.Context, named []string) {
-	if len(r.left)+len(r.late) == 0 {
+	if len(r.left)+len(r.late)+len(r.cordoned) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, settingsWait)
 	defer cancel()
 	_, err := r.proven(ctx)
 	r.unanswered = ctx.Err() != nil
+	r.noWay = errors.As(err, &noWayError{})
 	if elsewhere := (elsewhereError{}); !errors.As(err, &elsewhere) {
 		return
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/power"
 )
@@ -18,6 +20,11 @@ import (
 type tunnelled struct {
 	options
 	uid string
+	// annotated is the annotation of lightsout on the cluster's node n7; empty for no node.
+	annotated string
+	// context is the name of the context that switchOff records; empty for that of the
+	// kubeconfig.
+	context string
 }
 
 // throughATunnel sets up a cluster whose kubeconfig leads through a tunnel, and a driver that
@@ -32,7 +39,7 @@ func throughATunnel(t *testing.T) *tunnelled {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if strings.HasSuffix(r.URL.Path, "/nodes") {
-			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
+			fmt.Fprintf(w, `{"kind":"NodeList","apiVersion":"v1","items":[%s]}`, c.nodes())
 			return
 		}
 		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, c.uid)
@@ -44,6 +51,14 @@ func throughATunnel(t *testing.T) *tunnelled {
 	c.set(t, "on", "on\n")
 	c.set(t, "off", "off\n")
 	return c
+}
+
+// nodes are the cluster's nodes in JSON.
+func (c *tunnelled) nodes() string {
+	if c.annotated == "" {
+		return ""
+	}
+	return fmt.Sprintf(`{"metadata":{"name":"n7","annotations":{%q:%q}}}`, power.AnnotationSwitchedOff, c.annotated)
 }
 
 func (c *tunnelled) path(name string) string { return filepath.Join(filepath.Dir(c.File), name) }
@@ -73,7 +88,7 @@ func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of.UID = uid
+	of.UID, of.Name = uid, cmp.Or(c.context, of.Name)
 	r, err := newRestoration(c.options, c.path("st"), of, c.File)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +98,14 @@ func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
 	m := &power.Machine{Driver: "exec", ID: node, Name: node}
 	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}, Off: m, On: m}}, nil, nil); err != nil || c.state(node) != "off" {
 		t.Fatalf("%s is %s: %v", node, c.state(node), err)
+	}
+}
+
+// powerOn powers on with restore what is off.
+func (c *tunnelled) powerOn(t *testing.T) {
+	t.Helper()
+	if err := restore(t.Context(), c.options, nil, true); err != nil || len(c.listed(t)) > 0 {
+		t.Fatalf("the journal lists %v: %v", c.listed(t), err)
 	}
 }
 
@@ -119,6 +142,62 @@ func TestAnEntryWithoutAUIDDoesNotHideThatTheSettingsLeadElsewhere(t *testing.T)
 				t.Errorf("the journal lists %v", left)
 			}
 		})
+	}
+}
+
+// The settings led to another cluster when lightsout switched n3 off, or its context had
+// another name. In the cluster of today an operator on another host has left n7 off: restore
+// reports it.
+func TestRestoreReadsTheAnnotationsOfTodaysCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		context string // that switched n3 off
+		on      bool   // n3 is on again
+		today   string // the UID of today's cluster
+	}{
+		"another cluster":                    {"site", true, "uid-a"},
+		"another cluster and n3 is off":      {"site", false, "uid-a"},
+		"another cluster by another context": {"gone", true, "uid-a"},
+		"the same cluster":                   {"site", true, "uid-b"},
+		"the same cluster and n3 is off":     {"site", false, "uid-b"},
+		"the same cluster by a new context":  {"gone", true, "uid-b"},
+		"a new context and n3 is off":        {"gone", false, "uid-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := throughATunnel(t)
+			c.context, c.uid = tc.context, "uid-b"
+			c.switchOff(t, "n3", "uid-b")
+			if tc.on {
+				c.powerOn(t)
+			}
+			c.uid, c.annotated = tc.today, power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
+			err := restore(t.Context(), c.options, nil, true)
+			if err == nil || strings.Count(err.Error(), "others have switched off n7") != 1 {
+				t.Errorf("restore ends with: %v", err)
+			}
+		})
+	}
+}
+
+// Two config files lead to one cluster, and the journal has entries by one of them: restore
+// with the other finds another operator's machine once, so its name is enough.
+func TestTwoConfigFilesOfOneClusterFindAnothersMachineOnce(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-b"
+	c.switchOff(t, "n3", "uid-b")
+	c.powerOn(t)
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(c.path("elsewhere"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.set(t, "elsewhere/lightsout.yaml", strings.Replace(string(text), "state: st", "state: "+c.path("st"), 1))
+	t.Chdir(c.path("elsewhere"))
+	c.set(t, "n7", "off\n")
+	c.annotated = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
+	if err := restore(t.Context(), options{}, []string{"n7"}, true); c.state("n7") != "on" {
+		t.Errorf("n7 is %s: %v", c.state("n7"), err)
 	}
 }
 

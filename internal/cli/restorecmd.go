@@ -55,6 +55,9 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		r.takenOver(ctx)
 		own += r.show(ctx, len(all) > 1, o.dryRun)
 	}
+	if here := o.today(all); here != nil {
+		all = append(all, here)
+	}
 	var foreign int
 	if !yes || len(named) > 0 { // otherwise powering on does not wait for them
 		foreign = findForeign(ctx, all)
@@ -186,7 +189,8 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 	var left, cordoned []string
 	others, seen, err := sayOthers(ctx, all, dryRun)
 	for _, r := range all {
-		left = append(left, r.stillOff(dryRun, others)...)
+		still := r.stillOff(dryRun, others)
+		left = append(left, slices.DeleteFunc(still, func(n string) bool { return slices.Contains(left, n) })...)
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
 	elsewhere := registeredElsewhere(all)
