@@ -353,9 +353,7 @@ func (r *restoration) api() (*cluster.Client, error) {
 	if r.server != nil {
 		return r.server, nil
 	}
-	cfg := *r.config
-	cfg.Context = r.of.Name
-	access, err := apiAccess(&cfg, bastionDialer(r.client))
+	access, err := r.access()
 	if err != nil {
 		return nil, noWayError{err}
 	}
@@ -364,6 +362,22 @@ func (r *restoration) api() (*cluster.Client, error) {
 	}
 	r.server, err = cluster.NewClient(access)
 	return r.server, err
+}
+
+// access returns how the configuration leads to the cluster: by the context of that name, or
+// by its current one if the kubeconfig has none of that name and describes the same cluster.
+func (r *restoration) access() (*cluster.Config, error) {
+	cfg := *r.config
+	cfg.Context = r.of.Name
+	access, err := apiAccess(&cfg, bastionDialer(r.client))
+	if err == nil {
+		return access, nil
+	}
+	current, none := apiAccess(r.config, bastionDialer(r.client))
+	if none == nil && clusterOf(current).Same(r.of) {
+		return current, nil
+	}
+	return nil, err
 }
 
 // proven is api with a check: the API server must confirm that it belongs to the same

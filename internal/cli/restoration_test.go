@@ -20,8 +20,9 @@ import (
 type tunnelled struct {
 	options
 	uid string
-	// annotated is the annotation of lightsout on the cluster's node n7; empty for no node.
-	annotated string
+	// annotated is the annotation of lightsout on a node; empty for no node. The node is n7
+	// unless onNode names another.
+	annotated, onNode string
 	// context is the name of the context that switchOff records; empty for that of the
 	// kubeconfig.
 	context string
@@ -58,7 +59,7 @@ func (c *tunnelled) nodes() string {
 	if c.annotated == "" {
 		return ""
 	}
-	return fmt.Sprintf(`{"metadata":{"name":"n7","annotations":{%q:%q}}}`, power.AnnotationSwitchedOff, c.annotated)
+	return fmt.Sprintf(`{"metadata":{"name":%q,"annotations":{%q:%q}}}`, cmp.Or(c.onNode, "n7"), power.AnnotationSwitchedOff, c.annotated)
 }
 
 func (c *tunnelled) path(name string) string { return filepath.Join(filepath.Dir(c.File), name) }
@@ -175,6 +176,19 @@ func TestRestoreReadsTheAnnotationsOfTodaysCluster(t *testing.T) {
 				t.Errorf("restore ends with: %v", err)
 			}
 		})
+	}
+}
+
+// The context by which lightsout switched n3 off has another name today. An operator on
+// another host has switched n3 off since: restore does not power it on.
+func TestRestoreByARenamedContextSeesThatAnotherHasSwitchedOffSince(t *testing.T) {
+	c := throughATunnel(t)
+	c.context, c.uid = "gone", "uid-b"
+	c.switchOff(t, "n3", "uid-b")
+	c.onNode, c.annotated = "n3", power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(time.Second)}.Text()
+	err := restore(t.Context(), c.options, nil, true)
+	if err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "others have switched off n3") {
+		t.Errorf("n3 is %s: %v", c.state("n3"), err)
 	}
 }
 
