@@ -16,6 +16,9 @@ const (
 	// renewShare and renewJitter say how often a kubelet renews its Lease.
 	renewShare  = 0.25
 	renewJitter = 1.04
+	// delayedFrom is by how much later than the one before it allows a renewal must arrive
+	// to count as delayed.
+	delayedFrom = time.Second
 	// catchUp is for how long after a watch was taken up again its events may
 	// be about what happened before.
 	catchUp = 2 * time.Second
@@ -37,6 +40,10 @@ type heartbeat struct {
 	behind time.Duration
 	// late: the renewal in the first list was overdue already.
 	late bool
+	// arrived is when the newest renewal arrived, sent the latest time at which the node sent
+	// it, by our clock, and delayed the time between; see sentBy.
+	arrived, sent time.Time
+	delayed       time.Duration
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
@@ -130,17 +137,17 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		return
 	}
 	before := r.newest.Load()
-	first, at := before == nil, seen
+	first, at := before == nil, r.sentBy(l.renewed, seen, before)
 	received := !first && before.received
 	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp {
 		// It may have been renewed some time ago: by the node's clock, less what
 		// that is known to be off.
-		if ago := seen.Sub(l.renewed.Add(r.behind)); ago > 0 {
-			at = seen.Add(-ago) // on our clock, whatever it is set to later
+		if ago := at.Sub(l.renewed.Add(r.behind)); ago > 0 {
+			at = at.Add(-ago) // on our clock, whatever it is set to later
 		}
 	} else {
 		received = received || !r.renewed.Equal(l.renewed)
-		r.behind = seen.Sub(l.renewed)
+		r.behind = at.Sub(l.renewed)
 	}
 	r.lease = *l
 	n := s.node(l.node)
@@ -171,6 +178,25 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	s.t.nodes.set(&x)
 	s.awaitHeartbeat(&x)
 	s.dirty = true
+}
+
+// sentBy returns the latest time at which a node has sent a renewal, by our clock. It is when
+// the renewal arrived, unless that is later than for the last one plus the time between both by
+// the node's clock: then lightsout stood still, or the connection did, and the node may be dead
+// by now. If the next one arrives as late, after the same time, the node's clock was set back.
+func (r *heartbeat) sentBy(renewed, arrived time.Time, last *renewal) time.Time {
+	since, was, sent := clock.Age(arrived, r.arrived), r.delayed, r.sent
+	r.arrived, r.sent, r.delayed = arrived, arrived, 0
+	if last == nil || !renewed.After(last.renewed) {
+		return arrived
+	}
+	between := renewed.Sub(last.renewed)
+	delayed := clock.Age(arrived, sent) - between
+	setBack := was > 0 && (delayed-was).Abs() < delayedFrom && (since-between).Abs() < delayedFrom
+	if delayed >= delayedFrom && !setBack {
+		r.sent, r.delayed = arrived.Add(-delayed), delayed
+	}
+	return r.sent
 }
 
 // checkBy schedules a check of the heartbeats for a moment.
