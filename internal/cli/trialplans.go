@@ -75,11 +75,11 @@ func listTrials(o options, out io.Writer) error {
 	kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
 	slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 	for _, dir := range kept {
-		fmt.Fprintf(&b, "  %s  %s\n", dir, recordLine(os.DirFS(dir)))
+		fmt.Fprintf(&b, "  %s  %s\n", dir, recordLine(os.DirFS(dir), record.BeingWritten(dir)))
 	}
 	for _, name := range examples.Names() {
 		if files, ok := examples.Open(name); ok {
-			fmt.Fprintf(&b, "  %s  %s\n", name, recordLine(files))
+			fmt.Fprintf(&b, "  %s  %s\n", name, recordLine(files, false))
 		}
 	}
 	_, err = io.WriteString(out, b.String())
@@ -95,11 +95,13 @@ func firstSentence(s string) string {
 }
 
 // recordLine summarizes a record: the trial's name, its verdict and its start.
-func recordLine(files fs.FS) string {
+func recordLine(files fs.FS, written bool) string {
 	s, err := record.Summarized(files)
 	switch {
 	case err != nil:
 		return text.Clean(err.Error(), 120)
+	case s == nil && written:
+		return "a program is still writing it"
 	case s == nil:
 		return "no summary: the program ended before it was written"
 	}

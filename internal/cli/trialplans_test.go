@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/config"
+	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 )
 
@@ -47,11 +50,20 @@ func TestTrialListPrintsPlansAndRecords(t *testing.T) {
 	if err := os.MkdirAll(broken, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	written := filepath.Join(state, "mdx", "trials", "20261123-written")
+	tl, err := record.NewTimeline("", time.Now)
+	if err == nil {
+		err = errors.Join(os.Mkdir(written, 0o700), tl.Tee(filepath.Join(written, record.EventsFile)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tl.Untee() }()
 	var out bytes.Buffer
 	if err := listTrials(options{Flags: config.Flags{State: state}}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"PLANS\n  mdx  ", "\n  vagrant  ", "RECORDS\n  " + broken, "\n  mdx  mdx  pass"} {
+	for _, want := range []string{"PLANS\n  mdx  ", "\n  vagrant  ", broken + "  no summary: the program ended", "RECORDS\n  " + written + "  a program is still writing it\n", "\n  mdx  mdx  pass"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the list lacks %q:\n%s", want, out.String())
 		}

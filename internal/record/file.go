@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"lightsout/internal/text"
@@ -54,8 +55,8 @@ type file struct {
 	syncs   sync.WaitGroup
 }
 
-// openFile creates the file at path, with mode 0600, or appends to it. For an empty
-// path it returns the zero file. The error begins with fault.
+// openFile creates the file at path, with mode 0600, or appends to it. It locks the file, so
+// that BeingWritten sees that this program writes it. For an empty path it returns the zero file. The error begins with fault.
 func openFile(path, fault string) (*file, error) {
 	if path == "" {
 		return &file{}, nil
@@ -69,6 +70,7 @@ func openFile(path, fault string) (*file, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", fault, err)
 	}
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // not every file system can
 	return &file{now: time.Now, disk: f, size: info.Size()}, nil
 }
 

@@ -40,7 +40,7 @@ type Record struct {
 	Start, End, Zero time.Time
 	history          history
 
-	// Recording: a program is still writing the record of this outage.
+	// Recording: a program is still writing the record.
 	Recording bool
 	// Torn lists the missing parts, one sentence each; empty for a complete record.
 	Torn []string
@@ -76,23 +76,33 @@ func Open(dir string) (*Record, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("not a record: %s is not a folder", dir)
 	}
-	return open(os.DirFS(dir), dir, recording(dir))
+	return open(os.DirFS(dir), dir, BeingWritten(dir))
 }
 
 // LockFile is the file in the folder of the records of outages that a program locks (see
 // recorder.Lock) and in which it names the record that it is writing.
 const LockFile = ".lock"
 
-// recording reports whether a program that runs is writing the record in dir.
-func recording(dir string) bool {
-	f, err := os.Open(filepath.Join(filepath.Dir(dir), LockFile))
+// BeingWritten reports whether a program that runs is writing the record in dir: it has locked
+// the record's events, or names it in the LockFile that it has locked.
+func BeingWritten(dir string) bool {
+	_, events := lockedFile(filepath.Join(dir, EventsFile))
+	name, named := lockedFile(filepath.Join(filepath.Dir(dir), LockFile))
+	return events || named && name == filepath.Base(dir)
+}
+
+// lockedFile returns the first KiB of a file, and whether a program has locked it.
+func lockedFile(path string) (begins string, locked bool) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would wait for a writer
+		return "", false
+	}
+	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return "", false
 	}
 	defer f.Close() // also unlocks it
-	name, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	return err == nil && string(name) == filepath.Base(dir) &&
-		errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return string(b), err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 // OpenFS is Open for the folder at the root of fsys; name is its name in errors.
@@ -279,7 +289,7 @@ func (r *Record) fill(requests *requestSums) {
 	case n > 0 && !r.Samples[n-1].End:
 		r.Torn = append(r.Torn, "lightsout was killed after "+r.End.Sub(r.Start).Round(time.Second).String()+"; later events are not recorded")
 	}
-	if r.Summary == nil && len(r.Plan) > 0 {
+	if r.Summary == nil && len(r.Plan) > 0 && !r.Recording {
 		r.Torn = append(r.Torn, "there is no summary: lightsout ended before the trial was judged")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -338,5 +339,32 @@ func TestSamplesAreWrittenAsTheyAreRead(t *testing.T) {
 				t.Fatalf("%s line %d is written as\n%.2000s\nand was\n%.2000s", name, n, got, was)
 			}
 		}
+	}
+}
+
+// A record is being written until its program closes the timeline, or ends in any way: then
+// the kernel closes its files. Until then nobody calls it broken off.
+func TestARecordThatIsBeingWrittenIsNotBrokenOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tl, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, PlanFile), []byte("name: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := tl.Tee(filepath.Join(dir, EventsFile)); err != nil {
+		t.Fatal(err)
+	}
+	tl.Add(view.Event{Lane: view.LaneNode, Subject: "n"})
+	if r, err := Open(dir); err != nil || !r.Recording || !slices.Equal(r.Torn, []string{"lightsout is still recording it; later events are not shown"}) {
+		t.Errorf("while it is written: %v, %q (%v)", r.Recording, r.Torn, err)
+	}
+	if err := tl.Untee(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Open(dir); err != nil || r.Recording || !slices.Contains(r.Torn, "there is no summary: lightsout ended before the trial was judged") {
+		t.Errorf("after it: %v, %q (%v)", r.Recording, r.Torn, err)
 	}
 }

@@ -59,8 +59,8 @@ func (r *run) closeRecord() {
 		errs = append(errs, r.keepPlan(p.Marshal()))
 	}
 	last := r.shown(r.s.Publish()) // it has the verdict
-	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.t.opt.Timeline.Untee())
-	errs = append(errs, r.summary.Write(r.dir, r.t.opt.Names))
+	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.summary.Write(r.dir, r.t.opt.Names))
+	errs = append(errs, r.t.opt.Timeline.Untee()) // from here on nobody writes the record
 	if err := errors.Join(errs...); err != nil {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
