@@ -61,6 +61,9 @@ func TestATimeThatCantBeWrittenLeavesTheRestReadable(t *testing.T) {
 	tl.Start(time.Now())
 	tl.Add(view.Event{Text: "a source's year of six digits", At: time.Unix(1<<42, 0)})
 	tl.Add(view.Event{Text: "the next one"})
+	if err := tl.Close(); err != nil {
+		t.Fatal(err)
+	}
 	r, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
