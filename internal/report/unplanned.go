@@ -201,7 +201,8 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 }
 
 // returnsOf tells the nodes that booted from those whose machines ran on: these report the
-// boot ID that they had before they returned.
+// boot ID that they had before they were seen down. One that the record first shows while the
+// node is down may be new.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
 	ids := bootIDsOf(r)
@@ -213,7 +214,7 @@ func returnsOf(r *record.Record) (out []cell) {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
-			if b := ids[f.node]; b.id != "" && b.from.Before(f.to) {
+			if b := ids[f.node]; b.id != "" && b.from.Before(f.went) {
 				ran = append(ran, f)
 			}
 		}

@@ -50,3 +50,30 @@ func TestANodeWithoutABootIDMayHaveBooted(t *testing.T) {
 		}
 	}
 }
+
+// A record may begin after a node's last heartbeat. If it shows the node before that was overdue,
+// the boot ID is the old one; if the node was down already, it may have booted before.
+func TestTheBootIDOfANodeThatIsDownMayBeNew(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, down float64 // when the record first shows the node, and from when on it shows it down
+		kind        view.SpanKind
+		sign        view.Sign
+		ran         bool
+	}{
+		"seen between its last heartbeat and the overdue one": {22, 25, view.SpanSilent, view.SignSilent, true},
+		"silent when the record begins":                       {24, 24, view.SpanSilent, view.SignSilent, false},
+		"booted and not Ready when the record begins":         {24, 24, view.SpanNotReady, view.SignNotReady, false},
+	} {
+		r := bare()
+		sign := view.NewEvent(view.CodeOutageSign, "k8s2", view.Facts{Sign: c.sign})
+		sign.At, sign.Seen = at(21), at(26)
+		r.Zero, r.Events = at(21), append(r.Events, sign)
+		reportsBoot(r, "k8s2", c.first, "one")
+		down(r, "k8s2", c.kind, c.down, 34)
+		reportsBoot(r, "k8s2", 34, "one")
+		r.Summary = &record.Summary{Zero: at(21), Unplanned: &record.Unplanned{}}
+		if got := returnsOf(r); (len(got) > 0) != c.ran {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
