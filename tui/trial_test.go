@@ -7,6 +7,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // steps counts the NextSteps sent.
@@ -242,5 +244,19 @@ func TestALoadAloneOffersNoTrial(t *testing.T) {
 		if strings.Contains(all.String(), not) {
 			t.Errorf("its help names %s:\n%s", not, all.String())
 		}
+	}
+}
+
+// Nobody knows whether a phase that a blind span hid was in its forecast.
+func TestAHiddenPhaseHasNoSignOfSuccess(t *testing.T) {
+	f := driven()
+	f.Trial.Phases = []view.Phase{
+		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(40, 50), Observed: at(45), Inside: yes(true)},
+		{Name: view.PhaseEndpointsOut, Subject: "kube-node3", Predicted: between(47, 58), Observed: at(62), Hidden: true},
+	}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	got := ansi.Strip(phaseFlow(&m.s, 110))
+	if !strings.Contains(got, "✓ detected") || !strings.Contains(got, "– endpoints out") {
+		t.Errorf("%q", got)
 	}
 }
