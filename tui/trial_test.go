@@ -260,3 +260,18 @@ func TestAHiddenPhaseHasNoSignOfSuccess(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAVerdictThatIsNotObservedShowsItsReason(t *testing.T) {
+	for want, why := range map[string][]string{
+		"did not observe what an expectation is about":    {"endpoints out: unknown"},
+		"did not observe the whole outage and return for": {"k8s2 never went down", "endpoints out: unknown"},
+	} {
+		f := driven()
+		f.Trial.Verdict, f.Trial.Why, f.Trial.Expectations = view.NotObserved, why, []view.Expectation{{Name: "endpoints out", Unobserved: true}}
+		m, _, _ := testModel(f, 120, 36, Options{})
+		typeKeys(m, "T")
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("no %q in\n%s", want, v)
+		}
+	}
+}

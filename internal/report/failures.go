@@ -107,8 +107,8 @@ func endsOf(failures []failure, all []outage, i int, r *record.Record) (out endi
 }
 
 // failuresIn finds the error windows of outage number i, and the other failures that belong to
-// it. Only a judged trial has error windows. Failures of one outage belong to the last outage
-// that had begun.
+// it. Only a judged trial has error windows. Failures belong to the last outage that had begun
+// when they happened.
 func failuresIn(r *record.Record, all []outage, failures []failure, i int) (windows, others []failed) {
 	s := r.Summary
 	if s == nil || s.Zero.IsZero() {
