@@ -7,6 +7,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // steps counts the NextSteps sent.
@@ -241,6 +243,35 @@ func TestALoadAloneOffersNoTrial(t *testing.T) {
 	for _, not := range []string{"1 nodes", "2 deployments", "3 pods", "6 trial", "picture", "Symbols of nodes", "Symbols of timeline"} {
 		if strings.Contains(all.String(), not) {
 			t.Errorf("its help names %s:\n%s", not, all.String())
+		}
+	}
+}
+
+// Nobody knows whether a phase that a blind span hid was in its forecast.
+func TestAHiddenPhaseHasNoSignOfSuccess(t *testing.T) {
+	f := driven()
+	f.Trial.Phases = []view.Phase{
+		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(40, 50), Observed: at(45), Inside: yes(true)},
+		{Name: view.PhaseEndpointsOut, Subject: "kube-node3", Predicted: between(47, 58), Observed: at(62), Hidden: true},
+	}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	got := ansi.Strip(phaseFlow(&m.s, 110))
+	if !strings.Contains(got, "✓ detected") || !strings.Contains(got, "– endpoints out") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAVerdictThatIsNotObservedShowsItsReason(t *testing.T) {
+	for want, why := range map[string][]string{
+		"did not observe what an expectation is about":    {"endpoints out: unknown"},
+		"did not observe the whole outage and return for": {"k8s2 never went down", "endpoints out: unknown"},
+	} {
+		f := driven()
+		f.Trial.Verdict, f.Trial.Why, f.Trial.Expectations = view.NotObserved, why, []view.Expectation{{Name: "endpoints out", Unobserved: true}}
+		m, _, _ := testModel(f, 120, 36, Options{})
+		typeKeys(m, "T")
+		if v := plainView(m); !strings.Contains(v, want) {
+			t.Errorf("no %q in\n%s", want, v)
 		}
 	}
 }

@@ -234,8 +234,11 @@ func phaseFlow(s *scene, w int) string {
 	r := newRow(w).space(1)
 	for _, p := range append(seen[max(0, len(seen)-2):], ahead...) {
 		sign, st := okStyle(t, p.Inside == nil || *p.Inside)
-		if p.Observed == nil {
+		switch {
+		case p.Observed == nil:
 			sign, st = t.toCome, t.dim
+		case p.Hidden && p.Inside == nil:
+			sign, st = t.dash, t.dim // nobody knows when it was
 		}
 		when, look := observedText(s, p)
 		name := t.text(p.Name) + " " + middle(t.text(p.Subject), 24, t.ellipsis)

@@ -32,7 +32,9 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
 	}
 	if v.Verdict == view.NotObserved {
-		out = append(out, textLine(t, w, 3, t.dim, "no verdict on the service: the outage or the return was not observed"))
+		for _, l := range wrap(view.NoVerdict(v.Why, v.Expectations), w-6) {
+			out = append(out, textLine(t, w, 3, t.dim, l))
+		}
 	}
 	if w < besideSteps {
 		return below(w, out, expectations(s, w), steps(s, w), phases(s, w))

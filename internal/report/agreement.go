@@ -69,7 +69,7 @@ func (a *agreementRow) count(p view.Phase, run string) {
 		a.Unobserved++
 	case p.Predicted != nil:
 		a.Pairs++
-		d := distance(*p.Observed, *p.Predicted)
+		d := away(p, *p.Predicted)
 		if d == 0 {
 			a.Inside++
 		}
@@ -82,7 +82,7 @@ func (a *agreementRow) count(p view.Phase, run string) {
 	}
 	if p.First != nil && p.Observed != nil {
 		a.FirstPairs++
-		if distance(*p.Observed, *p.First) == 0 {
+		if away(p, *p.First) == 0 {
 			a.FirstInside++
 		}
 	}

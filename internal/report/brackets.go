@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 
@@ -33,14 +34,14 @@ func (d *drawing) phases(all []view.Phase) {
 func (d *drawing) phase(p view.Phase) {
 	mid := d.y + phaseRow/2
 	name, subject := text.Clean(p.Name, 18), clean(p.Subject)
-	word, _ := inside(p)
 	says := observed(p)
-	switch word {
-	case none:
-	case "yes":
+	switch fitOf(p) {
+	case fitInside:
 		says += ", inside"
-	default:
-		says += word[len("no"):]
+	case fitOutside:
+		says += cmp.Or(miss(p), ", outside")
+	case fitUnknown:
+		says += " or before"
 	}
 	d.printf(`<g class="phase"><title>%s</title>`, html.EscapeString(name+" "+subject+": forecast "+between(p.Predicted)+", observed "+says))
 	d.text("label", 0, mid+3.5, "start", name)
@@ -67,17 +68,9 @@ func (d *drawing) phase(p view.Phase) {
 			d.line("window", from, mid, x, mid)
 			left = min(left, from)
 		}
-		text, draw := "observed, outside", func(c *canvas, x, y float64) {
-			c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
-		}
-		switch word {
-		case none:
-			text, draw = "observed, not forecast", func(c *canvas, x, y float64) { c.circle("unforecast", x, y, 3.5) }
-		case "yes":
-			text, draw = "observed, inside the forecast", func(c *canvas, x, y float64) { c.circle("hit", x, y, 4) }
-		}
+		name, draw := fitSign(fitOf(p))
 		draw(&d.canvas, x, mid)
-		d.sign(text, func(c *canvas, x, y float64) { draw(c, x+9, y+5) })
+		d.sign(name, func(c *canvas, x, y float64) { draw(c, x+9, y+5) })
 		left, right = min(left, x-5), max(right, x+5)
 	}
 	if left > right {
@@ -89,6 +82,24 @@ func (d *drawing) phase(p view.Phase) {
 		d.text("label small halo", left-7, mid+3.5, "end", says)
 	}
 	d.printf(`</g>`)
+}
+
+// fitSign is the sign of an observation, with its name in the key.
+func fitSign(f fit) (name string, draw func(c *canvas, x, y float64)) {
+	circle := func(class string, radius float64) func(c *canvas, x, y float64) {
+		return func(c *canvas, x, y float64) { c.circle(class, x, y, radius) }
+	}
+	switch f {
+	case fitInside:
+		return "observed, inside the forecast", circle("hit", 4)
+	case fitOutside:
+		return "observed, outside", func(c *canvas, x, y float64) {
+			c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
+		}
+	case fitUnknown:
+		return "observed after a blind span", circle("unforecast", 3.5)
+	}
+	return "observed, not forecast", circle("unforecast", 3.5)
 }
 
 func (c *canvas) bracket(x1, x2, y float64) {

@@ -13,50 +13,41 @@ import (
 // clientsOf describes the clients' errors in outage number i; in the whole record for -1.
 func clientsOf(r *record.Record, all []outage, i int) string {
 	total, meanwhile := sentIn(r, all, i)
-	windows, others := failuresIn(r, all, i)
-	inNoWindow := 0
-	if i >= 0 {
-		inNoWindow = partOf(r, all, i, failed{from: all[i].from, to: all[i].end(r)}).n
-	}
+	failures := failuresOf(r)
+	windows, others := failuresIn(r, all, failures, i)
+	ends := endsOf(failures, all, i, r)
+	waited := unanswered(r, all, i)
 	switch {
-	case total == 0 && unanswered(r, all, i) == "":
+	case total == 0 && waited == "":
 		return "no requests were sent"
 	case len(windows) > 0:
 		said := "clients saw errors for " + errorTime(r, windows) + failedBefore(r, all, i)
 		if n := failedIn(others); n > 0 {
 			said += fmt.Sprintf(", and %s failed later", text.Count(n, "more request", "more requests"))
 		}
-		return listed(said, unanswered(r, all, i))
+		return listed(said, waited)
 	case len(others) > 0:
 		from, to := others[0].from, others[0].to
 		for _, f := range others {
 			from, to = earliest(from, f.from), latest(to, f.to)
 		}
-		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), unanswered(r, all, i))
-	case unanswered(r, all, i) != "":
-		return unanswered(r, all, i)
-	case meanwhile == 0 && inFlightFailed(r, all, i) > 0:
-		return text.Count(inFlightFailed(r, all, i), "request that was", "requests that were") + " in flight failed"
+		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), waited)
+	case waited != "":
+		return waited
+	case ends.inFlight > 0 && ends.sent == 0:
+		return text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
 	case meanwhile == 0, noneAsked(r):
 		return "no requests were sent meanwhile"
-	case inNoWindow > 0:
-		return text.Count(inNoWindow, "request", "requests") + " that clients sent meanwhile failed"
-	case broken(r), stoodStill(r), severityUnknown(r), i > 0 && unanswered(r, all, 0) != "":
+	case ends.inFlight > 0:
+		return fmt.Sprintf("%s failed, %d of them in flight before", text.Count(ends.inFlight+ends.sent, "request", "requests"), ends.inFlight)
+	case ends.sent > 0:
+		return text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
+	case ends.later > 0:
+		return text.Count(ends.later, "request", "requests") + " that clients sent meanwhile failed in a later outage"
+	case broken(r), stoodStill(r), severityUnknown(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
 	return "no request failed"
-}
-
-// inFlightFailed counts the requests that were sent before a later outage and failed in it.
-func inFlightFailed(r *record.Record, all []outage, i int) (n int) {
-	for j := range r.Seconds {
-		if x := &r.Seconds[j]; i > 0 && outageAt(all, x.At) == i {
-			for _, earlier := range x.Earlier {
-				n += earlier
-			}
-		}
-	}
-	return n
 }
 
 // severityUnknown reports whether a recorder could not tell what clients noticed.
@@ -77,41 +68,6 @@ func listed(a, b string) string {
 		return a
 	}
 	return a + ", and " + b
-}
-
-// unansweredLeast is for how long a request must have been in flight when the record ended
-// for the opening to mention it.
-const unansweredLeast = 10 * time.Second
-
-// unanswered describes the requests that hung through outage number i until lightsout ended
-// them, and those that had not ended when the record did.
-func unanswered(r *record.Record, all []outage, i int) string {
-	hung, open := 0, 0
-	for _, l := range summaryOf(r).Load {
-		if l.Hung != nil && i <= 0 {
-			hung += l.Hung.Cancelled
-		}
-		if severityUnknown(r) && i <= 0 {
-			open += l.InFlight
-		}
-	}
-	if open > 0 { // the recorder has counted them
-		return text.Count(open, "request", "requests") + " had not ended when the record did"
-	}
-	for j := range r.Seconds {
-		x := &r.Seconds[j]
-		during := i < 0 || x.At.Before(all[i].end(r)) && outageAt(all, x.At) == i
-		if during && !x.At.Add(unansweredLeast).After(r.End) {
-			open += x.Unresolved
-		}
-	}
-	switch {
-	case hung > 0:
-		return text.Count(hung, "request", "requests") + " hung until lightsout ended " + text.Noun(hung, "it", "them")
-	case open > 0:
-		return text.Count(open, "request", "requests") + " had not ended when the record did"
-	}
-	return ""
 }
 
 // failedBefore describes the requests that failed before the first outage: it did not cause
@@ -142,11 +98,11 @@ func failedBefore(r *record.Record, all []outage, i int) string {
 func queuedIn(r *record.Record, o *outage) string {
 	var most record.Load
 	for _, l := range summaryOf(r).Load {
-		if l.Started == nil || l.PeakQueued <= most.PeakQueued || l.Scheduled > l.PeakServed+l.PeakQueued {
-			continue // with more requests than those it is not a burst
+		if l.Started == nil || l.PeakQueued <= most.PeakQueued || !alone(r, l) {
+			continue
 		}
-		if l.PeakServed > l.Scheduled || l.PeakQueued > l.Scheduled {
-			continue // other loads have a share of the gauge
+		if l.Scheduled != l.PeakServed+l.PeakQueued {
+			continue // not a burst, or its largest values are of several moments or other clients
 		}
 		if at := secondsAfter(r, *l.Started); at.After(o.from) && at.Before(o.end(r)) {
 			most = l
@@ -156,6 +112,20 @@ func queuedIn(r *record.Record, o *outage) string {
 		return ""
 	}
 	return fmt.Sprintf("of %s %d were served at once and %d queued", text.Count(most.Scheduled, "request", "requests"), most.PeakServed, most.PeakQueued)
+}
+
+// alone reports whether no other load ran at the same time: the gauge counts the requests of all.
+func alone(r *record.Record, l record.Load) bool {
+	during := func(o record.Load) bool {
+		return o.Started != nil && (l.Ended == nil || *o.Started < *l.Ended) && (o.Ended == nil || *l.Started < *o.Ended)
+	}
+	others := 0
+	for _, o := range summaryOf(r).Load {
+		if during(o) {
+			others++
+		}
+	}
+	return others <= 1 // itself
 }
 
 // errorTime is how long error windows are, without what they have in common.
@@ -200,91 +170,6 @@ func inSeconds(d time.Duration) string {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return text.Span(d)
-}
-
-// failed is a time in which n requests failed.
-type failed struct {
-	from, to time.Time
-	n        int
-	// about: the times are those of seconds.
-	about bool
-}
-
-func failedIn(all []failed) (n int) {
-	for _, f := range all {
-		n += f.n
-	}
-	return n
-}
-
-// failuresIn finds the error windows of outage number i, and the other failures
-// that belong to it: each to the last outage that had begun. Only a judged trial
-// has error windows.
-func failuresIn(r *record.Record, all []outage, i int) (windows, others []failed) {
-	add := func(to *[]failed, f failed) {
-		if f.n > 0 && outageAt(all, f.from) == i {
-			*to = append(*to, f)
-		}
-	}
-	if s := r.Summary; s != nil && !s.Zero.IsZero() {
-		of := func(x record.Span) failed {
-			return failed{from: secondsAfter(r, x.From), to: secondsAfter(r, x.To), n: x.Failed}
-		}
-		for _, l := range s.Load {
-			for _, w := range l.ErrorWindows {
-				whole := of(w)
-				part := whole
-				if outageAt(all, whole.from) < outageAt(all, whole.to) {
-					part = partOf(r, all, i, whole)
-					part.atZero(l, w, whole, outageAt(all, whole.from) == i)
-				}
-				add(&windows, part)
-			}
-			if l.LaterFailures != nil {
-				add(&others, of(*l.LaterFailures))
-			}
-		}
-		return windows, others
-	}
-	for i := range r.Runs {
-		f := r.Runs[i].Failures
-		add(&others, failed{from: f.First, to: f.Ended, n: f.N})
-	}
-	return nil, others
-}
-
-// atZero adds the failed requests that were in flight at zero to the part of an error window
-// that belongs to the first outage: they were sent before the window begins.
-func (f *failed) atZero(l record.Load, w record.Span, whole failed, first bool) {
-	if !first || w.From > 0 || l.AtZero == nil || l.AtZero.Failed == 0 {
-		return
-	}
-	if f.n == 0 {
-		*f = whole
-		f.n = 0
-	}
-	f.n += l.AtZero.Failed
-}
-
-// partOf is the part of an error window that belongs to outage number i, by the seconds in
-// which requests failed: a window may last from one outage into the next. n is 0 if there is
-// none.
-func partOf(r *record.Record, all []outage, i int, w failed) failed {
-	out := failed{about: true}
-	for j := range r.Seconds {
-		x := &r.Seconds[j]
-		end := x.At.Add(time.Second)
-		if n := x.FailedSum(); n > 0 && end.After(w.from) && x.At.Before(w.to) && outageAt(all, latest(x.At, w.from)) == i {
-			if out.n == 0 {
-				out.from = latest(x.At, w.from)
-			}
-			out.n, out.to = out.n+n, end
-		}
-		if out.n > 0 && len(x.FailedIn()) > 0 && outageAt(all, x.At) == i {
-			out.to = earliest(end, w.to)
-		}
-	}
-	return out
 }
 
 // sentIn counts the requests that were sent, and those during outage number i.

@@ -211,13 +211,7 @@ func phaseCell(p view.Phase, first *float64) string {
 		}
 	}
 	if p.Predicted != nil {
-		word := "of"
-		if p.Observed != nil {
-			word = "in"
-			if distance(*p.Observed, *p.Predicted) != 0 {
-				word = "OUT"
-			}
-		}
+		word := map[fit]string{fitNone: "of", fitInside: "in", fitOutside: "OUT", fitUnknown: "unknown if in"}[fitOf(p)]
 		parts = append(parts, fmt.Sprintf("%s %.1f–%.1f", word, p.Predicted[0], p.Predicted[1]))
 	}
 	return strings.Join(parts, " ")

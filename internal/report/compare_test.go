@@ -20,8 +20,12 @@ func runs() []*record.Record {
 		r := mdxRecord()
 		r.Dir = fmt.Sprintf("/records/mdx-%d", i+1)
 		for j := range r.Summary.Phases {
-			if o := r.Summary.Phases[j].Observed; o != nil {
-				r.Summary.Phases[j].Observed = p(*o + []float64{0, 0.3, 1.6}[i])
+			x := &r.Summary.Phases[j]
+			if o := x.Observed; o != nil {
+				x.Observed = p(*o + []float64{0, 0.3, 1.6}[i])
+			}
+			if x.Observed != nil && x.Predicted != nil {
+				x.Inside = yes(x.Predicted[0] <= *x.Observed && *x.Observed <= x.Predicted[1])
 			}
 		}
 		out = append(out, r)

@@ -50,9 +50,8 @@ type junitResult struct {
 
 // JUnit writes the summaries of the runs of a trial as JUnit XML: one suite for each run,
 // with a case "verdict" and one for each expectation. An expectation that did not hold is a
-// failure. One that
-// nobody could judge, because the outage or the return was not observed or the trial was
-// aborted, is an error of that type. The error is the writer's.
+// failure. One that nobody could judge, because lightsout did not observe enough or the trial
+// was aborted, is an error of that type. The error is the writer's.
 func JUnit(w io.Writer, runs ...*record.Summary) error {
 	var all junitSuites
 	for i, s := range runs {

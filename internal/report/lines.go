@@ -26,7 +26,7 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	add("", title)
 	if s.Verdict == view.NotObserved {
-		add("  ", noJudgement)
+		add("  ", view.NoVerdict(s.Why, s.Expectations))
 	}
 	for _, w := range s.Why {
 		add("  ", clean(w))
@@ -51,8 +51,7 @@ func Lines(s *record.Summary, dir string) []string {
 		t.figures("forecast", "observed")
 		t.columns("inside")
 		for _, p := range inOrder(s.Phases) {
-			word, _ := inside(p)
-			t.row(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), word)
+			t.row(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), inside(p).Text)
 		}
 		out = append(out, t.within(linesWidth)...)
 		for _, p := range inOrder(s.Phases) {

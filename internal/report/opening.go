@@ -38,6 +38,9 @@ func opening(r *record.Record) []string {
 	if n := len(all) - outagesMost; n > 0 {
 		out = append(out, fmt.Sprintf("%s of %s followed: see the timeline.", text.Count(n, "more outage", "more outages"), named(eachOnce(all[outagesMost:]))))
 	}
+	if also := unansweredElse(r, all); also != "" {
+		out = append(out, text.Capital(sentence(also)))
+	}
 	var told []view.Sign
 	if len(all) > 0 {
 		told = []view.Sign{view.SignRequests, view.SignPending} // in their sentences

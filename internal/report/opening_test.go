@@ -598,28 +598,166 @@ func TestAWaitCountsFromTheSameNode(t *testing.T) {
 	}
 }
 
-// Requests that were sent before a later outage, and fail in it, are not "no requests".
-func TestALaterOutageNamesTheRequestsInFlight(t *testing.T) {
-	r := &record.Record{Summary: &record.Summary{}}
-	for s := range 60 {
-		r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s))}})
+// failLate has n requests of one second fail in a later one.
+func failLate(r *record.Record, sent, failed, n int) {
+	x := &r.Seconds[sent]
+	x.Sent += n
+	x.Failed, x.Later = map[loadgen.Class]int{loadgen.ClassReset: n}, map[loadgen.Class]int{loadgen.ClassReset: n}
+	r.Seconds[failed].Earlier = map[loadgen.Class]int{loadgen.ClassReset: n}
+}
+
+// offTwice has k8s2 lose its power from 0 s to 60 s, and k8s3 from 130 s to 220 s.
+func offTwice(r *record.Record) {
+	asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 1, 60)
+	asks(r, "k8s3", 130, power.ActionOff, power.StageSending)
+	down(r, "k8s3", view.SpanOff, 131, 220)
+}
+
+// A failure belongs to the outage in which it happened, and not to that in which its request was
+// sent; requests that got no answer belong to the first outage that they met.
+func TestEachOfSeveralOutagesHasItsOwnFailures(t *testing.T) {
+	window := func(r *record.Record, from, to float64, n int) {
+		r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{ErrorWindows: []record.Span{{From: from, To: to, Failed: n}}}})
 	}
-	r.Seconds[5].Sent, r.Seconds[5].OK = 3, 3
-	r.Seconds[25].Sent, r.Seconds[25].Failed, r.Seconds[25].Later = 2, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
-	r.Seconds[42].Earlier = map[loadgen.Class]int{loadgen.ClassReset: 2}
-	all := []outage{{from: at(10)}, {from: at(40)}}
-	all[0].to, all[1].to = at(20), at(50)
-	if got := clientsOf(r, all, 1); got != "2 requests that were in flight failed" {
-		t.Errorf("got %q", got)
+	hung := func(r *record.Record, n int) {
+		r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: n, Cancelled: n}}})
+	}
+	for name, c := range map[string]struct {
+		happens              func(r *record.Record)
+		first, second, other string
+	}{
+		"in flight when the second began": {func(r *record.Record) {
+			failLate(r, 110, 131, 2)
+			window(r, 110, 131, 2)
+		}, "no request failed", "clients saw errors for about 1 s", ""},
+		"in flight when the second began, in no error window": {func(r *record.Record) {
+			failLate(r, 110, 131, 2)
+		}, "no request failed", "2 requests that were in flight failed", ""},
+		"in flight and sent later, in no error window": {func(r *record.Record) {
+			failLate(r, 110, 131, 2)
+			fail(r, 140, 143)
+			r.Summary.Load = nil
+		}, "no request failed", "5 requests failed, 2 of them in flight before", ""},
+		"sent in the first": {func(r *record.Record) {
+			failLate(r, 50, 131, 2)
+			window(r, 50, 131, 2)
+		}, "2 requests that clients sent meanwhile failed in a later outage", "clients saw errors for about 1 s", ""},
+		"in both, in one error window": {func(r *record.Record) {
+			fail(r, 20, 31)
+			failLate(r, 110, 131, 2)
+			r.Summary.Load = nil
+			window(r, 20, 131, 13)
+		}, "clients saw errors for about 11 s", "clients saw errors for about 1 s", ""},
+		"in flight at zero": {func(r *record.Record) {
+			r.Zero, r.Summary.Zero = at(10), at(10)
+			failLate(r, 4, 135, 2)
+			window(r, 0, 125, 2)
+		}, "clients saw errors for about 2m05s", "2 requests that were in flight failed", ""},
+		"later failures of both": {func(r *record.Record) {
+			fail(r, 20, 31)
+			fail(r, 150, 153)
+			r.Summary.Load = []record.Load{{Failures: record.Failures{LaterFailures: &record.Span{From: 20, To: 153, Failed: 14}}}}
+		}, "11 requests failed between 08:00:20 and 08:00:31", "3 requests failed between 08:02:30 and 08:02:33", ""},
+		"hung from the second on": {func(r *record.Record) {
+			r.Seconds[140].Sent, r.Seconds[140].Cancelled = 5, 4
+			hung(r, 4)
+		}, "no request failed", "4 requests hung until lightsout ended them", ""},
+		"hung, sent between the two": {func(r *record.Record) {
+			r.Seconds[100].Sent, r.Seconds[100].Cancelled = 5, 4
+			hung(r, 4)
+		}, "no request failed", "4 requests hung until lightsout ended them", ""},
+		"hung in both": {func(r *record.Record) {
+			r.Seconds[20].Cancelled, r.Seconds[140].Cancelled = 1, 3
+			hung(r, 4)
+		}, "1 request hung until lightsout ended it", "3 requests hung until lightsout ended them", ""},
+		"hung in one of the two": {func(r *record.Record) {
+			r.Seconds[20].Cancelled, r.Seconds[140].Cancelled = 1, 4
+			hung(r, 4)
+		}, "no request is known to have failed", "no request is known to have failed", "4 requests hung until lightsout ended them; which outage caused that, if any, is unknown."},
+		"without an end": {func(r *record.Record) {
+			r.Seconds[100].Unresolved = 2
+		}, "no request failed", "2 requests had not ended when the record did", ""},
+	} {
+		r := bare()
+		offTwice(r)
+		c.happens(r)
+		all := outagesOf(r)
+		if len(all) != 2 {
+			t.Fatalf("%s: %d outages", name, len(all))
+		}
+		if first, second := clientsOf(r, all, 0), clientsOf(r, all, 1); first != c.first || second != c.second {
+			t.Errorf("%s:\ngot  %s | %s\nwant %s | %s", name, first, second, c.first, c.second)
+		}
+		if said := opening(r); len(said) > 2 != (c.other != "") || c.other != "" && said[2] != c.other {
+			t.Errorf("%s: %q", name, said)
+		}
 	}
 }
 
-// The gauge counts the requests of all loads: more than a burst has are not its own.
+// An LLM's answers take 30 s. The error window counts from when the requests were sent, which is
+// long after the first outage.
+func TestRequestsOnTheNodeOfALaterOutageFailInThatOutage(t *testing.T) {
+	offs := loadgen.PowerOffs{{Off: at(0), On: at(40)}, {Off: at(130), On: at(200)}}
+	w := loadgen.NewWindow(&offs)
+	r := bare()
+	for s := range r.Seconds {
+		w.Note(&loadgen.Record{Run: 1, Scheduled: at(float64(s)), Sent: at(float64(s)), End: at(float64(s) + 0.5), FirstByte: at(float64(s) + 0.4), Class: loadgen.ClassOK})
+	}
+	for range 2 {
+		w.Note(&loadgen.Record{Run: 1, Scheduled: at(110), Sent: at(110), End: at(131), Class: loadgen.ClassReset})
+	}
+	offTwice(r)
+	failLate(r, 110, 131, 2)
+	r.Summary.Outages, r.Summary.Load = offs, []record.Load{{Step: "clients", Run: 1, Sent: 602, Failures: record.FailuresOf(w, r.Zero)}}
+	all := outagesOf(r)
+	if got := clientsOf(r, all, 0); got != "no request failed" {
+		t.Errorf("in the first outage: %s", got)
+	}
+	if got := clientsOf(r, all, 1); got != "clients saw errors for about 1 s" {
+		t.Errorf("in the second outage: %s", got)
+	}
+}
+
+// Of requests that were sent before a later outage, those that fail in it were in flight; those
+// that failed just before it, or long after it, were not.
+func TestALaterOutageNamesTheRequestsInFlight(t *testing.T) {
+	const none = "no requests were sent meanwhile"
+	for failed, want := range map[int]string{36: none, 42: "2 requests that were in flight failed", 70: none} {
+		r := &record.Record{Summary: &record.Summary{}}
+		for s := range 80 {
+			r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s))}})
+		}
+		r.Seconds[5].Sent, r.Seconds[5].OK = 3, 3
+		failLate(r, 25, failed, 2)
+		all := []outage{{from: at(10), to: at(20)}, {from: at(40), to: at(50)}}
+		if got := clientsOf(r, all, 1); got != want {
+			t.Errorf("failed at %d s: got %q", failed, got)
+		}
+	}
+}
+
+// The gauge counts the requests of all loads: a burst has a queue of its own only if nothing else
+// can have a share in its largest values.
 func TestABurstBesideOtherLoadsHasNoQueueOfItsOwn(t *testing.T) {
-	started := 15.0
-	r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: []record.Load{{Started: &started, PeakServed: 14, PeakQueued: 55, Counts: loadgen.Counts{Scheduled: 10}}}}}
-	if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != "" {
-		t.Errorf("got %q", got)
+	started, ended, before, after := 15.0, 20.0, 3.0, 22.0
+	background := record.Load{Started: &before, Ended: &after}
+	for name, c := range map[string]struct {
+		served, queued int
+		others         []record.Load
+		want           string
+	}{
+		"alone":                            {8, 2, nil, "of 10 requests 8 were served at once and 2 queued"},
+		"after another load":               {8, 2, []record.Load{{Started: &before, Ended: &started}}, "of 10 requests 8 were served at once and 2 queued"},
+		"far more than it has":             {14, 55, nil, ""},
+		"two of other clients":             {8, 7, nil, ""},
+		"as many as it has, beside others": {8, 2, []record.Load{background}, ""},
+	} {
+		burst := record.Load{Started: &started, Ended: &ended, PeakServed: c.served, PeakQueued: c.queued, Counts: loadgen.Counts{Scheduled: 10}}
+		r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: append(c.others, burst)}}
+		if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != c.want {
+			t.Errorf("%s: got %q", name, got)
+		}
 	}
 }
 

@@ -88,11 +88,20 @@ func (o *outage) end(r *record.Record) time.Time {
 	return o.to
 }
 
+// began is the earliest time at which it may have begun: lightsout sees a node go down that
+// nobody asked to, and of which there is no sign, only later.
+func (o *outage) began() time.Time {
+	if len(o.nodes) == 0 || o.nodes[0].asked || o.nodes[0].sign {
+		return o.from
+	}
+	return o.from.Add(-gap)
+}
+
 // outageAt is the last outage that had begun at t, else the first; -1 for none.
 func outageAt(all []outage, t time.Time) int {
 	at := min(len(all), 1) - 1
 	for i := range all {
-		if !all[i].from.After(t.Add(gap)) {
+		if !all[i].began().After(t) {
 			at = i
 		}
 	}

@@ -44,9 +44,6 @@ func verdictOf(v view.Verdict) cell {
 	return cell{text.Clean(string(v), 40), warning}
 }
 
-// noJudgement explains the verdict view.NotObserved.
-const noJudgement = "no verdict on the service: lightsout did not observe the outage or the return for certain"
-
 func pageOf(r *record.Record) *page {
 	p := &page{Opening: opening(r)}
 	p.facts.ID, p.facts.Title = "about", "About this record"
@@ -77,10 +74,10 @@ func (p *page) fromSummary(r *record.Record) {
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = judged(s)
 	if u := s.Unplanned; u != nil {
-		p.Why = append(p.Why, severityMeans[u.Severity])
+		p.Why = append(p.Why, severityMeans(s))
 	}
 	if s.Verdict == view.NotObserved {
-		p.Why = append(p.Why, noJudgement)
+		p.Why = append(p.Why, view.NoVerdict(s.Why, s.Expectations))
 	}
 	for _, w := range s.Why {
 		p.Why = append(p.Why, clean(w))

@@ -235,3 +235,27 @@ func TestATrialWithoutExpectationsDoesNotPass(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 }
+
+// A trial of which only the time of a phase is unknown observed the outage and the return.
+func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
+	late := view.Expectation{Name: "endpoints out", Want: "inside the forecast", Got: "k8s2 at 62.0 s (forecast 47.0–58.0 s)", Unobserved: true}
+	why := "endpoints out: wanted inside the forecast, got k8s2 at 62.0 s (forecast 47.0–58.0 s)"
+	const hidden, outage = "did not observe what an expectation is about", "did not observe the whole outage and return"
+	for name, c := range map[string]struct {
+		why          []string
+		expectations []view.Expectation
+		want, not    string
+	}{
+		"only a hidden phase":            {[]string{why}, []view.Expectation{{Name: "ok", OK: true}, late}, hidden, outage},
+		"a node that never went down":    {[]string{"k8s2 never went down", why}, []view.Expectation{late}, outage, hidden},
+		"a watch that was stuck":         {[]string{"the watch of the pods was stuck"}, nil, outage, hidden},
+		"an expectation that was missed": {[]string{"k8s2 never went down"}, []view.Expectation{{Name: "failed"}}, outage, hidden},
+	} {
+		s := &record.Summary{Verdict: view.NotObserved, Why: c.why, Expectations: c.expectations}
+		for form, got := range map[string]string{"lines": strings.Join(Lines(s, ""), "\n"), "page": string(write(t, Markdown, &record.Record{Start: at(0), Summary: s}))} {
+			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+				t.Errorf("%s, %s:\n%s", name, form, got)
+			}
+		}
+	}
+}

@@ -45,13 +45,6 @@ func phasesOf(s *record.Summary) section {
 	t.figures(early, "forecast", "observed", "by its source")
 	t.columns("inside", "note")
 	for _, p := range inOrder(s.Phases) {
-		word, ok := inside(p)
-		tone := good
-		if !ok {
-			tone = bad
-		} else if word == none {
-			tone = plain
-		}
 		atZero := none
 		if first {
 			atZero = between(p.First)
@@ -60,7 +53,7 @@ func phasesOf(s *record.Summary) section {
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
 			note = "no request failed"
 		}
-		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), cell{word, tone}, note)
+		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
 	t.trim(early, "by its source")
 	return t

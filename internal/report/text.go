@@ -80,33 +80,6 @@ func utc(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// distance is how far v lies outside the interval, in seconds: 0 inside,
-// negative before it, positive after it.
-func distance(v float64, p [2]float64) float64 {
-	switch {
-	case v < p[0]:
-		return v - p[0]
-	case v > p[1]:
-		return v - p[1]
-	}
-	return 0
-}
-
-// inside tells in words where an observation lies against its forecast.
-func inside(p view.Phase) (word string, ok bool) {
-	if p.Predicted == nil || p.Observed == nil {
-		return none, true
-	}
-	d := distance(*p.Observed, *p.Predicted)
-	switch {
-	case d < 0:
-		return fmt.Sprintf("no, %.1f s early", -d), false
-	case d > 0:
-		return fmt.Sprintf("no, %.1f s late", d), false
-	}
-	return "yes", true
-}
-
 // observed tells when a phase was seen; a span with its beginning.
 func observed(p view.Phase) string {
 	switch {

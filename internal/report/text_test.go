@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
 
@@ -24,9 +25,47 @@ func TestInsideIsTheIntervalWithItsEdges(t *testing.T) {
 	for _, c := range []struct {
 		seen *float64
 		want string
-	}{{p(40), "yes"}, {p(50), "yes"}, {p(39.2), "no, 0.8 s early"}, {p(51.2), "no, 1.2 s late"}, {nil, none}} {
-		if got, ok := inside(view.Phase{Predicted: iv(40, 50), Observed: c.seen}); got != c.want || ok != (c.want[0] != 'n') {
-			t.Errorf("%v: %s", c.seen, got)
+		tone tone
+	}{{p(40), "yes", good}, {p(50), "yes", good}, {p(39.2), "no, 0.8 s early", bad}, {p(51.2), "no, 1.2 s late", bad}, {nil, none, plain}} {
+		if got := inside(view.Phase{Predicted: iv(40, 50), Observed: c.seen}); got != (cell{c.want, c.tone}) {
+			t.Errorf("%v: %+v", c.seen, got)
+		}
+	}
+}
+
+// A report, a comparison and a picture show what the summary holds of a phase: nobody knows
+// whether one that a blind span hid was in its forecast, and one of which only the source's time
+// is known, in whole seconds, may have happened up to a second later.
+func TestReportsFollowTheSummaryInWhatWasInside(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase                      view.Phase
+		inside, compared, pictured string
+		tone                       tone
+		agreement                  agreementRow
+	}{
+		"hidden": {view.Phase{Observed: p(62), Hidden: true}, "unknown", "62.0 unknown if in 47.5–58.0", "observed T+01:02.0 or before", plain, agreementRow{Unobserved: 1}},
+		"hidden, and inside all the same": {view.Phase{Observed: p(57), Hidden: true, Inside: yes(true)}, "yes", "57.0 in 47.5–58.0", "observed T+00:57.0, inside", good,
+			agreementRow{Pairs: 1, Inside: 1, Near: 1}},
+		"by its source": {view.Phase{Observed: p(47), Source: p(47), Inside: yes(true)}, "yes", "47.0 in 47.5–58.0", "observed T+00:47.0, inside", good,
+			agreementRow{Pairs: 1, Inside: 1, Near: 1}},
+		"late": {view.Phase{Observed: p(62), Source: p(61), Inside: yes(false)}, "no, 4.0 s late", "62.0 OUT 47.5–58.0", "observed T+01:02.0, 4.0 s late", bad,
+			agreementRow{Pairs: 1, Largest: 4, LargestRun: "a", LargestSubject: "k8s2"}},
+	} {
+		x := c.phase
+		x.Name, x.Subject, x.Predicted = view.PhaseDetected, "k8s2", iv(47.5, 58)
+		if got := inside(x); got != (cell{c.inside, c.tone}) {
+			t.Errorf("%s: the table has %+v", name, got)
+		}
+		if got := phaseCell(x, nil); got != c.compared {
+			t.Errorf("%s: the comparison has %q", name, got)
+		}
+		var a agreementRow
+		if a.count(x, "a"); a != c.agreement {
+			t.Errorf("%s: the forecasts held by %+v", name, a)
+		}
+		s := &record.Summary{Phases: []view.Phase{x}}
+		if page := string(write(t, HTML, &record.Record{Start: at(0), End: at(100), Zero: zero, Summary: s})); !strings.Contains(page, c.pictured) {
+			t.Errorf("%s: the picture has no %q", name, c.pictured)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // SignsIn returns the events by which the recorder noticed the outage of a record, in the
@@ -131,10 +132,56 @@ func judged(s *record.Summary) cell {
 	return cell{text.Clean(string(s.Unplanned.Severity), 40), warning}
 }
 
-// severityMeans explains the severities.
-var severityMeans = map[record.Severity]string{
-	record.SeverityDown: "several requests in a row failed", record.SeverityDegraded: "some requests failed",
-	record.SeverityUnnoticed: "no request failed", record.SeverityUnknown: "lightsout sent no requests, or not all the time: what clients noticed is unknown",
+// severityMeans explains the severity of a recorded outage.
+func severityMeans(s *record.Summary) string {
+	switch s.Unplanned.Severity {
+	case record.SeverityDown:
+		return "several requests in a row failed"
+	case record.SeverityDegraded:
+		return "some requests failed"
+	case record.SeverityUnnoticed:
+		return "no request failed"
+	case record.SeverityUnknown:
+		return whyUnknown(s) + ": what clients noticed is unknown"
+	}
+	return ""
+}
+
+// whyUnknown is why nobody knows what clients noticed of an outage.
+func whyUnknown(s *record.Summary) string {
+	var all loadgen.Counts
+	sent, hung := 0, 0
+	for _, l := range s.Load {
+		all.Add(l.Counts)
+		sent += l.Sent
+		if l.Hung != nil {
+			hung += l.Hung.Cancelled
+		}
+	}
+	stood := slices.ContainsFunc(s.Blind, func(b record.Blind) bool { return b.StoodStill })
+	var parts []string
+	if sent > 0 && stood {
+		parts = append(parts, "lightsout did not send requests all the time")
+	}
+	if all.Unsent > 0 && ManyUnsent(all) {
+		parts = append(parts, fmt.Sprintf("lightsout did not send %d of the %s", all.Unsent, text.Count(all.Scheduled, "request that was due", "requests that were due")))
+	}
+	switch {
+	case hung > 0:
+		parts = append(parts, waiting{hung: hung}.String())
+	case all.Cancelled > 0 && all.OK == 0:
+		parts = append(parts, "lightsout ended "+text.Count(all.Cancelled, "request", "requests")+", and none was ok")
+	}
+	if len(parts) == 0 && all.InFlight > 0 {
+		parts = append(parts, waiting{open: all.InFlight}.String())
+	}
+	switch {
+	case len(parts) > 0:
+		return text.List(parts)
+	case sent == 0:
+		return "lightsout sent no requests"
+	}
+	return "lightsout did not send requests all the time"
 }
 
 // zeroOf names the zero of the clock.
@@ -201,7 +248,8 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 }
 
 // returnsOf tells the nodes that booted from those whose machines ran on: these report the
-// boot ID that they had before they returned.
+// boot ID that they had before they were seen down. One that the record first shows while the
+// node is down may be new.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
 	ids := bootIDsOf(r)
@@ -213,7 +261,7 @@ func returnsOf(r *record.Record) (out []cell) {
 		case slices.ContainsFunc(r.Events, boot), bootSeen(r, f.node): // a new node object has no change of its boot
 			booted = append(booted, f)
 		case !f.to.IsZero() && !f.off && !f.on && f.how != fallOff && f.how != fallWentOff: // otherwise its return was not seen
-			if b := ids[f.node]; b.id != "" && b.from.Before(f.to) {
+			if b := ids[f.node]; b.id != "" && b.from.Before(f.went) {
 				ran = append(ran, f)
 			}
 		}

@@ -13,8 +13,8 @@ const (
 	NoExpectations Verdict = "no expectations"
 	// Fail: an expectation was not met, or a step did not come to its end.
 	Fail Verdict = "fail"
-	// NotObserved: the outage or the return was not proven, so there is no verdict on
-	// the service.
+	// NotObserved: the outage or the return was not proven, or a blind span hid what the
+	// missed expectations are about. So there is no verdict on the service.
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
@@ -25,6 +25,24 @@ const (
 
 // Verdicts lists them all.
 var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted, NotJudged}
+
+// NoVerdict explains the verdict NotObserved by its reasons and the expectations.
+func NoVerdict(why []string, expectations []Expectation) string {
+	missed, unobserved := 0, 0
+	for _, e := range expectations {
+		switch {
+		case e.OK:
+		case e.Unobserved:
+			unobserved++
+		default:
+			missed++
+		}
+	}
+	if missed == 0 && unobserved > 0 && unobserved == len(why) { // there is no other reason
+		return "no verdict on the service: lightsout did not observe what an expectation is about"
+	}
+	return "no verdict on the service: lightsout did not observe the whole outage and return for certain"
+}
 
 // Expectation is one expected observation of the plan.
 type Expectation struct {
