@@ -2,6 +2,8 @@ package trial
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -207,24 +209,22 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	var parts []string
 	ok = true
 	for _, p := range phases {
-		if p.Name != x.Phase() || x.Subject != "" && p.Subject != x.Subject {
+		if !concerns(x, p) {
 			continue
 		}
 		text := p.Subject + " " + notObserved
-		switch {
+		switch met, known := meetRow(x, p); {
 		case p.Observed == nil:
 			unobserved = true
 		case x.Predicted && p.Predicted == nil:
 			ok = false
-			text = fmt.Sprintf("%s at %.1f s, with no forecast", p.Subject, *p.Observed)
-		case x.Predicted:
-			in := p.Inside != nil && *p.Inside
-			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
-			text = fmt.Sprintf("%s at %.1f s (forecast %.1f–%.1f s)", p.Subject, *p.Observed, p.Predicted[0], p.Predicted[1])
+			text = whenSeen(p) + ", with no forecast"
 		default:
-			in := x.Holds(*p.Observed)
-			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
-			text = fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
+			ok, unobserved = ok && (met || !known), unobserved || !known
+			text = whenSeen(p)
+			if x.Predicted {
+				text += fmt.Sprintf(" (forecast %.1f–%.1f s)", p.Predicted[0], p.Predicted[1])
+			}
 		}
 		if p.Note != "" {
 			text += ", " + p.Note
@@ -233,4 +233,45 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	}
 	ok = ok && len(parts) > 0
 	return strings.Join(parts, "; "), ok && !unobserved, ok && unobserved
+}
+
+// HiddenSinceUnknown reports whether an expectation is about a phase that a blind span hid, in
+// a summary of an early version, which lacks since when.
+func HiddenSinceUnknown(x plan.Expectation, sum *record.Summary) bool {
+	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return concerns(x, p) && p.Hidden && p.HiddenFrom == nil })
+}
+
+// concerns reports whether an expectation is about this row of a phase.
+func concerns(x plan.Expectation, p view.Phase) bool {
+	return x.Kind() == plan.OfPhase && p.Name == x.Phase() && (x.Subject == "" || p.Subject == x.Subject)
+}
+
+// meetRow reports whether an observed row of a phase is in bounds. known is false if a blind
+// span hid that.
+func meetRow(x plan.Expectation, p view.Phase) (met, known bool) {
+	switch {
+	case p.Observed == nil:
+		return false, false
+	case x.Predicted && p.Hidden && (p.HiddenFrom == nil || p.Inside == nil):
+		return false, false
+	case x.Predicted:
+		return p.Inside != nil && *p.Inside, true
+	}
+	first, last := *p.Observed, *p.Observed
+	switch {
+	case p.HiddenFrom != nil:
+		first = *p.HiddenFrom
+	case p.Hidden: // in a record of an early version
+		first = math.Inf(-1)
+	}
+	met = x.Holds(first) && x.Holds(last)
+	return met, met || x.Min != nil && last < *x.Min || x.Max != nil && first > *x.Max
+}
+
+// whenSeen describes when an observed phase was seen, or in which time a blind span hid it.
+func whenSeen(p view.Phase) string {
+	if p.HiddenFrom != nil {
+		return fmt.Sprintf("%s between %.1f s and %.1f s", p.Subject, *p.HiddenFrom, *p.Observed)
+	}
+	return fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
 }
