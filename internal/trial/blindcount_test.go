@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,11 +28,18 @@ func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact 
 		r.ended = now
 		c := cluster.Contents{At: now, Link: cluster.Link{State: state, LastContact: at(contact)},
 			Deployments: []*cluster.Deployment{{Key: dep, Replicas: 6, Available: available}}}
-		for range pending {
-			c.Pods = append(c.Pods, &cluster.Pod{Key: dep, Phase: "Pending"})
+		for i := range pending {
+			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("web-%d", i)}, Phase: "Pending"})
 		}
 		r.observe(cluster.NewSnapshot(c))
 	}
+}
+
+// powerOn has the driver asked to power k8s2 on.
+func powerOn(r *run, s float64) {
+	r.nodes[0].wantedOn = true
+	phase.Agreed(r.tracker, "k8s2", at(s))
+	r.tracker.PowerOnSent("k8s2", at(s))
 }
 
 // While the API server does not answer, nobody sees whether pods become unavailable. A
@@ -87,10 +95,10 @@ func TestPendingPodsThatNobodyCountedAtThePowerOnAreNotObserved(t *testing.T) {
 			see(290, cluster.LinkLive, 290, 6, 1)
 		}
 		see(300, map[bool]cluster.LinkState{true: cluster.LinkLive, false: cluster.LinkDisconnected}[tc.live], 50, 6, 1)
-		r.nodes[0].wantedOn = true
+		powerOn(r, 300)
 		see(350, cluster.LinkDisconnected, 340, 6, 1)
 		see(400, cluster.LinkLive, 400, 6, 0)
-		got := JudgeExpectation(plan.Expectation{Measure: "pending", Max: new(float64)}, &record.Summary{Zero: zero, Pending: pendingSeen(r), Blind: blindSpans(r)})
+		got := JudgeExpectation(plan.Expectation{Measure: "pending", Max: new(float64)}, &record.Summary{Zero: zero, Pending: r.pending.seen(r), Blind: blindSpans(r)})
 		if got.OK || got.Got != tc.got || got.Unobserved != !tc.live {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -106,12 +114,76 @@ func TestAStallAtThePowerOnFailsNoTrial(t *testing.T) {
 	for s := 1.0; s <= 120; s++ {
 		see(s, cluster.LinkLive, s, 4, 1)
 	}
-	r.nodes[0].wantedOn = true
+	powerOn(r, 120)
 	r.tracker.Stalled(at(119.5), at(119.5).Add(2*time.Second))
 	see(122, cluster.LinkLive, 122, 4, 1)
-	sum := &record.Summary{Pending: pendingSeen(r), PendingForecast: r.pendingForecast, Blind: blindSpans(r)}
+	sum := &record.Summary{Pending: r.pending.seen(r), PendingForecast: r.pendingForecast, Blind: blindSpans(r)}
 	if got := JudgeExpectation(plan.Expectation{Measure: "pending", Predicted: true}, sum); !got.OK {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A stall at the power-on, or one that ended between the last count and the power-on, hides
+// pods that lose their node: the watches deliver them after it.
+func TestPodsThatAStallHidAtThePowerOnAreNotObserved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ends    float64 // the stall, which began at 117.5 s
+		later   []int   // pods without a node that each snapshot after it shows
+		pending *int
+	}{
+		"other pods after it":              {122.5, []int{4}, nil},
+		"the same, and others at once":     {122.5, []int{0, 4}, nil},
+		"the same pods after it":           {122.5, []int{0}, new(int)},
+		"no snapshot after it":             {122.5, nil, nil},
+		"it ends shortly before, others":   {118.9, []int{4}, nil},
+		"it ends shortly before, the same": {118.9, []int{0}, new(int)},
+	} {
+		r, see := countedRun()
+		for s := 1.0; s <= 118; s++ {
+			see(s, cluster.LinkLive, min(s, 117.5), 4, 0)
+		}
+		powerOn(r, 119)
+		see(119.1, cluster.LinkLive, 117.5, 4, 0)
+		r.tracker.Stalled(at(117.5), at(tc.ends))
+		for i, n := range tc.later {
+			see(122.6+float64(i)/10, cluster.LinkLive, 122.6, 4, n)
+		}
+		for s := 130.0; s < 140 && tc.later != nil; s++ { // the pods have nodes again, which is no matter
+			see(s, cluster.LinkLive, s, 6, 1)
+		}
+		if got := r.pending.seen(r); (got == nil) != (tc.pending == nil) || got != nil && *got != *tc.pending {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// An operation under way can delay a power-on that was agreed to: pods that lose their node
+// until the driver is asked count.
+func TestPendingPodsCountUntilThePowerOnIsSent(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	see(300, cluster.LinkLive, 300, 6, 0)
+	r.nodes[0].wantedOn = true
+	phase.Agreed(r.tracker, "k8s2", at(300.5))
+	see(350, cluster.LinkLive, 350, 4, 4)
+	r.tracker.PowerOnSent("k8s2", at(360))
+	see(400, cluster.LinkLive, 400, 6, 0)
+	if got := r.pending.seen(r); got == nil || *got != 4 {
+		t.Errorf("%v", got)
+	}
+}
+
+// The forecast of a second outage is not one of the pods that were counted in the first.
+func TestTheForecastOfPendingPodsIsThatOfTheFirstOutage(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	r.pendingForecast = &[2]int{1, 1}
+	see(1, cluster.LinkLive, 1, 4, 1)
+	powerOn(r, 120)
+	r.foretell(at(300))
+	if *r.pendingForecast != [2]int{1, 1} {
+		t.Errorf("%v", *r.pendingForecast)
 	}
 }
 

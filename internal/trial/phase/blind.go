@@ -23,12 +23,12 @@ func (b Blind) Covers(at time.Time) bool {
 	return !at.Before(b.From) && (b.To.IsZero() || at.Before(b.To))
 }
 
-// delivery is how long after the span changes of the span may still arrive.
-func (b Blind) delivery() time.Duration {
+// Delivered is when changes of a span that has ended may arrive last.
+func (b Blind) Delivered() time.Time {
 	if b.Stalled {
-		return catchUp
+		return b.To.Add(catchUp)
 	}
-	return afterwards
+	return b.To.Add(afterwards)
 }
 
 // HidAfter reports whether the span hid something from lightsout after that time, or ended
@@ -148,7 +148,7 @@ func (b *blindness) hid(seen, happened time.Time) (Blind, hiding) {
 // hid is blindness.hid for one span that has ended. A source has whole seconds, so its time is
 // up to a second early.
 func (b Blind) hid(seen, happened time.Time) hiding {
-	arrived := !seen.Before(b.From) && !seen.After(b.To.Add(b.delivery()))
+	arrived := !seen.Before(b.From) && !seen.After(b.Delivered())
 	switch {
 	case seen.Before(b.From), b.Stalled && !arrived:
 		return unhidden
@@ -167,7 +167,7 @@ func (b Blind) hid(seen, happened time.Time) hiding {
 func (b *blindness) beginning(span Blind) time.Time {
 	from := span.From
 	for _, s := range slices.Backward(b.spans) {
-		if s.From.Before(from) && !s.To.IsZero() && !s.To.Add(s.delivery()).Before(from) {
+		if s.From.Before(from) && !s.To.IsZero() && !s.Delivered().Before(from) {
 			from = s.From
 		}
 	}
