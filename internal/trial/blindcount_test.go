@@ -207,3 +207,59 @@ func TestATrialFailsByNoPhaseThatABlindSpanHid(t *testing.T) {
 		}
 	}
 }
+
+// Only a blind span that hid what an expectation is about makes a trial that fails not
+// observed.
+func TestABlindSpanExcusesOnlyWhatItHid(t *testing.T) {
+	t.Parallel()
+	late, bound, three, two := 400.0, 350.0, 3, 2.0
+	hiddenOn3 := view.Phase{Name: view.PhaseEndpointsOut, Subject: "k8s3", Observed: &late, Hidden: true}
+	never := view.Phase{Name: view.PhaseEndpointsOut, Subject: "k8s2", Note: "the node was back before"}
+	before, within, stall := record.Blind{From: -60, To: -58}, record.Blind{From: 5, To: 60}, record.Blind{From: 5, To: 8, Stalled: true}
+	for name, tc := range map[string]struct {
+		x      plan.Expectation
+		sum    record.Summary
+		hidden bool
+	}{
+		"the phase of a node":                      {plan.Expectation{Measure: "endpoints_out", Subject: "k8s3", Max: &bound}, record.Summary{Phases: []view.Phase{never, hiddenOn3}}, true},
+		"that of another node":                     {plan.Expectation{Measure: "endpoints_out", Subject: "k8s2", Max: &bound}, record.Summary{Phases: []view.Phase{never, hiddenOn3}}, false},
+		"of all nodes, and one's never came":       {plan.Expectation{Measure: "endpoints_out", Max: &bound}, record.Summary{Phases: []view.Phase{never, hiddenOn3}}, false},
+		"pending pods":                             {plan.Expectation{Measure: "pending", Max: &two}, record.Summary{Blind: []record.Blind{within}}, true},
+		"pending pods, by a stall":                 {plan.Expectation{Measure: "pending", Max: &two}, record.Summary{Blind: []record.Blind{stall}}, true},
+		"pending pods, but before zero":            {plan.Expectation{Measure: "pending", Max: &two}, record.Summary{Blind: []record.Blind{before}}, false},
+		"pending pods, which had no forecast":      {plan.Expectation{Measure: "pending", Predicted: true}, record.Summary{Pending: &three, Blind: []record.Blind{within}}, false},
+		"available pods":                           {plan.Expectation{Measure: "lowest_available", Min: &two}, record.Summary{LowestAvailable: &three, Blind: []record.Blind{within}}, true},
+		"available pods of no deployment":          {plan.Expectation{Measure: "lowest_available", Min: &two}, record.Summary{Blind: []record.Blind{before, stall}}, false},
+		"the skew before a rollout that never was": {plan.Expectation{Measure: "skew_before_rollout", Max: &two}, record.Summary{Blind: []record.Blind{within}}, false},
+	} {
+		p := &plan.Plan{Expect: []plan.Expectation{tc.x}}
+		tc.sum.Zero = zero
+		tc.sum.Expectations = []view.Expectation{JudgeExpectation(tc.x, &tc.sum)}
+		if got := tc.sum.Expectations[0]; got.OK || !got.Unobserved {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := hidden(p, &tc.sum) == len(Shortcomings(p, &tc.sum)); got != tc.hidden {
+			t.Errorf("%s: hidden %v", name, got)
+		}
+	}
+}
+
+// The requests between a detection that a blind span hid and its observation are not counted
+// as sent after it.
+func TestFewFailuresAfterAHiddenDetectionAreNotObserved(t *testing.T) {
+	t.Parallel()
+	from, at, one := 40.0, 60.0, 1.0
+	for hid, name := range map[bool]string{true: "hidden", false: "seen"} {
+		p := &plan.Plan{Expect: []plan.Expectation{{Measure: "failed_after_detection", Step: "a", Max: &one}}}
+		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new(int), Failures: record.Failures{Unasked: new(bool)}}},
+			Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &at, Hidden: hid}}}
+		if hid {
+			sum.Phases[0].HiddenFrom = &from
+		}
+		got := JudgeExpectation(p.Expect[0], sum)
+		sum.Expectations = []view.Expectation{got}
+		if got.OK == hid || got.Unobserved != hid || hidden(p, sum) != map[bool]int{true: 1}[hid] {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

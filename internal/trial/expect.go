@@ -40,6 +40,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 			default:
 				number(loadMeasure(x.Measure, l))
 				judgePeak(x, l, &out)
+				judgeAfterDetection(x, sum, &out)
 			}
 		}
 	case plan.OfPhase:
@@ -115,19 +116,37 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 	}
 }
 
+// judgeAfterDetection does not accept that few requests failed after the detection if a blind
+// span hid when that was: those between it and its observation are not counted.
+func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
+	if x.Measure == "failed_after_detection" && out.OK && x.Max != nil && detectionHidden(sum) {
+		out.Got, out.OK, out.Unobserved = out.Got+", and a blind span hid when the nodes were detected", false, true
+	}
+}
+
+// detectionHidden reports whether a blind span hid when a node was detected. Summaries of early
+// versions, which lack since when, are judged as then.
+func detectionHidden(sum *record.Summary) bool {
+	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected && p.HiddenFrom != nil })
+}
+
 // judgeLowest does not accept that there were enough pods if nobody saw them for a while.
 // After a stall of some seconds the watches deliver the changes: it can only hide pods that
 // were unavailable for less than that.
 func judgeLowest(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
-	unseen := 0.0
+	if span := unseen(sum); out.OK && x.Min != nil && span > 0 {
+		out.Got, out.OK, out.Unobserved = fmt.Sprintf("%s, and nobody saw the pods for %.1f s", out.Got, span), false, true
+	}
+}
+
+// unseen is how many seconds after zero nobody saw the pods.
+func unseen(sum *record.Summary) (seconds float64) {
 	for _, b := range sum.Blind {
 		if !b.Stalled {
-			unseen += max(0, b.To-max(0, b.From))
+			seconds += max(0, b.To-max(0, b.From))
 		}
 	}
-	if out.OK && x.Min != nil && unseen > 0 {
-		out.Got, out.OK, out.Unobserved = fmt.Sprintf("%s, and nobody saw the pods for %.1f s", out.Got, unseen), false, true
-	}
+	return seconds
 }
 
 // spread formats a forecast of a number: "3" or "3–4".
