@@ -18,11 +18,6 @@ type Blind struct {
 	Stalled bool
 }
 
-// Covers reports whether the span lasted at that time.
-func (b Blind) Covers(at time.Time) bool {
-	return !at.Before(b.From) && (b.To.IsZero() || at.Before(b.To))
-}
-
 // Delivered is when changes of a span that has ended may arrive last.
 func (b Blind) Delivered() time.Time {
 	if b.Stalled {
@@ -123,26 +118,22 @@ const (
 	undated         // it may have happened at any time in the span
 )
 
-// hid finds the blind span that hid an event which was seen at seen. happened is the event's
-// own time by lightsout's clock; zero if that is unknown. An open span of the result ends at
-// seen.
-func (b *blindness) hid(seen, happened time.Time) (Blind, hiding) {
-	if open := b.open(); open != nil && !seen.Before(open.From) {
-		span := *open
-		span.To = seen
-		if how := span.hid(seen, happened); how != unhidden {
-			return span, how
-		}
-	}
+// hid finds the blind span that hid an event which was seen at seen; one that dates it counts
+// first. happened is the event's own time by lightsout's clock; zero if that is unknown. An
+// open span of the result ends at seen.
+func (b *blindness) hid(seen, happened time.Time) (found Blind, how hiding) {
 	for _, span := range b.spans {
 		if span.To.IsZero() {
-			continue
+			span.To = seen
 		}
-		if how := span.hid(seen, happened); how != unhidden {
-			return span, how
+		switch span.hid(seen, happened) {
+		case dated:
+			return span, dated
+		case undated:
+			found, how = span, undated
 		}
 	}
-	return Blind{}, unhidden
+	return found, how
 }
 
 // hid is blindness.hid for one span that has ended. A source has whole seconds, so its time is

@@ -409,6 +409,20 @@ func TestAHiddenPhaseCountsFromTheFirstOfTheSpansThatHidIt(t *testing.T) {
 	}
 }
 
+// Two links are lost, one just after the other: the second hid the detection as well, but it
+// happened in the first.
+func TestAPhaseIsDatedWithinTheSpanThatHidIt(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.look(2)
+	w.lost(30, 52)
+	w.lost(54, 70)
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 70.2, at(50))
+	if p := w.row(view.PhaseDetected, n4); *p.Observed != 50 || p.Hidden {
+		t.Errorf("%+v", p)
+	}
+}
+
 // After a lost link the watches need some seconds to deliver what it hid. After a stall their
 // connection goes on and delivers at once: what lightsout sees then, it sees live.
 func TestAPhaseSeenSomeSecondsAfterAStallIsNotHidden(t *testing.T) {
