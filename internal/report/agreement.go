@@ -59,7 +59,8 @@ func agreement(rs []*record.Record) []agreementRow {
 }
 
 func (a *agreementRow) count(p view.Phase, run string) {
-	if p.Hidden && p.Inside == nil {
+	d, known := deviation(p, p.Predicted)
+	if p.Predicted != nil && !known {
 		p.Observed = nil // nobody knows when it was
 	}
 	switch {
@@ -69,7 +70,6 @@ func (a *agreementRow) count(p view.Phase, run string) {
 		a.Unobserved++
 	case p.Predicted != nil:
 		a.Pairs++
-		d := away(p, *p.Predicted)
 		if d == 0 {
 			a.Inside++
 		}
@@ -80,12 +80,31 @@ func (a *agreementRow) count(p view.Phase, run string) {
 			a.Largest, a.LargestRun, a.LargestSubject = d, run, clean(p.Subject)
 		}
 	}
-	if p.First != nil && p.Observed != nil {
+	if d, known := deviation(p, p.First); known && p.Observed != nil {
 		a.FirstPairs++
-		if away(p, *p.First) == 0 {
+		if d == 0 {
 			a.FirstInside++
 		}
 	}
+}
+
+// deviation is how far a phase was outside a forecast, at least if a blind span hid when
+// exactly; negative: too early. known is false if that may be within it or not.
+func deviation(p view.Phase, forecast *[2]float64) (d float64, known bool) {
+	if p.Observed == nil || forecast == nil || p.Hidden && p.HiddenFrom == nil {
+		return 0, false
+	}
+	if p.HiddenFrom == nil {
+		return away(p, *forecast), true
+	}
+	last := distance(*p.Observed, *forecast)
+	switch first := distance(*p.HiddenFrom, *forecast); {
+	case first > 0 || first == 0 && last == 0:
+		return first, true
+	case last < 0:
+		return last, true
+	}
+	return 0, false
 }
 
 // agreementTable sets the rows of all records in a table.

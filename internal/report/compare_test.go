@@ -176,7 +176,31 @@ func TestAStallIsNoSilence(t *testing.T) {
 	}
 }
 
-// Nobody knows whether a hidden phase was in its forecast.
+// A hidden phase misses its forecast by at least the distance to the time in which it can have
+// happened, and meets it if all of that time is within it.
+func TestAHiddenPhaseCountsWithTheTimeInWhichItCanHaveHappened(t *testing.T) {
+	from, at := 10.0, 20.0
+	for name, tc := range map[string]struct {
+		forecast      [2]float64
+		pairs, inside int
+		largest       float64
+	}{
+		"within":        {[2]float64{5, 25}, 1, 1, 0},
+		"perhaps early": {[2]float64{15, 25}, 0, 0, 0},
+		"perhaps late":  {[2]float64{5, 15}, 0, 0, 0},
+		"late":          {[2]float64{5, 9}, 1, 0, 1},
+		"early":         {[2]float64{22, 30}, 1, 0, -2},
+	} {
+		var a agreementRow
+		a.count(view.Phase{Name: view.PhaseEndpointsOut, Subject: "n1", Predicted: &tc.forecast, First: &tc.forecast, Observed: &at, Hidden: true, HiddenFrom: &from}, "run 1")
+		if a.Pairs != tc.pairs || a.Inside != tc.inside || a.Largest != tc.largest || a.FirstPairs != tc.pairs || a.FirstInside != tc.inside {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+// Records of early versions lack since when a hidden phase was hidden: nobody knows whether it
+// was in its forecast.
 func TestAHiddenPhaseDoesNotMissItsForecast(t *testing.T) {
 	at := 20.0
 	var a agreementRow

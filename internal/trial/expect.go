@@ -2,6 +2,8 @@ package trial
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +40,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 			default:
 				number(loadMeasure(x.Measure, l))
 				judgePeak(x, l, &out)
+				judgeAfterDetection(x, sum, &out)
 			}
 		}
 	case plan.OfPhase:
@@ -113,19 +116,37 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 	}
 }
 
+// judgeAfterDetection does not accept that few requests failed after the detection if a blind
+// span hid when that was: those between it and its observation are not counted.
+func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
+	if x.Measure == "failed_after_detection" && out.OK && x.Max != nil && detectionHidden(sum) {
+		out.Got, out.OK, out.Unobserved = out.Got+", and a blind span hid when the nodes were detected", false, true
+	}
+}
+
+// detectionHidden reports whether a blind span hid when a node was detected. Summaries of early
+// versions, which lack since when, are judged as then.
+func detectionHidden(sum *record.Summary) bool {
+	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected && p.HiddenFrom != nil })
+}
+
 // judgeLowest does not accept that there were enough pods if nobody saw them for a while.
 // After a stall of some seconds the watches deliver the changes: it can only hide pods that
 // were unavailable for less than that.
 func judgeLowest(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
-	unseen := 0.0
+	if span := unseen(sum); out.OK && x.Min != nil && span > 0 {
+		out.Got, out.OK, out.Unobserved = fmt.Sprintf("%s, and nobody saw the pods for %.1f s", out.Got, span), false, true
+	}
+}
+
+// unseen is how many seconds after zero nobody saw the pods.
+func unseen(sum *record.Summary) (seconds float64) {
 	for _, b := range sum.Blind {
 		if !b.Stalled {
-			unseen += max(0, b.To-max(0, b.From))
+			seconds += max(0, b.To-max(0, b.From))
 		}
 	}
-	if out.OK && x.Min != nil && unseen > 0 {
-		out.Got, out.OK, out.Unobserved = fmt.Sprintf("%s, and nobody saw the pods for %.1f s", out.Got, unseen), false, true
-	}
+	return seconds
 }
 
 // spread formats a forecast of a number: "3" or "3–4".
@@ -207,24 +228,22 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	var parts []string
 	ok = true
 	for _, p := range phases {
-		if p.Name != x.Phase() || x.Subject != "" && p.Subject != x.Subject {
+		if !concerns(x, p) {
 			continue
 		}
 		text := p.Subject + " " + notObserved
-		switch {
+		switch met, known := meetRow(x, p); {
 		case p.Observed == nil:
 			unobserved = true
 		case x.Predicted && p.Predicted == nil:
 			ok = false
-			text = fmt.Sprintf("%s at %.1f s, with no forecast", p.Subject, *p.Observed)
-		case x.Predicted:
-			in := p.Inside != nil && *p.Inside
-			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
-			text = fmt.Sprintf("%s at %.1f s (forecast %.1f–%.1f s)", p.Subject, *p.Observed, p.Predicted[0], p.Predicted[1])
+			text = whenSeen(p) + ", with no forecast"
 		default:
-			in := x.Holds(*p.Observed)
-			ok, unobserved = ok && (in || p.Hidden), unobserved || p.Hidden && !in
-			text = fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
+			ok, unobserved = ok && (met || !known), unobserved || !known
+			text = whenSeen(p)
+			if x.Predicted {
+				text += fmt.Sprintf(" (forecast %.1f–%.1f s)", p.Predicted[0], p.Predicted[1])
+			}
 		}
 		if p.Note != "" {
 			text += ", " + p.Note
@@ -233,4 +252,45 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	}
 	ok = ok && len(parts) > 0
 	return strings.Join(parts, "; "), ok && !unobserved, ok && unobserved
+}
+
+// HiddenSinceUnknown reports whether an expectation is about a phase that a blind span hid, in
+// a summary of an early version, which lacks since when.
+func HiddenSinceUnknown(x plan.Expectation, sum *record.Summary) bool {
+	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return concerns(x, p) && p.Hidden && p.HiddenFrom == nil })
+}
+
+// concerns reports whether an expectation is about this row of a phase.
+func concerns(x plan.Expectation, p view.Phase) bool {
+	return x.Kind() == plan.OfPhase && p.Name == x.Phase() && (x.Subject == "" || p.Subject == x.Subject)
+}
+
+// meetRow reports whether an observed row of a phase is in bounds. known is false if a blind
+// span hid that.
+func meetRow(x plan.Expectation, p view.Phase) (met, known bool) {
+	switch {
+	case p.Observed == nil:
+		return false, false
+	case x.Predicted && p.Hidden && (p.HiddenFrom == nil || p.Inside == nil):
+		return false, false
+	case x.Predicted:
+		return p.Inside != nil && *p.Inside, true
+	}
+	first, last := *p.Observed, *p.Observed
+	switch {
+	case p.HiddenFrom != nil:
+		first = *p.HiddenFrom
+	case p.Hidden: // in a record of an early version
+		first = math.Inf(-1)
+	}
+	met = x.Holds(first) && x.Holds(last)
+	return met, met || x.Min != nil && last < *x.Min || x.Max != nil && first > *x.Max
+}
+
+// whenSeen describes when an observed phase was seen, or in which time a blind span hid it.
+func whenSeen(p view.Phase) string {
+	if p.HiddenFrom != nil {
+		return fmt.Sprintf("%s between %.1f s and %.1f s", p.Subject, *p.HiddenFrom, *p.Observed)
+	}
+	return fmt.Sprintf("%s at %.1f s", p.Subject, *p.Observed)
 }

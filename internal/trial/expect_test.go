@@ -61,8 +61,6 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	}
 }
 
-// A connect timeout long after requests have succeeded again does not extend an error
-// window, and has a bound of its own.
 // Nobody knows when in a blind span a phase happened: it neither meets nor misses a bound
 // that lies within.
 func TestAHiddenPhaseOutOfBoundsIsNotObserved(t *testing.T) {
@@ -81,6 +79,43 @@ func TestAHiddenPhaseOutOfBoundsIsNotObserved(t *testing.T) {
 	}
 }
 
+// A blind span hid a phase from 4 s to 50 s: it was 50 s at the latest, and perhaps too early.
+// Summaries of early versions lack since when it was hidden.
+func TestAHiddenPhaseThatMayHaveBeenEarlyIsNotObserved(t *testing.T) {
+	t.Parallel()
+	from, at := 4.0, 50.0
+	three, forty, sixty := 3.0, 40.0, 60.0
+	yes := true
+	early := view.Phase{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &at, Hidden: true, Inside: &yes}
+	since := early
+	since.HiddenFrom, since.Inside = &from, nil
+	for name, tc := range map[string]struct {
+		p              view.Phase
+		x              plan.Expectation
+		ok, unobserved bool
+	}{
+		"in the forecast":                {since, plan.Expectation{Predicted: true}, false, true},
+		"at least 40 s":                  {since, plan.Expectation{Min: &forty}, false, true},
+		"at least 60 s":                  {since, plan.Expectation{Min: &sixty}, false, false},
+		"at least 3 s":                   {since, plan.Expectation{Min: &three}, true, false},
+		"at most 60 s":                   {since, plan.Expectation{Max: &sixty}, true, false},
+		"at most 3 s":                    {since, plan.Expectation{Max: &three}, false, false},
+		"early version: in the forecast": {early, plan.Expectation{Predicted: true}, false, true},
+		"early version: at least 3 s":    {early, plan.Expectation{Min: &three}, false, true},
+		"early version: at most 60 s":    {early, plan.Expectation{Max: &sixty}, true, false},
+	} {
+		tc.x.Measure = "endpoints_out"
+		if got := JudgeExpectation(tc.x, &record.Summary{Phases: []view.Phase{tc.p}}); got.OK != tc.ok || got.Unobserved != tc.unobserved {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := JudgeExpectation(plan.Expectation{Measure: "endpoints_out", Max: &sixty}, &record.Summary{Phases: []view.Phase{since}}); got.Got != "k8s2 between 4.0 s and 50.0 s" {
+		t.Errorf("%q", got.Got)
+	}
+}
+
+// A connect timeout long after requests have succeeded again does not extend an error
+// window, and has a bound of its own.
 func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 	t.Parallel()
 	requests := []loadgen.Record{request(loadgen.ClassTotal, 2, 3), request(loadgen.ClassTotal, 50, 3), request(loadgen.ClassConnectTimeout, 137, 3)}

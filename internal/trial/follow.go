@@ -3,7 +3,6 @@ package trial
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -67,22 +66,14 @@ func (r *run) observe(s *cluster.Snapshot) {
 	}
 }
 
-// countPods counts the available pods of the deployment, and the pods without a node. The
-// second are due up to the first power-on request.
+// countPods counts the available pods of the deployment, and the pods without a node.
 func countPods(r *run, s *cluster.Snapshot) {
 	live := s.Link.State == cluster.LinkLive
 	if d := s.Deployment(r.deployment); live && d != nil && (r.lowest == nil || d.Available < *r.lowest) {
 		n := d.Available
 		r.lowest = &n
 	}
-	if slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.wantedOn }) {
-		return
-	}
-	r.pendingDue = r.now()
-	if live {
-		n := forecast.Unscheduled(s)
-		r.pending = &n
-	}
+	r.pending.count(r, s)
 }
 
 // request keeps the end of one request.
@@ -155,8 +146,12 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 }
 
 // foretell stores the forecast of how many pods get no node when the nodes are switched
-// off, if lightsout has read the pods.
+// off, if lightsout has read the pods. A later outage has none: the number counts at the first
+// power-on.
 func (r *run) foretell(now time.Time) {
+	if !firstPowerOn(r).IsZero() {
+		return
+	}
 	s := r.s.Snapshot()
 	if s == nil {
 		return

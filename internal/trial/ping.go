@@ -31,13 +31,18 @@ func (p *pings) askIfDue() {
 		return
 	}
 	p.asked = p.r.now()
-	p.running = session.Ping(p.r.s, func(took time.Duration) {
-		p.running = false
-		stopped := func(b phase.Blind) bool { return b.StoodStill && b.To.After(p.asked) }
-		if took < stalledFor || slices.ContainsFunc(p.r.tracker.Blind(), stopped) {
-			return
-		}
-		p.r.tracker.Stalled(p.asked, p.asked.Add(took))
-		p.r.s.Warn(view.LaneLink, "API server", "took "+text.Span(took)+" to answer: lightsout saw what happened meanwhile late")
-	})
+	p.running = session.Ping(p.r.s, p.answered)
+}
+
+// answered takes the time that the API server took to answer; 0 if it did not. If lightsout
+// stood still meanwhile, that is no stall of the API server.
+func (p *pings) answered(took time.Duration) {
+	p.running = false
+	p.r.tracker.Awake(p.r.now()) // the answer may be the first that lightsout handles after it stood still
+	stopped := func(b phase.Blind) bool { return b.StoodStill && b.To.After(p.asked) }
+	if took < stalledFor || slices.ContainsFunc(p.r.tracker.Blind(), stopped) {
+		return
+	}
+	p.r.tracker.Stalled(p.asked, p.asked.Add(took))
+	p.r.s.Warn(view.LaneLink, "API server", "took "+text.Span(took)+" to answer: lightsout saw what happened meanwhile late")
 }

@@ -60,11 +60,8 @@ type run struct {
 	before, after map[string]int
 	skewRollout   *int
 	lowest        *int
-	// pending is the number of pods without a node, up to the first power-on request,
-	// pendingDue when lightsout last had to count them, and pendingForecast the forecast of
-	// that number.
-	pending         *int
-	pendingDue      time.Time
+	pending       pendingPods
+	// pendingForecast is the forecast of the number of pods without a node.
 	pendingForecast *[2]int
 	settings        []record.Setting
 	server          string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/internal/text"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -124,7 +125,8 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
 			since := now
-			if w.For == view.PhaseEvicted {
+			stay := func(s [2]string) bool { return phase.PodsStay(r.tracker, s[1]) }
+			if w.For == view.PhaseEvicted && !slices.ContainsFunc(subjects, stay) {
 				since = began // pods that are gone show no more that they were evicted
 			}
 			r.excuse(fmt.Sprintf("the wait for %q", w.For), since)

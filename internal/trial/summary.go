@@ -2,12 +2,10 @@ package trial
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/session"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -18,7 +16,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: r.pending.seen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	if r.plan != nil {
 		sum.About = r.plan.About
@@ -67,15 +65,6 @@ func blindSpans(r *run) (out []record.Blind) {
 		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
 	}
 	return out
-}
-
-// pendingSeen returns the number of pods without a node when it was due; nil if a blind
-// span hid it then. After a stall the watches deliver all changes.
-func pendingSeen(r *run) *int {
-	if slices.ContainsFunc(r.tracker.Blind(), func(b phase.Blind) bool { return !b.Stalled && b.Covers(r.pendingDue) }) {
-		return nil
-	}
-	return r.pending
 }
 
 // offset is a moment in seconds from zero, or from the start without one.

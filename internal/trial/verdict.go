@@ -66,16 +66,30 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 // are about.
 func hidden(p *plan.Plan, sum *record.Summary) (n int) {
 	for i, got := range sum.Expectations {
-		if got.OK || !got.Unobserved {
-			continue
-		}
-		x := p.Expect[i]
-		byPhase := slices.ContainsFunc(sum.Phases, func(ph view.Phase) bool { return ph.Name == x.Phase() && ph.Hidden })
-		if byPhase || x.Kind() == plan.OfTrial && len(sum.Blind) > 0 {
+		if !got.OK && got.Unobserved && hid(p.Expect[i], sum) {
 			n++
 		}
 	}
 	return n
+}
+
+// hid reports whether a blind span hid what an expectation is about that is not observed.
+func hid(x plan.Expectation, sum *record.Summary) bool {
+	switch {
+	case x.Kind() == plan.OfPhase:
+		row := func(that func(view.Phase) bool) bool {
+			return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return concerns(x, p) && that(p) })
+		}
+		never := row(func(p view.Phase) bool { return p.Observed == nil })
+		return !never && row(func(p view.Phase) bool { return p.Hidden })
+	case x.Measure == "failed_after_detection":
+		return detectionHidden(sum)
+	case x.Measure == "pending":
+		return sum.Pending == nil && slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.To > 0 })
+	case x.Measure == "lowest_available":
+		return unseen(sum) > 0
+	}
+	return false
 }
 
 // Shortcomings lists the reasons why a trial fails, according to its summary: steps,

@@ -95,3 +95,60 @@ func TestAStepThatFailsWhileLightsoutSeesNothingIsNotObserved(t *testing.T) {
 		}
 	}
 }
+
+// A blind span in a wait for evictions hid nothing if lightsout sees at its end that the pods
+// are still there.
+func TestAWaitForEvictionsFailsWhileLightsoutSeesThePods(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		pods, back, blind bool // back: the node has booted again
+		excused           bool
+	}{
+		"the pods are gone":                         {excused: true},
+		"they are there":                            {pods: true},
+		"they are there, and the node is back":      {pods: true, back: true, excused: true},
+		"they are there, as far as lightsout knows": {pods: true, blind: true, excused: true},
+	} {
+		r, set, _ := stepsOf()
+		see := func(s float64, state cluster.LinkState) {
+			set(s)
+			c := cluster.Contents{At: at(s), Link: cluster.Link{State: state, LastContact: at(2)}, Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriUnknown, ReadySince: at(1), BootID: "1"}}}
+			if tc.back && s > 20 {
+				c.Nodes[0].Ready, c.Nodes[0].BootID = cluster.TriTrue, "2"
+			}
+			if tc.pods || s < 3 {
+				c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "web-1"}, Node: "k8s2", Phase: "Running", Status: "Running", OwnerKind: "ReplicaSet"})
+			}
+			r.tracker.Observe(cluster.NewSnapshot(c), at(s))
+		}
+		poll := r.Wait(&plan.Wait{For: view.PhaseEvicted, Within: 25 * time.Second})
+		see(2, cluster.LinkLive)
+		see(10, cluster.LinkDisconnected)
+		if !tc.blind {
+			see(12, cluster.LinkLive)
+			see(25, cluster.LinkLive)
+		}
+		set(26)
+		if done, _, err := poll(at(26)); !done || err == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := len(r.unsteady) > 0; got != tc.excused {
+			t.Errorf("%s: %q", name, r.unsteady)
+		}
+	}
+}
+
+// lightsout stands still while its question is under way (Ctrl-Z). The answer may be the first
+// thing that it handles afterwards.
+func TestAnAnswerAfterLightsoutStoodStillIsNoStall(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	see(10, cluster.LinkLive, 10, 6, 0)
+	r.tracker.Awake(at(10))
+	r.pings.asked = at(10.2)
+	r.t.opt.Now = func() time.Time { return at(40) }
+	r.pings.answered(29800 * time.Millisecond)
+	if spans := r.tracker.Blind(); len(spans) != 1 || !spans[0].StoodStill {
+		t.Errorf("%+v", spans)
+	}
+}

@@ -67,17 +67,20 @@ type Phase struct {
 	Predicted *[2]float64 `json:"predicted"`
 	// First is the forecast as it stood at zero; null when there was none.
 	First *[2]float64 `json:"first,omitempty"`
-	// Observed is when it was seen; null when it was not.
+	// Observed is when it was seen, or by the API server's clock when it happened, if a blind
+	// span hid it; null when it was not.
 	Observed *float64 `json:"observed"`
 	// Source is the source's own time, where it gives one (coarser: often 1 s).
 	Source *float64 `json:"source,omitempty"`
 	// From is the beginning, for phases that are spans (the error window).
 	From *float64 `json:"from,omitempty"`
-	// Inside reports that Observed lies in Predicted; null unless both are there, or if a
-	// blind span makes it unknown.
+	// Inside reports that it happened within Predicted; null unless it was forecast and
+	// observed, or if a blind span makes it unknown.
 	Inside *bool `json:"inside,omitempty"`
-	// Hidden: a blind span hid the phase. It may have happened at any time in the span.
-	Hidden bool `json:"hidden,omitempty"`
+	// Hidden: a blind span hid the phase. It may have happened at any time from HiddenFrom,
+	// which records of early versions lack, to Observed.
+	Hidden     bool     `json:"hidden,omitempty"`
+	HiddenFrom *float64 `json:"hidden_from,omitempty"`
 	// Before: it was so before the machine went off, so Kubernetes did nothing then.
 	Before bool `json:"before,omitempty"`
 	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",

@@ -18,9 +18,12 @@ type Blind struct {
 	Stalled bool
 }
 
-// Covers reports whether the span lasted at that time.
-func (b Blind) Covers(at time.Time) bool {
-	return !at.Before(b.From) && (b.To.IsZero() || at.Before(b.To))
+// Delivered is when changes of a span that has ended may arrive last.
+func (b Blind) Delivered() time.Time {
+	if b.Stalled {
+		return b.To.Add(catchUp)
+	}
+	return b.To.Add(afterwards)
 }
 
 // HidAfter reports whether the span hid something from lightsout after that time, or ended
@@ -84,9 +87,13 @@ func (b *blindness) open() *Blind {
 	return nil
 }
 
-// afterwards is how long after a blind span an observation may concern an event within
-// the span.
-const afterwards = 5 * time.Second
+const (
+	// afterwards is how long after a lost link an observation may concern an event of that
+	// time: the watches connect again and list what they follow.
+	afterwards = 5 * time.Second
+	// catchUp is the same after a stall: the connection goes on, and delivers at once.
+	catchUp = time.Second
+)
 
 func (b *blindness) observe(l cluster.Link, now time.Time) {
 	open := b.open()
@@ -102,24 +109,60 @@ func (b *blindness) observe(l cluster.Link, now time.Time) {
 	}
 }
 
-// hid reports whether something that was seen at seen, and happened at source
-// if that is known, was hidden by a blind span, and how long that was.
-func (b *blindness) hid(seen, source time.Time) (time.Duration, bool) {
-	within := func(from, to time.Time) bool {
-		if source.IsZero() {
-			return !seen.Before(from) && !seen.After(to.Add(afterwards))
+// hiding is what a blind span did to the observation of an event.
+type hiding int
+
+const (
+	unhidden hiding = iota
+	dated           // the event's own time lies in the span
+	undated         // it may have happened at any time in the span
+)
+
+// hid finds the blind span that hid an event which was seen at seen; one that dates it counts
+// first. happened is the event's own time by lightsout's clock; zero if that is unknown. An
+// open span of the result ends at seen.
+func (b *blindness) hid(seen, happened time.Time) (found Blind, how hiding) {
+	for _, span := range b.spans {
+		if span.To.IsZero() {
+			span.To = seen
 		}
-		return source.After(from.Add(-time.Second)) && source.Before(to)
-	}
-	if open := b.open(); open != nil && within(open.From, seen) {
-		return seen.Sub(open.From), true
-	}
-	for _, s := range b.spans {
-		if !s.To.IsZero() && !seen.Before(s.From) && within(s.From, s.To) {
-			return s.To.Sub(s.From), true
+		switch span.hid(seen, happened) {
+		case dated:
+			return span, dated
+		case undated:
+			found, how = span, undated
 		}
 	}
-	return 0, false
+	return found, how
+}
+
+// hid is blindness.hid for one span that has ended. A source has whole seconds, so its time is
+// up to a second early.
+func (b Blind) hid(seen, happened time.Time) hiding {
+	arrived := !seen.Before(b.From) && !seen.After(b.Delivered())
+	switch {
+	case seen.Before(b.From), b.Stalled && !arrived:
+		return unhidden
+	case happened.After(b.From.Add(-time.Second)) && happened.Before(b.To) && !happened.After(seen):
+		return dated
+	case !arrived:
+		return unhidden
+	case !happened.Before(b.To) && !happened.After(seen.Add(time.Second)):
+		return unhidden // it happened after the span, and was seen at once
+	}
+	return undated // also if its source's clock is wrong
+}
+
+// beginning is since when lightsout may not have seen something that the span hid: spans
+// that overlap it, or end so shortly before it that it hid what they had hidden, count too.
+func (b *blindness) beginning(span Blind) time.Time {
+	from := span.From
+	for _, s := range slices.Backward(b.spans) {
+		if s.From.Before(from) && !s.To.IsZero() && !s.Delivered().Before(from) {
+			from = s.From
+		}
+	}
+	return from
 }
 
 // last gives the end of the last span that ended after t.

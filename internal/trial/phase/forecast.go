@@ -129,8 +129,9 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			case view.PhaseEvicted:
 				i = since(t, view.PhaseTainted, n, i)
 			default:
-				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(t.rows.of(view.PhaseDetected, n.name).observed) {
-					i.From = t.rows.of(view.PhaseDetected, n.name).observed
+				detected := t.rows.of(view.PhaseDetected, n.name).earliest()
+				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(detected) {
+					i.From = detected
 				}
 			}
 			r.predicted = gracefully(n, o.name, i)
@@ -172,7 +173,14 @@ const backAgain = time.Minute
 // an earlier phase to our clock, if the control plane's is another.
 func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
 	r := t.rows.of(name, n.name)
-	if !r.exact || r.coarse || r.source.IsZero() {
+	switch {
+	case r.coarse || r.hidden(): // nobody saw how far ahead its source's clock was
+		if !r.happened.IsZero() {
+			ahead := r.happened.Sub(r.source)
+			i.From, i.To = i.From.Add(ahead), i.To.Add(ahead)
+		}
+		return i
+	case !r.exact || r.source.IsZero():
 		return i
 	}
 	// The source's time has whole seconds, so it is up to a second early.
@@ -198,5 +206,5 @@ func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	if n.last != nil && n.last.Kubelet != nil {
 		update = n.last.Kubelet.StatusUpdate
 	}
-	ready.predicted = forecast.Interval{From: booted.observed, To: booted.observed.Add(readyRounds * update)}
+	ready.predicted = forecast.Interval{From: booted.earliest(), To: booted.observed.Add(readyRounds * update)}
 }

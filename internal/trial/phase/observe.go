@@ -25,7 +25,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 		if tr.Change == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
 			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
 				if n := t.nodes[p.Node]; n != nil && evicting(t, n) {
-					t.observe(view.PhaseEvicted, n.name, tr.Seen, tr.SourceTime, true)
+					t.observe(view.PhaseEvicted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
 				}
 			}
 		}
@@ -40,23 +40,23 @@ func nodeChanged(t *Tracker, n *node, tr cluster.Transition) {
 			if n.wasDown || t.rows.seen(view.PhaseBooted, n.name) {
 				return // a kubelet that has just started reports it itself
 			}
-			t.observe(view.PhaseDetected, n.name, tr.Seen, tr.SourceTime, true)
+			t.observe(view.PhaseDetected, n.name, tr.Seen, stamp{tr.SourceTime, tr.Cause == cluster.CauseShutdown}, true)
 			if tr.Cause == cluster.CauseShutdown {
 				t.rows.of(view.PhaseDetected, n.name).explain("the kubelet reported its own shutdown")
 			}
 		case tr.To == cluster.WordReady && returning(t, n):
-			t.observe(view.PhaseReady, n.name, tr.Seen, tr.SourceTime, true)
+			t.observe(view.PhaseReady, n.name, tr.Seen, stamp{tr.SourceTime, true}, true)
 		}
 	case cluster.ChangeBoot:
-		t.observe(view.PhaseBooted, n.name, tr.Seen, time.Time{}, true)
+		t.observe(view.PhaseBooted, n.name, tr.Seen, stamp{}, true)
 	case cluster.ChangeTaint:
 		if lost(tr.To) {
 			n.tainted = true
-			t.observe(view.PhaseTainted, n.name, tr.Seen, tr.SourceTime, true)
+			t.observe(view.PhaseTainted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
 		}
 	case cluster.ChangeEndpoints:
 		if tr.To == "0" {
-			t.observe(view.PhaseEndpointsOut, n.name, tr.Seen, time.Time{}, true)
+			t.observe(view.PhaseEndpointsOut, n.name, tr.Seen, stamp{}, true)
 		}
 	}
 }
@@ -82,30 +82,52 @@ func returning(t *Tracker, n *node) bool {
 // A later one is another event: a node that boots is tainted a second time.
 const sameEvent = 2 * time.Second
 
+// stamp is the time that an object of the cluster gives for a change; zero if none.
+type stamp struct {
+	at time.Time
+	// byNode: the node's kubelet wrote it, by the node's clock.
+	byNode bool
+}
+
+// here is the stamp by lightsout's own clock; zero if that is unknown. What Snapshot.Ahead
+// compares is the clock of the API server. The controller manager writes with nearly the same
+// one: it runs beside an API server. lightsout compares no clock of a node: that of a machine
+// that has just booted is often wrong.
+func (s stamp) here(t *Tracker) time.Time {
+	switch {
+	case s.at.IsZero() || s.byNode:
+		return time.Time{}
+	case t.snapshot == nil:
+		return s.at
+	}
+	return s.at.Add(-t.snapshot.Ahead())
+}
+
 // observe records when a phase was seen. The first time stands, except that the exact
 // time of a transition replaces that of a snapshot. After a blind span the source's own
 // time is better.
-func (t *Tracker) observe(name, subject string, seen, source time.Time, exact bool) {
+func (t *Tracker) observe(name, subject string, seen time.Time, source stamp, exact bool) {
 	r := t.rows.of(name, subject)
 	if !r.observed.IsZero() && (r.exact || !exact || seen.Sub(r.observed) > sameEvent) {
 		return
 	}
-	r.observed, r.source, r.exact, r.seen = seen, source, exact, true
+	r.observed, r.source, r.happened, r.exact, r.seen = seen, source.at, source.here(t), exact, true
+	r.coarse, r.hiddenFrom = false, time.Time{}
 	date(t, r)
 }
 
-// date dates a phase that a blind span hid by its source's own time, if there is one.
+// date dates a phase that a blind span hid by its source's own time, if that is known.
 func date(t *Tracker, r *row) {
-	span, ok := t.blind.hid(r.observed, r.source)
-	if !ok {
+	span, how := t.blind.hid(r.observed, r.happened)
+	switch how {
+	case unhidden:
 		return
+	case dated:
+		r.observed, r.coarse = r.happened, true
+	case undated:
+		r.hiddenFrom = t.blind.beginning(span)
 	}
-	r.explain("seen after a blind span of " + text.Span(span))
-	if r.source.IsZero() {
-		r.hidden = true
-	} else {
-		r.observed, r.coarse = r.source, true
-	}
+	r.explain("seen after a blind span of " + text.Span(span.To.Sub(span.From)))
 }
 
 // Stalled records that the API server's answer to a question asked at from came only at to,
@@ -113,7 +135,7 @@ func date(t *Tracker, r *row) {
 func (t *Tracker) Stalled(from, to time.Time) {
 	t.blind.add(Blind{From: from, To: to, Why: "the API server's answer took " + text.Span(to.Sub(from)), Stalled: true})
 	for _, r := range t.rows {
-		if r.seen && !r.coarse && !r.hidden {
+		if r.seen && !r.coarse && !r.hidden() {
 			date(t, r)
 		}
 	}
@@ -163,27 +185,27 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	booted := x.BootID != n.boot
 	if booted {
-		t.observe(view.PhaseBooted, n.name, at, time.Time{}, false)
+		t.observe(view.PhaseBooted, n.name, at, stamp{}, false)
 	}
 	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
-		t.observe(view.PhaseDetected, n.name, at, x.ReadySince, false)
+		t.observe(view.PhaseDetected, n.name, at, stamp{x.ReadySince, x.Ready == cluster.TriFalse}, false)
 	}
 	if x.Ready == cluster.TriTrue && returning(t, n) {
-		t.observe(view.PhaseReady, n.name, at, x.ReadySince, false)
+		t.observe(view.PhaseReady, n.name, at, stamp{x.ReadySince, true}, false)
 	}
 	for _, taint := range x.Taints {
 		if lost(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
-			t.observe(view.PhaseTainted, n.name, at, taint.TimeAdded, false)
+			t.observe(view.PhaseTainted, n.name, at, stamp{at: taint.TimeAdded}, false)
 		}
 	}
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
-		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{}, false)
+		t.observe(view.PhaseEndpointsOut, n.name, at, stamp{}, false)
 	}
 	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
 		for _, p := range s.PodsOn(n.name) {
 			if p.Gone.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) {
-				t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting, false)
+				t.observe(view.PhaseEvicted, n.name, p.Changed, stamp{at: p.Deleting}, false)
 				break
 			}
 		}

@@ -289,6 +289,159 @@ func TestAnEventInAStallHasItsSourcesTime(t *testing.T) {
 	}
 }
 
+// row is the row of a phase of a node.
+func (w *world) row(name, node string) view.Phase {
+	w.Helper()
+	for _, p := range w.Table() {
+		if p.Name == name && p.Subject == node {
+			return p
+		}
+	}
+	w.Fatalf("no row of %s, %s", name, node)
+	return view.Phase{}
+}
+
+// lost has the API server not answer from one time to another.
+func (w *world) lost(from, to float64) {
+	w.c.Link = cluster.Link{State: cluster.LinkDisconnected, LastContact: at(from)}
+	w.look(from + 8)
+	w.look(to - 2)
+	w.c.Link = cluster.Link{State: cluster.LinkLive}
+	w.look(to)
+}
+
+// The control plane dates a detection by a clock that differs from lightsout's: whether a
+// stall hid it, and when it happened, depends on the difference.
+func TestAPhaseIsDatedByLightsoutsClock(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ahead          time.Duration
+		stall          [2]float64
+		seen, happened float64
+		want           string
+		hidden         bool
+	}{
+		"seen live long after a stall":                      {0, [2]float64{17, 21.5}, 50.2, 50, "50.2", false},
+		"seen live long after a stall, clock 30 s behind":   {-30 * time.Second, [2]float64{17, 21.5}, 50.2, 50, "50.2", false},
+		"within a stall":                                    {0, [2]float64{56, 62.2}, 62.1, 57, "57", false},
+		"within a stall, clock 6 s ahead":                   {6 * time.Second, [2]float64{56, 62.2}, 62.1, 57, "57", false},
+		"within a stall, by a clock that lightsout mistook": {0, [2]float64{56, 62.2}, 62.1, 163, "62.1", true},
+	} {
+		w := newWorld(t, 20000)
+		w.c.Link.Ahead = tc.ahead
+		w.look(-0.5)
+		w.off(power.ActionOff, n4)
+		w.look(12)
+		stall := func() { w.Stalled(at(tc.stall[0]), at(tc.stall[1])) }
+		early := tc.stall[1] < tc.seen
+		if early {
+			stall()
+		}
+		w.look(46)
+		w.now = at(tc.seen)
+		w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", tc.seen, at(tc.happened).Add(tc.ahead))
+		if !early { // the trial learns of the stall after the news that it held up
+			stall()
+		}
+		p := w.row(view.PhaseDetected, n4)
+		if got := fmt.Sprint(*p.Observed); got != tc.want || p.Hidden != tc.hidden {
+			t.Errorf("%s: at %s s, hidden %v: %s", name, got, p.Hidden, p.Note)
+		}
+		if !tc.hidden && (p.Inside == nil || !*p.Inside) {
+			t.Errorf("%s: at %s s, not inside %v", name, tc.want, *p.Predicted)
+		}
+	}
+}
+
+// A kubelet dates its node's Ready condition by the node's clock, which lightsout does not
+// compare: what it wrote in a blind span may have happened at any time in the span.
+func TestTheClockOfANodeDatesNoPhase(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 50)
+	w.Switched(n4, power.ActionOn, at(60))
+	w.boot(n4, 70)
+	w.lost(71, 90)
+	w.told(cluster.KindNode, n4, "status", "NotReady", "Ready", 90.2, at(75))
+	if p := w.row(view.PhaseReady, n4); *p.Observed != 90.2 || !p.Hidden || *p.HiddenFrom != 71 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A phase that a blind span hid is inside its forecast if all of the time in which it can have
+// happened is, and outside if none of that time is.
+func TestAHiddenPhaseIsInsideItsForecastOnlyIfItCannotHaveBeenOutside(t *testing.T) {
+	yes, no := "true", "false"
+	for name, tc := range map[string]struct {
+		from, to float64
+		want     string
+	}{
+		"perhaps before it":  {4, 50, "unknown"},
+		"within it":          {48, 55, yes},
+		"before it for sure": {4, 40, no},
+	} {
+		w := newWorld(t, 20000)
+		w.off(power.ActionOff, n4)
+		w.look(2)
+		w.lost(tc.from, tc.to)
+		w.now = at(tc.to + 0.2)
+		w.told(cluster.KindNode, n4, "endpoints", "4", "0", tc.to+0.2, time.Time{})
+		p := w.row(view.PhaseEndpointsOut, n4)
+		got := "unknown"
+		if p.Inside != nil {
+			got = fmt.Sprint(*p.Inside)
+		}
+		if got != tc.want || !p.Hidden || *p.HiddenFrom != tc.from {
+			t.Errorf("%s: inside %v: %s, hidden from %v", name, *p.Predicted, got, p.HiddenFrom)
+		}
+	}
+}
+
+// What a stall hid may have happened in a lost link that ended just before it.
+func TestAHiddenPhaseCountsFromTheFirstOfTheSpansThatHidIt(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.look(2)
+	w.lost(30, 45)
+	w.told(cluster.KindNode, n4, "endpoints", "4", "0", 51, time.Time{})
+	w.Stalled(at(47), at(51.1))
+	if p := w.row(view.PhaseEndpointsOut, n4); !p.Hidden || *p.HiddenFrom != 30 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Two links are lost, one just after the other: the second hid the detection as well, but it
+// happened in the first.
+func TestAPhaseIsDatedWithinTheSpanThatHidIt(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.look(2)
+	w.lost(30, 52)
+	w.lost(54, 70)
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 70.2, at(50))
+	if p := w.row(view.PhaseDetected, n4); *p.Observed != 50 || p.Hidden {
+		t.Errorf("%+v", p)
+	}
+}
+
+// After a lost link the watches need some seconds to deliver what it hid. After a stall their
+// connection goes on and delivers at once: what lightsout sees then, it sees live.
+func TestAPhaseSeenSomeSecondsAfterAStallIsNotHidden(t *testing.T) {
+	for name, stall := range map[string]bool{"stall": true, "lost link": false} {
+		w := newWorld(t, 20000)
+		w.off(power.ActionOff, n4)
+		w.look(2)
+		if stall {
+			w.Stalled(at(30), at(48))
+		} else {
+			w.lost(30, 48)
+		}
+		w.told(cluster.KindNode, n4, "endpoints", "4", "0", 51, time.Time{})
+		if p := w.row(view.PhaseEndpointsOut, n4); p.Hidden == stall {
+			t.Errorf("%s: hidden %v: %s", name, p.Hidden, p.Note)
+		}
+	}
+}
+
 func TestTheErrorWindowEndsWithItsLastFailure(t *testing.T) {
 	w := newWorld(t, 20000)
 	request := func(class loadgen.Class, sent, end float64) {

@@ -180,7 +180,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 			if !changed.After(t.zero) {
 				changed = s.At
 			}
-			t.observe(view.PhaseReplaced, subject, changed, last.ReadySince, true)
+			t.observe(view.PhaseReplaced, subject, changed, stamp{last.ReadySince, true}, true)
 		}
 	}
 	if !t.rows.seen(view.PhaseRestored, subject) {
@@ -199,6 +199,6 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 				at = ready
 			}
 		}
-		t.observe(view.PhaseRestored, subject, at, time.Time{}, true)
+		t.observe(view.PhaseRestored, subject, at, stamp{}, true)
 	}
 }

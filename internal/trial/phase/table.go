@@ -45,17 +45,11 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Before, p.Hidden = r.before, r.hidden
+	p.Before, p.Hidden, p.HiddenFrom = r.before, r.hidden(), offset(t, r.hiddenFrom)
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
 	if p.Predicted != nil && p.Observed != nil {
-		i := r.predicted
-		if r.coarse {
-			i.From = i.From.Add(-time.Second)
-		}
-		if inside := i.Contains(r.observed); inside || !r.hidden {
-			p.Inside = &inside
-		}
+		p.Inside = r.inside()
 	}
 	notes := slices.Clone(r.notes)
 	if r.observed.IsZero() {
@@ -67,6 +61,20 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	}
 	p.Note = strings.Join(notes, "; ")
 	return p
+}
+
+// inside reports whether it happened in its forecast; nil if a blind span makes that unknown.
+func (r *row) inside() *bool {
+	i := r.predicted
+	if r.coarse {
+		i.From = i.From.Add(-time.Second)
+	}
+	first, last := r.earliest(), r.observed
+	in := i.Contains(first) && i.Contains(last)
+	if in || first.Equal(last) || last.Before(i.From) || first.After(i.To) {
+		return &in
+	}
+	return nil
 }
 
 // overtaken explains why a phase of the outage did not come: the node returned before.

@@ -79,11 +79,15 @@ type row struct {
 	from             time.Time
 	// exact: observed is the time of a transition and not of a look.
 	exact bool
-	// coarse: observed is a source's time, in whole seconds.
+	// happened is source by lightsout's clock; zero if lightsout does not know how far
+	// ahead that clock is.
+	happened time.Time
+	// coarse: observed is happened, in whole seconds.
 	coarse bool
-	// seen: observed is when the cluster showed it. hidden: a blind span had hidden it
-	// until then.
-	seen, hidden bool
+	// seen: observed is when the cluster showed it.
+	seen bool
+	// hiddenFrom is since when a blind span may have hidden it until observed; zero if none did.
+	hiddenFrom time.Time
 	// why it is not expected; empty when it is.
 	why   string
 	notes []string
@@ -92,12 +96,23 @@ type row struct {
 	before bool
 }
 
+// hidden reports whether a blind span hid it.
+func (r *row) hidden() bool { return !r.hiddenFrom.IsZero() }
+
+// earliest is the earliest time at which it can have happened; zero if it was not observed.
+func (r *row) earliest() time.Time {
+	if r.hidden() {
+		return r.hiddenFrom
+	}
+	return r.observed
+}
+
 // seenOr is when it was observed, or the forecast if it was not.
 func (r *row) seenOr(i forecast.Interval) forecast.Interval {
 	if r.observed.IsZero() {
 		return i
 	}
-	return forecast.Interval{From: r.observed, To: r.observed}
+	return forecast.Interval{From: r.earliest(), To: r.observed}
 }
 
 func (r *row) explain(text string) {
@@ -290,11 +305,25 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
-		return false
+	pods, ok := toEvict(t, name)
+	return ok && pods == 0 && t.rows.seen(view.PhaseEvicted, name)
+}
+
+// PodsStay reports whether the newest snapshot shows that pods of an outage that are to be
+// evicted still are on the node.
+func PodsStay(t *Tracker, name string) bool {
+	n := t.nodes[name]
+	pods, _ := toEvict(t, name)
+	return pods > 0 && n != nil && !returned(t, n)
+}
+
+// toEvict is the number of pods on a node that are to be evicted; false if unknown.
+func toEvict(t *Tracker, name string) (int, bool) {
+	if t.snapshot == nil {
+		return 0, false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.zero).Node(name)
-	return ok && o.Pods == 0
+	return o.Pods, ok
 }
 
 // Why is the reason, in one sentence, why a phase is not expected to come; empty if it

@@ -198,12 +198,15 @@ func (w *world) want(name, subject, want string) {
 			got += fmt.Sprintf("%g", *p.Observed)
 		}
 		got += " | " + p.Note
-		if p.Inside != nil {
-			if inside := p.Predicted[0] <= *p.Observed && *p.Observed <= p.Predicted[1]; inside != *p.Inside {
+		if p.Predicted != nil && p.Observed != nil {
+			within := func(s float64) bool { return p.Predicted[0] <= s && s <= p.Predicted[1] }
+			unknown := p.Hidden && !within(*p.HiddenFrom) && within(*p.Observed)
+			switch {
+			case unknown != (p.Inside == nil):
+				w.Errorf("%s %s: inside %v of %s, hidden from %v", name, subject, p.Inside, got, p.HiddenFrom)
+			case !unknown && *p.Inside != within(*p.Observed):
 				w.Errorf("%s %s: inside %v of %s", name, subject, *p.Inside, got)
 			}
-		} else if p.Predicted != nil && p.Observed != nil {
-			w.Errorf("%s %s: nobody says whether it is inside", name, subject)
 		}
 	}
 	if got != want {
