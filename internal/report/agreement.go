@@ -97,8 +97,8 @@ func deviation(p view.Phase, forecast *[2]float64) (d float64, known bool) {
 	if p.HiddenFrom == nil {
 		return away(p, *forecast), true
 	}
-	last := distance(*p.Observed, *forecast)
-	switch first := distance(*p.HiddenFrom, *forecast); {
+	last := beyond(*p.Observed, *p.Observed, *forecast)
+	switch first := beyond(*p.HiddenFrom, *p.HiddenFrom, *forecast); {
 	case first > 0 || first == 0 && last == 0:
 		return first, true
 	case last < 0:

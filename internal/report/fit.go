@@ -38,6 +38,11 @@ func away(p view.Phase, forecast [2]float64) float64 {
 	if p.Source != nil && *p.Source == first {
 		last++
 	}
+	return beyond(first, last, forecast)
+}
+
+// beyond is how far the time from first to last lies outside a forecast; see away.
+func beyond(first, last float64, forecast [2]float64) float64 {
 	switch {
 	case last < forecast[0]:
 		return first - forecast[0]
