@@ -44,7 +44,7 @@ func TestReportsFollowTheSummaryInWhatWasInside(t *testing.T) {
 		agreement                  agreementRow
 	}{
 		"hidden": {view.Phase{Observed: p(62), Hidden: true}, "unknown", "62.0 unknown if in 47.5–58.0", "observed T+01:02.0 or before", plain, agreementRow{Unobserved: 1}},
-		"hidden, and inside all the same": {view.Phase{Observed: p(57), Hidden: true, Inside: yes(true)}, "yes", "57.0 in 47.5–58.0", "observed T+00:57.0, inside", good,
+		"hidden, and inside all the same": {view.Phase{Observed: p(57), Hidden: true, HiddenFrom: p(50), Inside: yes(true)}, "yes", "57.0 in 47.5–58.0", "observed T+00:57.0, inside", good,
 			agreementRow{Pairs: 1, Inside: 1, Near: 1}},
 		"by its source": {view.Phase{Observed: p(47), Source: p(47), Inside: yes(true)}, "yes", "47.0 in 47.5–58.0", "observed T+00:47.0, inside", good,
 			agreementRow{Pairs: 1, Inside: 1, Near: 1}},
