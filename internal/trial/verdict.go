@@ -144,7 +144,7 @@ func unobserved(r *run) []string {
 			out = append(out, n.name+" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
 		}
 		if !n.wantedOn || r.opt.KeepOff && !ready {
-			if planned(r, n.name) || !r.opt.KeepOff {
+			if !n.early && (planned(r, n.name) || !r.opt.KeepOff) {
 				out = append(out, n.name+" was not powered on again")
 			}
 			continue
