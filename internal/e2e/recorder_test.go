@@ -552,6 +552,32 @@ func TestAKilledRecorderLeavesAWholeRecord(t *testing.T) {
 	}
 }
 
+// TestARecorderThatStoodStillDatesAnOutageByItsSource stops the recorder while a node dies: the
+// outage begins when the node's heartbeats ended, and the record has the time in which the
+// recorder saw nothing.
+func TestARecorderThatStoodStillDatesAnOutageByItsSource(t *testing.T) {
+	testenv.Long(t, 60)
+	t.Parallel()
+	l := labtest.Start(t, "vagrant")
+	w := newRecorder(t, l)
+	first := w.renewed("k8s2")
+	until(t, "the recorder receives heartbeats", func() bool { return w.renewed("k8s2").Sub(first) > 4*time.Second })
+	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	l.Post("/machines/k8s2/off")
+	until(t, "k8s2 is silent for long", func() bool { return time.Since(w.renewed("k8s2")) > 12*time.Second })
+	if err := w.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	w.zeroIs(w.await("began", 1), "k8s2")
+	l.Post("/machines/k8s2/on")
+	s := w.ended(1, "k8s2 fell silent at")
+	if !slices.ContainsFunc(s.Blind, func(b record.Blind) bool { return b.StoodStill && b.To-b.From > 8 }) {
+		t.Errorf("blind %+v", s.Blind)
+	}
+}
+
 // TestAKilledRecorderLosesNothing kills the leader of two LIGHTSOUT_KILLS times, or 2,
 // each at a random moment of an outage. Its record has everything up to the kill, and its
 // next start names what is missing. The other one has the whole outage, takes over, and
