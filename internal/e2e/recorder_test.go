@@ -565,6 +565,8 @@ func TestARecorderThatStoodStillDatesAnOutageByItsSource(t *testing.T) {
 	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	stopped := time.Now()
+	until(t, "a heartbeat that the recorder can't receive", func() bool { return w.renewed("k8s2").Sub(stopped) > time.Second })
 	l.Post("/machines/k8s2/off")
 	until(t, "k8s2 is silent for long", func() bool { return time.Since(w.renewed("k8s2")) > 12*time.Second })
 	if err := w.cmd.Process.Signal(syscall.SIGCONT); err != nil {
