@@ -102,7 +102,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
 			hint = "check KUBECONFIG or pass --kubeconfig"
 		}
-		return nil, "", fmt.Errorf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", strings.Join(paths, ", "), hint)
+		return nil, "", &NoKubeconfigError{strings.Join(paths, ", "), hint}
 	}
 	where := strings.Join(found, ", ")
 	raw, err := rules.Load()
@@ -110,6 +110,13 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		return nil, "", fmt.Errorf("kubeconfig %s cannot be read: %s", where, flat(err))
 	}
 	return raw, where, nil
+}
+
+// NoKubeconfigError reports that there is no kubeconfig at the default places.
+type NoKubeconfigError struct{ looked, hint string }
+
+func (e *NoKubeconfigError) Error() string {
+	return fmt.Sprintf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", e.looked, e.hint)
 }
 
 // NoContextError reports a context that the kubeconfig lacks.

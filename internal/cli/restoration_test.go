@@ -192,6 +192,23 @@ func TestRestoreByARenamedContextSeesThatAnotherHasSwitchedOffSince(t *testing.T
 	}
 }
 
+// The settings name a context that the kubeconfig lacks: restore reads no annotations, and does
+// not end as if nothing were off. Without any kubeconfig it need not.
+func TestRestoreBySettingsWithoutAClusterIsNotDone(t *testing.T) {
+	c := throughATunnel(t)
+	c.Context = "nowhere"
+	if err := restore(t.Context(), c.options, nil, true); err == nil || !strings.Contains(err.Error(), `has no context "nowhere"`) {
+		t.Errorf("with a context that does not exist: %v", err)
+	}
+	c.Context = ""
+	if err := os.Remove(c.path("none")); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(t.Context(), c.options, nil, true); err != nil {
+		t.Errorf("without a kubeconfig: %v", err)
+	}
+}
+
 // Two config files lead to one cluster, and the journal has entries by one of them: restore
 // with the other finds another operator's machine once, so its name is enough.
 func TestTwoConfigFilesOfOneClusterFindAnothersMachineOnce(t *testing.T) {

@@ -242,7 +242,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		// The portal still carries out an earlier request, perhaps of a program that
 		// was killed.
 		return fmt.Errorf("%s is busy: %w", m.Title(), err)
-	case code >= 500:
+	case rest.Unsure(code):
 		return &power.UnconfirmedError{Why: err.Error()}
 	case code == http.StatusNotFound && a == power.ActionOn:
 		return err // seen under load; asking again is harmless

@@ -239,6 +239,7 @@ func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 		is    func(error) bool
 	}{
 		"500: it may have been carried out": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, isUnconfirmed},
+		"408: it may have been, too":        {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(408) }, isUnconfirmed},
 		"429: it was not":                   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, isPlain},
 		"409: something else is being done": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, isPlain},
 		"403":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, isRefused},

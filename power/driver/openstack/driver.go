@@ -258,7 +258,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		}
 		sent := errors.As(err, &lost)
 		err = d.explain("OpenStack was asked to "+what+" "+m.Title(), err)
-		if sent || rest.Code(err) >= 500 {
+		if sent || rest.Unsure(rest.Code(err)) {
 			return &power.UnconfirmedError{Why: err.Error()}
 		}
 		return err

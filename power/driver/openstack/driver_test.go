@@ -173,7 +173,7 @@ func TestARequestIsJudgedAgainAfterALogin(t *testing.T) {
 func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
 	var refused *power.RefusedError
-	for code, want := range map[int]any{500: &unconfirmed, 503: &unconfirmed, 403: &refused, 400: &refused, 409: nil, 429: nil} {
+	for code, want := range map[int]any{408: &unconfirmed, 500: &unconfirmed, 503: &unconfirmed, 403: &refused, 400: &refused, 409: nil, 429: nil} {
 		c := newCloud(t)
 		c.fault = func(w http.ResponseWriter, r *http.Request, _ string) bool {
 			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/action") {

@@ -29,7 +29,7 @@ func (d *Driver) explain(what string, err error) error {
 		switch reply.Actual {
 		case http.StatusConflict, http.StatusTooManyRequests, http.StatusNotFound: // may be another one the next time
 		default:
-			if reply.Actual < 500 {
+			if !rest.Unsure(reply.Actual) {
 				return &power.RefusedError{Why: said}
 			}
 		}

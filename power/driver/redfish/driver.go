@@ -256,7 +256,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return err
 	case code == http.StatusTooManyRequests:
 		return fmt.Errorf("nothing was switched, because the controller is busy: %w", err)
-	case code >= 500 && code != http.StatusNotImplemented:
+	case rest.Unsure(code) && code != http.StatusNotImplemented:
 		return &power.UnconfirmedError{Why: err.Error()}
 	}
 	return &power.RefusedError{Why: err.Error()}

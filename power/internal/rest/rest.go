@@ -110,6 +110,10 @@ func Code(err error) int {
 	return 0
 }
 
+// Unsure reports whether a reply with that status leaves open whether the request was carried
+// out: a server failed, or a gateway lost its patience (408, RFC 9110, section 15.5.9).
+func Unsure(code int) bool { return code >= 500 || code == http.StatusRequestTimeout }
+
 // Do sends a request once and decodes the reply, unless reply is nil. It returns
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
 // a POST may have arrived without a reply coming back, the error of power.BeforeSend
