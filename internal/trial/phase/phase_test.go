@@ -759,3 +759,39 @@ func TestARequestThatEndsBeforeThePowerOnIsSent(t *testing.T) {
 		t.Errorf("the power-on was sent at %s; the trial counts %d hung requests, and load verify counts %d", outages[0].On.Sub(zero), live.Scheduled, again.Scheduled)
 	}
 }
+
+// The recorder notices a node's outage that an outage of the API server hid only when the node
+// is Ready again: the control plane's marks of it are dated by their own times.
+func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	w.c.Link.State = cluster.LinkDisconnected
+	w.look(1)
+	w.look(28)
+	w.c.Link.State = cluster.LinkLive
+	w.now = at(29)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
+	})
+	w.look(29)
+	w.Switched(n4, power.ActionOff, at(6)) // its sign is dated by its mark
+	w.now = at(29.1)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints, n.BootID, n.Taints = cluster.TriTrue, at(18), 4, "second boot", nil
+	})
+	w.look(29.1)
+	w.Switched(n4, power.ActionOn, w.now)
+	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7} {
+		p := w.phase(name, n4)
+		if p.Observed == nil || *p.Observed != want || p.Source == nil || p.Hidden || p.Before {
+			t.Errorf("%+v", p)
+		}
+	}
+	for _, name := range []string{view.PhaseEndpointsOut, view.PhaseBooted, view.PhaseReady} {
+		p := w.phase(name, n4)
+		if p.Observed == nil || !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom > 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
