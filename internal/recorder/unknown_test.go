@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/loadgen"
@@ -67,6 +68,23 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 				t.Errorf("%q", said)
 			}
 		})
+	}
+}
+
+// After a lost link the watch delivers at once that pods went and that they returned: no snapshot
+// shows the worst, and the transitions do.
+func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
+	s := newScreen(t)
+	s.fails("n2")
+	s.look(4)
+	for _, n := range []int{15, 12, 16} {
+		s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
+	}
+	s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
+	delete(s.down, "n2")
+	s.look(15)
+	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
+		t.Errorf("%v", least)
 	}
 }
 
