@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -59,6 +61,10 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 			sum := s.only(record.SeverityUnknown)
 			if len(sum.Blind) != 1 || !sum.Blind[0].StoodStill || sum.Blind[0].To-sum.Blind[0].From < 300 {
 				t.Errorf("the blind spans are %+v", sum.Blind)
+			}
+			detected := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected })
+			if p := sum.Phases[detected]; before && (p.Observed == nil || *p.Observed > 1 || p.Hidden) {
+				t.Errorf("the node was marked NotReady when the outage began: %+v", p)
 			}
 			rec, err := record.Open(s.Newest())
 			if err != nil {

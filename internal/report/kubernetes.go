@@ -136,13 +136,26 @@ func kubernetesOf(r *record.Record) section {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
 	for _, p := range summaryOf(r).Phases {
-		if p.Observed == nil && p.Predicted == nil && p.Note != "" && (p.Name == view.PhaseReplaced || p.Name == view.PhaseEvicted) {
-			say := "The pods of %s were not %s: %s."
-			if p.Name == view.PhaseEvicted {
-				say = "No pod of %s was %s: %s."
-			}
-			t.Items = append(t.Items, cell{Text: clean(fmt.Sprintf(say, p.Subject, p.Name, strings.TrimSuffix(p.Note, ".")))})
+		if said := notDone(p); said != "" {
+			t.Items = append(t.Items, cell{Text: said})
 		}
 	}
 	return t
+}
+
+// notDone describes why Kubernetes did not evict or replace pods; empty if it did, or may have.
+func notDone(p view.Phase) string {
+	if p.Observed != nil || p.Predicted != nil || p.Note == "" {
+		return ""
+	}
+	why := strings.TrimSuffix(p.Note, ".")
+	switch {
+	case p.Name == view.PhaseEvicted && p.Before:
+		return clean(fmt.Sprintf("Pods of %s were being deleted before lightsout noticed that it was down.", p.Subject))
+	case p.Name == view.PhaseEvicted:
+		return clean(fmt.Sprintf("No pod of %s was evicted: %s.", p.Subject, why))
+	case p.Name == view.PhaseReplaced:
+		return clean(fmt.Sprintf("The pods of %s were not replaced: %s.", p.Subject, why))
+	}
+	return ""
 }

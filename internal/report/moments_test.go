@@ -88,6 +88,19 @@ func TestAHiddenPhaseHasNoWait(t *testing.T) {
 	}
 }
 
+// That no pod was left to evict does not mean that none was evicted.
+func TestPodsThatWereBeingDeletedAreNotUnevicted(t *testing.T) {
+	for before, want := range map[bool]string{
+		false: "No pod of kube-node4 was evicted: no pod on kube-node4 is subject to eviction.",
+		true:  "Pods of kube-node4 were being deleted before lightsout noticed that it was down.",
+	} {
+		p := view.Phase{Name: view.PhaseEvicted, Subject: "kube-node4", Note: "no pod on kube-node4 is subject to eviction", Before: before}
+		if got := notDone(p); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 func TestManyNodesAreTilesAndHostileNamesStayText(t *testing.T) {
 	c := &record.Cluster{}
 	x := record.Sample{At: at(-1), Key: true, Cluster: c, Machines: map[string]*view.MachineView{}}

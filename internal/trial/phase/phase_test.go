@@ -795,3 +795,51 @@ func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
 		}
 	}
 }
+
+// Pods that were being deleted before the node counts as down may have been evicted: an outage
+// that is noticed late is no proof that Kubernetes evicted none.
+func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.now = at(-10)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
+	})
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(-10), false })
+	w.look(0)
+	w.off(power.ActionOff, n4)
+	w.look(2)
+	p := w.phase(view.PhaseEvicted, n4)
+	if p.Observed != nil || p.Predicted != nil || !p.Before || p.Note != "pods on kube-node4 are being deleted already, and no other is subject to eviction" {
+		t.Errorf("%+v", p)
+	}
+	w.now = at(5)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(5) })
+	w.look(6)
+	if p = w.phase(view.PhaseEvicted, n4); p.Observed == nil || p.Before {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A recorder that stood still while a node died dates what the control plane did by its times.
+func TestAPauseIsDatedByTheSources(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	w.StoodStill(Blind{From: at(-1), To: at(29), Why: "lightsout itself stood still", StoodStill: true})
+	w.now = at(29)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
+	})
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(26), false })
+	w.Switched(n4, power.ActionOff, zero)
+	w.look(33)
+	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 26} {
+		if p := w.phase(name, n4); p.Observed == nil || *p.Observed != want || p.Hidden || p.Before {
+			t.Errorf("%+v", p)
+		}
+	}
+	if p := w.phase(view.PhaseEndpointsOut, n4); !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom != -1 {
+		t.Errorf("%+v", p)
+	}
+}
