@@ -133,7 +133,7 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
 		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Change: kind, From: from, To: to, Why: why,
-			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen})
+			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen, Available: d.Available})
 	}
 	switch {
 	case quiet:

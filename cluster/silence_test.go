@@ -350,3 +350,16 @@ func TestANodeThatRunsTheControlPlaneIsOfIt(t *testing.T) {
 		t.Errorf("%+v", s.Node("kube-node1"))
 	}
 }
+
+func TestAChangeOfADeploymentHasItsNumber(t *testing.T) {
+	t.Parallel()
+	var all []Transition
+	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+	w.opts.Sink = func(x Transition) { all = append(all, x) }
+	s := newState(w)
+	(&Deployment{Key: Key{"d", "web"}, Replicas: 16, Available: 16}).put(s, t0, true)
+	(&Deployment{Key: Key{"d", "web"}, Replicas: 16, Available: 12}).put(s, t0, false)
+	if len(all) != 1 || all[0].Change != ChangeReplicas || all[0].To != "12/16" || all[0].Available != 12 {
+		t.Errorf("%+v", all)
+	}
+}

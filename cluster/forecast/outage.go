@@ -218,8 +218,11 @@ func (f *Forecast) node(n *cluster.Node) Node {
 	switch {
 	case least < 0:
 		out.NoEviction, out.NeverEvicted = "no pod on "+n.Name+" is subject to eviction", cluster.WhyUnknown(f.s, cluster.KindPod) == ""
-		if out.NeverEvicted && len(f.s.PodsOn(n.Name)) == 0 {
+		switch pods := f.s.PodsOn(n.Name); {
+		case out.NeverEvicted && len(pods) == 0:
 			out.NoEviction = "there are no pods on " + n.Name
+		case slices.ContainsFunc(pods, func(p *cluster.Pod) bool { return p.Gone.IsZero() && !p.Deleting.IsZero() }):
+			out.NoEviction = "pods on " + n.Name + " are being deleted already, and no other is subject to eviction"
 		}
 	case tainted:
 		added := Interval{taint.TimeAdded, taint.TimeAdded.Add(time.Second)}

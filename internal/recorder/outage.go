@@ -157,9 +157,8 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
-		if d := s.Deployment(o.focus); d != nil && (o.lowest == nil || d.Available < *o.lowest) {
-			n := d.Available
-			o.lowest = &n
+		if d := s.Deployment(o.focus); d != nil {
+			o.available(d.Available)
 		}
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
 			o.pending = &n
@@ -172,6 +171,14 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 	}
 	if !o.noticing && quiet >= r.opt.Steady && (!r.signs.showing() || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
+	}
+}
+
+// available counts that so many pods of the deployment were available. The watch delivers
+// several changes at once after a lost link, and only the transitions have each of them.
+func (o *outage) available(n int) {
+	if o.lowest == nil || n < *o.lowest {
+		o.lowest = &n
 	}
 }
 

@@ -134,6 +134,9 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	r.signs.transition(t)
 	if r.outage != nil {
 		r.outage.tracker.Transition(t)
+		if t.Change == cluster.ChangeReplicas && t.Subject.Key == r.outage.focus {
+			r.outage.available(t.Available)
+		}
 	}
 }
 

@@ -221,15 +221,8 @@ func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, str
 		if n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining {
 			continue
 		}
-		if _, silent := s.Silent(n, now); silent {
-			_, heard := n.Heartbeat()
-			if heard.IsZero() {
-				heard = n.ReadySince.Add(-s.Ahead())
-			}
-			add(view.SignSilent, n.Name, heard)
-		} else {
-			add(view.SignNotReady, n.Name, n.ReadySince.Add(-s.Ahead()))
-		}
+		kind, at := downSince(s, n, now)
+		add(kind, n.Name, at)
 	}
 	if s.Access[cluster.KindEndpointSlice].Synced {
 		for _, e := range s.Endpoints() {
@@ -252,6 +245,23 @@ func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, str
 			add(view.SignPending, "", now)
 		}
 	}
+}
+
+// downSince is the sign that a node which is silent or not Ready shows, and its time.
+func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, time.Time) {
+	_, heard := n.Heartbeat()
+	marked := n.ReadySince.Add(-s.Ahead())
+	_, silent := s.Silent(n, now)
+	// Leases have a watch of their own, and may show that a node is back before the node's
+	// object does: after a lost link that still shows what the control plane found.
+	back := heard.After(marked) && n.Ready == cluster.TriUnknown && !n.Overdue && !n.HeartbeatLate(now)
+	switch {
+	case !silent || back:
+		return view.SignNotReady, marked
+	case heard.IsZero():
+		return view.SignSilent, marked
+	}
+	return view.SignSilent, heard
 }
 
 // leavesPods reports whether somebody deleted a node without draining it: pods that would run

@@ -207,6 +207,39 @@ func TestTheSilenceOfTheAPIServerIsNotThatOfNodes(t *testing.T) {
 	}
 }
 
+// After the API server's return the watch of Leases may show that a node beats again while the
+// watch of nodes delivers what the control plane found long before: the sign has that time, and
+// not that of a heartbeat which came after the silence.
+func TestASilenceThatIsOverIsNotDatedByALaterHeartbeat(t *testing.T) {
+	zero := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	now, g := zero, newSigns(15*time.Minute)
+	var news []record.Sign
+	look := func(state cluster.LinkState, ready cluster.Tri, since, heard time.Time) {
+		now = now.Add(time.Second)
+		c := cluster.Contents{At: now, Link: cluster.Link{State: state, LastContact: now}, Access: map[cluster.Kind]cluster.Access{},
+			Nodes: []*cluster.Node{{Name: "n1", Ready: ready, Renewed: heard, RenewSeen: heard, LeaseDuration: 4 * time.Second, ReadySince: since}}}
+		if state == cluster.LinkDisconnected {
+			c.Link.LastContact = zero
+		}
+		for _, k := range cluster.Kinds {
+			c.Access[k] = cluster.Access{Synced: true}
+		}
+		news = append(news, g.observe(cluster.NewSnapshot(c), &probes{}, len(news) > 0, now)...)
+	}
+	long := zero.Add(-time.Hour)
+	look(cluster.LinkLive, cluster.TriTrue, long, zero)
+	for range 28 {
+		look(cluster.LinkDisconnected, cluster.TriTrue, long, zero)
+	}
+	marked := zero.Add(6 * time.Second)
+	look(cluster.LinkLive, cluster.TriUnknown, marked, now)
+	g.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: now})
+	look(cluster.LinkLive, cluster.TriTrue, zero.Add(18*time.Second), now)
+	if len(news) != 2 || news[1].Kind != view.SignNotReady || !news[1].At.Equal(marked) {
+		t.Errorf("%+v", news)
+	}
+}
+
 // A planned switch-off that was over belongs to no later outage.
 func TestAPlanThatIsOverBelongsToNoLaterOutage(t *testing.T) {
 	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)

@@ -1,12 +1,15 @@
 package recorder
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -59,6 +62,10 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 			if len(sum.Blind) != 1 || !sum.Blind[0].StoodStill || sum.Blind[0].To-sum.Blind[0].From < 300 {
 				t.Errorf("the blind spans are %+v", sum.Blind)
 			}
+			detected := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected })
+			if p := sum.Phases[detected]; before && (p.Observed == nil || *p.Observed > 1 || p.Hidden) {
+				t.Errorf("the node was marked NotReady when the outage began: %+v", p)
+			}
 			rec, err := record.Open(s.Newest())
 			if err != nil {
 				t.Fatal(err)
@@ -67,6 +74,23 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 				t.Errorf("%q", said)
 			}
 		})
+	}
+}
+
+// After a lost link the watch delivers at once that pods went and that they returned: no snapshot
+// shows the worst, and the transitions do.
+func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
+	s := newScreen(t)
+	s.fails("n2")
+	s.look(4)
+	for _, n := range []int{15, 12, 16} {
+		s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
+	}
+	s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
+	delete(s.down, "n2")
+	s.look(15)
+	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
+		t.Errorf("%v", least)
 	}
 }
 

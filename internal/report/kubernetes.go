@@ -17,6 +17,7 @@ type act struct {
 	at       float64 // seconds from base
 	subjects []string
 	pods     bool // they are pods, of nodes that are not told
+	hidden   bool // a blind span hid it: it may have come earlier
 }
 
 // actsOf lists what Kubernetes did: by the phases of a trial, else by its events.
@@ -27,9 +28,11 @@ func actsOf(r *record.Record) []act {
 		if !mine || p.Observed == nil || p.Before {
 			continue
 		}
-		i := slices.IndexFunc(out, func(a act) bool { return a.phase == p.Name && *p.Observed-a.at < 1 && a.at-*p.Observed < 1 })
+		i := slices.IndexFunc(out, func(a act) bool {
+			return a.phase == p.Name && a.hidden == p.Hidden && *p.Observed-a.at < 1 && a.at-*p.Observed < 1
+		})
 		if i < 0 {
-			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: r.Summary == nil})
+			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: r.Summary == nil, hidden: p.Hidden})
 			continue
 		}
 		out[i].at = min(out[i].at, *p.Observed)
@@ -123,19 +126,36 @@ func kubernetesOf(r *record.Record) section {
 		if a.phase == view.PhaseEvicted && a.pods {
 			what = "begins to delete " + entry{Subjects: a.subjects}.who()
 		}
-		t.row(offset(a.at), what, c.waited(a, d.after, d.since), d.why(c, a.subjects[0]))
+		at := offset(a.at)
+		if a.hidden {
+			at += " or before"
+		}
+		t.row(at, what, c.waited(a, d.after, d.since), d.why(c, a.subjects[0]))
 	}
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
 	for _, p := range summaryOf(r).Phases {
-		if p.Observed == nil && p.Predicted == nil && p.Note != "" && (p.Name == view.PhaseReplaced || p.Name == view.PhaseEvicted) {
-			say := "The pods of %s were not %s: %s."
-			if p.Name == view.PhaseEvicted {
-				say = "No pod of %s was %s: %s."
-			}
-			t.Items = append(t.Items, cell{Text: clean(fmt.Sprintf(say, p.Subject, p.Name, strings.TrimSuffix(p.Note, ".")))})
+		if said := notDone(p); said != "" {
+			t.Items = append(t.Items, cell{Text: said})
 		}
 	}
 	return t
+}
+
+// notDone describes why Kubernetes did not evict or replace pods; empty if it did, or may have.
+func notDone(p view.Phase) string {
+	if p.Observed != nil || p.Predicted != nil || p.Note == "" {
+		return ""
+	}
+	why := strings.TrimSuffix(p.Note, ".")
+	switch {
+	case p.Name == view.PhaseEvicted && p.Before:
+		return clean(fmt.Sprintf("Pods of %s were being deleted before lightsout noticed that it was down.", p.Subject))
+	case p.Name == view.PhaseEvicted:
+		return clean(fmt.Sprintf("No pod of %s was evicted: %s.", p.Subject, why))
+	case p.Name == view.PhaseReplaced:
+		return clean(fmt.Sprintf("The pods of %s were not replaced: %s.", p.Subject, why))
+	}
+	return ""
 }

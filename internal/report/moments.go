@@ -80,9 +80,11 @@ func momentsOf(r *record.Record) []moment {
 		{view.PhaseDetected, "detected"}, {view.PhaseEvicted, "evicted"}, {view.PhaseReplaced, "replaced"},
 		{view.PhaseReady, "nodes Ready again"}, {view.PhaseRestored, "restored"},
 	} {
-		if at := lastSeen(summaryOf(r), p.phase); at != nil {
-			chosen = append(chosen, moment{name: p.name, at: r.Zero.Add(time.Duration(*at * float64(time.Second)))})
+		at := lastSeen(summaryOf(r), p.phase)
+		if at == nil || unseenAt(r, secondsAfter(r, *at)) {
+			continue // the samples show the cluster as it was before
 		}
+		chosen = append(chosen, moment{name: p.name, at: secondsAfter(r, *at)})
 	}
 	chosen = append(chosen, moment{name: "at the end", at: r.End})
 	slices.SortStableFunc(chosen, func(a, b moment) int { return a.at.Compare(b.at) })

@@ -51,6 +51,56 @@ func TestMomentsShowTheOutageAndTheReturn(t *testing.T) {
 	}
 }
 
+// The samples do not show the cluster at a time that a source dates into a blind span.
+func TestNoMomentShowsWhatNobodySaw(t *testing.T) {
+	r := example(t, "mdx")
+	r.Summary.Blind = []record.Blind{{From: 2, To: 30, Why: "timeout"}}
+	var names []string
+	for _, row := range momentsSection(r).Rows {
+		names = append(names, row[0].Text)
+	}
+	if got := strings.Join(names, ", "); got != "at zero, nodes Ready again, restored, at the end" {
+		t.Error(got)
+	}
+}
+
+// Of a phase that a blind span hid, nobody knows how long Kubernetes waited.
+func TestAHiddenPhaseHasNoWait(t *testing.T) {
+	for _, hidden := range []string{view.PhaseReady, view.PhaseRestored} {
+		r := example(t, "mdx")
+		found := false
+		for i := range r.Summary.Phases {
+			if x := &r.Summary.Phases[i]; x.Name == hidden {
+				x.Hidden = true
+			}
+		}
+		for _, row := range kubernetesOf(r).Rows {
+			if strings.HasPrefix(row[1].Text, "has all pods of") {
+				found = true
+				if before := strings.HasSuffix(row[0].Text, " or before"); row[2].Text != "unknown" || before != (hidden == view.PhaseRestored) {
+					t.Errorf("%s is hidden: %+v", hidden, row)
+				}
+			}
+		}
+		if !found {
+			t.Error("the pods did not return")
+		}
+	}
+}
+
+// That no pod was left to evict does not mean that none was evicted.
+func TestPodsThatWereBeingDeletedAreNotUnevicted(t *testing.T) {
+	for before, want := range map[bool]string{
+		false: "No pod of kube-node4 was evicted: no pod on kube-node4 is subject to eviction.",
+		true:  "Pods of kube-node4 were being deleted before lightsout noticed that it was down.",
+	} {
+		p := view.Phase{Name: view.PhaseEvicted, Subject: "kube-node4", Note: "no pod on kube-node4 is subject to eviction", Before: before}
+		if got := notDone(p); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 func TestManyNodesAreTilesAndHostileNamesStayText(t *testing.T) {
 	c := &record.Cluster{}
 	x := record.Sample{At: at(-1), Key: true, Cluster: c, Machines: map[string]*view.MachineView{}}

@@ -67,6 +67,22 @@ func waits(r *record.Record, s float64, names ...string) {
 	r.Samples = append(r.Samples, record.Sample{At: at(s), Cluster: c})
 }
 
+// place gives pods of the deployment a node.
+func place(r *record.Record, s float64, names ...string) {
+	c := &record.Cluster{At: at(s)}
+	for _, n := range names {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: n}, Phase: "Running", Node: "k8s3", Deployment: "web"})
+	}
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Cluster: c})
+}
+
+// signAPI has the recorder notice an outage of the API server, the first of the record.
+func signAPI(r *record.Record, s float64) {
+	e := view.NewEvent(view.CodeOutageSign, "API server", view.Facts{Sign: view.SignAPI})
+	e.At = at(s)
+	r.Zero, r.Summary.Zero, r.Events = at(s), at(s), append(r.Events, e)
+}
+
 // loseAPI has the API server give no answer for a while.
 func loseAPI(r *record.Record, from, to float64) {
 	for s, code := range map[float64]view.Code{from: view.CodeAPILost, to: view.CodeAPIAnswers} {
@@ -285,6 +301,49 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "timeout"}}
 		}, "k8s2 fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available whenever lightsout saw them."},
+		"an outage of the API server hides that pods were away": {func(r *record.Record) {
+			signAPI(r, 20)
+			loseAPI(r, 20, 46)
+			two := 2
+			r.Summary.LowestAvailable = &two
+		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request failed; at least 4 of 6 pods were not available, and lightsout cannot tell for how long."},
+		"an outage of the API server hides how pods went": {func(r *record.Record) {
+			signAPI(r, 20)
+			loseAPI(r, 20, 46)
+			lose(r, 3, 46, 60)
+		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request failed; at least 3 of 6 pods were not available until 08:01:00."},
+		"an outage of the API server hides how pods went, and some return": {func(r *record.Record) {
+			signAPI(r, 20)
+			loseAPI(r, 20, 46)
+			lose(r, 3, 46, 60)
+			lose(r, 5, 60, 70)
+		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request failed; at least 3 of 6 pods were not available, the last until 08:01:10."},
+		"an outage of the API server hides how pods return": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanNotReady, 20, 70)
+			lose(r, 3, 22, 64)
+			loseAPI(r, 50, 64)
+		}, "k8s2 became NotReady at 08:00:20 UTC; no request failed; at least 3 of 6 pods were not available, and all were when lightsout saw them again at 08:01:04." +
+			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"an outage of the API server within that of the pods": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanNotReady, 20, 90)
+			lose(r, 3, 22, 80)
+			loseAPI(r, 50, 64)
+		}, "k8s2 became NotReady at 08:00:20 UTC; no request failed; 3 of 6 pods were not available until 08:01:20." +
+			" The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"lightsout stood still while pods lost their places": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			scales(r, 0, 6)
+			waits(r, 45, "a", "b")
+			place(r, 70, "a", "b")
+			r.Summary.Blind = []record.Blind{{From: 22, To: 45, Why: "lightsout itself stood still", StoodStill: true}}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; at least 2 of 6 pods had no place until 08:01:10."},
+		"lightsout stood still while pods got their places": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			scales(r, 0, 6)
+			waits(r, 40, "a", "b")
+			place(r, 75, "a", "b")
+			r.Summary.Blind = []record.Blind{{From: 52, To: 75, Why: "lightsout itself stood still", StoodStill: true}}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; at least 2 of 6 pods had no place, and all had one when lightsout saw them again at 08:01:15."},
 		"nodes that could not renew their Leases while the API server was away": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)

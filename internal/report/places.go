@@ -27,10 +27,16 @@ func podsOf(r *record.Record, o *outage) string {
 	}
 	lack := unavailable(r, o, want)
 	if none := unplaced(r, o); none.most > 0 && none.until(r).Sub(none.from) >= unplacedLeast && none.most >= lack.most {
-		if none.lasts {
-			return fmt.Sprintf("%d of %s still had no place %s", none.most, pods, atEnd(r))
+		switch n := fmt.Sprintf("%d of %s", none.most, pods); {
+		case none.lasts:
+			return n + " still had no place " + atEnd(r)
+		case unseenAt(r, none.to):
+			return atLeast + n + " had no place, and all had one when lightsout saw them again at " + clock(none.to)
+		case none.hidden(r, o):
+			return atLeast + n + " had no place until " + clock(none.to)
+		default:
+			return n + " had no place until " + clock(none.to)
 		}
-		return fmt.Sprintf("%d of %s had no place until %s", none.most, pods, clock(none.to))
 	}
 	seen := lack.most
 	if s := summaryOf(r); recorded(r) && scaledDown(r, []outage{*o}) == "" && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
@@ -43,15 +49,84 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0:
 		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
+	case seen == 0 && blind(r, o):
+		return fmt.Sprintf("at least %d of %s were not available, and lightsout cannot tell for how long", lack.most, pods)
 	case seen == 0:
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, pods)
-	case lack.lasts:
-		return fmt.Sprintf("%d of %s were still not available %s", lack.most, pods, atEnd(r))
-	case lack.most > seen && lack.to.Sub(lack.from) > fewerLeast, !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast:
-		return fmt.Sprintf("up to %d of %s were not available, the last until %s", lack.most, pods, clock(lack.to))
-	default:
-		return fmt.Sprintf("%d of %s were not available until %s", lack.most, pods, clock(lack.to))
 	}
+	return lacked(r, o, &lack, seen, pods)
+}
+
+// atLeast is before a number of pods of which there may have been more while lightsout did not
+// see the cluster.
+const atLeast = "at least "
+
+// lacked describes how long pods were not available; seen is how many at most at the end of a
+// second.
+func lacked(r *record.Record, o *outage, lack *lack, seen int, pods string) string {
+	n := fmt.Sprintf("%d of %s", lack.most, pods)
+	fewer := lack.most > seen && lack.to.Sub(lack.from) > fewerLeast || !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast
+	switch {
+	case lack.lasts:
+		return n + " were still not available " + atEnd(r)
+	case unseenAt(r, lack.to):
+		return atLeast + n + " were not available, and all were when lightsout saw them again at " + clock(lack.to)
+	case lack.hidden(r, o) && fewer:
+		return atLeast + n + " were not available, the last until " + clock(lack.to)
+	case lack.hidden(r, o):
+		return atLeast + n + " were not available until " + clock(lack.to)
+	case fewer:
+		return "up to " + n + " were not available, the last until " + clock(lack.to)
+	}
+	return n + " were not available until " + clock(lack.to)
+}
+
+// hidden reports whether lightsout may not have seen that more pods lacked it during the outage:
+// in a span, longer than fewerLeast, before and after which not as many lacked it.
+func (l *lack) hidden(r *record.Record, o *outage) bool {
+	return slices.ContainsFunc(unseenIn(r), func(s apiSilence) bool {
+		open := s.to.IsZero()
+		if !s.from.Before(o.end(r)) || !open && (!s.to.After(o.from) || s.to.Sub(s.from) <= fewerLeast) {
+			return false
+		}
+		n := l.at(s.from)
+		return n == 0 || open || n != l.at(s.to.Add(seesAgain))
+	})
+}
+
+// at is how many pods lacked it at that time.
+func (l *lack) at(t time.Time) (n int) {
+	for _, s := range l.counts {
+		if s.at.After(t) {
+			break
+		}
+		n = s.n
+	}
+	return n
+}
+
+// unseenIn lists the spans in which lightsout did not see the cluster, and no watch delivered
+// afterwards when everything was.
+func unseenIn(r *record.Record) []apiSilence {
+	out := apiLost(r)
+	for _, b := range summaryOf(r).Blind {
+		if !b.Stalled {
+			out = append(out, apiSilence{secondsAfter(r, b.From), secondsAfter(r, b.To)})
+		}
+	}
+	return out
+}
+
+// seesAgain is how long after such a span the watches may deliver what happened in it. A span
+// begins with the last answer, which had shown the cluster as it was.
+const seesAgain = time.Second
+
+// unseenAt reports whether lightsout did not see the cluster at that time, or saw only then the
+// changes of such a span.
+func unseenAt(r *record.Record, at time.Time) bool {
+	return slices.ContainsFunc(unseenIn(r), func(s apiSilence) bool {
+		return at.After(s.from.Add(seesAgain)) && (s.to.IsZero() || !at.After(s.to.Add(seesAgain)))
+	})
 }
 
 // fewerLeast is for how long fewer pods must have been unavailable than at the worst moment
@@ -77,6 +152,13 @@ type lack struct {
 	fewer   time.Time
 	lasts   bool // when the record ended
 	unknown bool // nothing is known of it
+	counts  []counted
+}
+
+// counted is how many pods lacked something from a time on.
+type counted struct {
+	at time.Time
+	n  int
 }
 
 // until is when the last pods had it again, or when the record ended.
@@ -92,6 +174,9 @@ func (l *lack) until(r *record.Record) time.Time {
 // change.
 func (l *lack) extend(n int, at, until time.Time) bool {
 	over := at.After(until)
+	if last := len(l.counts) - 1; last < 0 || l.counts[last].n != n {
+		l.counts = append(l.counts, counted{at, n})
+	}
 	switch {
 	case n == 0 && l.lasts:
 		l.to, l.lasts = at, false

@@ -112,7 +112,7 @@ func (t *Tracker) observe(name, subject string, seen time.Time, source stamp, ex
 		return
 	}
 	r.observed, r.source, r.happened, r.exact, r.seen = seen, source.at, source.here(t), exact, true
-	r.coarse, r.hiddenFrom = false, time.Time{}
+	r.coarse, r.before, r.hiddenFrom = false, false, time.Time{}
 	date(t, r)
 }
 
@@ -203,13 +203,25 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 		t.observe(view.PhaseEndpointsOut, n.name, at, stamp{}, false)
 	}
 	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
-		for _, p := range s.PodsOn(n.name) {
-			if p.Gone.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) {
-				t.observe(view.PhaseEvicted, n.name, p.Changed, stamp{at: p.Deleting}, false)
-				break
-			}
+		observeEviction(t, n, s)
+	}
+}
+
+// observeEviction finds in a Snapshot that pods on a node are being deleted. Those deleted before
+// the node went off may have been evicted too, if it was noticed late.
+func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
+	earlier := false
+	for _, p := range s.PodsOn(n.name) {
+		switch {
+		case !p.Gone.IsZero() || p.Deleting.IsZero():
+		case p.Deleting.Before(n.off.Add(-time.Second)):
+			earlier = true
+		default:
+			t.observe(view.PhaseEvicted, n.name, p.Changed, stamp{at: p.Deleting}, false)
+			return
 		}
 	}
+	t.rows.of(view.PhaseEvicted, n.name).before = earlier
 }
 
 // Observed is when a phase was observed; false when it was not.

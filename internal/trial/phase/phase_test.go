@@ -759,3 +759,87 @@ func TestARequestThatEndsBeforeThePowerOnIsSent(t *testing.T) {
 		t.Errorf("the power-on was sent at %s; the trial counts %d hung requests, and load verify counts %d", outages[0].On.Sub(zero), live.Scheduled, again.Scheduled)
 	}
 }
+
+// The recorder notices a node's outage that an outage of the API server hid only when the node
+// is Ready again: the control plane's marks of it are dated by their own times.
+func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	w.c.Link.State = cluster.LinkDisconnected
+	w.look(1)
+	w.look(28)
+	w.c.Link.State = cluster.LinkLive
+	w.now = at(29)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
+	})
+	w.look(29)
+	w.Switched(n4, power.ActionOff, at(6)) // its sign is dated by its mark
+	w.now = at(29.1)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints, n.BootID, n.Taints = cluster.TriTrue, at(18), 4, "second boot", nil
+	})
+	w.look(29.1)
+	w.Switched(n4, power.ActionOn, w.now)
+	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7} {
+		p := w.phase(name, n4)
+		if p.Observed == nil || *p.Observed != want || p.Source == nil || p.Hidden || p.Before {
+			t.Errorf("%+v", p)
+		}
+	}
+	for _, name := range []string{view.PhaseEndpointsOut, view.PhaseBooted, view.PhaseReady} {
+		p := w.phase(name, n4)
+		if p.Observed == nil || !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom > 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// Pods that were being deleted before the node counts as down may have been evicted: an outage
+// that is noticed late is no proof that Kubernetes evicted none.
+func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.now = at(-10)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
+	})
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(-10), false })
+	w.look(0)
+	w.off(power.ActionOff, n4)
+	w.look(2)
+	p := w.phase(view.PhaseEvicted, n4)
+	if p.Observed != nil || p.Predicted != nil || !p.Before || p.Note != "pods on kube-node4 are being deleted already, and no other is subject to eviction" {
+		t.Errorf("%+v", p)
+	}
+	w.now = at(5)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(5) })
+	w.look(6)
+	if p = w.phase(view.PhaseEvicted, n4); p.Observed == nil || p.Before {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A recorder that stood still while a node died dates what the control plane did by its times.
+func TestAPauseIsDatedByTheSources(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	w.StoodStill(Blind{From: at(-1), To: at(29), Why: "lightsout itself stood still", StoodStill: true})
+	w.now = at(29)
+	w.node(n4, func(n *cluster.Node) {
+		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
+		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
+	})
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(26), false })
+	w.Switched(n4, power.ActionOff, zero)
+	w.look(33)
+	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 26} {
+		if p := w.phase(name, n4); p.Observed == nil || *p.Observed != want || p.Hidden || p.Before {
+			t.Errorf("%+v", p)
+		}
+	}
+	if p := w.phase(view.PhaseEndpointsOut, n4); !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom != -1 {
+		t.Errorf("%+v", p)
+	}
+}
