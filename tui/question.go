@@ -15,6 +15,9 @@ type questionDialog struct {
 	chosen int // index of the choice; the first is the safe one
 	in     input
 	body   pager // the question's lines
+	// unread: a row that names machines was not yet shown; read holds those that were.
+	unread bool
+	read   map[string]bool
 	now    func() time.Time
 	grace
 
@@ -25,10 +28,18 @@ type questionDialog struct {
 
 // renew takes the same question with other lines or choices.
 func (d *questionDialog) renew(q *view.Question) {
+	if !slices.Equal(subjects(d.q), subjects(q)) {
+		d.unread = true // until it is drawn
+	}
 	d.q = q
 	if d.chosen >= len(d.choices()) || !d.open() {
 		d.chosen = 0
 	}
+}
+
+// subjects are the lines that name machines.
+func subjects(q *view.Question) []view.Line {
+	return slices.DeleteFunc(slices.Clone(q.Lines), func(l view.Line) bool { return !l.Subject })
 }
 
 func (d *questionDialog) title() string {
@@ -54,8 +65,11 @@ func (d *questionDialog) foot() string {
 	if !d.arrows() {
 		keys = strings.Replace(keys, "←/→", "tab", 1)
 	}
-	if d.q.Refused {
+	switch {
+	case d.q.Refused:
 		keys = "enter close"
+	case d.unread:
+		return "↓ read each machine · esc " + strings.ToLower(d.choices()[0].Label)
 	}
 	if len(d.body.lines) > d.body.room {
 		keys += " · ↑/↓ more"
@@ -96,6 +110,9 @@ func (d *questionDialog) reading() bool { return !d.typing() }
 
 // open reports whether a choice other than the safe one may be taken.
 func (d *questionDialog) open() bool {
+	if d.unread {
+		return false
+	}
 	if d.q.Type != "" {
 		return d.in.String() == d.q.Type
 	}
@@ -119,6 +136,12 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 		return nil, false
 	}
 	last := len(d.choices()) - 1
+	if d.unread && slices.Contains([]string{"tab", "shift+tab", "right"}, p.name) && last > 0 {
+		for range max(1, d.body.room-1) {
+			d.body.move("down")
+		}
+		return nil, false
+	}
 	switch p.name {
 	case "esc":
 		return d.answer(0), true
@@ -183,6 +206,47 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for _, l := range body {
 		wide = max(wide, width(l.s))
 	}
+	tail, wide := d.tail(t, w, wide)
+	lines := make([]string, len(body))
+	for i, l := range body {
+		lines[i] = newRow(wide).put(l.st, l.s).String()
+	}
+	space := []string{blank(wide)}
+	if h < tightHeight { // the lines need the room
+		space, tail = nil, slices.DeleteFunc(tail, func(l string) bool { return l == blank(wide) })
+	}
+	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)), tail)
+	d.row = len(all) - 1
+	if d.row >= h {
+		d.row = -1
+	}
+	d.look(body)
+	return all, wide
+}
+
+// tightHeight is the height of a question from which on it has empty lines.
+const tightHeight = 8
+
+// look keeps which rows that name machines are in sight.
+func (d *questionDialog) look(body []questionRow) {
+	if d.read == nil {
+		d.read = map[string]bool{}
+	}
+	was := d.unread
+	d.unread = false
+	for i, l := range body {
+		if i >= d.body.top && i < d.body.top+d.body.room {
+			d.read[l.s] = true
+		}
+		d.unread = d.unread || l.subject && !d.read[l.s]
+	}
+	if was && !d.unread && d.typing() {
+		d.typed()
+	}
+}
+
+// tail is the text to type and the buttons, and the width that they need.
+func (d *questionDialog) tail(t *theme, w, wide int) ([]string, int) {
 	buttons := d.buttons(t)
 	bw := spansWidth(buttons)
 	wide = min(max(wide, bw), w)
@@ -204,40 +268,38 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for i := 0; i < len(buttons); i += 2 { // each is followed by a gap
 		d.spots = append(d.spots, d.spots[i/2]+spansWidth(buttons[i:min(i+2, len(buttons))]))
 	}
+	return tail, wide
+}
 
-	lines := make([]string, len(body))
-	for i, l := range body {
-		lines[i] = newRow(wide).put(l.st, l.s).String()
-	}
-	all := slices.Concat([]string{blank(wide)}, d.body.draw(s, lines, wide, h-len(tail)-1), tail)
-	d.row = len(all) - 1
-	if d.row >= h {
-		d.row = -1
-	}
-	return all, wide
+// questionRow is a row of a question; subject: it belongs to a line that names machines.
+type questionRow struct {
+	span
+	subject bool
 }
 
 // wrapped are the question's lines, wrapped; roomy puts an empty line before each
 // heading.
-func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []span {
-	var body []span
+func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []questionRow {
+	var body []questionRow
+	subject := false
 	add := func(st style, text string, indent int) {
 		for i, l := range wrap(text, w-indent-2) {
 			if i > 0 {
 				l = blank(2) + l
 			}
-			body = append(body, span{st, blank(indent) + l})
+			body = append(body, questionRow{span{st, blank(indent) + l}, subject})
 		}
 	}
 	for _, l := range d.lines() {
 		sign, st := levelStyle(t, l.Level)
 		text := t.text(l.Text)
+		subject = l.Subject
 		switch {
 		case strings.TrimSpace(text) == "":
-			body = append(body, span{})
+			body = append(body, questionRow{})
 		case l.Heading:
 			if roomy && len(body) > 0 && body[len(body)-1].s != "" {
-				body = append(body, span{})
+				body = append(body, questionRow{})
 			}
 			if st == "" {
 				st = t.strong
