@@ -21,10 +21,12 @@ type questionDialog struct {
 	now    func() time.Time
 	grace
 
-	x, y  int   // where its lines begin on the screen
-	row   int   // the line of the buttons; -1: it has no room
-	spots []int // where each button begins in that line, and where the last one ends
+	x, y  int    // where its lines begin on the screen
+	spots []spot // where each button is; none without room
 }
+
+// spot is the place of a button, from the first line and column of the question.
+type spot struct{ choice, y, from, to int }
 
 // renew takes the same question with other lines or choices.
 func (d *questionDialog) renew(q *view.Question) {
@@ -176,12 +178,12 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 // click answers by the button at a place of the screen; done is false if there is none,
 // or if it needs a text first. Clicks are absorbed as keys are.
 func (d *questionDialog) click(x, y int) (intent view.Intent, done bool) {
-	if d.absorbs(d.now()) || d.row < 0 || y != d.y+d.row {
+	if d.absorbs(d.now()) {
 		return nil, false
 	}
-	for i := range d.choices() {
-		if x-d.x >= d.spots[i] && x-d.x < d.spots[i+1] && (i == 0 || d.open()) {
-			return d.answer(i), true
+	for _, b := range d.spots {
+		if y-d.y == b.y && x-d.x >= b.from && x-d.x < b.to && (b.choice == 0 || d.open()) {
+			return d.answer(b.choice), true
 		}
 	}
 	return nil, false
@@ -206,25 +208,36 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for _, l := range body {
 		wide = max(wide, width(l.s))
 	}
-	tail, wide := d.tail(t, w, wide)
+	labels := d.buttons(t)
+	rows := d.buttonRows(labels, w, h)
+	for _, row := range rows {
+		wide = min(max(wide, rowWidth(labels, row)), w)
+	}
+	tail, wide := d.typedLine(t, w, wide)
 	lines := make([]string, len(body))
 	for i, l := range body {
 		lines[i] = newRow(wide).put(l.st, l.s).String()
 	}
 	space := []string{blank(wide)}
-	if h < tightHeight { // the lines need the room
-		space, tail = nil, slices.DeleteFunc(tail, func(l string) bool { return l == blank(wide) })
+	if h-len(rows) < tightHeight-1 { // the lines need the room
+		space = nil
 	}
-	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)), tail)
-	d.row = len(all) - 1
-	if d.row >= h {
-		d.row = -1
+	if len(tail) > 0 {
+		tail = slices.Concat(space, tail)
 	}
+	tail = slices.Concat(tail, space)
+	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)-len(rows)), tail)
+	d.spots = nil
+	for _, row := range rows {
+		all = append(all, d.buttonRow(t, labels, row, wide, len(all)))
+	}
+	d.spots = slices.DeleteFunc(d.spots, func(b spot) bool { return b.y >= h })
 	d.look(body)
 	return all, wide
 }
 
-// tightHeight is the height of a question from which on it has empty lines.
+// tightHeight is the height of a question with one row of buttons from which on it has empty
+// lines.
 const tightHeight = 8
 
 // look keeps which rows that name machines are in sight.
@@ -245,30 +258,68 @@ func (d *questionDialog) look(body []questionRow) {
 	}
 }
 
-// tail is the text to type and the buttons, and the width that they need.
-func (d *questionDialog) tail(t *theme, w, wide int) ([]string, int) {
-	buttons := d.buttons(t)
-	bw := spansWidth(buttons)
-	wide = min(max(wide, bw), w)
-	var tail []string
-	if d.typing() {
-		prompt := "type it: "
-		if d.q.Type != "" {
-			prompt = "type " + t.text(d.q.Type) + " to go on: "
+// typedLine is where the text is typed, if the question wants one, and the width that it
+// needs.
+func (d *questionDialog) typedLine(t *theme, w, wide int) ([]string, int) {
+	if !d.typing() {
+		return nil, wide
+	}
+	prompt := "type it: "
+	if d.q.Type != "" {
+		prompt = "type " + t.text(d.q.Type) + " to go on: "
+	}
+	prompt = fit(prompt, w-12, t.ellipsis)
+	wide = min(w, max(wide, width(prompt)+24))
+	return []string{d.in.line(t, prompt, wide)}, wide
+}
+
+// buttonGap is the space between two buttons.
+const buttonGap = 2
+
+// buttonRows divides the buttons into rows, w wide; of more than h has room for, the ones
+// around the chosen button.
+func (d *questionDialog) buttonRows(labels []span, w, h int) [][]int {
+	var rows [][]int
+	at := 0 // the row of the chosen one
+	for i := range labels {
+		last := len(rows) - 1
+		if last < 0 || rowWidth(labels, append(slices.Clone(rows[last]), i)) > w {
+			rows, last = append(rows, nil), last+1
 		}
-		prompt = fit(prompt, w-12, t.ellipsis)
-		wide = min(w, max(wide, width(prompt)+24))
-		tail = append(tail, blank(wide), d.in.line(t, prompt, wide))
+		rows[last] = append(rows[last], i)
+		if i == d.chosen {
+			at = last
+		}
 	}
-	tail = append(tail, blank(wide))
-	r := newRow(wide).space((wide - bw) / 2)
-	r.spans(t, buttons, bw, fit)
-	tail = append(tail, r.String())
-	d.spots = []int{max(0, (wide-bw)/2)}
-	for i := 0; i < len(buttons); i += 2 { // each is followed by a gap
-		d.spots = append(d.spots, d.spots[i/2]+spansWidth(buttons[i:min(i+2, len(buttons))]))
+	most := max(1, (h-btoi(d.typing()))/2) // the question has room, too
+	from := max(0, min(at-most/2, len(rows)-most))
+	return rows[from:min(len(rows), from+most)]
+}
+
+// rowWidth is the width of some buttons beside each other.
+func rowWidth(labels []span, row []int) int {
+	n := buttonGap * (len(row) - 1)
+	for _, i := range row {
+		n += width(labels[i].s)
 	}
-	return tail, wide
+	return n
+}
+
+// buttonRow draws buttons in the middle of line y, and keeps where they are.
+func (d *questionDialog) buttonRow(t *theme, labels []span, row []int, wide, y int) string {
+	x := max(0, (wide-rowWidth(labels, row))/2)
+	r := newRow(wide).space(x)
+	for k, i := range row {
+		if k > 0 {
+			r.space(buttonGap)
+			x += buttonGap
+		}
+		label := fit(labels[i].s, wide-x, t.ellipsis)
+		r.put(labels[i].st, label)
+		d.spots = append(d.spots, spot{i, y, x, x + width(label)})
+		x += width(label)
+	}
+	return r.String()
 }
 
 // questionRow is a row of a question; subject: it belongs to a line that names machines.
@@ -325,7 +376,7 @@ func (d *questionDialog) buttons(t *theme) []span {
 		case i > 0 && !d.open():
 			st = t.dim
 		}
-		out = append(out, span{st, label}, span{"", "  "})
+		out = append(out, span{st, label})
 	}
-	return out[:len(out)-1]
+	return out
 }

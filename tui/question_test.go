@@ -308,6 +308,42 @@ func TestNoAnswerBeforeEachMachineWasReadable(t *testing.T) {
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
 
+// TestNoButtonIsCut: the choices at the end of a trial are the longest.
+func TestNoButtonIsCut(t *testing.T) {
+	ending := calm()
+	ending.Question = &view.Question{ID: "end-1", Kind: view.QuestionTrial, Title: "End the trial by-keyboard?", Lines: []view.Line{{Text: "Still off: kube-node4"}},
+		Choices: []view.Choice{{ID: "no", Label: "Go on"}, {ID: "end-on", Label: "Power on, then give the verdict"}, {ID: "end", Label: "Give the verdict, leave them off"}, {ID: "abort", Label: "Abort"}}}
+	many := calm()
+	many.Question = &view.Question{ID: "trial-1", Kind: view.QuestionTrial, Title: "Start a trial?", Lines: []view.Line{{Text: "a plan"}}}
+	for i := range 20 {
+		many.Question.Choices = append(many.Question.Choices, view.Choice{ID: fmt.Sprint(i), Label: fmt.Sprintf("a-plan-of-number-%02d", i)})
+	}
+	for what, f := range map[string]*view.Frame{"the end of a trial": ending, "many plans": many, "machines": aboutMachines(4)} {
+		for _, screen := range []size{{80, 24}, {120, 36}, {60, 15}, {44, 10}} {
+			for i, c := range f.Question.Choices {
+				m, sent, now := testModel(f, screen.w, screen.h, Options{})
+				settleKeys(m, now)
+				*now = now.Add(graceMost)
+				for tries := 0; !strings.Contains(plainView(m), "[ "+c.Label+" ]"); tries++ {
+					if tries > 40 {
+						t.Fatalf("%s, %v: %q is not readable:\n%s", what, screen, c.Label, plainView(m))
+					}
+					typeKeys(m, "right")
+				}
+				if v := plainView(m); what != "many plans" && screen.w >= 80 {
+					for _, c := range f.Question.Choices {
+						if !strings.Contains(v, c.Label) {
+							t.Errorf("%s, %v: %q is cut:\n%s", what, screen, c.Label, v)
+						}
+					}
+				}
+				clickOn(t, m, "[ "+c.Label+" ]")
+				wantIntent(t, sent, view.Answer{Question: f.Question.ID, Choice: f.Question.Choices[i].ID})
+			}
+		}
+	}
+}
+
 // Of a question that changes, the new machines must be readable too.
 func TestAChangedQuestionIsReadAgain(t *testing.T) {
 	m, sent, now := testModel(aboutMachines(1), 40, 10, Options{})
