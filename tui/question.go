@@ -15,20 +15,33 @@ type questionDialog struct {
 	chosen int // index of the choice; the first is the safe one
 	in     input
 	body   pager // the question's lines
+	// unread: a row that names machines was not yet shown; read holds those that were.
+	unread bool
+	read   map[string]bool
 	now    func() time.Time
 	grace
 
-	x, y  int   // where its lines begin on the screen
-	row   int   // the line of the buttons; -1: it has no room
-	spots []int // where each button begins in that line, and where the last one ends
+	x, y  int    // where its lines begin on the screen
+	spots []spot // where each button is; none without room
 }
+
+// spot is the place of a button, from the first line and column of the question.
+type spot struct{ choice, y, from, to int }
 
 // renew takes the same question with other lines or choices.
 func (d *questionDialog) renew(q *view.Question) {
+	if !slices.Equal(subjects(d.q), subjects(q)) {
+		d.unread = true // until it is drawn
+	}
 	d.q = q
 	if d.chosen >= len(d.choices()) || !d.open() {
 		d.chosen = 0
 	}
+}
+
+// subjects are the lines that name machines.
+func subjects(q *view.Question) []view.Line {
+	return slices.DeleteFunc(slices.Clone(q.Lines), func(l view.Line) bool { return !l.Subject })
 }
 
 func (d *questionDialog) title() string {
@@ -54,8 +67,11 @@ func (d *questionDialog) foot() string {
 	if !d.arrows() {
 		keys = strings.Replace(keys, "←/→", "tab", 1)
 	}
-	if d.q.Refused {
+	switch {
+	case d.q.Refused:
 		keys = "enter close"
+	case d.unread:
+		return "↓ read each machine · esc " + strings.ToLower(d.choices()[0].Label)
 	}
 	if len(d.body.lines) > d.body.room {
 		keys += " · ↑/↓ more"
@@ -96,6 +112,9 @@ func (d *questionDialog) reading() bool { return !d.typing() }
 
 // open reports whether a choice other than the safe one may be taken.
 func (d *questionDialog) open() bool {
+	if d.unread {
+		return false
+	}
 	if d.q.Type != "" {
 		return d.in.String() == d.q.Type
 	}
@@ -119,6 +138,12 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 		return nil, false
 	}
 	last := len(d.choices()) - 1
+	if d.unread && slices.Contains([]string{"tab", "shift+tab", "right"}, p.name) && last > 0 {
+		for range max(1, d.body.room-1) {
+			d.body.move("down")
+		}
+		return nil, false
+	}
 	switch p.name {
 	case "esc":
 		return d.answer(0), true
@@ -153,12 +178,12 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 // click answers by the button at a place of the screen; done is false if there is none,
 // or if it needs a text first. Clicks are absorbed as keys are.
 func (d *questionDialog) click(x, y int) (intent view.Intent, done bool) {
-	if d.absorbs(d.now()) || d.row < 0 || y != d.y+d.row {
+	if d.absorbs(d.now()) {
 		return nil, false
 	}
-	for i := range d.choices() {
-		if x-d.x >= d.spots[i] && x-d.x < d.spots[i+1] && (i == 0 || d.open()) {
-			return d.answer(i), true
+	for _, b := range d.spots {
+		if y-d.y == b.y && x-d.x >= b.from && x-d.x < b.to && (b.choice == 0 || d.open()) {
+			return d.answer(b.choice), true
 		}
 	}
 	return nil, false
@@ -183,61 +208,149 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for _, l := range body {
 		wide = max(wide, width(l.s))
 	}
-	buttons := d.buttons(t)
-	bw := spansWidth(buttons)
-	wide = min(max(wide, bw), w)
-	var tail []string
-	if d.typing() {
-		prompt := "type it: "
-		if d.q.Type != "" {
-			prompt = "type " + t.text(d.q.Type) + " to go on: "
-		}
-		prompt = fit(prompt, w-12, t.ellipsis)
-		wide = min(w, max(wide, width(prompt)+24))
-		tail = append(tail, blank(wide), d.in.line(t, prompt, wide))
+	labels := d.buttons(t)
+	rows := d.buttonRows(labels, w, h)
+	for _, row := range rows {
+		wide = min(max(wide, rowWidth(labels, row)), w)
 	}
-	tail = append(tail, blank(wide))
-	r := newRow(wide).space((wide - bw) / 2)
-	r.spans(t, buttons, bw, fit)
-	tail = append(tail, r.String())
-	d.spots = []int{max(0, (wide-bw)/2)}
-	for i := 0; i < len(buttons); i += 2 { // each is followed by a gap
-		d.spots = append(d.spots, d.spots[i/2]+spansWidth(buttons[i:min(i+2, len(buttons))]))
-	}
-
+	tail, wide := d.typedLine(t, w, wide)
 	lines := make([]string, len(body))
 	for i, l := range body {
 		lines[i] = newRow(wide).put(l.st, l.s).String()
 	}
-	all := slices.Concat([]string{blank(wide)}, d.body.draw(s, lines, wide, h-len(tail)-1), tail)
-	d.row = len(all) - 1
-	if d.row >= h {
-		d.row = -1
+	space := []string{blank(wide)}
+	if h-len(rows) < tightHeight-1 { // the lines need the room
+		space = nil
 	}
+	if len(tail) > 0 {
+		tail = slices.Concat(space, tail)
+	}
+	tail = slices.Concat(tail, space)
+	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)-len(rows)), tail)
+	d.spots = nil
+	for _, row := range rows {
+		all = append(all, d.buttonRow(t, labels, row, wide, len(all)))
+	}
+	d.spots = slices.DeleteFunc(d.spots, func(b spot) bool { return b.y >= h })
+	d.look(body)
 	return all, wide
+}
+
+// tightHeight is the height of a question with one row of buttons from which on it has empty
+// lines.
+const tightHeight = 8
+
+// look keeps which rows that name machines are in sight.
+func (d *questionDialog) look(body []questionRow) {
+	if d.read == nil {
+		d.read = map[string]bool{}
+	}
+	was := d.unread
+	d.unread = false
+	for i, l := range body {
+		if i >= d.body.top && i < d.body.top+d.body.room {
+			d.read[l.s] = true
+		}
+		d.unread = d.unread || l.subject && !d.read[l.s]
+	}
+	if was && !d.unread && d.typing() {
+		d.typed()
+	}
+}
+
+// typedLine is where the text is typed, if the question wants one, and the width that it
+// needs.
+func (d *questionDialog) typedLine(t *theme, w, wide int) ([]string, int) {
+	if !d.typing() {
+		return nil, wide
+	}
+	prompt := "type it: "
+	if d.q.Type != "" {
+		prompt = "type " + t.text(d.q.Type) + " to go on: "
+	}
+	prompt = fit(prompt, w-12, t.ellipsis)
+	wide = min(w, max(wide, width(prompt)+24))
+	return []string{d.in.line(t, prompt, wide)}, wide
+}
+
+// buttonGap is the space between two buttons.
+const buttonGap = 2
+
+// buttonRows divides the buttons into rows, w wide; of more than h has room for, the ones
+// around the chosen button.
+func (d *questionDialog) buttonRows(labels []span, w, h int) [][]int {
+	var rows [][]int
+	at := 0 // the row of the chosen one
+	for i := range labels {
+		last := len(rows) - 1
+		if last < 0 || rowWidth(labels, append(slices.Clone(rows[last]), i)) > w {
+			rows, last = append(rows, nil), last+1
+		}
+		rows[last] = append(rows[last], i)
+		if i == d.chosen {
+			at = last
+		}
+	}
+	most := max(1, (h-btoi(d.typing()))/2) // the question has room, too
+	from := max(0, min(at-most/2, len(rows)-most))
+	return rows[from:min(len(rows), from+most)]
+}
+
+// rowWidth is the width of some buttons beside each other.
+func rowWidth(labels []span, row []int) int {
+	n := buttonGap * (len(row) - 1)
+	for _, i := range row {
+		n += width(labels[i].s)
+	}
+	return n
+}
+
+// buttonRow draws buttons in the middle of line y, and keeps where they are.
+func (d *questionDialog) buttonRow(t *theme, labels []span, row []int, wide, y int) string {
+	x := max(0, (wide-rowWidth(labels, row))/2)
+	r := newRow(wide).space(x)
+	for k, i := range row {
+		if k > 0 {
+			r.space(buttonGap)
+			x += buttonGap
+		}
+		label := fit(labels[i].s, wide-x, t.ellipsis)
+		r.put(labels[i].st, label)
+		d.spots = append(d.spots, spot{i, y, x, x + width(label)})
+		x += width(label)
+	}
+	return r.String()
+}
+
+// questionRow is a row of a question; subject: it belongs to a line that names machines.
+type questionRow struct {
+	span
+	subject bool
 }
 
 // wrapped are the question's lines, wrapped; roomy puts an empty line before each
 // heading.
-func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []span {
-	var body []span
+func (d *questionDialog) wrapped(t *theme, w int, roomy bool) []questionRow {
+	var body []questionRow
+	subject := false
 	add := func(st style, text string, indent int) {
 		for i, l := range wrap(text, w-indent-2) {
 			if i > 0 {
 				l = blank(2) + l
 			}
-			body = append(body, span{st, blank(indent) + l})
+			body = append(body, questionRow{span{st, blank(indent) + l}, subject})
 		}
 	}
 	for _, l := range d.lines() {
 		sign, st := levelStyle(t, l.Level)
 		text := t.text(l.Text)
+		subject = l.Subject
 		switch {
 		case strings.TrimSpace(text) == "":
-			body = append(body, span{})
+			body = append(body, questionRow{})
 		case l.Heading:
 			if roomy && len(body) > 0 && body[len(body)-1].s != "" {
-				body = append(body, span{})
+				body = append(body, questionRow{})
 			}
 			if st == "" {
 				st = t.strong
@@ -263,7 +376,7 @@ func (d *questionDialog) buttons(t *theme) []span {
 		case i > 0 && !d.open():
 			st = t.dim
 		}
-		out = append(out, span{st, label}, span{"", "  "})
+		out = append(out, span{st, label})
 	}
-	return out[:len(out)-1]
+	return out
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -237,4 +238,119 @@ func TestTheMousePressesAQuestionsButtons(t *testing.T) {
 	if clickOn(t, m, f.Question.Choices[1].Label); len(*sent) > 0 {
 		t.Errorf("a click without the text to type sent %#v", (*sent)[0])
 	}
+}
+
+// aboutMachines asks about switching n machines.
+func aboutMachines(n int) *view.Frame {
+	f := calm()
+	q := &view.Question{ID: "switch-1", Kind: view.QuestionSwitch, Title: fmt.Sprintf("Shut down %d nodes?", n),
+		Choices: []view.Choice{{ID: "no", Label: "Leave them on"}, {ID: "yes", Label: fmt.Sprintf("Shut down %d nodes", n)}}}
+	for i := range n {
+		q.Lines = append(q.Lines, view.Line{Subject: true, Text: fmt.Sprintf("kube-node%d  off: mdx (soft shutdown) vm-%d · on: mdx", i+1, i+1)})
+	}
+	q.Lines = append(q.Lines, view.Line{Heading: true, Text: "What goes down:"}, view.Line{Text: "8 pods of 1 deployment"}, view.Line{Text: "the very last line"})
+	f.Question = q
+	return f
+}
+
+// A small screen has no room for all machines: nobody agrees before each was readable.
+func TestNoAnswerBeforeEachMachineWasReadable(t *testing.T) {
+	for _, small := range []size{{40, 10}, {60, 12}, {80, 24}} {
+		for _, n := range []int{1, 2, 4, 9} {
+			for _, typed := range []string{"", "mdx"} {
+				f := aboutMachines(n)
+				f.Question.Type = typed
+				m, sent, now := testModel(f, small.w, small.h, Options{})
+				settleKeys(m, now)
+				*now = now.Add(graceMost)
+				for _, c := range typed {
+					typeKeys(m, string(c))
+				}
+				shown := map[int]bool{}
+				see := func() bool {
+					v := plainView(m)
+					if !strings.Contains(v, "Leave them on") {
+						t.Fatalf("%v, %d machines: the buttons are not there:\n%s", small, n, v)
+					}
+					for i := range n {
+						if strings.Contains(v, fmt.Sprintf("kube-node%d off", i+1)) {
+							shown[i] = true
+						}
+					}
+					return len(shown) == n
+				}
+				for tries := 0; strings.Contains(plainView(m), "[ Leave them on ]"); tries++ {
+					see()
+					if strings.HasPrefix(typed, "m") && tries > 0 {
+						typeKeys(m, "down")
+					} else {
+						typeKeys(m, "right")
+					}
+					if tries > 100 {
+						t.Fatalf("%v, %d machines: the other choice can't be reached:\n%s", small, n, plainView(m))
+					}
+				}
+				if !see() {
+					t.Errorf("%v, %d machines: the other choice is open with only %d readable:\n%s", small, n, len(shown), plainView(m))
+				}
+				typeKeys(m, "enter")
+				wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes", Typed: typed})
+			}
+		}
+	}
+	m, sent, now := testModel(aboutMachines(4), 40, 10, Options{})
+	settleKeys(m, now)
+	*now = now.Add(graceMost)
+	if clickOn(t, m, "Shut down 4"); len(*sent) > 0 {
+		t.Errorf("a click with one machine readable sent %v", *sent)
+	}
+	typeKeys(m, "enter")
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
+}
+
+// TestNoButtonIsCut: the choices at the end of a trial are the longest.
+func TestNoButtonIsCut(t *testing.T) {
+	ending := calm()
+	ending.Question = &view.Question{ID: "end-1", Kind: view.QuestionTrial, Title: "End the trial by-keyboard?", Lines: []view.Line{{Text: "Still off: kube-node4"}},
+		Choices: []view.Choice{{ID: "no", Label: "Go on"}, {ID: "end-on", Label: "Power on, then give the verdict"}, {ID: "end", Label: "Give the verdict, leave them off"}, {ID: "abort", Label: "Abort"}}}
+	many := calm()
+	many.Question = &view.Question{ID: "trial-1", Kind: view.QuestionTrial, Title: "Start a trial?", Lines: []view.Line{{Text: "a plan"}}}
+	for i := range 20 {
+		many.Question.Choices = append(many.Question.Choices, view.Choice{ID: fmt.Sprint(i), Label: fmt.Sprintf("a-plan-of-number-%02d", i)})
+	}
+	for what, f := range map[string]*view.Frame{"the end of a trial": ending, "many plans": many, "machines": aboutMachines(4)} {
+		for _, screen := range []size{{80, 24}, {120, 36}, {60, 15}, {44, 10}} {
+			for i, c := range f.Question.Choices {
+				m, sent, now := testModel(f, screen.w, screen.h, Options{})
+				settleKeys(m, now)
+				*now = now.Add(graceMost)
+				for tries := 0; !strings.Contains(plainView(m), "[ "+c.Label+" ]"); tries++ {
+					if tries > 40 {
+						t.Fatalf("%s, %v: %q is not readable:\n%s", what, screen, c.Label, plainView(m))
+					}
+					typeKeys(m, "right")
+				}
+				if v := plainView(m); what != "many plans" && screen.w >= 80 {
+					for _, c := range f.Question.Choices {
+						if !strings.Contains(v, c.Label) {
+							t.Errorf("%s, %v: %q is cut:\n%s", what, screen, c.Label, v)
+						}
+					}
+				}
+				clickOn(t, m, "[ "+c.Label+" ]")
+				wantIntent(t, sent, view.Answer{Question: f.Question.ID, Choice: f.Question.Choices[i].ID})
+			}
+		}
+	}
+}
+
+// Of a question that changes, the new machines must be readable too.
+func TestAChangedQuestionIsReadAgain(t *testing.T) {
+	m, sent, now := testModel(aboutMachines(1), 40, 10, Options{})
+	settleKeys(m, now)
+	*now = now.Add(graceMost)
+	typeKeys(m, "right")
+	m.Update(FrameMsg{Frame: aboutMachines(4)})
+	typeKeys(m, "enter")
+	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }

@@ -81,7 +81,7 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 	if err != nil {
 		return err
 	}
-	for _, m := range urlHost.FindAllStringSubmatch(all+" "+access.Server, -1) {
+	for _, m := range urlHost.FindAllStringSubmatch(strings.Join(append(cfg.Load.Entries, all, cfg.Load.URL, access.Server), " "), -1) {
 		n.Add(record.NameHost, m[1])
 	}
 	for node, own := range cfg.Power.FleetNodes() {

@@ -43,13 +43,31 @@ func (c *Config) Show() (string, error) {
 
 const hidden = "(hidden)"
 
-// secretName fits what secrets are called, placeName fields of ours that fit it
-// and hold none, secretArg a secret in a command's arguments.
-var (
-	secretName = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|passw|credential`)
-	placeName  = regexp.MustCompile(`_(file|env)s?$|^(auth|secrets|max_tokens)$`)
-	secretArg  = regexp.MustCompile(`(?i)((?:passw|token|secret|key|auth)[a-z_-]*(?:=|: )).+`)
+// secretWords stand anywhere in names of secrets, secretParts stand alone or between
+// separators.
+const (
+	secretWords = `auth|cookie|key|token|secret|passw|credential`
+	secretParts = `sig|signature|sas|hmac|jwt|code|otp|pass|pin|pwd|session|sessionid|sid`
 )
+
+// secretName fits the names of secrets, placeName fields of ours that fit it and hold none,
+// secretArg a secret in a command's arguments.
+var (
+	secretName = regexp.MustCompile(`(?i)` + secretWords + `|(?:^|[-_.])(?:` + secretParts + `)(?:$|[-_.])`)
+	placeName  = regexp.MustCompile(`_(file|env)s?$|^(auth|secrets|max_tokens)$`)
+	secretArg  = regexp.MustCompile(`(?i)((?:(?:` + secretWords + `)[a-z_.-]*|\b(?:` + secretParts + `)(?:[-_.][a-z_.-]*)?|_(?:` + secretParts + `))(?:=|: )).+`)
+)
+
+// address finds a URL, or a path at the beginning; userInfo and queryArg find parts of it.
+var (
+	address  = regexp.MustCompile(`(?:[A-Za-z][A-Za-z0-9+.-]*://|^/)[^\s"'<>]+`)
+	userInfo = regexp.MustCompile(`://[^/?#]*@`)
+	queryArg = regexp.MustCompile(`[^&;?#]+`)
+)
+
+// shortValue is the most characters that a value in a query has which is shown: tokens are
+// longer.
+const shortValue = 15
 
 // hide takes the secrets out of a document.
 func hide(n *yaml.Node) {
@@ -65,11 +83,42 @@ func hide(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode {
 		return
 	}
-	n.Value = secretArg.ReplaceAllString(n.Value, "${1}"+hidden)
-	if u, err := url.Parse(n.Value); err == nil && u.User != nil {
-		u.User = url.User("hidden")
-		n.Value = u.String()
+	n.Value = conceal(n.Value)
+}
+
+// conceal hides the secrets in a text: in its URLs, and the rest of it after the name of a
+// secret.
+func conceal(s string) string {
+	arg, at := secretArg.FindStringSubmatchIndex(s), address.FindStringIndex(s)
+	switch {
+	case arg != nil && (at == nil || arg[0] < at[0]):
+		return s[:arg[3]] + hidden
+	case at == nil:
+		return s
 	}
+	return s[:at[0]] + concealURL(s[at[0]:at[1]]) + conceal(s[at[1]:])
+}
+
+// concealURL hides the user of a URL, and each value of its parameters, query and fragment that
+// has the name of a secret or is long.
+func concealURL(s string) string {
+	s = userInfo.ReplaceAllString(s, "://hidden@")
+	end := strings.IndexAny(s, ";?#")
+	if end < 0 {
+		end = len(s)
+	}
+	path := secretArg.ReplaceAllString(s[:end], "${1}"+hidden)
+	return path + queryArg.ReplaceAllStringFunc(s[end:], func(arg string) string {
+		name, value, named := strings.Cut(arg, "=")
+		plain, err := url.QueryUnescape(name)
+		switch {
+		case !named && len(arg) > shortValue:
+			return hidden
+		case named && (err != nil || secretName.MatchString(plain) || len(value) > shortValue):
+			return name + "=" + hidden
+		}
+		return arg
+	})
 }
 
 // EncodeYAML returns the section power as in a file.

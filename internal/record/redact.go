@@ -19,6 +19,7 @@ func init() {
 	for _, w := range strings.Fields(`load off on wait pause rollout drain cordon uncordon stop steps expect name about step deployment
 		node pod link operator power event taint heartbeat endpoints record trial mark session shutdown
 		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
+		how plug nodes within background timeout requests for all out true false null balanced predicted min max
 		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet`) {
 		ownWords[w] = true
 	}

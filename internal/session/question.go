@@ -38,7 +38,10 @@ func (w *switching) question(p power.Question) view.Question {
 	}
 	q.Lines = append(q.Lines, findingLines(p, false)...)
 	if len(machines) > manyMachines {
-		q.Lines = append(append(q.Lines, view.Line{Heading: true, Text: "Each machine:"}), machines...)
+		q.Lines = append(q.Lines, view.Line{Heading: true, Text: "Each machine:"})
+		for _, l := range machines { // the folded lines are the ones to read
+			q.Lines = append(q.Lines, view.Line{Text: l.Text})
+		}
 	}
 	if q.Refused {
 		q.Type = ""
@@ -79,7 +82,7 @@ const manyMachines = 6
 func (w *switching) machineLines(p power.Question) []view.Line {
 	out := make([]view.Line, 0, len(p.Bindings))
 	for _, b := range p.Bindings {
-		out = append(out, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+		out = append(out, view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
 	}
 	return out
 }
@@ -93,7 +96,7 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 	for _, b := range p.Bindings {
 		m, err := w.opt.Fleet.Can(b, p.Action)
 		if err != nil {
-			out = append(out, view.Line{Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
+			out = append(out, view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
 			continue
 		}
 		route := "on: " + m.Driver
@@ -108,7 +111,7 @@ func (w *switching) foldedLines(p power.Question) []view.Line {
 		}
 	}
 	for _, route := range routes {
-		out = append(out, view.Line{Text: text.Count(counts[route], "node", "nodes") + "  " + route})
+		out = append(out, view.Line{Subject: true, Text: text.Count(counts[route], "node", "nodes") + "  " + route})
 	}
 	return out
 }

@@ -100,6 +100,29 @@ func (r *run) addNamed(a plan.Action, name string) {
 	r.next = len(r.steps)
 }
 
+// addSwitch adds what the operator has switched.
+func (r *run) addSwitch(a power.Action, nodes []string) {
+	if a == power.ActionOn {
+		r.addStep(&plan.On{Nodes: nodes})
+		return
+	}
+	r.addStep(&plan.Off{Nodes: nodes, How: a})
+}
+
+// addLoad adds a load that the operator has started.
+func (r *run) addLoad(spec loadgen.Spec, name string) {
+	r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, name)
+}
+
+// byKeyboard is the plan made from the operator's keys.
+func (r *run) byKeyboard(deployment string) *plan.Plan {
+	p := &plan.Plan{Name: r.name, Deployment: deployment}
+	for _, st := range r.steps {
+		p.Steps = append(p.Steps, st.Step)
+	}
+	return p
+}
+
 // switching keeps that machines are switched now.
 func (r *run) switching(a power.Action, bindings []power.Binding) {
 	now := r.now()
@@ -115,11 +138,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		r.forecast = r.s.Outlook(nodes)
 	}
 	if r.plan == nil && r.stage == stageSteps {
-		if on {
-			r.addStep(&plan.On{Nodes: nodes})
-		} else {
-			r.addStep(&plan.Off{Nodes: nodes, How: a})
-		}
+		r.addSwitch(a, nodes)
 	}
 	for _, b := range bindings {
 		n := r.node(b.Node.Name)

@@ -9,7 +9,6 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
-	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
 
@@ -52,11 +51,7 @@ func (r *run) keepPlan(text []byte) error {
 func (r *run) closeRecord() {
 	var errs []error
 	if r.plan == nil {
-		p := &plan.Plan{Name: r.name, Deployment: r.summary.Deployment}
-		for _, st := range r.steps {
-			p.Steps = append(p.Steps, st.Step)
-		}
-		errs = append(errs, r.keepPlan(p.Marshal()))
+		errs = append(errs, r.keepPlan(r.byKeyboard(r.summary.Deployment).Marshal()))
 	}
 	last := r.shown(r.s.Publish()) // it has the verdict
 	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.summary.Write(r.dir, r.t.opt.Names))

@@ -245,7 +245,7 @@ func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
 	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(t.opt.Load.FailsWithin(spec))
 	if r.plan == nil {
-		r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, l.step)
+		r.addLoad(spec, l.step)
 	}
 }
 

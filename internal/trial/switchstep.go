@@ -141,9 +141,9 @@ func (r steps) drainQuestion(nodes []string) view.Question {
 				pods++
 			}
 		}
-		line := view.Line{Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))}
+		line := view.Line{Subject: true, Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))}
 		if why := cluster.WhyUnknown(s, cluster.KindPod); why != "" {
-			line = view.Line{Level: view.Warning, Text: n + "  its pods are unknown: " + why}
+			line = view.Line{Subject: true, Level: view.Warning, Text: n + "  its pods are unknown: " + why}
 		}
 		q.Lines = append(q.Lines, line)
 	}

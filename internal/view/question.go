@@ -48,6 +48,9 @@ type Line struct {
 	Text  string `json:"text"`
 	// Heading: the lines up to the next heading belong to it.
 	Heading bool `json:"heading,omitzero"`
+	// Subject: the line names machines that the answer is about. The screen takes no choice but
+	// the safe one before it has shown the whole line.
+	Subject bool `json:"-"`
 }
 
 // Choice is one way to answer.

@@ -10,9 +10,9 @@ import (
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
-// omits faults that follow from an unreadable step. outage: that no step switches anything
-// off is a fault.
-func (p *Plan) check(outage bool) []error {
+// omits faults that follow from an unreadable step. The steps of a recorded plan were carried
+// out, in whatever order.
+func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
@@ -20,9 +20,13 @@ func (p *Plan) check(outage bool) []error {
 		if s.Action == nil {
 			return c.faults
 		}
+		before := len(c.faults)
 		s.Action.check(c, s)
+		if p.recorded {
+			c.faults = c.faults[:before]
+		}
 	}
-	if outage && len(c.off)+len(c.on) == 0 {
+	if !p.recorded && len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
 		return c.faults
 	}

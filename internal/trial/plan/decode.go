@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,23 +43,33 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		note(field(g, "deployment", &p.Deployment, decodeDeployment))
 		p.deploymentLine = f.Value.Line
 	}
-	f, ok := g["steps"]
-	if !ok {
-		note(errorAt(root.Line, `the plan has no steps: add them under "steps:"`))
-	} else {
-		p.stepsLine = f.Key.Line
-		var wrong []error
-		p.Steps, wrong = decodeList(f, "step", MaxSteps, "- off: [kube-node3]", decodeStep)
-		if len(wrong)+len(p.Steps) == 0 {
-			note(errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
-		}
-		faults = append(faults, wrong...)
-	}
+	faults = append(faults, p.decodeSteps(root, g)...)
 	if f, ok := g["expect"]; ok {
 		var wrong []error
 		p.Expect, wrong = decodeList(f, "expectation", MaxExpect, "- detected: predicted", decodeExpectation)
 		p.Expect = slices.DeleteFunc(p.Expect, func(e Expectation) bool { return e.Measure == "" })
 		faults = append(faults, wrong...)
+	}
+	return faults
+}
+
+// decodeSteps reads the steps. A trial by keyboard may end before its first one.
+func (p *Plan) decodeSteps(root *yaml.Node, g yamlfile.Group) (faults []error) {
+	f, ok := g["steps"]
+	switch {
+	case !ok && p.recorded:
+		return nil
+	case !ok:
+		return []error{errorAt(root.Line, `the plan has no steps: add them under "steps:"`)}
+	}
+	p.stepsLine = f.Key.Line
+	most := MaxSteps
+	if p.recorded {
+		most = math.MaxInt
+	}
+	p.Steps, faults = decodeList(f, "step", most, "- off: [kube-node3]", func(n *yaml.Node) (Step, error) { return decodeStep(n, p.recorded) })
+	if len(faults)+len(p.Steps) == 0 {
+		faults = append(faults, errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
 	}
 	return faults
 }

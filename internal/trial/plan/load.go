@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -38,7 +39,7 @@ const (
 	maxRate = 100_000
 )
 
-func decodeLoad(_ kind, n *yaml.Node) (Action, error) {
+func decodeLoad(k kind, n *yaml.Node) (Action, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, errorAt(n.Line, "load must be written like {burst: 16}, {hold: 16} or {rate: 2/s}, and this is %s", is(n))
 	}
@@ -47,7 +48,7 @@ func decodeLoad(_ kind, n *yaml.Node) (Action, error) {
 		return nil, err
 	}
 	l := &Load{}
-	if err := l.decodeShape(n, g); err != nil {
+	if err := l.decodeShape(n, g, k.recorded); err != nil {
 		return nil, err
 	}
 	for _, end := range []string{"requests", "for"} {
@@ -67,7 +68,11 @@ func decodeLoad(_ kind, n *yaml.Node) (Action, error) {
 }
 
 // decodeShape reads the one shape that the load has.
-func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
+func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group, recorded bool) (err error) {
+	mostHeld, leastRate := loadgen.DefaultMaxInFlight, minRate
+	if recorded { // the config may permit more, and a key any rate
+		mostHeld, leastRate = yamlfile.MaxNumber, math.SmallestNonzeroFloat64
+	}
 	for _, shape := range []loadgen.Shape{loadgen.Burst, loadgen.Hold, loadgen.Rate} {
 		f, ok := g[string(shape)]
 		if !ok {
@@ -81,9 +86,9 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
 		case loadgen.Burst:
 			l.Spec.N, err = yamlfile.Count(f.Value, "burst", yamlfile.MaxNumber)
 		case loadgen.Hold:
-			l.Spec.N, err = yamlfile.Count(f.Value, "hold", loadgen.DefaultMaxInFlight)
+			l.Spec.N, err = yamlfile.Count(f.Value, "hold", mostHeld)
 		case loadgen.Rate:
-			l.Spec.PerSecond, err = decodeRate(f.Value)
+			l.Spec.PerSecond, err = decodeRate(f.Value, leastRate)
 		}
 		if err != nil {
 			return err
@@ -97,7 +102,7 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
 
 var perSecond = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?/ ?s$`)
 
-func decodeRate(n *yaml.Node) (float64, error) {
+func decodeRate(n *yaml.Node, least float64) (float64, error) {
 	value := n.Value
 	if m := perSecond.FindStringSubmatch(value); m != nil && n.Kind == yaml.ScalarNode {
 		value = m[1]
@@ -105,8 +110,8 @@ func decodeRate(n *yaml.Node) (float64, error) {
 		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s, %s", yamlfile.IsNot(n))
 	}
 	v, err := strconv.ParseFloat(value, 64)
-	if err != nil || v < minRate || v > maxRate {
-		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, shorten(value, 40))
+	if err != nil || v < least || v > maxRate {
+		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", least, maxRate, shorten(value, 40))
 	}
 	return v, nil
 }
