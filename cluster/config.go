@@ -86,7 +86,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		case err == nil:
 			found = append(found, p)
 		case errors.Is(err, fs.ErrNotExist) && path != "":
-			return nil, "", fmt.Errorf("kubeconfig %s does not exist; check --kubeconfig", p)
+			return nil, "", &NoKubeconfigError{fmt.Sprintf("kubeconfig %s does not exist; check --kubeconfig", p)}
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, fs.ErrPermission):
 			return nil, "", fmt.Errorf("kubeconfig %s may not be read; check its owner and mode", p)
@@ -102,7 +102,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
 			hint = "check KUBECONFIG or pass --kubeconfig"
 		}
-		return nil, "", &NoKubeconfigError{strings.Join(paths, ", "), hint}
+		return nil, "", &NoKubeconfigError{fmt.Sprintf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", strings.Join(paths, ", "), hint)}
 	}
 	where := strings.Join(found, ", ")
 	raw, err := rules.Load()
@@ -112,12 +112,11 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	return raw, where, nil
 }
 
-// NoKubeconfigError reports that there is no kubeconfig at the default places.
-type NoKubeconfigError struct{ looked, hint string }
+// NoKubeconfigError reports that there is no kubeconfig, at the default places or at the one
+// that was chosen.
+type NoKubeconfigError struct{ text string }
 
-func (e *NoKubeconfigError) Error() string {
-	return fmt.Sprintf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", e.looked, e.hint)
-}
+func (e *NoKubeconfigError) Error() string { return e.text }
 
 // NoContextError reports a context that the kubeconfig lacks.
 type NoContextError struct{ Kubeconfig, Context, there string }
