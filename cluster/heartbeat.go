@@ -40,10 +40,9 @@ type heartbeat struct {
 	behind time.Duration
 	// late: the renewal in the first list was overdue already.
 	late bool
-	// arrived is when the newest renewal arrived, sent the latest time at which the node sent
-	// it, by our clock, and delayed the time between; see sentBy.
+	// arrived is when the newest renewal arrived, and sent the latest time at which the node
+	// sent it, by our clock; see sentBy.
 	arrived, sent time.Time
-	delayed       time.Duration
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
@@ -137,7 +136,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		return
 	}
 	before := r.newest.Load()
-	first, at := before == nil, r.sentBy(l.renewed, seen, before)
+	first, at := before == nil, r.sentBy(l, seen, before)
 	received := !first && before.received
 	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp {
 		// It may have been renewed some time ago: by the node's clock, less what
@@ -181,20 +180,21 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 }
 
 // sentBy returns the latest time at which a node has sent a renewal, by our clock. It is when
-// the renewal arrived, unless that is later than for the last one plus the time between both by
-// the node's clock: then lightsout stood still, or the connection did, and the node may be dead
-// by now. If the next one arrives as late, after the same time, the node's clock was set back.
-func (r *heartbeat) sentBy(renewed, arrived time.Time, last *renewal) time.Time {
-	since, was, sent := clock.Age(arrived, r.arrived), r.delayed, r.sent
-	r.arrived, r.sent, r.delayed = arrived, arrived, 0
-	if last == nil || !renewed.After(last.renewed) {
+// the renewal arrived, if it did after a regular pause. Otherwise it may have waited: lightsout
+// stood still or was suspended, or the connection stalled, and the node may be dead by now. Then
+// it was sent by as much after the last one as the node's clock shows. Neither our wall clock
+// nor the node's clock delays a renewal when somebody sets it, because the pause is a regular
+// one by our monotonic clock.
+func (r *heartbeat) sentBy(l *lease, arrived time.Time, last *renewal) time.Time {
+	pause, sent := arrived.Sub(r.arrived), r.sent
+	r.arrived, r.sent = arrived, arrived
+	if last == nil || !l.renewed.After(last.renewed) {
 		return arrived
 	}
-	between := renewed.Sub(last.renewed)
-	delayed := clock.Age(arrived, sent) - between
-	setBack := was > 0 && (delayed-was).Abs() < delayedFrom && (since-between).Abs() < delayedFrom
-	if delayed >= delayedFrom && !setBack {
-		r.sent, r.delayed = arrived.Add(-delayed), delayed
+	between, every := l.renewed.Sub(last.renewed), time.Duration(renewShare*renewJitter*float64(l.duration))
+	regular := pause > between-delayedFrom && pause < max(between, every)+delayedFrom
+	if delayed := clock.Age(arrived, sent) - between; !regular && delayed >= delayedFrom {
+		r.sent = arrived.Add(-delayed)
 	}
 	return r.sent
 }

@@ -87,7 +87,8 @@ func TestARenewalThatWasDelayedIsNoNews(t *testing.T) {
 		"before the first one arrived live": {{60, 0, 0}, {69, 40, 9}},
 		"a renewal is missing":              {{60, 0, 0}, {80, 20, 20}},
 		"the connection stalled":            {{60, 0, 0}, {70, 25, 10}, {80, 25.1, 20}, {90, 30, 30}},
-		"the clock was set back":            {{60, 0, 0}, {66, 10, 6}, {76, 20, 20}, {86, 30, 30}},
+		"the clock was set back":            {{60, 0, 0}, {66, 10, 10}, {76, 20, 20}, {86, 30, 30}},
+		"by nearly an interval":             {{60, 0, 0}, {61, 10, 10}, {71, 20, 20}, {81, 30, 30}},
 		"far back":                          {{60, 0, 0}, {10, 10, 10}, {20, 20, 20}},
 		"the clock was set ahead":           {{60, 0, 0}, {100, 10, 10}, {110, 20, 20}},
 	} {

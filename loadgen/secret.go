@@ -76,8 +76,8 @@ func inHeader(h http.Header) (values []string) {
 		}
 		scheme, encoded, _ := strings.Cut(v, " ")
 		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded)); err == nil && strings.EqualFold(scheme, "Basic") {
-			_, password, _ := strings.Cut(string(pair), ":")
-			values = append(values, password)
+			user, password, _ := strings.Cut(string(pair), ":")
+			values = append(values, inUser(url.UserPassword(user, password))...)
 		}
 	}
 	return values

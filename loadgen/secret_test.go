@@ -133,6 +133,7 @@ func TestEachPartThatMayBeASecretIsHidden(t *testing.T) {
 		"a cookie beside another one":     {header("Cookie", "session="+token+"; lang=english"), token, false},
 		"a parameter in quotes":           {header("Authorization", `Token token="`+token+`"`), token, false},
 		"a password in a Basic header":    {header("Authorization", "Basic "+basic("me:pw-4711")), "pw-4711", false},
+		"a token in a Basic header":       {header("Authorization", "Basic "+basic(token+":")), token, false},
 		"a word before a short one":       {header("X-Auth", token+" v2"), token, false},
 		"such a word in the query":        {Target{URL: "http://10.0.0.1/?t=" + token + "%20v2"}, token, false},
 	} {

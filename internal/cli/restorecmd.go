@@ -188,9 +188,10 @@ func undoAll(ctx context.Context, all []*restoration) error {
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
 	others, seen, err := sayOthers(ctx, all, dryRun)
-	for _, r := range all {
+	for i, r := range all {
+		again := slices.ContainsFunc(all[:i], func(s *restoration) bool { return s.journal.Cluster().Same(r.journal.Cluster()) })
 		still := r.stillOff(dryRun, others)
-		left = append(left, slices.DeleteFunc(still, func(n string) bool { return slices.Contains(left, n) })...)
+		left = append(left, slices.DeleteFunc(still, func(n string) bool { return again && slices.Contains(left, n) })...)
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
 	elsewhere := registeredElsewhere(all)
