@@ -81,6 +81,9 @@ func ofSession(folder fs.FS, dir string) bool {
 // verifyLoad checks the record in dir and prints its findings. The error reports a
 // contradiction, or an unreadable record.
 func verifyLoad(dir string, out io.Writer) error {
+	if record.BeingWritten(dir) {
+		return fmt.Errorf("a program is still writing the record in %s: repeat this when it has ended", dir)
+	}
 	folder := os.DirFS(dir)
 	said, err := readClaims(folder)
 	if err != nil {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,5 +110,25 @@ func TestLoadVerifyTakesFromTheRequestsWhatTheSummaryLacks(t *testing.T) {
 		if found(v.differences, `expectation "error window, a"`) != (tc.lacks != "") || len(v.differences) != map[bool]int{true: 1}[tc.lacks != ""] {
 			t.Errorf("%s: differences %q", name, v.differences)
 		}
+	}
+}
+
+// A record in progress lacks its summary because lightsout is running, not because somebody
+// killed it.
+func TestLoadVerifyWaitsForTheEndOfARecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tl, err := record.NewTimeline("", time.Now)
+	if err == nil {
+		err = tl.Tee(filepath.Join(dir, record.EventsFile))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"still writing the record", "no requests to verify"} {
+		if err := verifyLoad(dir, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %q", err, want)
+		}
+		_ = tl.Untee()
 	}
 }
