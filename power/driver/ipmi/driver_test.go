@@ -61,8 +61,15 @@ type relay struct {
 
 func newController(t *testing.T) *controller {
 	t.Helper()
+	return newControllerOf(t, func(h hal.ChassisHAL) hal.ChassisHAL { return h })
+}
+
+// newControllerOf is newController with another chassis.
+func newControllerOf(t *testing.T, chassis func(hal.ChassisHAL) hal.ChassisHAL) *controller {
+	t.Helper()
 	h := &hardware{HAL: mock.New()}
-	h.ChassisHAL = h.HAL.Chassis()
+	right := h.HAL.Chassis()
+	h.ChassisHAL = chassis(right)
 	b := bmc.New(bmc.DeviceInfo{DeviceID: 32, IPMIVersion: 0x20}, [16]byte{1}, h)
 	u, err := b.Users.Add(2, user)
 	if err != nil {
@@ -82,7 +89,7 @@ func newController(t *testing.T) *controller {
 		_ = s.Serve(context.Background())
 	}()
 	t.Cleanup(func() { _ = s.Close(); <-served })
-	if err := h.SetPower(t.Context(), true); err != nil {
+	if err := right.SetPower(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	c := &controller{chassis: h, front: newRelay(t, back.LocalAddr().(*net.UDPAddr))}
@@ -284,10 +291,8 @@ func (l lateChassis) SetPower(ctx context.Context, on bool) error {
 }
 
 func TestACompletionCodeWithoutAResultIsUncertain(t *testing.T) {
-	c := newController(t)
+	c := newControllerOf(t, func(h hal.ChassisHAL) hal.ChassisHAL { return lateChassis{h} })
 	d := newDriver(t, c, password)
-	h := c.chassis.(*hardware)
-	h.ChassisHAL = lateChassis{h.ChassisHAL}
 	err := d.Switch(t.Context(), power.ActionOff, power.Machine{Driver: DriverName, ID: c.address, Name: "n"})
 	var unconfirmed *power.UnconfirmedError
 	if !errors.As(err, &unconfirmed) {
