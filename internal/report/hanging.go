@@ -32,7 +32,7 @@ func unanswered(r *record.Record, all []outage, i int) string {
 	return each[max(i, 0)].String()
 }
 
-// unansweredElse describes those of no outage, and those of which nobody knows the outage.
+// unansweredElse describes the requests without an answer that lightsout can assign to no outage.
 func unansweredElse(r *record.Record, all []outage) string {
 	_, rest := waitingIn(r, all)
 	if rest == (waiting{}) {
@@ -52,8 +52,8 @@ func mayHang(r *record.Record, all []outage, i int) bool {
 	return rest != (waiting{})
 }
 
-// waitingIn counts the requests that got no answer by outage, without any for the whole record,
-// and those of no outage, or of which nobody knows the outage.
+// waitingIn counts the requests without an answer by outage (in a record without an outage, all
+// of them), and as rest those that lightsout can assign to no outage.
 func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 	cancelled, unresolved := make([]int, len(all)+1), make([]int, len(all)+1)
 	for j := range r.Seconds {

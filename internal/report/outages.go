@@ -88,8 +88,8 @@ func (o *outage) end(r *record.Record) time.Time {
 	return o.to
 }
 
-// began is the earliest time at which it may have begun: lightsout sees a node go down that
-// nobody asked to, and of which there is no sign, only later.
+// began is the earliest time at which the outage may have begun: if nobody asked for it and no
+// sign announced it, lightsout sees the node go down only later.
 func (o *outage) began() time.Time {
 	if len(o.nodes) == 0 || o.nodes[0].asked || o.nodes[0].sign {
 		return o.from

@@ -57,8 +57,8 @@ func podsOf(r *record.Record, o *outage) string {
 	return lacked(r, o, &lack, seen, pods)
 }
 
-// atLeast is before a number of pods of which there may have been more while lightsout did not
-// see the cluster.
+// atLeast stands before a number of pods that may have been higher while lightsout did not see
+// the cluster.
 const atLeast = "at least "
 
 // lacked describes how long pods were not available; seen is how many at most at the end of a

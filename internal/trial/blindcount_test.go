@@ -187,8 +187,8 @@ func TestTheForecastOfPendingPodsIsThatOfTheFirstOutage(t *testing.T) {
 	}
 }
 
-// A phase that a blind span hid is late, or not: nobody knows, and the trial does not fail.
-// One that is late for certain fails it.
+// A blind span hid when a phase happened: if it may have been in time, the trial does not fail;
+// if it was certainly late, the trial fails.
 func TestATrialFailsByNoPhaseThatABlindSpanHid(t *testing.T) {
 	t.Parallel()
 	late := 62.0

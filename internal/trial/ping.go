@@ -34,8 +34,8 @@ func (p *pings) askIfDue() {
 	p.running = session.Ping(p.r.s, p.answered)
 }
 
-// answered takes the time that the API server took to answer; 0 if it did not. If lightsout
-// stood still meanwhile, that is no stall of the API server.
+// answered takes the time that the API server took to answer; 0 if it did not. A time in which
+// lightsout itself stood still does not count as a stall of the API server.
 func (p *pings) answered(took time.Duration) {
 	p.running = false
 	p.r.tracker.Awake(p.r.now()) // the answer may be the first that lightsout handles after it stood still

@@ -73,7 +73,7 @@ func hidden(p *plan.Plan, sum *record.Summary) (n int) {
 	return n
 }
 
-// hid reports whether a blind span hid what an expectation is about that is not observed.
+// hid reports whether an unobserved expectation has no observation because of a blind span.
 func hid(x plan.Expectation, sum *record.Summary) bool {
 	switch {
 	case x.Kind() == plan.OfPhase:

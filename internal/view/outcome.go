@@ -14,7 +14,7 @@ const (
 	// Fail: an expectation was not met, or a step did not come to its end.
 	Fail Verdict = "fail"
 	// NotObserved: the outage or the return was not proven, or a blind span hid what the
-	// missed expectations are about. So there is no verdict on the service.
+	// missed expectations are about: lightsout gives no verdict on the service.
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
@@ -26,7 +26,8 @@ const (
 // Verdicts lists them all.
 var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted, NotJudged}
 
-// NoVerdict explains the verdict NotObserved by its reasons and the expectations.
+// NoVerdict explains the verdict NotObserved by its reasons and the expectations: either only
+// expectations lack an observation, or the outage or the return does.
 func NoVerdict(why []string, expectations []Expectation) string {
 	missed, unobserved := 0, 0
 	for _, e := range expectations {
@@ -38,7 +39,7 @@ func NoVerdict(why []string, expectations []Expectation) string {
 			missed++
 		}
 	}
-	if missed == 0 && unobserved > 0 && unobserved == len(why) { // there is no other reason
+	if missed == 0 && unobserved > 0 && unobserved == len(why) {
 		return "no verdict on the service: lightsout did not observe what an expectation is about"
 	}
 	return "no verdict on the service: lightsout did not observe the whole outage and return for certain"

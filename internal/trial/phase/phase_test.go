@@ -796,8 +796,8 @@ func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
 	}
 }
 
-// Pods that were being deleted before the node counts as down may have been evicted: an outage
-// that is noticed late is no proof that Kubernetes evicted none.
+// Kubernetes may have evicted the pods that were being deleted before the node counted as down:
+// lightsout noticed this outage late.
 func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.now = at(-10)
