@@ -87,6 +87,8 @@ type sampler struct {
 	differSince time.Time
 	// doubtSince is since when requests have waited beside free slots.
 	doubtSince time.Time
+	// sharedSince is since when the servers have held requests of others.
+	sharedSince time.Time
 }
 
 func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
@@ -120,7 +122,7 @@ func (sm *sampler) loop() {
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
 		if !active {
 			sm.measured = nil
-			sm.differ, sm.differSince, sm.doubtSince = "", time.Time{}, time.Time{}
+			sm.differ, sm.differSince, sm.doubtSince, sm.sharedSince = "", time.Time{}, time.Time{}, time.Time{}
 			clear(sm.servers)
 			clear(sm.sources)
 		}
@@ -155,7 +157,7 @@ func (sm *sampler) sample() {
 	sm.ledger.time.at(out.At).Sample(out)
 	for _, r := range sm.ledger.runs {
 		if r.rest == nil {
-			r.PeakQueued = max(r.PeakQueued, out.Queued)
+			r.PeakQueued = max(r.PeakQueued, out.leastQueued())
 		}
 	}
 	switch text := out.disagreement(); {
@@ -166,12 +168,19 @@ func (sm *sampler) sample() {
 	case now.Sub(sm.differSince) >= disagreeAfter:
 		sm.differ = text
 	}
-	if out.Unknown == 0 && !out.doubtful() {
-		sm.doubtSince = time.Time{}
-	} else if sm.doubtSince.IsZero() {
-		sm.doubtSince = now
-	}
+	mark(&sm.doubtSince, out.Unknown > 0 || out.doubtful(), now)
+	mark(&sm.sharedSince, out.Others > 0, now)
 	sm.ledger.notify()
+}
+
+// mark keeps since when something has been so; the zero time: it is not.
+func mark(since *time.Time, so bool, now time.Time) {
+	switch {
+	case !so:
+		*since = time.Time{}
+	case since.IsZero():
+		*since = now
+	}
 }
 
 // gauge puts the last measurement and the ledger together; the ledger's lock
@@ -187,6 +196,9 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	out.Reported, out.Disagreement = m.reported, sm.differ
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= disagreeAfter {
 		out.Unknown, out.Queued = out.Queued, 0
+	}
+	if out.Others > 0 && !sm.sharedSince.IsZero() && now.Sub(sm.sharedSince) >= disagreeAfter {
+		out.estimateShare(&s)
 	}
 	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""

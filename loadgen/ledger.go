@@ -21,6 +21,8 @@ type ledger struct {
 	latency   latencies
 	single    digest
 	lastError string
+	// quickest is the shortest time to the first byte of an answer that streams; 0: none has.
+	quickest time.Duration
 	// unsentRecords counts the unsent records that the ledger still has to deliver.
 	unsentRecords int
 
@@ -54,6 +56,7 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.index = len(l.live)
 	l.place(r, now)
 	l.live = append(l.live, r)
+	l.noteMost(now)
 	l.all.Totals.Scheduled++
 	r.of.Totals.Scheduled++
 	r.of.inFlight++
@@ -98,6 +101,7 @@ func (l *ledger) gaps(list []time.Duration) {
 func (l *ledger) end(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.noteMost(r.End)
 	last := len(l.live) - 1
 	l.live[r.index] = l.live[last]
 	l.live[r.index].index = r.index
@@ -170,6 +174,9 @@ type survey struct {
 	slow        int // without a connection for too long
 	young       int // not yet in the servers' averages
 	flowing     int // bytes came just now
+	overdue     int // without a first byte for much longer than the quickest answer
+	// most is the largest number in flight at once lately (othersSpan).
+	most int
 	// lastActive is when each request that is not slow last showed life (its
 	// start or its last byte), ascending; only filled on demand.
 	lastActive []time.Time
@@ -178,11 +185,15 @@ type survey struct {
 // survey checks all entries; the caller holds mu. young is judged at the time of the
 // last measurement.
 func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
-	s := survey{outstanding: len(l.live)}
+	s := survey{outstanding: len(l.live), most: l.mostSince(now.Add(-othersSpan))}
 	if wantActive {
 		s.lastActive = make([]time.Time, 0, len(l.live))
 	}
 	for _, r := range l.live {
+		l.learnStream(r)
+		if l.overdue(r, now) {
+			s.overdue++
+		}
 		active := r.Scheduled
 		switch {
 		case r.wait < waitFirstByte && now.Sub(r.Scheduled) > slowDial:

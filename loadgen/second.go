@@ -135,6 +135,7 @@ func (s *Second) Add(o Second) {
 type ledgerSecond struct {
 	Second
 	unix    int64
+	most    int        // the largest number of requests in flight at once
 	latency *histogram // nil: no request is ok yet; frozen when there are enough newer ones
 }
 

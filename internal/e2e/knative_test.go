@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"lightsout/internal/labtest"
 	"lightsout/internal/record"
 	"lightsout/internal/testenv"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -129,24 +131,16 @@ func (k *knative) await(what string, done func() bool) {
 // them. It calls while once the first request was sent.
 func (k *knative) trial(steps string, while func()) (*record.Record, *record.Summary) {
 	k.t.Helper()
-	return k.plan(steps+"  - off: [kube-node4]\n  - wait: detected\n  - on: [kube-node4]\n  - wait: ready\n", while)
+	return k.plan(steps+outage, while)
 }
+
+// outage are the steps of a short outage.
+const outage = "  - off: [kube-node4]\n  - wait: detected\n  - on: [kube-node4]\n  - wait: ready\n"
 
 // plan runs the steps of a whole trial.
 func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summary) {
 	k.t.Helper()
-	k.dir = filepath.Join(k.t.TempDir(), "record")
-	config := k.lab.ConfigWith(func(c map[string]any) {
-		c["state"] = k.t.TempDir()
-		load := c["load"].(map[string]any)
-		load["host"], load["deployment"] = k.name+".default.example.com", "default/"+k.name+"-00001-deployment"
-		if k.tokens > 0 {
-			load["max_tokens"] = k.tokens
-		}
-	})
-	plan := write(k.t, "plan.yaml", "name: knative\nsteps:\n"+steps)
-	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "-o", k.dir)...)
-	waitLine(k.t, lines, "load", "started")
+	cmd, lines := k.begin(steps)
 	if while != nil {
 		while()
 	}
@@ -164,6 +158,24 @@ func (k *knative) plan(steps string, while func()) (*record.Record, *record.Summ
 		k.t.Errorf("the ledger is not balanced: %+v", s.Ledger)
 	}
 	return r, s
+}
+
+// begin starts the steps of a whole trial, and returns when the first request was sent.
+func (k *knative) begin(steps string) (*exec.Cmd, <-chan string) {
+	k.t.Helper()
+	k.dir = filepath.Join(k.t.TempDir(), "record")
+	config := k.lab.ConfigWith(func(c map[string]any) {
+		c["state"] = k.t.TempDir()
+		load := c["load"].(map[string]any)
+		load["host"], load["deployment"] = k.name+".default.example.com", "default/"+k.name+"-00001-deployment"
+		if k.tokens > 0 {
+			load["max_tokens"] = k.tokens
+		}
+	})
+	plan := write(k.t, "plan.yaml", "name: knative\nsteps:\n"+steps)
+	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "-o", k.dir)...)
+	waitLine(k.t, lines, "load", "started")
+	return cmd, lines
 }
 
 // halved reports whether a record shows that a Knative service and its first revision were
@@ -268,6 +280,21 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 		if !halved(r, "next") {
 			t.Error("the record shows no Ready service with half of the requests to each revision")
 		}
+	})
+
+	t.Run("another client takes slots", func(t *testing.T) {
+		k := serve(t, l, "shared", object{"autoscaling.knative.dev/min-scale": "4", "autoscaling.knative.dev/max-scale": "4"})
+		k.await("its pods are available", func() bool { return k.pods("shared-00001") == 4 })
+		other := &knative{t: t, lab: l, api: k.api, name: k.name, tokens: 500}
+		k.tokens = 40
+		cmd, _ := other.begin("  - load: {burst: 3, timeout: 5m, background: true}\n  - pause: 10m\n" + outage)
+		_, s := k.plan("  - load: {burst: 6, timeout: 2m}\n    name: own\n"+outage+"expect:\n  - peak_served: {min: 4}\n    step: own\n  - peak_queued: {max: 2}\n    step: own\n", nil)
+		peaks := s.Load[0]
+		if s.Verdict != view.NotObserved || peaks.PeakServed > 2 || peaks.PeakServedUpTo != 4 || peaks.PeakQueued != 2 || peaks.PeakQueuedUpTo < 4 {
+			t.Errorf("%v %v: %+v; %+v", s.Verdict, s.Why, peaks, s.Expectations)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
 
 	t.Run("a full queue refuses", func(t *testing.T) {

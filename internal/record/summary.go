@@ -160,6 +160,11 @@ type Load struct {
 	PeakServed int    `json:"peak_served"`
 	PeakQueued int    `json:"peak_queued"`
 	Basis      string `json:"basis,omitempty"`
+	// PeakServedUpTo and PeakQueuedUpTo are how large the peaks may have been: meanwhile
+	// the servers held more requests than lightsout had in flight, and don't tell clients
+	// apart. They are missing if the peaks are certain.
+	PeakServedUpTo int `json:"peak_served_up_to,omitempty"`
+	PeakQueuedUpTo int `json:"peak_queued_up_to,omitempty"`
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after the
 	// last node had been detected; null when nothing was detected, or when no request was

@@ -101,7 +101,7 @@ func queuedIn(r *record.Record, o *outage) string {
 		if l.Started == nil || l.PeakQueued <= most.PeakQueued || !alone(r, l) {
 			continue
 		}
-		if l.Scheduled != l.PeakServed+l.PeakQueued {
+		if l.Scheduled != l.PeakServed+l.PeakQueued || l.PeakServedUpTo+l.PeakQueuedUpTo > 0 {
 			continue // not a burst, or its largest values are of several moments or other clients
 		}
 		if at := secondsAfter(r, *l.Started); at.After(o.from) && at.Before(o.end(r)) {

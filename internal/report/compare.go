@@ -242,8 +242,8 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("failed", failedWord(l.Failed, l.FailedByClass))
 			set("error window", windows(l.ErrorWindows))
 			set("failed later", later(l.LaterFailures))
-			set("peak served", itoa(l.PeakServed))
-			set("peak queued", itoa(l.PeakQueued))
+			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
+			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {

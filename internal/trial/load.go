@@ -17,10 +17,7 @@ type loadRun struct {
 	before loadgen.Totals
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
-	// The peak of the gauge during the load, and its basis: a peak that servers reported
-	// counts as measured; a derived one counts only without it.
-	served int
-	basis  loadgen.Basis
+	peak           peak // of the gauge during the load
 	// failed lists when each failed request was sent; last is when the last request was
 	// that succeeded or failed.
 	failed []time.Time
@@ -70,23 +67,8 @@ func (r *run) gauge(g loadgen.Gauge) {
 		if !l.ended.IsZero() || g.At.Before(l.started) {
 			continue
 		}
-		switch heard := g.Heard > 0; {
-		case heard && !l.measured():
-			l.served, l.basis = g.Heard, g.Basis // a measured peak replaces any estimate
-		case heard && g.Heard >= l.served:
-			if g.Heard > l.served || g.Basis == loadgen.BasisMeasured {
-				l.basis = g.Basis
-			}
-			l.served = g.Heard
-		case !l.measured():
-			l.served, l.basis = max(l.served, g.Served), loadgen.BasisEstimated
-		}
+		l.peak.take(g)
 	}
-}
-
-// measured reports whether servers reported the peak.
-func (l *loadRun) measured() bool {
-	return l.basis == loadgen.BasisMeasured || l.basis == loadgen.BasisPartial
 }
 
 // loadName names a load that was started by keyboard.

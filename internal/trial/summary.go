@@ -106,12 +106,23 @@ func lastDetection(r *run) time.Time {
 
 func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
-	return record.Load{
+	l.peak.settleAll()
+	out := record.Load{
 		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
-		PeakServed: l.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.basis),
+		PeakServed: l.peak.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.peak.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected),
 	}
+	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(l.peak.servedUpTo, out.PeakServed), moreThan(l.peak.queuedUpTo, out.PeakQueued)
+	return out
+}
+
+// moreThan returns n if it is more than least, and otherwise 0.
+func moreThan(n, least int) int {
+	if n > least {
+		return n
+	}
+	return 0
 }
 
 // balanced reports whether the counts of every load add up to the number of requests

@@ -73,7 +73,8 @@ func hidden(p *plan.Plan, sum *record.Summary) (n int) {
 	return n
 }
 
-// hid reports whether an unobserved expectation has no observation because of a blind span.
+// hid reports whether an unobserved expectation has no observation because of a blind span, or
+// because other clients used the service.
 func hid(x plan.Expectation, sum *record.Summary) bool {
 	switch {
 	case x.Kind() == plan.OfPhase:
@@ -88,6 +89,8 @@ func hid(x plan.Expectation, sum *record.Summary) bool {
 		return sum.Pending == nil && slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.To > 0 })
 	case x.Measure == "lowest_available":
 		return unseen(sum) > 0
+	case x.Measure == "peak_served", x.Measure == "peak_queued":
+		return true // they are unobserved only beside other clients
 	}
 	return false
 }
