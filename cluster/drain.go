@@ -277,7 +277,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 		VersionedParams(&opts, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
-		return p, d.failed(ctx, "its pods can't be listed: ", err)
+		return p, d.failed(ctx, "its pods can't be listed: ", "list on pods", err)
 	}
 	here := map[types.UID]bool{}
 	for i := range pods.Items {
@@ -342,7 +342,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
 	}
-	return "", d.failed(ctx, what+": ", err)
+	return "", d.failed(ctx, what+": ", "create on pods/eviction", err)
 }
 
 // budget is the API server's own word on which budget holds an eviction (the
@@ -370,7 +370,9 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-func (d *drain) failed(ctx context.Context, what string, err error) error {
-	why := d.c.why(ctx, err, "list on pods and create on pods/eviction", "")
+// failed returns the error of a drain; need is the right without which the API server
+// forbids the request.
+func (d *drain) failed(ctx context.Context, what, need string, err error) error {
+	why := d.c.why(ctx, err, need, "")
 	return sentence(fmt.Sprintf("node %s can't be drained: %s%s", d.node, what, why), err)
 }
