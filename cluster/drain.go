@@ -316,12 +316,22 @@ func hasLocalData(pod *corev1.Pod) bool {
 
 // stays reports whether a pod is left on the node that is drained.
 func stays(pod *corev1.Pod) bool {
-	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		return true
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	kind := ""
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		kind = owner.Kind
 	}
-	owner := metav1.GetControllerOf(pod)
-	return owner == nil || owner.Kind == "DaemonSet"
+	return !drained(mirror, kind)
 }
+
+// drained reports whether a drain evicts a pod: static ones and those of daemon sets belong
+// to the node, and nobody would recreate one without a controller.
+func drained(static bool, ownerKind string) bool {
+	return !static && ownerKind != "" && ownerKind != "DaemonSet"
+}
+
+// Drained reports whether a drain of its node evicts the pod, which nobody deletes yet.
+func (p *Pod) Drained() bool { return p.Deleting.IsZero() && drained(p.Static, p.OwnerKind) }
 
 // evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
