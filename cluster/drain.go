@@ -60,7 +60,7 @@ func (c *Client) Annotate(ctx context.Context, node, key string, change func(had
 	return err
 }
 
-// IsForbidden reports whether an error of Annotate or PodLog means that the account
+// IsForbidden reports whether an error of Cordon, Annotate or PodLog means that the account
 // lacks the right.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
