@@ -60,7 +60,7 @@ func (c *Client) Annotate(ctx context.Context, node, key string, change func(had
 	return err
 }
 
-// IsForbidden reports whether an error of Annotate or PodLog means that the account
+// IsForbidden reports whether an error of Cordon, Annotate or PodLog means that the account
 // lacks the right.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
@@ -277,7 +277,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 		VersionedParams(&opts, parameterCodec).
 		Do(ctx).Into(&pods)
 	if err != nil {
-		return p, d.failed(ctx, "its pods can't be listed: ", err)
+		return p, d.failed(ctx, "its pods can't be listed: ", "list on pods", err)
 	}
 	here := map[types.UID]bool{}
 	for i := range pods.Items {
@@ -316,12 +316,22 @@ func hasLocalData(pod *corev1.Pod) bool {
 
 // stays reports whether a pod is left on the node that is drained.
 func stays(pod *corev1.Pod) bool {
-	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		return true
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	kind := ""
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		kind = owner.Kind
 	}
-	owner := metav1.GetControllerOf(pod)
-	return owner == nil || owner.Kind == "DaemonSet"
+	return !drained(mirror, kind)
 }
+
+// drained reports whether a drain evicts a pod: static ones and those of daemon sets belong
+// to the node, and nobody would recreate one without a controller.
+func drained(static bool, ownerKind string) bool {
+	return !static && ownerKind != "" && ownerKind != "DaemonSet"
+}
+
+// Drained reports whether a drain of its node evicts the pod, which nobody deletes yet.
+func (p *Pod) Drained() bool { return p.Deleting.IsZero() && drained(p.Static, p.OwnerKind) }
 
 // evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
@@ -342,7 +352,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
 	}
-	return "", d.failed(ctx, what+": ", err)
+	return "", d.failed(ctx, what+": ", "create on pods/eviction", err)
 }
 
 // budget is the API server's own word on which budget holds an eviction (the
@@ -370,7 +380,9 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-func (d *drain) failed(ctx context.Context, what string, err error) error {
-	why := d.c.why(ctx, err, "list on pods and create on pods/eviction", "")
+// failed returns the error of a drain; need is the right without which the API server
+// forbids the request.
+func (d *drain) failed(ctx context.Context, what, need string, err error) error {
+	why := d.c.why(ctx, err, need, "")
 	return sentence(fmt.Sprintf("node %s can't be drained: %s%s", d.node, what, why), err)
 }

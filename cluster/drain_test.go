@@ -210,3 +210,24 @@ func TestADrainSaysWhichBudgetHoldsIt(t *testing.T) {
 		t.Errorf("all lists but the last are to come from the cache: %q", a.lists)
 	}
 }
+
+// A drain that the API server forbids names the right that the account lacks.
+func TestAForbiddenDrainNamesTheMissingRight(t *testing.T) {
+	for suffix, want := range map[string]string{
+		"/pods":     "node n3 can't be drained: its pods can't be listed: forbidden; the user needs list on pods",
+		"/eviction": "node n3 can't be drained: pod default/web-1 can't be evicted: forbidden; the user needs create on pods/eviction",
+	} {
+		a := &drainAPI{}
+		a.pod("web-1", "ReplicaSet", nil)
+		a.refuse = func(_, path string) *metav1.Status {
+			if !strings.HasSuffix(path, suffix) {
+				return nil
+			}
+			s := status(403, metav1.StatusReasonForbidden, "no")
+			return &s
+		}
+		if err := clientOf(t, a).Drain(t.Context(), "n3", nil); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -165,6 +165,10 @@ func (g *guard) lastWorker() {
 			not = append(not, n.Name+" "+n.WhyNotCounted)
 		case n.Role == RoleWorker:
 			left++
+		case n.Role == RoleOther:
+			not = append(not, n.Name+" has a role that lightsout does not know")
+		default:
+			not = append(not, n.Name+" may be part of the control plane")
 		}
 	}
 	because := ""
@@ -173,8 +177,10 @@ func (g *guard) lastWorker() {
 	}
 	switch keep := g.Limits.keepReady(); {
 	case taken == 0 || left >= keep:
-	case left == 0:
+	case keep == 1:
 		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; leave one on.", because)
+	case left == 0:
+		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; guards.keep_ready requires %d.", because, keep)
 	default:
 		g.say(RuleLastWorker, Refuse, "", "This would leave %s%s; guards.keep_ready requires %d.", text.Count(left, "Ready worker that takes pods", "Ready workers that take pods"), because, keep)
 	}

@@ -161,6 +161,36 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 	}
 }
 
+// The refusal to take the last workers names how many would be left, why others do not
+// count, and how many must be left.
+func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*GuardInput)
+		want   string
+	}{
+		"none left of 1": {func(p *GuardInput) { p.Nodes[1].Ready = false },
+			"This would leave no Ready worker that takes pods; leave one on."},
+		"none left of 2": {func(p *GuardInput) { p.Limits.KeepReady, p.Targets = 2, []string{"n2", "n3"} },
+			"This would leave no Ready worker that takes pods; guards.keep_ready requires 2."},
+		"one left of 2": {func(p *GuardInput) { p.Limits.KeepReady = 2 },
+			"This would leave 1 Ready worker that takes pods; guards.keep_ready requires 2."},
+		"a silent one": {func(p *GuardInput) { p.Nodes[1].WhyNotCounted = "is silent" },
+			"This would leave no Ready worker that takes pods (n2 is silent); leave one on."},
+		"a cordoned one": {func(p *GuardInput) { p.Nodes[1].Schedulable = false },
+			"This would leave no Ready worker that takes pods (n2 takes no pods: it is cordoned or tainted, or admits none); leave one on."},
+		"one of an unknown role": {func(p *GuardInput) { p.Nodes[1].Role = RoleOther },
+			"This would leave no Ready worker that takes pods (n2 has a role that lightsout does not know); leave one on."},
+		"one that may be the control plane's": {func(p *GuardInput) { p.Nodes[1].Role = RoleUnknown },
+			"This would leave no Ready worker that takes pods (n2 may be part of the control plane); leave one on."},
+	} {
+		p := soundPlan()
+		c.change(&p)
+		if got := Guard(p); len(got) != 1 || got[0].Text != c.want {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestANodeThatIsOffAlreadyDoesNotCountAsAWorkerTaken(t *testing.T) {
 	p := soundPlan()
 	p.Nodes[1].Ready, p.Nodes[2].Ready = false, false

@@ -242,6 +242,19 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 	return others
 }
 
+// OutOfDate returns those of the nodes whose notes include one of this journal although it
+// lists their machines as on: Sweep removes such notes.
+func (s *Switcher) OutOfDate(nodes []Node) (names []string) {
+	all := s.notes()
+	back, _ := all.accountedFor()
+	for _, n := range nodes {
+		if back(n.Name) && slices.ContainsFunc(n.Notes, all.ours) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
 // unaskedOn returns the nodes that are running and carry a note of this journal without
 // an intent. Without the right to write, sweep has no use for them.
 func (s notes) unaskedOn(nodes []Node) map[string]bool {

@@ -30,7 +30,8 @@ type Hits struct {
 	MoreWorkers bool
 	// Place forecasts the nodes that the pods of the selected nodes get.
 	Place *place.Outcome
-	// LocalData are the pods with an emptyDir, whose contents go with them.
+	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
+	// them.
 	LocalData []cluster.Key
 
 	// What happens to those that are evicted and not replaced, and to those that
@@ -138,11 +139,11 @@ func (h *Hits) countUnwatched(s *cluster.Snapshot, down map[string]bool) {
 // add counts a pod that has not ended.
 func (h *Hits) add(p *cluster.Pod) {
 	h.Pods++
-	if p.LocalData {
-		h.LocalData = append(h.LocalData, p.Key)
-	}
 	if !p.Deleting.IsZero() {
 		return
+	}
+	if p.LocalData && p.Drained() {
+		h.LocalData = append(h.LocalData, p.Key)
 	}
 	wait, evicted := p.Evictable(cluster.TaintUnreachable)
 	if evicted {

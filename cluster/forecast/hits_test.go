@@ -92,6 +92,26 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	}
 }
 
+// The warning before a drain counts the pods that the drain evicts, and not those that it
+// leaves on the node or that somebody deletes anyway.
+func TestADrainDeletesTheDataOnlyOfPodsThatItEvicts(t *testing.T) {
+	c := mdx(nil)
+	for _, p := range []cluster.Pod{
+		{Key: key("db", "pg-0"), OwnerKind: "StatefulSet"},
+		{Key: key("db", "bare")},
+		{Key: key("db", "agent"), OwnerKind: "DaemonSet"},
+		{Key: key("db", "static"), OwnerKind: "Node", Static: true},
+		{Key: key("db", "deleted"), OwnerKind: "ReplicaSet", Deleting: t0},
+	} {
+		p.Node, p.Phase, p.LocalData = "kube-node3", "Running", true
+		c.Pods = append(c.Pods, &p)
+	}
+	got := texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, t0).Hits().DrainLines())
+	if want := []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 // An operator who is about to switch a node off sees that the Knative service is not Ready
 // even now, and why, and which part of its requests the deployment gets.
 // Without the right to list pods their number is unknown, not 0. The pods of namespaces that

@@ -192,19 +192,25 @@ func noteText(o power.NodeNote) string {
 }
 
 // others gives the notes of others on nodes of the cluster; without the API
-// server those on this host, and an error.
+// server those on this host, and an error. It sets r.kept.
 func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote, error) {
 	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: dryRun}
 	if s.Fleet == nil { // no driver can switch a machine, which does not matter here
 		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(r.config))}, r.journal)
 	}
 	seen, err := r.nodes(ctx)
+	results := map[string]error{}
 	if err == nil {
-		s.Annotations = annotationsOf(r.config, r.server, nil)
+		if store := annotationsOf(r.config, r.server, nil); store != nil {
+			s.Annotations = attempts{store, results}
+		}
 	}
 	var nodes []power.Node
 	for _, n := range seen {
 		nodes = append(nodes, markedNode(n, r.server.Ahead(), time.Now()))
 	}
-	return s.Sweep(nodes), err
+	own := s.OutOfDate(nodes)
+	noted := s.Sweep(nodes)
+	r.kept = keptNotes(own, noted, results, dryRun, s.Annotations != nil)
+	return noted, err
 }

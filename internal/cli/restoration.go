@@ -37,6 +37,8 @@ type restoration struct {
 	// nodes that are off but that this journal did not switch off.
 	back    []string
 	foreign []foreign
+	// kept are annotations of this journal that are out of date and still on their nodes.
+	kept []ownNote
 	// chosen: the operator has decided which machines to power on, which to leave off,
 	// and which nodes to uncordon.
 	chosen                   bool

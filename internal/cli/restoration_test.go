@@ -23,6 +23,8 @@ type tunnelled struct {
 	// annotated is the annotation of lightsout on a node; empty for no node. The node is n7
 	// unless onNode names another.
 	annotated, onNode string
+	// patch is the HTTP status of each answer to a change of the node; 0 for success.
+	patch int
 	// context is the name of the context that switchOff records; empty for that of the
 	// kubeconfig.
 	context string
@@ -43,6 +45,10 @@ func throughATunnel(t *testing.T) *tunnelled {
 			fmt.Fprintf(w, `{"kind":"NodeList","apiVersion":"v1","items":[%s]}`, c.nodes())
 			return
 		}
+		if strings.HasSuffix(r.URL.Path, "/nodes/"+cmp.Or(c.onNode, "n7")) {
+			c.node(w, r)
+			return
+		}
 		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, c.uid)
 	}))
 	t.Cleanup(server.Close)
@@ -60,6 +66,22 @@ func (c *tunnelled) nodes() string {
 		return ""
 	}
 	return fmt.Sprintf(`{"metadata":{"name":%q,"annotations":{%q:%q}}}`, cmp.Or(c.onNode, "n7"), power.AnnotationSwitchedOff, c.annotated)
+}
+
+// node answers a request for the annotated node, or to change it. The only change that it
+// understands removes the annotation.
+func (c *tunnelled) node(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPatch && c.patch != 0:
+		w.WriteHeader(c.patch)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":%d}`, c.patch)
+		return
+	case r.Method == http.MethodPatch:
+		c.annotated = ""
+		fmt.Fprint(w, `{"kind":"Node","apiVersion":"v1"}`)
+		return
+	}
+	fmt.Fprint(w, strings.Replace(c.nodes(), "{", `{"kind":"Node","apiVersion":"v1",`, 1))
 }
 
 func (c *tunnelled) path(name string) string { return filepath.Join(filepath.Dir(c.File), name) }

@@ -183,8 +183,9 @@ func undoAll(ctx context.Context, all []*restoration) error {
 
 // sayEnd prints the machines that are still off, according to the journal, to annotations
 // of others and to this host's register, and the nodes that lightsout has cordoned and was
-// not asked to uncordon. If there are none and there was no error before, it prints that. It returns
-// the earlier error joined with these machines and nodes.
+// not asked to uncordon. If there are none and there was no error before, it prints that. It
+// prints the annotations of this journal that are out of date and still there. It returns the
+// earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
 	others, seen, err := sayOthers(ctx, all, dryRun)
@@ -194,6 +195,7 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 		left = append(left, slices.DeleteFunc(still, func(n string) bool { return again && slices.Contains(left, n) })...)
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
+	own := sayOwn(all)
 	elsewhere := registeredElsewhere(all)
 	err = errors.Join(err, elsewhere)
 	if len(cordoned) > 0 {
@@ -203,6 +205,8 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 	case len(left) > 0:
 		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
 	case before != nil, elsewhere != nil, len(others)+len(cordoned) > 0:
+	case seen && own:
+		fmt.Println("nothing is off: the journal, this host's register and all other annotations on nodes list no machine")
 	case seen:
 		fmt.Println("nothing is off: the journal, this host's register and the annotations on all nodes list no machine")
 	default:

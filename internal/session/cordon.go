@@ -87,11 +87,22 @@ func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
 		return nil
 	})
 	r.err = err
+	if r.noted && cluster.IsForbidden(err) {
+		return c.mayNot(node)
+	}
 	if r.noted && !changed && err == nil {
 		// Somebody else was quicker, so it is theirs.
 		return cordoning{err: c.opt.Journal.Uncordoned(node, "cordoned by somebody else meanwhile")}
 	}
 	return r
+}
+
+// mayNot settles the cordon of a node that the account may not patch: it has changed nothing.
+func (c *cordons) mayNot(node string) cordoning {
+	why := "the account may not patch nodes, so lightsout has not cordoned " + node
+	settled := c.opt.Journal.Uncordoned(node, why)
+	err := fmt.Errorf("%s: bind the ClusterRole lightsout-act (docs/clusterrole.yaml) to the account", why)
+	return cordoning{noted: settled != nil, err: errors.Join(err, settled)}
 }
 
 // cordoned handles the result of a cordon.

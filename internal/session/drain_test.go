@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
@@ -38,6 +41,8 @@ type drainer struct {
 	// deaf: no uncordon gets through. slow, unless nil, is what each waits for.
 	deaf bool
 	slow chan struct{}
+	// mayNot: the account may not patch nodes.
+	mayNot bool
 }
 
 func newDrainer() *drainer {
@@ -59,6 +64,9 @@ func (d *drainer) Cordon(_ context.Context, node string, before func() error) (b
 	}
 	if err := before(); err != nil {
 		return false, err
+	}
+	if d.mayNot {
+		return false, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, node, nil)
 	}
 	d.note("cordon %s", node)
 	d.mu.Lock()
@@ -548,5 +556,28 @@ func TestAForbiddenDrainStepReportsTheReason(t *testing.T) {
 	sum, _ := w.outcome(t)
 	if st := sum.Steps[1]; st.State != view.StepFailed || !strings.Contains(st.Text, "(403)") || strings.Contains(st.Text, "not complete within") {
 		t.Errorf("the step: %+v", st)
+	}
+}
+
+// Without the right to patch nodes nobody cordons the node, and lightsout does not report
+// that its cordon has gone.
+func TestADrainWithoutTheRightToPatchNodesReportsThatNobodyCordoned(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.mayNot = true
+	w := drainWorld(t, d, session.Options{})
+	w.confirm("drain", "kube-node3")
+	f := w.x.frame("the end", func(f *view.Frame) bool {
+		return len(f.Switching) == 0 && f.Power["kube-node3"].Stage == power.StageFailed && f.Notice.Text != ""
+	})
+	for what, got := range map[string]string{"the notice": f.Notice.Text, "the node": f.Power["kube-node3"].Text} {
+		if !strings.Contains(got, "the account may not patch nodes, so lightsout has not cordoned kube-node3") {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+	w.x.Send(view.AskQuit{})
+	w.x.waitEnd()
+	if log := d.calls(); len(log) > 0 || len(w.x.leftCordoned()) > 0 {
+		t.Errorf("done: %q; left cordoned %v", log, w.x.leftCordoned())
 	}
 }

@@ -41,8 +41,8 @@ const stateLimit = time.Minute
 // Options are the section power.exec: the commands, each a program and its arguments; their texts are
 // templates. What is left out can't be done.
 type Options struct {
-	// State prints one word: on, off, transitioning or unknown. After any other output the
-	// state is unknown.
+	// State prints one word, in upper or lower case: on, off, transitioning or unknown. After
+	// any other output, such as "off." or "!off", the state is unknown.
 	State []string `json:"state_command" path:"program"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
 	On       []string `json:"on_command" path:"program"`
@@ -275,7 +275,7 @@ func reading(r program.Result, provesOff bool) power.Reading {
 
 // stateOf returns the state that a word stands for if the status agrees, and its proof.
 func stateOf(word string, r program.Result) (power.State, power.Proof) {
-	switch word = strings.ToLower(strings.Trim(word, ".,:;!")); {
+	switch word = strings.ToLower(word); { // and nothing else: "!off" may deny it
 	case r.Signal != "":
 	case word == "on" && r.Status == 0:
 		return power.On, power.Proven
