@@ -14,10 +14,11 @@ import (
 // act is something that Kubernetes did, to subjects that it did it to together.
 type act struct {
 	phase    string
-	at       float64 // seconds from base
+	at       float64 // seconds from base, of the first subject
 	subjects []string
-	pods     bool // they are pods, of nodes that are not told
-	hidden   bool // a blind span hid it: it may have come earlier
+	times    []float64 // of each subject
+	pods     bool      // they are pods, of nodes that are not told
+	hidden   bool      // a blind span hid it: it may have come earlier
 }
 
 // actsOf lists what Kubernetes did: by the phases of a trial, else by its events.
@@ -32,11 +33,11 @@ func actsOf(r *record.Record) []act {
 			return a.phase == p.Name && a.hidden == p.Hidden && *p.Observed-a.at < 1 && a.at-*p.Observed < 1
 		})
 		if i < 0 {
-			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: r.Summary == nil, hidden: p.Hidden})
+			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, times: []float64{*p.Observed}, pods: r.Summary == nil, hidden: p.Hidden})
 			continue
 		}
 		out[i].at = min(out[i].at, *p.Observed)
-		out[i].subjects = append(out[i].subjects, p.Subject)
+		out[i].subjects, out[i].times = append(out[i].subjects, p.Subject), append(out[i].times, *p.Observed)
 	}
 	slices.SortStableFunc(out, func(a, b act) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), phaseRank(a.phase)-phaseRank(b.phase))
@@ -130,7 +131,7 @@ func kubernetesOf(r *record.Record) section {
 		if a.hidden {
 			at += " or before"
 		}
-		t.row(at, what, c.waited(a, d.after, d.since), d.why(c, a.subjects[0]))
+		t.row(at, what, c.waited(a, d.after, d.since), c.why(a))
 	}
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
