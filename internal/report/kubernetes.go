@@ -45,13 +45,37 @@ func actsOf(r *record.Record) []act {
 	return out
 }
 
-// phasesIn are the phases of a trial, else those that its events show.
+// phasesIn are the phases of a summary, with those that events show of the earlier times that
+// its nodes went down; without a summary, all that events show.
 func phasesIn(r *record.Record) []view.Phase {
-	if s := r.Summary; s != nil && len(s.Phases) > 0 {
-		return s.Phases
+	s := r.Summary
+	if s == nil || len(s.Phases) == 0 {
+		return phasesSeen(r)
 	}
-	return phasesSeen(r)
+	first, last := map[string]float64{}, map[string]float64{}
+	for _, f := range fallenOf(r) {
+		at := f.from.Sub(base(r)).Seconds()
+		if _, again := first[f.node]; !again {
+			first[f.node] = at
+		}
+		last[f.node] = at
+	}
+	out := slices.Clone(s.Phases)
+	for _, p := range phasesSeen(r) {
+		at := *p.Observed
+		from, went := first[p.Subject]
+		has := slices.ContainsFunc(s.Phases, func(x view.Phase) bool {
+			return x.Name == p.Name && x.Subject == p.Subject && x.Observed != nil && *x.Observed < at+sameSeconds
+		})
+		if went && at >= from && at < last[p.Subject] && !has {
+			out = append(out, p)
+		}
+	}
+	return out
 }
+
+// sameSeconds is by how many seconds the times of one phase and of its event may differ.
+const sameSeconds = 2
 
 // phasesSeen are the phases that events show, each time that they were seen.
 func phasesSeen(r *record.Record) (out []view.Phase) {

@@ -107,3 +107,41 @@ func TestMachinesThatGoLateAreOffBetweenTheFirstRequestAndTheLast(t *testing.T) 
 		t.Errorf("got %q", got)
 	}
 }
+
+// The phases of a summary are those of the last time that a node went down: the timeline has the
+// earlier ones.
+func TestANodeThatFlapsHasARowForEachTime(t *testing.T) {
+	r := bare()
+	status := func(s float64, was, is cluster.Health) {
+		e := view.NewEvent(view.CodeNodeStatus, "a", view.Facts{})
+		e.At, e.Seen, e.Was, e.Is = at(s), at(s), was, is
+		r.Events = append(r.Events, e)
+	}
+	for _, s := range []float64{0, 60, 120} {
+		sign := view.NewEvent(view.CodeOutageSign, "a", view.Facts{Sign: view.SignSilent})
+		sign.At, sign.Seen = at(s), at(s+3)
+		r.Events = append(r.Events, sign)
+		down(r, "a", view.SpanSilent, s+3, s+30)
+		status(s+5, cluster.HealthGood, cluster.HealthBad)
+		status(s+30, cluster.HealthBad, cluster.HealthGood)
+	}
+	r.Summary.Unplanned = &record.Unplanned{}
+	sees(r, view.PhaseDetected, "a", 125)
+	sees(r, view.PhaseReady, "a", 150.4)
+	status(170, cluster.HealthGood, cluster.HealthBad) // as a later look shows
+	want := []string{
+		"T+00:05.0|marks a NotReady|5 s after its last heartbeat", "T+00:30.0|marks a Ready|–",
+		"T+01:05.0|marks a NotReady|5 s after its last heartbeat", "T+01:30.0|marks a Ready|–",
+		"T+02:05.0|marks a NotReady|5 s after its last heartbeat", "T+02:30.4|marks a Ready|–",
+	}
+	var got []string
+	for _, row := range strings.Split(rowsOf(kubernetesOf(r)), "\n") {
+		got = append(got, row[:strings.LastIndex(row, "|")])
+	}
+	if s := phasesOf(r); len(s.Items) != 1 || s.Items[0].Text != "a went down several times: these phases are those of the last time." {
+		t.Errorf("beside the phases: %+v", s.Items)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
