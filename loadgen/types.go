@@ -124,7 +124,7 @@ func (s Spec) Text() string {
 	case Hold:
 		return fmt.Sprintf("hold at %d", s.N)
 	default:
-		return fmt.Sprintf("rate of %g a second", s.PerSecond)
+		return fmt.Sprintf("rate of %s a second", rateText(s.PerSecond))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -108,9 +107,12 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 		shapes++
 		s.Shape = loadgen.Rate
 		var err error
-		s.PerSecond, err = parseRate(l.rate)
-		if err != nil {
+		s.PerSecond, err = loadgen.ParseRate(l.rate)
+		switch {
+		case err != nil:
 			return s, err
+		case s.PerSecond == 0:
+			return s, fmt.Errorf("--rate %s sends nothing: give a rate above 0", l.rate)
 		}
 	}
 	if shapes != 1 {
@@ -120,17 +122,6 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 		return s, errors.New("a burst is all at once: --requests, --for and --ramp are for --hold and --rate")
 	}
 	return s, nil
-}
-
-// parseRate reads a rate like 50, 50/s or 30/m, in requests a second.
-func parseRate(text string) (float64, error) {
-	number, unit, _ := strings.Cut(text, "/")
-	per := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || per == 0 || !(v > 0) {
-		return 0, fmt.Errorf("the rate %q is not valid: write it like 50/s or 30/m", text)
-	}
-	return v / per, nil
 }
 
 // generatorOptions converts the flags about requests and connections.

@@ -115,37 +115,3 @@ func (c *causes) restored(string) string {
 
 // askedFor are the words for the moment from which a node's detection counts.
 var askedFor = map[fall]string{fallShutdown: "the request to shut down", fallOff: "the power cut", fallWentOff: "it was found off", fallSilent: "its heartbeat was overdue"}
-
-// waited is how long something came after the phase that it follows; unknown if a blind span
-// hid one of the two.
-func (c *causes) waited(a act, after, since string) string {
-	var from *float64
-	hidden := a.hidden
-	if after == "" {
-		for _, f := range c.fallen {
-			if s := f.from.Sub(base(c.r)).Seconds(); slices.Contains(a.subjects, f.node) && s <= a.at && askedFor[f.how] != "" {
-				from, since = &s, askedFor[f.how]
-				if f.sign && f.how == fallSilent {
-					since = "its last heartbeat"
-				}
-			}
-		}
-	}
-	own := func(p view.Phase) bool { return p.Name == after && slices.Contains(a.subjects, p.Subject) }
-	of := func(p view.Phase) bool { return p.Name == after }
-	if slices.ContainsFunc(c.phases, own) { // it waits for its own node, not for another one
-		of = own
-	}
-	for _, p := range c.phases {
-		if of(p) && p.Observed != nil && *p.Observed <= a.at && (from == nil || *p.Observed > *from) {
-			from, hidden = p.Observed, a.hidden || p.Hidden
-		}
-	}
-	switch {
-	case from == nil:
-		return none
-	case hidden:
-		return "unknown"
-	}
-	return seconds(a.at-*from) + " after " + since
-}

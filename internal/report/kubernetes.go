@@ -14,10 +14,11 @@ import (
 // act is something that Kubernetes did, to subjects that it did it to together.
 type act struct {
 	phase    string
-	at       float64 // seconds from base
+	at       float64 // seconds from base, of the first subject
 	subjects []string
-	pods     bool // they are pods, of nodes that are not told
-	hidden   bool // a blind span hid it: it may have come earlier
+	times    []float64 // of each subject
+	pods     bool      // they are pods, of nodes that are not told
+	hidden   bool      // a blind span hid it: it may have come earlier
 }
 
 // actsOf lists what Kubernetes did: by the phases of a trial, else by its events.
@@ -32,11 +33,11 @@ func actsOf(r *record.Record) []act {
 			return a.phase == p.Name && a.hidden == p.Hidden && *p.Observed-a.at < 1 && a.at-*p.Observed < 1
 		})
 		if i < 0 {
-			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: r.Summary == nil, hidden: p.Hidden})
+			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, times: []float64{*p.Observed}, pods: r.Summary == nil, hidden: p.Hidden})
 			continue
 		}
 		out[i].at = min(out[i].at, *p.Observed)
-		out[i].subjects = append(out[i].subjects, p.Subject)
+		out[i].subjects, out[i].times = append(out[i].subjects, p.Subject), append(out[i].times, *p.Observed)
 	}
 	slices.SortStableFunc(out, func(a, b act) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), phaseRank(a.phase)-phaseRank(b.phase))
@@ -44,13 +45,37 @@ func actsOf(r *record.Record) []act {
 	return out
 }
 
-// phasesIn are the phases of a trial, else those that its events show.
+// phasesIn are the phases of a summary, with those that events show of the earlier times that
+// its nodes went down; without a summary, all that events show.
 func phasesIn(r *record.Record) []view.Phase {
-	if s := r.Summary; s != nil && len(s.Phases) > 0 {
-		return s.Phases
+	s := r.Summary
+	if s == nil || len(s.Phases) == 0 {
+		return phasesSeen(r)
 	}
-	return phasesSeen(r)
+	first, last := map[string]float64{}, map[string]float64{}
+	for _, f := range fallenOf(r) {
+		at := f.from.Sub(base(r)).Seconds()
+		if _, again := first[f.node]; !again {
+			first[f.node] = at
+		}
+		last[f.node] = at
+	}
+	out := slices.Clone(s.Phases)
+	for _, p := range phasesSeen(r) {
+		at := *p.Observed
+		from, went := first[p.Subject]
+		has := slices.ContainsFunc(s.Phases, func(x view.Phase) bool {
+			return x.Name == p.Name && x.Subject == p.Subject && x.Observed != nil && *x.Observed < at+sameSeconds
+		})
+		if went && at >= from && at < last[p.Subject] && !has {
+			out = append(out, p)
+		}
+	}
+	return out
 }
+
+// sameSeconds is by how many seconds the times of one phase and of its event may differ.
+const sameSeconds = 2
 
 // phasesSeen are the phases that events show, each time that they were seen.
 func phasesSeen(r *record.Record) (out []view.Phase) {
@@ -130,7 +155,7 @@ func kubernetesOf(r *record.Record) section {
 		if a.hidden {
 			at += " or before"
 		}
-		t.row(at, what, c.waited(a, d.after, d.since), d.why(c, a.subjects[0]))
+		t.row(at, what, c.waited(a, d.after, d.since), c.why(a))
 	}
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})

@@ -154,6 +154,9 @@ func who(o *outage) string {
 		if f.late() && n == 1 {
 			at = " between " + clock(f.from) + " and "
 			f.from = f.went
+			for _, g := range nodes[i+1 : j] {
+				f.from = latest(f.from, g.went)
+			}
 		}
 		parts = append(parts, named(nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+at+clock(f.from))
 		if i == 0 {

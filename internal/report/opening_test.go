@@ -652,7 +652,7 @@ func TestAWaitCountsFromTheSameNode(t *testing.T) {
 		return view.Phase{Name: name, Subject: node, Observed: &at}
 	}
 	c := &causes{phases: []view.Phase{p(view.PhaseTainted, "node3", 4.5), p(view.PhaseTainted, "node4", 11.6), p(view.PhaseEvicted, "node3", 24.5)}}
-	if got := c.waited(act{phase: view.PhaseEvicted, at: 24.5, subjects: []string{"node3"}}, view.PhaseTainted, "the taint"); got != "20 s after the taint" && got != "20.0 s after the taint" {
+	if got := c.waited(act{phase: view.PhaseEvicted, at: 24.5, subjects: []string{"node3"}, times: []float64{24.5}}, view.PhaseTainted, "the taint"); got != "20 s after the taint" && got != "20.0 s after the taint" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -104,10 +104,10 @@ func (p *page) fromSummary(r *record.Record) {
 		p.fact("took", seconds(d.Seconds()))
 	}
 	if s.Unplanned != nil {
-		p.Sections = append(p.Sections, signsOf(r), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
+		p.Sections = append(p.Sections, signsOf(r), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
 		return
 	}
-	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(s), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
 // over adds when an outage was over for whom: the record ends later, once nothing has happened

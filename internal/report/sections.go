@@ -31,7 +31,10 @@ func expectationsOf(s *record.Summary) section {
 	return t
 }
 
-func phasesOf(s *record.Summary) section {
+// phasesOf compares the forecasts with the observations: of a node that went down several times,
+// the last ones.
+func phasesOf(r *record.Record) section {
+	s := r.Summary
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
 	zero, early := "the first power-off request", "forecast at zero"
 	if s.Unplanned != nil {
@@ -56,6 +59,16 @@ func phasesOf(s *record.Summary) section {
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
 	t.trim(early, "by its source")
+	var again []fallen
+	all := fallenOf(r)
+	for i, f := range all {
+		if slices.ContainsFunc(all[:i], func(x fallen) bool { return x.node == f.node }) {
+			again = append(again, f)
+		}
+	}
+	if again = eachOnce([]outage{{nodes: again}}); len(again) > 0 {
+		t.Items = append(t.Items, cell{Text: named(again) + " went down several times: these phases are those of the last time."})
+	}
 	return t
 }
 

@@ -206,6 +206,7 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 		windows, parts = []record.Span{{}}, []string{"0 s, none failed"}
 	}
 	forecast := predicted(sum.Phases, view.PhaseErrors)
+	unaffected := slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseErrors && p.Unaffected })
 	for _, w := range windows {
 		if len(l.ErrorWindows) > 0 {
 			parts = append(parts, fmt.Sprintf("%s, %s", x.Got(w.Length()), text.Count(w.Failed, "request", "requests")))
@@ -213,6 +214,10 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 		switch n := len(parts) - 1; {
 		case !x.Predicted:
 			ok = ok && x.Holds(w.Length())
+		case forecast == nil && unaffected && len(l.ErrorWindows) == 0:
+			parts[n] += "; the forecast expected none"
+		case forecast == nil && unaffected:
+			parts[n], ok = parts[n]+", and the forecast expected none", false
 		case forecast == nil:
 			parts[n], ok = parts[n]+", with no forecast", false
 		case w.Failed > 0:
@@ -249,6 +254,10 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	ok = true
 	for _, p := range phases {
 		if !concerns(x, p) {
+			continue
+		}
+		if x.Predicted && p.Predicted == nil && p.Unaffected {
+			parts = append(parts, p.Subject+": no pod of it was on the nodes, and the forecast expected no replacement")
 			continue
 		}
 		text := p.Subject + " " + notObserved

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -64,6 +65,16 @@ func healed(t *Tracker) (predicted, first forecast.Interval, why string) {
 	return predicted, replaced.first, "all pods that served are on nodes that are down"
 }
 
+// unaffected reports whether no request can fail because the nodes went off: no endpoint was on
+// them, and no pod of the deployment, which may be reached in another way.
+func unaffected(t *Tracker) bool {
+	replaced := t.rows[rowKey{view.PhaseReplaced, t.deployment.String()}]
+	if t.deployment != (cluster.Key{}) && (replaced == nil || !replaced.unaffected) {
+		return false
+	}
+	return len(t.names) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return !t.nodes[name].unused })
+}
+
 // forecastErrors forecasts the end of the error window: requests can be answered again,
 // kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
@@ -73,6 +84,7 @@ func (t *Tracker) forecastErrors() {
 	if predicted.IsZero() && why != "" {
 		r.predicted, r.why = forecast.Interval{}, why
 	}
+	r.unaffected = r.predicted.IsZero() && predicted.IsZero() && why == "" && unaffected(t)
 	after := proxySync + t.failures.within
 	if !predicted.To.IsZero() {
 		r.predicted = forecast.Interval{From: t.zero, To: predicted.To.Add(after)}

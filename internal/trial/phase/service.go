@@ -55,13 +55,26 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	v.gone = serves(true) && !serves(false)
 	if !serves(true) && !v.servedAtZero(t) {
-		r.observed, r.before = t.zero, true
+		r.observed, r.before, r.unaffected = t.zero, true, v.absent(t)
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
 	}
-	r.observed, r.before, r.notes = time.Time{}, false, nil
+	r.observed, r.before, r.unaffected, r.notes = time.Time{}, false, false, nil
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
+}
+
+// absent reports whether the API server showed that no pod of the deployment was on the nodes.
+func (v *service) absent(t *Tracker) bool {
+	return shows(t.snapshot, cluster.KindPod) && !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
+		over := !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
+		return !over && isDown(t, p.Node)
+	})
+}
+
+// shows reports whether a snapshot has the objects of a kind as they are.
+func shows(s *cluster.Snapshot, k cluster.Kind) bool {
+	return s.Link.State == cluster.LinkLive && s.Access[k].Synced
 }
 
 // servedAtZero reports whether a pod of the deployment served on one of the nodes at zero: an

@@ -50,6 +50,8 @@ type node struct {
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
 	wasDown bool
+	// unused: it was Ready then, and the API server showed that no endpoint on it was.
+	unused bool
 }
 
 type rowKey struct{ name, subject string }
@@ -94,6 +96,8 @@ type row struct {
 	never bool // the phase cannot come, and why is the reason
 	// before: it was so before the machine went off.
 	before bool
+	// unaffected: as no pod was on the nodes, it is not expected.
+	unaffected bool
 }
 
 // hidden reports whether a blind span hid it.
@@ -230,6 +234,7 @@ func (n *node) before(t *Tracker) {
 	}
 	if n.last.ReadyEndpoints == 0 && !since {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
+		n.unused = n.last.Ready == cluster.TriTrue && shows(t.snapshot, cluster.KindEndpointSlice)
 	}
 	for _, taint := range n.last.Taints {
 		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {

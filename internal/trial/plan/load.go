@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -26,7 +25,8 @@ type Load struct {
 
 var loadKind = kind{
 	name: "load", meant: "burst hold rate requests", fields: "for background timeout requests", decode: decodeLoad,
-	help: `  load     one of burst: 16 (at once), hold: 16 (in flight all the time), rate: 2/s; and
+	help: `  load     one of burst: 16 (at once), hold: 16 (in flight all the time),
+           rate: 2/s or rate: 30/m; and
            requests: 100, for: 30s   end a hold or a rate, which else needs background: true
            background: true          goes on to the next step; lasts until a stop or the end
            timeout: 3s               gives up each request after that time
@@ -100,18 +100,14 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group, recorded bool) (err e
 	return nil
 }
 
-var perSecond = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?/ ?s$`)
-
+// decodeRate reads a rate as "lightsout load --rate" does.
 func decodeRate(n *yaml.Node, least float64) (float64, error) {
-	value := n.Value
-	if m := perSecond.FindStringSubmatch(value); m != nil && n.Kind == yaml.ScalarNode {
-		value = m[1]
-	} else if !yamlfile.IsNumber(n) {
-		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s, %s", yamlfile.IsNot(n))
+	v, err := loadgen.ParseRate(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode {
+		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s", yamlfile.IsNot(n))
 	}
-	v, err := strconv.ParseFloat(value, 64)
-	if err != nil || v < least || v > maxRate {
-		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", least, maxRate, shorten(value, 40))
+	if v < least || v > maxRate {
+		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", least, maxRate, shorten(n.Value, 40))
 	}
 	return v, nil
 }

@@ -120,6 +120,33 @@ steps:
 	check(p.CheckDeployments(in("shop/web", "shop/db")), `line 7: the cluster has no deployment "shop/cache"; it has "shop/web" and "shop/db"`)
 }
 
+// A plan takes a rate as "lightsout load --rate" does.
+func TestAPlanTakesTheRatesOfTheCommandLine(t *testing.T) {
+	for written, want := range map[string]struct {
+		perSecond float64
+		text      string
+	}{
+		"30/m": {0.5, "rate of 0.5 a second"}, "30/s": {30, "rate of 30 a second"}, "30": {30, "rate of 30 a second"}, "1.5 / s": {1.5, "rate of 1.5 a second"},
+		"10/m": {1. / 6, "rate of 0.1667 a second"}, "36/h": {0.01, "rate of 0.01 a second"},
+	} {
+		p, err := Parse([]byte("name: x\nsteps:\n  - load: {rate: " + written + ", background: true}\n  - off: [n1]\n"))
+		if err != nil {
+			t.Errorf("%s: %v", written, err)
+			continue
+		}
+		again, err := Parse(p.Marshal())
+		if err != nil {
+			t.Fatalf("%s, written anew: %v", written, err)
+		}
+		for _, p := range []*Plan{p, again} {
+			l := p.Steps[0].Action.(*Load)
+			if l.Spec.PerSecond != want.perSecond || p.Steps[0].Name != want.text {
+				t.Errorf("%s is %g a second, %q", written, l.Spec.PerSecond, p.Steps[0].Name)
+			}
+		}
+	}
+}
+
 func TestStepsInWords(t *testing.T) {
 	p, err := Open("testdata/full.yaml")
 	if err != nil {
