@@ -197,7 +197,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= disagreeAfter {
 		out.Unknown, out.Queued = out.Queued, 0
 	}
-	if out.Others > 0 && !sm.sharedSince.IsZero() && now.Sub(sm.sharedSince) >= disagreeAfter {
+	if out.Others > 0 && !sm.sharedSince.IsZero() && now.Sub(sm.sharedSince) >= sharedAfter {
 		out.estimateShare(&s)
 	}
 	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {

@@ -16,6 +16,10 @@ const (
 	overdueTimes = 4
 )
 
+// sharedAfter is how long the servers must hold requests of others until the gauge calls its
+// numbers estimates: averages may lag behind the generator's requests for less.
+const sharedAfter = 2 * time.Second
+
 // sharedSource is the source of the numbers while other clients have sent requests too.
 const sharedSource = "servers that other clients use"
 
@@ -83,7 +87,7 @@ func (g *Gauge) estimateShare(s *survey) {
 		served := max(min(g.Served, s.servable(g)), g.Heard)
 		g.Queued, g.Served = g.Queued+g.Served-served, served
 	}
-	g.Disagreement = fmt.Sprintf("the servers hold %d requests more than lightsout sent (other clients, or requests that clients gave up): served and queued are estimates", g.Others)
+	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
 }
 
 // mostSince returns the largest number of requests in flight at once since then; the caller

@@ -44,7 +44,7 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 			g.estimateShare(&c.s)
 		}
 		if g.Served != c.lateServed || g.Queued != c.lateQueue || (g.Basis == BasisEstimated) != (c.others > 0) {
-			t.Errorf("%s: after 5 s: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
+			t.Errorf("%s: late: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestTheActivatorReportsItsRequests(t *testing.T) {
 	silent.Store(false)
 	extra.Store(6)
 	waitFor(t, "a word on the difference", func() bool {
-		return strings.Contains(g.Run().Gauge.Disagreement, "the servers hold 6 requests more than lightsout sent")
+		return strings.Contains(g.Run().Gauge.Disagreement, "the servers hold 6 requests of others")
 	})
 	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
 	extra.Store(0)
