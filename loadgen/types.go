@@ -90,7 +90,7 @@ type Gauge struct {
 	// always adds up to Outstanding.
 	Reported []Report `json:"reported,omitzero"`
 	// Disagreement is one sentence on where Reported and the above have differed
-	// for more than 5 s; empty: nowhere.
+	// for more than 5 s, or that the servers hold requests of others; empty: nowhere.
 	Disagreement string `json:"disagreement,omitzero"`
 }
 
