@@ -94,7 +94,7 @@ func TestAnActivatorWithoutMetricsIsNotSilent(t *testing.T) {
 	m := ActivatorMetrics("default", []string{"llm-00001"})
 	for _, heard := range []bool{false, true} {
 		var all reports
-		all.add("activator", &m, reading{}, heard)
+		all.add("activator", &m, reading{}, heard, false)
 		if told := all.results(); len(told) == 0 == heard {
 			t.Errorf("heard %v: %+v", heard, told)
 		}
@@ -116,7 +116,7 @@ func TestAnActivatorThatRequestsDoNotPassIsNoWitness(t *testing.T) {
 		{5, 0, false, BasisMeasured},
 	} {
 		var all reports
-		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true}, true)
+		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true}, true, false)
 		told := all.results()
 		g := Gauge{Served: 5, Outstanding: 5, Reported: told}
 		if text := g.disagreement(); (text != "") != c.differ {

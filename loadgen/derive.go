@@ -78,7 +78,8 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 		g.presumeDead(boundHoldings(m.dead, s, true) - dead)
 	}
 	g.Heard = max(min(g.Heard, g.Served), 0)
-	if n := m.others(s, &g); n > 0 {
+	g.Streaming = atMost(s.flowing, m.most)
+	if n := m.others(s); n > 0 {
 		g.share(m, s, n)
 	}
 	return g

@@ -43,6 +43,8 @@ type measurement struct {
 	// are not ready (any more); 0 when one of them has no limit.
 	most   int
 	source string
+	// turns: there are too many backends to poll each in every measurement.
+	turns bool
 	// reported is what servers say in their own numbers.
 	reported []Report
 }
@@ -198,7 +200,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 		out.Unknown, out.Queued = out.Queued, 0
 	}
 	if out.Others > 0 && !sm.sharedSince.IsZero() && now.Sub(sm.sharedSince) >= sharedAfter {
-		out.estimateShare(&s)
+		out.estimateShare(&s, sm.opts.Target.Profile == Chat)
 	}
 	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""
@@ -228,7 +230,7 @@ func (sm *sampler) measure() *measurement {
 		return nil
 	}
 	m.at = sm.now()
-	m.oldest = m.at
+	m.oldest, m.turns = m.at, turn < len(asked)
 	loads, told := sm.poll(asked[:turn], heard)
 	// One after the other, so that those asked first have their next turn first.
 	for i, r := range told {
@@ -242,7 +244,7 @@ func (sm *sampler) measure() *measurement {
 	var all reports
 	for i := range sources {
 		last := sm.sources[sources[i].key()]
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional)
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional, len(heard) < len(sources))
 	}
 	var names []string // of the servers that answered
 	for i := range asked {
@@ -250,7 +252,7 @@ func (sm *sampler) measure() *measurement {
 		s := sm.servers[b.key()]
 		name := clean(b.Metrics.Name, 40)
 		if b.Metrics.Served != "" {
-			all.add(name, &b.Metrics, s.reading, true)
+			all.add(name, &b.Metrics, s.reading, true, m.turns)
 		}
 		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -21,8 +21,6 @@ type ledger struct {
 	latency   latencies
 	single    digest
 	lastError string
-	// quickest is the shortest time to the first byte of an answer that streams; 0: none has.
-	quickest time.Duration
 	// unsentRecords counts the unsent records that the ledger still has to deliver.
 	unsentRecords int
 
@@ -174,7 +172,6 @@ type survey struct {
 	slow        int // without a connection for too long
 	young       int // not yet in the servers' averages
 	flowing     int // bytes came just now
-	overdue     int // without a first byte for much longer than the quickest answer
 	// most is the largest number in flight at once lately (othersSpan).
 	most int
 	// lastActive is when each request that is not slow last showed life (its
@@ -190,10 +187,6 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 		s.lastActive = make([]time.Time, 0, len(l.live))
 	}
 	for _, r := range l.live {
-		l.learnStream(r)
-		if l.overdue(r, now) {
-			s.overdue++
-		}
 		active := r.Scheduled
 		switch {
 		case r.wait < waitFirstByte && now.Sub(r.Scheduled) > slowDial:

@@ -2,19 +2,13 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
-const (
-	// othersSpan is how far back a server's number may reach: an average over 1 s that is
-	// computed once a second, fetched within fetchBound, and valid for maxReadingAge.
-	othersSpan = 6 * time.Second
-	// overdueLeast is the least time without a byte after which a request counts as
-	// overdue, and overdueTimes how many times as long as the quickest answer it is at
-	// least: an answer that streams begins soon after a server has taken its request.
-	overdueLeast = 5 * time.Second
-	overdueTimes = 4
-)
+// othersSpan is how far back a server's number may reach: an average over 1 s that is computed
+// once a second, fetched within fetchBound, and valid for maxReadingAge.
+const othersSpan = 6 * time.Second
 
 // sharedAfter is how long the servers must hold requests of others until the gauge calls its
 // numbers estimates: averages may lag behind the generator's requests for less.
@@ -25,27 +19,26 @@ const sharedSource = "servers that other clients use"
 
 // others returns how many requests the servers hold that can't be the generator's: other
 // clients have sent them, or clients have given them up. It is 0 within the tolerance of
-// averages. The servers don't tell clients apart, so three numbers show it:
-//
-//   - the requests in front of the backends, served and queued, are more than were in
-//     flight at any time that these numbers may be of;
-//   - so are those that the backends work on;
-//   - answers stream, and servers report more requests as served than can be served of
-//     the generator's, because the rest has waited too long for its first byte.
-func (m *measurement) others(s *survey, g *Gauge) int {
+// averages. The servers don't tell clients apart, so two numbers show it: what the backends
+// work on, and what servers report as served and queued, are more than were in flight at any
+// time that these numbers may be of. Servers that are polled in turns show nothing, as a
+// request may have moved from one to the next meanwhile.
+func (m *measurement) others(s *survey) int {
 	most := max(s.most, s.outstanding)
-	tolerance := max(1, most/20)
-	n := int(m.whole) - most
+	tolerance := float64(max(1, most/20))
+	n := 0.0
+	if !m.turns {
+		n = m.served
+	}
 	for i := range m.reported {
-		n = max(n, m.reported[i].total()-most)
+		if t := &m.reported[i]; !t.turns {
+			n = max(n, float64(t.total()))
+		}
 	}
-	if s.overdue > 0 {
-		n = max(n, g.Heard-s.servable(g))
-	}
-	if n <= tolerance || s.outstanding == 0 {
+	if n -= float64(most); n <= tolerance || s.outstanding == 0 {
 		return 0
 	}
-	return n
+	return int(math.Round(n))
 }
 
 // total is the number of requests in all states that the servers report.
@@ -56,13 +49,6 @@ func (t *Report) total() (n int) {
 		}
 	}
 	return n
-}
-
-// servable is how many requests may be served on living nodes: all except the overdue.
-// Requests on dead nodes and stalled ones may be overdue as well.
-func (s *survey) servable(g *Gauge) int {
-	rest := g.Outstanding - g.OnDead - g.Stalled
-	return rest - max(s.overdue-g.OnDead-g.Stalled, 0)
 }
 
 // share marks a gauge whose servers hold n requests that are not the generator's. Of its own
@@ -80,11 +66,11 @@ func (g *Gauge) leastQueued() int {
 	return g.Queued
 }
 
-// estimateShare turns the numbers of a gauge that has been shared for long into estimates.
-func (g *Gauge) estimateShare(s *survey) {
+// estimateShare turns the numbers of a gauge that has been shared for a while into estimates. If
+// the answers stream, a request without a byte is served only if it is young.
+func (g *Gauge) estimateShare(s *survey, streams bool) {
 	g.Basis, g.Source = BasisEstimated, sharedSource
-	if s.overdue > 0 {
-		served := max(min(g.Served, s.servable(g)), g.Heard)
+	if served := max(s.flowing+s.young, g.Heard); streams && served < g.Served {
 		g.Queued, g.Served = g.Queued+g.Served-served, served
 	}
 	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
@@ -100,23 +86,6 @@ func (l *ledger) mostSince(from time.Time) int {
 		}
 	}
 	return most
-}
-
-// overdue reports whether a request has waited for its first byte for so long that a server
-// whose answers stream has not taken it; the caller holds mu.
-func (l *ledger) overdue(r *request, now time.Time) bool {
-	return l.quickest > 0 && r.wait == waitFirstByte && now.Sub(r.since) > max(overdueLeast, overdueTimes*l.quickest)
-}
-
-// learnStream learns from an answer that streams how soon one begins; the caller holds mu.
-func (l *ledger) learnStream(r *request) {
-	const streams = time.Second // between the first and the last byte
-	if r.wait != waitBody || r.lastByte().Sub(r.FirstByte) < streams {
-		return
-	}
-	if d := max(r.FirstByte.Sub(r.Sent), 1); l.quickest == 0 || d < l.quickest {
-		l.quickest = d
-	}
 }
 
 // noteMost counts the requests in flight at a change; the caller holds mu.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 )
 
 // Servers do not tell clients apart. Where they hold more requests than are in flight, the
@@ -17,7 +16,7 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		return []Report{{Source: "activator", Served: n(served), Queued: n(queued), Asked: 1, Answered: 1}}
 	}
 	pods := func(served float64, reports []Report) measurement {
-		return measurement{asked: 8, answered: 8, served: served, whole: served, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
+		return measurement{asked: 8, answered: 8, served: served, whole: 8, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
 	}
 	for name, c := range map[string]struct {
 		m                     measurement
@@ -25,23 +24,21 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		others, heard, upTo   int
 		lateServed, lateQueue int
 	}{
-		"alone":                            {pods(8, activator(8, 4)), survey{outstanding: 12, most: 12}, 0, 8, 0, 8, 4},
-		"the activator has others' too":    {pods(8, activator(8, 12)), survey{outstanding: 12, most: 12}, 8, 0, 8, 8, 4},
-		"and two of ours stream":           {pods(8, activator(8, 12)), survey{outstanding: 12, most: 12, flowing: 2}, 8, 2, 8, 8, 4},
-		"its numbers are of a moment ago":  {pods(8, activator(8, 12)), survey{outstanding: 12, most: 20}, 0, 8, 0, 8, 4},
-		"one more is within the tolerance": {pods(8, activator(8, 5)), survey{outstanding: 12, most: 12}, 0, 8, 0, 8, 4},
-		"together, as before 1.22":         {pods(8, []Report{{Held: n(20), Asked: 1, Answered: 1}}), survey{outstanding: 12, most: 12}, 8, 0, 8, 8, 4},
-		"the pods have others' too":        {pods(8, nil), survey{outstanding: 3, most: 3}, 5, 0, 3, 3, 0},
-		"ten of ours have waited for long": {pods(8, nil), survey{outstanding: 12, most: 12, flowing: 2, overdue: 10}, 6, 2, 8, 2, 10},
-		"four of ours have waited for long": {pods(8, nil), survey{outstanding: 12, most: 12, flowing: 8, overdue: 4},
-			0, 8, 0, 8, 4},
+		"alone":                                  {pods(8, activator(8, 4)), survey{outstanding: 12, most: 12}, 0, 8, 0, 8, 4},
+		"the activator has others' too":          {pods(8, activator(8, 12)), survey{outstanding: 12, most: 12}, 8, 0, 8, 8, 4},
+		"and two of ours stream":                 {pods(8, activator(8, 12)), survey{outstanding: 12, most: 12, flowing: 2}, 8, 2, 8, 8, 4},
+		"its numbers are of a moment ago":        {pods(8, activator(8, 12)), survey{outstanding: 12, most: 20}, 0, 8, 0, 8, 4},
+		"one more is within the tolerance":       {pods(8, activator(8, 5)), survey{outstanding: 12, most: 12}, 0, 8, 0, 8, 4},
+		"together, as before 1.22":               {pods(8, []Report{{Held: n(20), Asked: 1, Answered: 1}}), survey{outstanding: 12, most: 12}, 8, 0, 8, 8, 4},
+		"the pods have others' too":              {pods(8, nil), survey{outstanding: 3, most: 3}, 5, 0, 3, 3, 0},
+		"averages of five in turn at eight pods": {pods(5, nil), survey{outstanding: 5, most: 5}, 0, 5, 0, 5, 0},
 	} {
 		g := derive(&c.m, &c.s, 8, true)
 		if g.Others != c.others || g.Heard != c.heard || g.ServedUpTo != c.upTo {
 			t.Errorf("%s: others %d, heard %d, up to %d", name, g.Others, g.Heard, g.ServedUpTo)
 		}
 		if g.Others > 0 {
-			g.estimateShare(&c.s)
+			g.estimateShare(&c.s, false)
 		}
 		if g.Served != c.lateServed || g.Queued != c.lateQueue || (g.Basis == BasisEstimated) != (c.others > 0) {
 			t.Errorf("%s: late: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
@@ -83,29 +80,4 @@ func TestTheGaugeTellsThatOthersUseTheService(t *testing.T) {
 	}
 	close(v.finish)
 	wait(t, g)
-}
-
-// An answer that streams shows how soon one begins.
-func TestARequestThatWaitsMuchLongerThanTheQuickestAnswerIsOverdue(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1_700_000_000, 0)
-	l := newLedger(DefaultWindowLimit)
-	streaming, waiting := &request{}, &request{}
-	streaming.Scheduled, streaming.Sent, streaming.FirstByte, streaming.wait = at, at, at.Add(2*time.Second), waitBody
-	streaming.last.Store(int64(2500 * time.Millisecond))
-	waiting.Scheduled, waiting.Sent, waiting.since, waiting.wait = at, at, at, waitFirstByte
-	l.live = []*request{streaming, waiting}
-	overdue := func(after time.Duration) int {
-		s := l.survey(at.Add(after), at, false)
-		return s.overdue
-	}
-	if overdue(time.Minute) != 0 {
-		t.Error("no answer has shown that it streams")
-	}
-	streaming.last.Store(int64(4 * time.Second))
-	for after, want := range map[time.Duration]int{7 * time.Second: 0, 9 * time.Second: 1} {
-		if n := overdue(after); n != want {
-			t.Errorf("after %v: %d", after, n)
-		}
-	}
 }

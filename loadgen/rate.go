@@ -26,9 +26,9 @@ func ParseRate(text string) (perSecond float64, err error) {
 	return v / per, nil
 }
 
-// rateText formats requests a second for people, to four places.
+// rateText formats requests a second for people, to six places.
 func rateText(perSecond float64) string {
-	const places = 1e4
+	const places = 1e6
 	if short := math.Round(perSecond*places) / places; short > 0 {
 		perSecond = short
 	}

@@ -32,6 +32,8 @@ type Report struct {
 	Asked    int  `json:"asked,omitzero"`
 	Answered int  `json:"answered,omitzero"`
 
+	// turns: there are too many servers to poll each in every measurement.
+	turns bool
 	// bypassed: the servers hold nothing, and requests may go to the backends without
 	// passing them: Knative's do while a revision has much spare capacity.
 	bypassed bool
@@ -54,8 +56,8 @@ type reporting struct {
 type reports []reporting
 
 // add takes the answer of one server, or that there was none. heard is whether it has ever
-// answered.
-func (l *reports) add(source string, m *Metrics, r reading, heard bool) {
+// answered, and turns whether the servers of its kind are polled in turns.
+func (l *reports) add(source string, m *Metrics, r reading, heard, turns bool) {
 	if r.none {
 		return
 	}
@@ -66,7 +68,7 @@ func (l *reports) add(source string, m *Metrics, r reading, heard bool) {
 	}
 	t := &(*l)[i]
 	t.Asked++
-	t.aside, t.heard = m.aside, t.heard || heard
+	t.aside, t.heard, t.turns = m.aside, t.heard || heard, t.turns || turns
 	if !r.ok {
 		return
 	}

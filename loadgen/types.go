@@ -70,6 +70,9 @@ type Gauge struct {
 	// by arriving bytes. The rest is derived: requests too new for a server's average,
 	// free slots, and reports from before a silence.
 	Heard int `json:"heard,omitzero"`
+	// Streaming is the number of answers of which bytes came within the last 2 s. It is
+	// of the generator's requests alone.
+	Streaming int `json:"streaming,omitzero"`
 	// Others is how many requests the servers hold that can't be the generator's; 0: none
 	// is known. Servers don't tell clients apart, so Heard is then only what arriving bytes
 	// prove, and the generator's own served requests are between Heard and ServedUpTo.

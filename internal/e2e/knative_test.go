@@ -290,7 +290,7 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 		cmd, _ := other.begin("  - load: {burst: 3, timeout: 5m, background: true}\n  - pause: 10m\n" + outage)
 		_, s := k.plan("  - load: {burst: 6, timeout: 2m}\n    name: own\n"+outage+"expect:\n  - peak_served: {min: 4}\n    step: own\n  - peak_queued: {max: 2}\n    step: own\n", nil)
 		peaks := s.Load[0]
-		if s.Verdict != view.NotObserved || peaks.PeakServed > 2 || peaks.PeakServedUpTo != 4 || peaks.PeakQueued != 2 || peaks.PeakQueuedUpTo < 4 {
+		if s.Verdict != view.NotObserved || peaks.PeakServed > 2 || peaks.PeakStreaming < 1 || peaks.PeakStreaming > 2 || peaks.PeakServedUpTo != 4 || peaks.PeakQueued != 2 || peaks.PeakQueuedUpTo < 4 {
 			t.Errorf("%v %v: %+v; %+v", s.Verdict, s.Why, peaks, s.Expectations)
 		}
 		_ = cmd.Process.Kill()

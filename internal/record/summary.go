@@ -160,11 +160,14 @@ type Load struct {
 	PeakServed int    `json:"peak_served"`
 	PeakQueued int    `json:"peak_queued"`
 	Basis      string `json:"basis,omitempty"`
-	// PeakServedUpTo and PeakQueuedUpTo are how large the peaks may have been: meanwhile
-	// the servers held more requests than lightsout had in flight, and don't tell clients
-	// apart. They are missing if the peaks are certain.
+	// PeakServedUpTo and PeakQueuedUpTo are how large the peaks may have been: the servers
+	// held requests of others as well (other clients, or requests that clients gave up),
+	// and don't tell clients apart. They are missing if the peaks are certain.
 	PeakServedUpTo int `json:"peak_served_up_to,omitempty"`
 	PeakQueuedUpTo int `json:"peak_queued_up_to,omitempty"`
+	// PeakStreaming is the largest number of answers of which bytes came within the same
+	// 2 s: of lightsout's own requests alone, whoever else uses the service.
+	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after the
 	// last node had been detected; null when nothing was detected, or when no request was

@@ -18,7 +18,7 @@ func loadOf(s *record.Summary) section {
 	t.columns("step")
 	t.figures("from", "to", "sent", "ok", "failed")
 	t.columns("of these", "else")
-	t.figures("peak served", "peak queued")
+	t.figures("peak served", "peak queued", "peak streaming")
 	t.columns("basis")
 	t.figures("error window", "failed later", "failed, sent after detection")
 	t.columns("in flight at zero", "hung")
@@ -36,11 +36,19 @@ func loadOf(s *record.Summary) section {
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
-			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, orNone(l.Basis),
+			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, orNone(streaming(l)), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), ends(l.Hung))
 	}
-	t.trim("of these", "else", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")
+	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")
 	return t
+}
+
+// streaming formats the number of answers that streamed at once; empty: none did.
+func streaming(l record.Load) string {
+	if l.PeakStreaming == 0 {
+		return ""
+	}
+	return itoa(l.PeakStreaming)
 }
 
 // upTo formats a peak that may be larger than n.

@@ -88,7 +88,7 @@ func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
 	})
 	r.err = err
 	if r.noted && cluster.IsForbidden(err) {
-		return c.mayNot(node)
+		return c.mayNot(node, err)
 	}
 	if r.noted && !changed && err == nil {
 		// Somebody else was quicker, so it is theirs.
@@ -98,10 +98,10 @@ func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
 }
 
 // mayNot settles the cordon of a node that the account may not patch: it has changed nothing.
-func (c *cordons) mayNot(node string) cordoning {
+func (c *cordons) mayNot(node string, forbidden error) cordoning {
 	why := "the account may not patch nodes, so lightsout has not cordoned " + node
 	settled := c.opt.Journal.Uncordoned(node, why)
-	err := fmt.Errorf("%s: bind the ClusterRole lightsout-act (docs/clusterrole.yaml) to the account", why)
+	err := fmt.Errorf("%s: bind the ClusterRole lightsout-act (docs/clusterrole.yaml) to the account: %w", why, forbidden)
 	return cordoning{noted: settled != nil, err: errors.Join(err, settled)}
 }
 

@@ -126,7 +126,7 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 	if upTo == 0 {
 		return
 	}
-	out.Got = fmt.Sprintf("%d to %d: the servers held requests of other clients as well", least, upTo)
+	out.Got = fmt.Sprintf("%d to %d: the servers held requests of others as well", least, upTo)
 	short, over := x.Min != nil && float64(least) < *x.Min, x.Max != nil && float64(upTo) > *x.Max
 	switch {
 	case x.Min != nil && float64(upTo) < *x.Min, x.Max != nil && float64(least) > *x.Max:
@@ -188,6 +188,7 @@ func loadMeasure(name string, l record.Load) *int {
 	}
 	return map[string]*int{
 		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_served": &l.PeakServed, "peak_queued": &l.PeakQueued,
+		"peak_streaming":         &l.PeakStreaming,
 		"failed_after_detection": l.FailedAfterDetection, "later_failures": &later, "hung": &hung,
 	}[name]
 }

@@ -7,11 +7,14 @@ import (
 )
 
 const (
-	// shareSpan is how long before and after a time in which other clients used the
-	// service a gauge may have counted their requests as lightsout's own.
+	// shareSpan is how long before and after a time in which others used the servers a
+	// gauge may have counted their requests as lightsout's own.
 	shareSpan = 10 * time.Second
-	// shareLeast is the least such time: servers' averages may lag behind for less.
+	// shareLeast is the least such time within the span: servers' averages may lag behind
+	// lightsout's own requests for less.
 	shareLeast = 3 * time.Second
+	// gaugeLasts is the longest time for which one gauge counts.
+	gaugeLasts = time.Second
 )
 
 // peak keeps the largest values of the gauge during a load. The zero value is ready. One
@@ -22,62 +25,80 @@ type peak struct {
 	served int
 	basis  loadgen.Basis
 	// servedUpTo and queuedUpTo are how large the peaks may be: the servers counted requests
-	// of other clients as well. They are 0 if they did not.
+	// of others as well. They are 0 if they did not.
 	servedUpTo, queuedUpTo int
+	// streaming is the largest number of answers of which bytes came at once.
+	streaming int
 
-	// The gauges of the last shareSpan: a share that begins now may include them.
-	undecided []loadgen.Gauge
-	// sharedFrom is since when the servers have held requests of others; zero: they hold
-	// none. sharedUntil is the end of the last such time that was at least shareLeast.
-	sharedFrom, sharedUntil time.Time
+	// recent are the gauges that are undecided, from number undecided on, and those that
+	// decide about them: up to shareSpan earlier.
+	recent    []loadgen.Gauge
+	undecided int
 }
 
 // take takes a gauge; they come in order, and may come twice.
 func (p *peak) take(g loadgen.Gauge) {
-	if n := len(p.undecided); n > 0 && !g.At.After(p.undecided[n-1].At) {
+	if n := len(p.recent); n > 0 && !g.At.After(p.recent[n-1].At) {
 		return
 	}
-	if g.Others == 0 {
-		p.sharedFrom = time.Time{}
-		p.settle(g.At.Add(-shareSpan))
-		p.undecided = append(p.undecided, g)
-		return
-	}
-	if p.sharedFrom.IsZero() {
-		p.sharedFrom = g.At
-	}
-	p.share(g)
-	if g.At.Sub(p.sharedFrom) < shareLeast {
-		return
-	}
-	for _, earlier := range p.undecided {
-		p.share(earlier)
-	}
-	p.undecided, p.sharedUntil = nil, g.At
+	p.streaming = max(p.streaming, g.Streaming)
+	p.recent = append(p.recent, g)
+	p.settle(g.At.Add(-shareSpan))
 }
 
-// settle decides about the gauges up to a time.
+// settle decides about the gauges up to a time, and forgets those that decide nothing any more.
 func (p *peak) settle(until time.Time) {
-	for len(p.undecided) > 0 && !p.undecided[0].At.After(until) {
-		p.decide(p.undecided[0])
-		p.undecided = p.undecided[1:]
+	for p.undecided < len(p.recent) && !p.recent[p.undecided].At.After(until) {
+		p.decide(p.undecided)
+		p.undecided++
 	}
+	old := 0
+	for old < p.undecided && p.recent[old].At.Before(until.Add(-shareSpan)) {
+		old++
+	}
+	p.recent, p.undecided = p.recent[old:], p.undecided-old
 }
 
 // settleAll decides about all gauges: the load is over.
 func (p *peak) settleAll() {
-	for _, g := range p.undecided {
-		p.decide(g)
+	if n := len(p.recent); n > 0 {
+		p.settle(p.recent[n-1].At)
 	}
-	p.undecided = nil
 }
 
-func (p *peak) decide(g loadgen.Gauge) {
-	if !p.sharedUntil.IsZero() && g.At.Sub(p.sharedUntil) < shareSpan {
+// decide counts a gauge: as one of lightsout's requests alone, or as one that may include those
+// of others.
+func (p *peak) decide(i int) {
+	g := p.recent[i]
+	switch {
+	case p.shared(i):
 		p.share(g)
-		return
+	case g.Others == 0:
+		p.count(g)
+	case g.Heard > p.served:
+		p.served, p.basis = g.Heard, loadgen.BasisPartial // bytes prove them
 	}
-	p.count(g)
+}
+
+// shared reports whether others used the servers around a gauge: for shareLeast or, of a short
+// load, for half of the time.
+func (p *peak) shared(i int) bool {
+	var seen, shared time.Duration
+	at := p.recent[i].At
+	for j, g := range p.recent {
+		if d := g.At.Sub(at); d < -shareSpan || d > shareSpan {
+			continue
+		}
+		lasts := gaugeLasts
+		if j+1 < len(p.recent) {
+			lasts = min(lasts, p.recent[j+1].At.Sub(g.At))
+		}
+		seen += lasts
+		if g.Others > 0 {
+			shared += lasts
+		}
+	}
+	return shared >= shareLeast || shared > 0 && 2*shared >= seen
 }
 
 // count counts a gauge of lightsout's requests alone.
@@ -98,14 +119,10 @@ func (p *peak) count(g loadgen.Gauge) {
 // share counts a gauge that may include requests of others. What arriving bytes prove is
 // served; the rest is served or queued.
 func (p *peak) share(g loadgen.Gauge) {
-	proven := 0
-	if g.Others > 0 {
-		proven = g.Heard
-	}
 	p.servedUpTo = max(p.servedUpTo, g.Served, g.ServedUpTo)
-	p.queuedUpTo = max(p.queuedUpTo, g.Outstanding-g.OnDead-g.Stalled-proven)
-	if proven > p.served || !p.measured() {
-		p.served, p.basis = proven, loadgen.BasisPartial
+	p.queuedUpTo = max(p.queuedUpTo, g.Outstanding-g.OnDead-g.Stalled-g.Streaming)
+	if g.Streaming > p.served || !p.measured() {
+		p.served, p.basis = g.Streaming, loadgen.BasisPartial
 	}
 }
 

@@ -14,11 +14,13 @@ func TestAPeakThatOtherClientsMayHaveServedIsNotObserved(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
 	own := func(n int) loadgen.Gauge {
-		return loadgen.Gauge{Served: n, Heard: n, Queued: 12 - n, Outstanding: 12, Basis: loadgen.BasisMeasured}
+		return loadgen.Gauge{Served: n, Heard: n, Streaming: n, Queued: 12 - n, Outstanding: 12, Basis: loadgen.BasisMeasured}
 	}
 	shared := func(flowing int) loadgen.Gauge {
-		return loadgen.Gauge{Served: 8, Queued: 4, Heard: flowing, Others: 8, ServedUpTo: 8, Outstanding: 12, Basis: loadgen.BasisEstimated}
+		return loadgen.Gauge{Served: 8, Queued: 4, Heard: flowing, Streaming: flowing, Others: 8, ServedUpTo: 8, Outstanding: 12, Basis: loadgen.BasisEstimated}
 	}
+	silent := own(8) // it seems to be ours, and no byte of it comes
+	silent.Streaming = 0
 	many := func(n int, g loadgen.Gauge) (out []loadgen.Gauge) {
 		for range n {
 			out = append(out, g)
@@ -31,17 +33,19 @@ func TestAPeakThatOtherClientsMayHaveServedIsNotObserved(t *testing.T) {
 		}
 		return out
 	}
+	lag := shared(8)
 	for name, c := range map[string]struct {
-		gauges      []loadgen.Gauge // one a second
-		least, upTo int
+		gauges              []loadgen.Gauge // one a second
+		least, upTo, queued int
 	}{
-		"alone":                               {many(20, own(8)), 8, 0},
-		"shared all the time":                 {many(20, shared(2)), 2, 8},
-		"the averages show others only later": {then(many(2, own(8)), many(20, shared(2))), 2, 8},
-		"others have long gone":               {then(many(5, shared(2)), many(20, own(8))), 8, 0},
-		"others came long after the peak":     {then(many(15, own(8)), many(20, shared(2))), 8, 0},
-		"averages that lag for a second":      {then(many(2, own(8)), many(1, shared(2)), many(2, own(8))), 8, 0},
-		"one answer is missing meanwhile":     {then(many(9, shared(2)), many(1, own(8)), many(9, shared(2))), 2, 8},
+		"alone":                               {many(20, own(8)), 8, 0, 0},
+		"shared all the time":                 {many(20, shared(2)), 2, 8, 10},
+		"the averages show others only later": {then(many(2, silent), many(20, shared(2))), 2, 8, 12},
+		"a short load":                        {then(many(1, silent), many(2, shared(0))), 0, 8, 12},
+		"others have long gone":               {then(many(5, shared(2)), many(20, own(8))), 8, 0, 10},
+		"others came long after the peak":     {then(many(15, own(8)), many(20, shared(2))), 8, 0, 10},
+		"averages that lag for a second":      {then(many(2, own(8)), many(1, lag), many(2, own(8))), 8, 0, 0},
+		"one answer is missing now and then":  {then(many(3, shared(2)), many(1, silent), many(3, shared(2)), many(1, silent), many(3, shared(2))), 2, 8, 12},
 	} {
 		var p peak
 		for i, g := range c.gauges {
@@ -50,8 +54,8 @@ func TestAPeakThatOtherClientsMayHaveServedIsNotObserved(t *testing.T) {
 			p.take(g) // a frame shows it again
 		}
 		p.settleAll()
-		if p.served != c.least || moreThan(p.servedUpTo, p.served) != c.upTo {
-			t.Errorf("%s: %d, up to %d", name, p.served, p.servedUpTo)
+		if p.served != c.least || moreThan(p.servedUpTo, p.served) != c.upTo || p.queuedUpTo != c.queued {
+			t.Errorf("%s: %d, up to %d, and up to %d queued", name, p.served, p.servedUpTo, p.queuedUpTo)
 		}
 	}
 }

@@ -54,7 +54,7 @@ type measure struct {
 
 // measureWords are the measures in the order of the help.
 var measureWords = []string{
-	"sent", "ok", "failed", "failed_after_detection", "error_window", "later_failures", "hung", "peak_served", "peak_queued",
+	"sent", "ok", "failed", "failed_after_detection", "error_window", "later_failures", "hung", "peak_served", "peak_queued", "peak_streaming",
 	"off", "detected", "endpoints_out", "tainted", "evicted", "replaced", "booted", "ready", "restored",
 	"lowest_available", "pending", "skew", "skew_before_rollout", "balanced",
 }
@@ -66,6 +66,7 @@ var measures = map[string]measure{
 	"failed_after_detection": {sum: true},
 	"peak_served":            {meant: "served"},
 	"peak_queued":            {meant: "queued"},
+	"peak_streaming":         {meant: "streaming"},
 	// As loadgen.Window finds them; "predicted" refers to the end of the error window.
 	"error_window":   {seconds: true, phase: view.PhaseErrors},
 	"later_failures": {sum: true, meant: "stray strays"},
