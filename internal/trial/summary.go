@@ -109,7 +109,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 	l.peak.settleAll()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
-		Step: l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
+		Step:          l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.peak.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.peak.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected),
