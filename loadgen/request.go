@@ -23,6 +23,13 @@ const (
 // error's text, or data after the end mark of a stream.
 const graceTime = 2 * time.Second
 
+// A timer that fires this much late shows that the program or its machine stood still: then the
+// request first reads the bytes that came meanwhile, for readTime.
+const (
+	stoodStill = 500 * time.Millisecond
+	readTime   = 300 * time.Millisecond
+)
+
 // request is one entry of the ledger, and the record of that request so far.
 type request struct {
 	client  *client
@@ -133,8 +140,14 @@ func (r *request) wrote(now time.Time) {
 func (r *request) expired() {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
+	now := r.now()
+	if !r.over && r.cause == nil && !r.armed.IsZero() && now.Sub(r.armed) > stoodStill {
+		r.armed = now.Add(readTime)
+		r.timer.Reset(readTime)
+		return
+	}
 	r.armed = time.Time{}
-	r.watch(r.now())
+	r.watch(now)
 }
 
 // watch aborts the request if a bound has passed, and else sets the timer for

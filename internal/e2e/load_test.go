@@ -12,13 +12,17 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"lightsout/internal/record"
 	"lightsout/internal/testenv"
+	"lightsout/loadgen"
 )
 
 // testKey is in the environment of load as TEST_LLM_KEY.
@@ -345,6 +349,46 @@ func TestLoadCommandLinesThatMakeNoSense(t *testing.T) {
 	} {
 		if out, errs, code := run(t, nil, append([]string{"load"}, args...)...); code != exitUsage {
 			t.Errorf("%v: exit %d: %s%s", args, code, errs, out)
+		}
+	}
+}
+
+// While lightsout is stopped (Ctrl-Z, a paused VM), answers arrive within their time limits and
+// wait in the connections: they are no timeouts.
+func TestAnswersThatArriveWhileLightsoutIsStoppedAreNoTimeouts(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	var asked sync.WaitGroup
+	asked.Add(n)
+	answered := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Done()
+		<-answered
+		_, _ = w.Write([]byte("an answer"))
+	}))
+	t.Cleanup(server.Close)
+	dir := filepath.Join(t.TempDir(), "record")
+	cmd, lines := start(t, "load", server.URL, "--burst", strconv.Itoa(n), "--timeout", "8s", "--record", dir)
+	asked.Wait()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := time.Now()
+	close(answered)
+	for time.Since(stopped) < 9*time.Second { // beyond the time limit of all requests
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the load: %v", err)
+	}
+	for _, r := range readRequests(t, filepath.Join(dir, record.RequestsFile)) {
+		if r.Class != string(loadgen.ClassOK) {
+			t.Errorf("request %s is %s", r.ID, r.Class)
 		}
 	}
 }
