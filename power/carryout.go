@@ -66,7 +66,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		o.sent = true
 		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
 	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
-		return StageFailed, err.Error()
+		return o.refused(deadline, err)
 	default:
 		until, _ := deadline.Deadline()
 		o.answered(StageSending, err.Error(), fmt.Sprintf("; asked %s, and again every %s for %s more",
@@ -75,6 +75,41 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		return "", ""
 	}
 	return o.await(ctx, deadline, unconfirmed != nil && o.action == ActionOn)
+}
+
+// refusedPolls is how often lightsout polls a machine after the power API has refused to switch
+// it off.
+const refusedPolls = 5
+
+// refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
+// the machine is then proven off, the request counts as carried out. It does not if the refusal
+// names another request, which may switch the machine off as well.
+func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
+	var status interface {
+		error
+		Conflicts() bool
+	}
+	if errors.As(refusal, &status) && status.Conflicts() {
+		o.sentAt = time.Time{}
+	}
+	if o.action == ActionOn || o.sentAt.IsZero() {
+		return StageFailed, refusal.Error()
+	}
+	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
+	for range refusedPolls {
+		r, err := o.poll(deadline)
+		switch {
+		case err != nil, r.State == Unknown:
+			return StageFailed, refusal.Error()
+		case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
+			o.last, o.sent = r, true
+			return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
+		}
+		if !sleep(deadline, o.fleet.cfg.PollInterval) {
+			break
+		}
+	}
+	return StageFailed, refusal.Error()
 }
 
 // timeOver is the end of an operation that can't ask any more.
@@ -102,7 +137,7 @@ func (o *operation) send(ctx context.Context) error {
 	}
 	defer end()
 	if o.action != ActionOn {
-		ctx = permit.With(ctx, o.permitted)
+		ctx = permit.With(ctx, o.permit)
 	}
 	if err := BeforeSend(ctx); err != nil {
 		return err
@@ -143,6 +178,16 @@ func until(ctx context.Context) string {
 		return ", until " + at.Local().Format(time.TimeOnly) + " at most"
 	}
 	return ""
+}
+
+// permit is permitted for a driver, which asks it immediately before it sends the request. A
+// request that it does not permit was not sent.
+func (o *operation) permit(ctx context.Context) error {
+	err := o.permitted(ctx)
+	if err != nil {
+		o.sentAt = time.Time{}
+	}
+	return err
 }
 
 // permitted returns nil while lightsout may send the request: its judgement still

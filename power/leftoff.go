@@ -181,7 +181,7 @@ func (l *journalState) outcome(e Entry) {
 	case e.Stage == StageDone:
 		o.certainty, o.proven, o.off = LeftOffSeen, e.Proof == Proven.String(), e.At
 	case e.Stage == StageFailed && !e.Sent:
-		delete(l.open, e.Op)
+		l.refused(e, o)
 	}
 	if e.SentAt.After(o.sent) {
 		o.sent = e.SentAt
@@ -191,6 +191,16 @@ func (l *journalState) outcome(e Entry) {
 		if e.Stage != StageDone { // earlier sightings no longer count
 			o.certainty, o.proven = LeftOffUncertain, false
 		}
+	}
+}
+
+// refused settles an operation whose request the driver did not send, or the power API refused. A
+// power API may carry out what it refuses: SeenOff then reopens the operation.
+func (l *journalState) refused(e Entry, o *operationLeft) {
+	delete(l.open, e.Op)
+	if !e.SentAt.IsZero() {
+		o.asked = e.At
+		l.settled[e.Op] = settlement{op: o, asked: e.SentAt}
 	}
 }
 

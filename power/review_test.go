@@ -385,6 +385,48 @@ func TestAMachineSeenOffReopensWhatAnEarlierBootSettled(t *testing.T) {
 	testReopens(t, 2)
 }
 
+// A power API may carry out a request that it refused: a machine that is off afterwards counts
+// as switched off by lightsout. Without a request, somebody else has switched it off.
+func TestAMachineSeenOffReopensARefusedRequest(t *testing.T) {
+	t.Parallel()
+	m := *bind("ssh", "mdx", "n3")[0].On
+	off := func(ago time.Duration) Reading {
+		return Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(-ago)}
+	}
+	for name, c := range map[string]struct {
+		sent    time.Time
+		reading Reading
+		left    string
+	}{
+		"refused, and off since":           {time.Now().Add(-10 * time.Second), off(0), "n3 off"},
+		"refused, and off before":          {time.Now().Add(-10 * time.Second), off(20 * time.Second), ""},
+		"refused before anything was sent": {time.Time{}, off(0), ""},
+		"refused, and on":                  {time.Now().Add(-10 * time.Second), Reading{State: On, Proof: Proven, RequestedAt: time.Now()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := testJournal(t, t.TempDir())
+			refused := outcome("1", "n3", ActionOff, StageFailed, false)
+			refused.Binding, refused.SentAt = bind("ssh", "mdx", "n3")[0], c.sent
+			began := intent("1", "n3", ActionOff)
+			began.Binding = refused.Binding
+			write(t, j, began, refused)
+			if left := leftOff(t, j); len(left) > 0 {
+				t.Errorf("the refused request left off: %v", left)
+			}
+			if _, err := j.SeenOff("n3", m, c.reading); err != nil {
+				t.Fatal(err)
+			}
+			again := testJournal(t, filepath.Dir(j.Path()))
+			for _, journal := range []*Journal{j, again} {
+				if left := leftOff(t, journal); strings.Join(left, ", ") != c.left {
+					t.Errorf("left off: %v", left)
+				}
+			}
+		})
+	}
+}
+
 func testReopens(t *testing.T, programs int) {
 	for name, off := range map[string]func(t *testing.T, j *Journal, m Machine){
 		"by its own result": func(t *testing.T, j *Journal, _ Machine) {

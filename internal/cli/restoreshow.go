@@ -114,8 +114,8 @@ func lateAgain(ctx context.Context, all []*restoration) {
 	}
 }
 
-// findLate finds machines that were on again and that poll found off: the power API may have
-// carried out a request of this journal late. It reopens their operations, unless dryRun
+// findLate finds machines that were on again, or whose power API refused the request, and that
+// poll found off: the power API may have carried out a request of this journal all the same. It reopens their operations, unless dryRun
 // is true.
 func (r *restoration) findLate(dryRun bool) {
 	for _, l := range r.late {
@@ -132,7 +132,7 @@ func (r *restoration) findLate(dryRun bool) {
 				continue
 			}
 		}
-		fmt.Printf("%s was on again and is off (%s): the power API may have carried out the request of %s late, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
+		fmt.Printf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
 		r.left = append(r.left, l)
 	}
 }
