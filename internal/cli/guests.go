@@ -27,7 +27,7 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	return recorder.New(c, recorder.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Kept: a.trials.Live, Names: a.names, Now: time.Now,
+		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now,
 		Print: func(line string) {
 			c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
 		},

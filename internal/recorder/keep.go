@@ -126,7 +126,7 @@ func Interrupted(dir string) (out []Interruption) {
 		if next != nil {
 			follows = fmt.Sprintf("another program recorded the outage in %s until %s", goneTo, next.Ended.UTC().Format("15:04:05 UTC"))
 		}
-		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s is complete up to then, and %s",
+		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and %s",
 			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path, follows)}
 		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
 			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,

@@ -54,6 +54,9 @@ type Options struct {
 	// Kept is set on a screen, where an operator switches machines: it reports whether
 	// their outage or trial is being recorded. The screen locks Dir for each record.
 	Kept func() bool
+	// Returning are the nodes that lightsout powered on before, and when: one that still boots
+	// is no outage. Nil: none is known.
+	Returning map[string]time.Time
 	// Names are replaced in the records; nil: none.
 	Names *record.Names
 	// Now is the clock.
@@ -114,6 +117,7 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
 	r.rolling.Redact(opt.Names)
 	r.signs, r.probes.count = newSigns(opt.Past), opt.Every > 0
+	r.signs.returning(opt.Returning, opt.Now())
 	return r
 }
 

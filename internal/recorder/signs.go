@@ -321,6 +321,15 @@ func (p *plannedOff) overdue(now time.Time) bool {
 // their memory for minutes.
 const returnsWithin = 10 * time.Minute
 
+// returning takes nodes whose plan ended before the recorder began: lightsout powered them on then.
+func (g *signs) returning(on map[string]time.Time, now time.Time) {
+	for name, at := range on {
+		if ago := now.Sub(at); ago >= 0 && ago < returnsWithin {
+			g.planned[name] = &plannedOff{node: name, since: at, removed: at, down: true, listed: true}
+		}
+	}
+}
+
 // plannedGoes is how long an annotated node may stay up until its machine goes off. A
 // lightsout that ended before its request leaves a node that stays up.
 const plannedGoes = 45 * time.Second

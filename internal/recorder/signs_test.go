@@ -422,3 +422,30 @@ func TestADeletedNodeThatLeavesPodsIsASign(t *testing.T) {
 		}
 	}
 }
+
+// A program that starts while a node still boots, which lightsout has powered on before, finds it
+// silent: its plan explains that.
+func TestANodeThatStillBootsAfterItsPlanIsNoOutage(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	for name, c := range map[string]struct {
+		node  string
+		ago   time.Duration
+		began bool
+	}{
+		"powered on 10 s ago":    {"n1", 10 * time.Second, false},
+		"powered on an hour ago": {"n1", time.Hour, true},
+		"another node":           {"n2", 10 * time.Second, true},
+	} {
+		g, p, began := newSigns(15*time.Minute), &probes{}, false
+		g.returning(map[string]time.Time{c.node: start.Add(-c.ago)}, start)
+		heard := start.Add(-time.Minute)
+		for now := start; now.Before(start.Add(30 * time.Second)); now = now.Add(time.Second) {
+			n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second}
+			began = began || len(g.observe(oneNode(now, n), p, false, now)) > 0
+		}
+		if began != c.began {
+			t.Errorf("%s: an outage began: %v", name, began)
+		}
+	}
+}

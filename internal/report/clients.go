@@ -31,23 +31,32 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		for _, f := range others {
 			from, to = earliest(from, f.from), latest(to, f.to)
 		}
-		return listed(fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), waited)
+		return listed(leastOf(r)+fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), waited)
 	case waited != "":
 		return waited
 	case ends.inFlight > 0 && ends.sent == 0:
-		return text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
+		return leastOf(r) + text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
 	case meanwhile == 0, noneAsked(r):
 		return "no requests were sent meanwhile"
 	case ends.inFlight > 0:
-		return fmt.Sprintf("%s failed, %d of them in flight before", text.Count(ends.inFlight+ends.sent, "request", "requests"), ends.inFlight)
+		return leastOf(r) + fmt.Sprintf("%s failed, %d of them in flight before", text.Count(ends.inFlight+ends.sent, "request", "requests"), ends.inFlight)
 	case ends.sent > 0:
-		return text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
+		return leastOf(r) + text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
 	case ends.later > 0:
 		return text.Count(ends.later, "request", "requests") + " that clients sent meanwhile failed in a later outage"
 	case broken(r), stoodStill(r), severityUnknown(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
 	return "no request failed"
+}
+
+// leastOf qualifies the number of requests that failed: the record of a program that was killed
+// lacks those that it had not written.
+func leastOf(r *record.Record) string {
+	if broken(r) {
+		return "at least "
+	}
+	return ""
 }
 
 // severityUnknown reports whether a recorder could not tell what clients noticed.
