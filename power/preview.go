@@ -262,6 +262,9 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		c, over := s.marked(n, on, left, p.Busy)
 		q.over = append(q.over, over...)
 		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
+		if c.WhyNotCounted != "" && !slices.Contains(p.Targets, c.Name) {
+			q.Down = append(q.Down, c.Name)
+		}
 		c.WhyNotCounted = cmp.Or(c.WhyNotCounted, c.WhyUnheard)
 		out = append(out, c)
 		switch {
@@ -294,6 +297,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 			if r := readings[out[i].Name]; r.State == Off || r.State == Transitioning {
 				out[i].WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
 				q.Left--
+				q.Down = append(q.Down, out[i].Name)
 				continue
 			}
 			enough--

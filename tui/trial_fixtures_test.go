@@ -82,7 +82,7 @@ func silent() *view.Frame {
 	}
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Events = slices.Clone(f.Events[:9])
-	f.Next = new(forecast.Next).Lines(f.Snapshot, f.Now)
+	f.Next = new(forecast.Next).Lines(f.Snapshot, nil, f.Now)
 	history := slices.Repeat([]int{16}, 60)
 	f.History = map[cluster.Key][]int{llm: history}
 	f.Trial = planned(2, false)

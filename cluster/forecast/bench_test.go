@@ -26,13 +26,13 @@ func BenchmarkNext(b *testing.B) {
 	s := cluster.NewSnapshot(c)
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			new(Next).Lines(s, t0)
+			new(Next).Lines(s, nil, t0)
 		}
 	})
 	b.Run("next", func(b *testing.B) {
 		var x Next
 		for b.Loop() {
-			x.Lines(s, t0.Add(time.Second))
+			x.Lines(s, nil, t0.Add(time.Second))
 		}
 	})
 }

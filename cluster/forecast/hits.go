@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,12 +25,15 @@ type Hits struct {
 	// Deployments are those with such a pod, by key.
 	Deployments []Impact
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
-	// not of the control plane and not selected.
+	// not of the control plane, not selected and not down already.
 	ReadyWorkersLeft int
 	// MoreWorkers: further ones may be left, so ReadyWorkersLeft is the least number.
 	MoreWorkers bool
-	// Place forecasts the nodes that the pods of the selected nodes get.
+	// Place forecasts the nodes that the pods of all nodes that are down get: of the
+	// selected ones, and of those that are down already.
 	Place *place.Outcome
+	// Already names the nodes that are down already and have pods that need a place.
+	Already []string
 	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
 	// them.
 	LocalData []cluster.Key
@@ -84,6 +88,9 @@ func (f *Forecast) count() Hits {
 			}
 		}
 	}
+	for _, n := range f.already {
+		f.alreadyDown(&h, impacts, n)
+	}
 	for _, im := range impacts {
 		im.AvailableAfter = max(0, im.AvailableAfter)
 		im.CapacityAfter = max(0, im.CapacityAfter)
@@ -91,27 +98,46 @@ func (f *Forecast) count() Hits {
 		h.Deployments = append(h.Deployments, *im)
 	}
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
-	h.ReadyWorkersLeft = survivors(f.s, f.down)
-	var names []string
-	for _, n := range f.Nodes {
-		names = append(names, n.Node)
-	}
+	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
-	h.Place = place.New(f.s).Lose(names, place.Options{Stay: stay})
+	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay})
 	return h
 }
 
-// Staying names the nodes of which the control plane evicts no pod, with the reason in one
+// alreadyDown takes a node into account that is down already: its pods need a place, and
+// those that the API server still calls ready serve nobody.
+func (f *Forecast) alreadyDown(h *Hits, impacts map[cluster.Key]*Impact, n *cluster.Node) {
+	moves := false
+	for _, p := range f.s.PodsOn(n.Name) {
+		if p.Finished() || !p.Gone.IsZero() {
+			continue
+		}
+		_, evicted := p.Evictable(cluster.TaintUnreachable)
+		moves = moves || evicted && p.Deleting.IsZero()
+		im := impacts[cluster.Key{Namespace: p.Namespace, Name: p.Deployment}]
+		if im == nil || !p.Serving() {
+			continue
+		}
+		im.AvailableBefore, im.AvailableAfter = max(0, im.AvailableBefore-1), im.AvailableAfter-1
+		limit := slots(im.Knative, p)
+		im.CapacityBefore, im.CapacityAfter = max(0, im.CapacityBefore-limit), im.CapacityAfter-limit
+	}
+	if moves {
+		h.Already = append(h.Already, n.Name)
+	}
+}
+
+// Staying names the nodes that are down and of which the control plane evicts no pod, with the reason in one
 // sentence; both are empty if it evicts pods of all nodes. A node that has the taint keeps it
 // as long as any node is Ready.
 func (f *Forecast) Staying() (nodes []string, why string) {
-	for _, n := range f.Nodes {
-		x := f.s.Node(n.Node)
+	for _, name := range slices.Sorted(maps.Keys(f.away)) {
+		x := f.s.Node(name)
 		if x == nil || f.limits[x.Zone] == nil || f.limits[x.Zone].why == "" {
 			continue
 		}
 		if _, tainted := x.EvictionTaint(); !tainted || allFull(f.zones) {
-			nodes, why = append(nodes, n.Node), cmp.Or(f.zoneRule, f.limits[x.Zone].why)
+			nodes, why = append(nodes, name), cmp.Or(f.zoneRule, f.limits[x.Zone].why)
 		}
 	}
 	return nodes, why
@@ -190,11 +216,15 @@ func countPod(s *cluster.Snapshot, impacts map[cluster.Key]*Impact, p *cluster.P
 		return
 	}
 	im.AvailableAfter--
-	limit := p.Concurrency
-	if d.Knative != nil && d.Knative.ContainerConcurrency > 0 {
-		limit = d.Knative.ContainerConcurrency
+	im.CapacityAfter -= slots(d.Knative, p)
+}
+
+// slots returns how many requests a pod serves at once; 0 without a known limit.
+func slots(k *cluster.Knative, p *cluster.Pod) int {
+	if k != nil && k.ContainerConcurrency > 0 {
+		return k.ContainerConcurrency
 	}
-	im.CapacityAfter -= limit
+	return p.Concurrency
 }
 
 // StartTime is the longest that a pod of the deployment took from its creation
@@ -209,7 +239,7 @@ func StartTime(s *cluster.Snapshot, dep cluster.Key) (most time.Duration, known 
 	return most, known
 }
 
-// survivors counts the Ready workers outside the selection that take pods.
+// survivors counts the Ready workers that are not down and take pods.
 func survivors(s *cluster.Snapshot, down map[string]bool) (n int) {
 	unwell := s.Unwell(s.At) // sorted by name, as the nodes are
 	for _, node := range s.Nodes() {

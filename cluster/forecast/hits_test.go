@@ -57,7 +57,7 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	c.Pods = append(c.Pods,
 		&cluster.Pod{Key: key("db", "pg-0"), Node: "kube-node3", Phase: "Running", OwnerKind: "StatefulSet", OwnerName: "pg", Ready: true, LocalData: true},
 		&cluster.Pod{Key: key("kube-system", "proxy"), Node: "kube-node3", Phase: "Running", OwnerKind: "DaemonSet", OwnerName: "proxy", UnreachableFor: -1})
-	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4", "kube-node3", "kube-node9", "kube-node9"}, t0)
+	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4", "kube-node3", "kube-node9", "kube-node9"}, nil, t0)
 	h := f.Hits()
 	if len(f.Nodes) != 2 {
 		t.Errorf("%+v", f.Nodes)
@@ -106,7 +106,7 @@ func TestADrainDeletesTheDataOnlyOfPodsThatItEvicts(t *testing.T) {
 		p.Node, p.Phase, p.LocalData = "kube-node3", "Running", true
 		c.Pods = append(c.Pods, &p)
 	}
-	got := texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, t0).Hits().DrainLines())
+	got := texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0).Hits().DrainLines())
 	if want := []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -120,7 +120,7 @@ func TestPodsThatLightsoutCannotSeeAreNotNone(t *testing.T) {
 	lines := func(change func(c *cluster.Contents)) string {
 		c := mdx(nil)
 		change(&c)
-		return strings.Join(texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, t0).Hits().Lines()), "\n")
+		return strings.Join(texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0).Hits().Lines()), "\n")
 	}
 	forbid := func(k cluster.Kind) func(c *cluster.Contents) {
 		return func(c *cluster.Contents) {
@@ -160,7 +160,7 @@ func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
 		c := mdx(nil)
 		k.Service, k.Revision, k.MinScale, k.ContainerConcurrency = "llm", "llm-00001", 16, 1
 		c.Deployments[0].Knative = &k
-		h := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, t0).Hits()
+		h := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0).Hits()
 		if got := texts(h.Lines()); len(got) != 2 || got[1] != "! "+want {
 			t.Errorf("%q\nwant %q", got, want)
 		}
@@ -173,12 +173,12 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 		p.CPUMilli = 20000 // four leave room for two more
 	}
 	s := cluster.NewSnapshot(c)
-	f := Outage(s, []string{"kube-node4"}, t0)
+	f := Outage(s, []string{"kube-node4"}, nil, t0)
 	if got := texts(f.FollowLines(f.Hits())); !slices.Contains(got, "its pods are evicted 5m00s later (from each pod's own toleration)") ||
 		!slices.Contains(got, "all 4 replacements fit on the nodes left") {
 		t.Errorf("one node: %q", got)
 	}
-	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, t0)
+	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, nil, t0)
 	h := f.Hits()
 	if got := texts(h.Lines()); got[0] != "12 pods stop; 1 Ready worker left" {
 		t.Errorf("%q", got)
@@ -210,7 +210,7 @@ func TestWontHappenNamesWhatIsHopedForInVain(t *testing.T) {
 	on("agent", "DaemonSet", func(p *cluster.Pod) { p.UnreachableFor = -1 })
 	s := cluster.NewSnapshot(c)
 	wont := func(nodes ...string) string {
-		f := Outage(s, nodes, t0)
+		f := Outage(s, nodes, nil, t0)
 		return strings.Join(texts(f.WontLines(f.Hits())), "\n")
 	}
 	got := wont("kube-node4")
@@ -241,8 +241,8 @@ func FuzzForecast(f *testing.F) {
 		})
 		p := &cluster.Pod{Key: key("d", "p"), Node: "a", Phase: "Running"}
 		s := cluster.NewSnapshot(cluster.Contents{At: t0, Nodes: []*cluster.Node{n}, Pods: []*cluster.Pod{p}})
-		new(Next).Lines(s, t0)
-		o := Outage(s, []string{"a", "a", name}, t0)
+		new(Next).Lines(s, nil, t0)
+		o := Outage(s, []string{"a", "a", name}, nil, t0)
 		h := o.Hits()
 		if h.Pods != 1 || len(o.FollowLines(h)) == 0 || len(h.Lines()) == 0 {
 			t.Errorf("%+v", h)
@@ -264,9 +264,61 @@ func TestATaintedNodeDoesNotStay(t *testing.T) {
 		{[]string{"kube-node1", "kube-node2", "kube-node3"}, []string{"kube-node1", "kube-node3"}},
 		{[]string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}, []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}},
 	} {
-		stay, why := Outage(s, tt.down, t0).Staying()
+		stay, why := Outage(s, tt.down, nil, t0).Staying()
 		if !slices.Equal(stay, tt.stay) || (why == "") != (len(tt.stay) == 0) {
 			t.Errorf("%q are down: %q stay, %q\nwant %q", tt.down, stay, why, tt.stay)
 		}
+	}
+}
+
+// A node is down, whatever the API server calls it: its machine is off, or it is silent.
+func TestNodesThatAreDownAlreadyTakeNoPods(t *testing.T) {
+	roomy := func(change func(name string, n *cluster.Node)) *cluster.Snapshot {
+		c := mdx(change)
+		for _, p := range c.Pods {
+			p.CPUMilli = 20_000 // each node has room for 2 more
+		}
+		return cluster.NewSnapshot(c)
+	}
+	silent := roomy(func(name string, n *cluster.Node) {
+		if name == "kube-node4" {
+			silentFor(35 * time.Second)(n)
+			n.Overdue = true
+		}
+	})
+	for name, tt := range map[string]struct {
+		s         *cluster.Snapshot
+		off       []string
+		left      int
+		homeless  int
+		room      string
+		available string
+	}{
+		"all on":            {roomy(nil), nil, 3, 0, "all 4 replacements fit on the nodes left", "16 → 12 available"},
+		"its own":           {roomy(nil), []string{"kube-node3", "kube-node9"}, 3, 0, "all 4 replacements fit on the nodes left", "16 → 12 available"},
+		"a machine off":     {roomy(nil), []string{"kube-node4"}, 2, 4, "no room for 4 pods", "12 → 8 available"},
+		"a silent node":     {silent, nil, 2, 4, "no room for 4 pods", "12 → 8 available"},
+		"silent and so off": {silent, []string{"kube-node4", "kube-node4"}, 2, 4, "no room for 4 pods", "12 → 8 available"},
+	} {
+		f := Outage(tt.s, []string{"kube-node3"}, tt.off, t0)
+		h := f.Hits()
+		text := strings.Join(append(texts(h.Lines()), texts(f.FollowLines(h))...), "\n")
+		if h.Pods != 4 || h.ReadyWorkersLeft != tt.left || h.Place.Homeless().High != tt.homeless || !strings.Contains(text, tt.room) || !strings.Contains(text, tt.available) {
+			t.Errorf("%s: %d pods stop, %d workers left, %v without a node:\n%s", name, h.Pods, h.ReadyWorkersLeft, h.Place.Homeless(), text)
+		}
+		for _, m := range h.Place.Moves {
+			if m.Node == "kube-node3" || tt.homeless > 0 && m.Node == "kube-node4" {
+				t.Errorf("%s: a pod moves to %s", name, m.Node)
+			}
+		}
+	}
+}
+
+// The rule counts the nodes that the control plane will find down besides the selected one.
+func TestTheZoneRuleCountsMachinesThatAreOffAlready(t *testing.T) {
+	f := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node2"}, []string{"kube-node3", "kube-node4"}, t0)
+	stay, _ := f.Staying()
+	if !strings.Contains(f.ZoneRule(), "3 of 5 nodes not ready") || len(stay) != 3 || len(f.Nodes) != 1 {
+		t.Errorf("%q: the pods of %v stay, and %d nodes are selected", f.ZoneRule(), stay, len(f.Nodes))
 	}
 }

@@ -108,6 +108,9 @@ const placesShown = 4
 // the other consequences of the placement.
 func (h Hits) PlaceLines() (out []Line) {
 	o := h.Place
+	if len(h.Already) > 0 {
+		out = append(out, Line{Text: h.alreadyText()})
+	}
 	warn := func(format string, args ...any) {
 		out = append(out, Line{Text: text.Clean(fmt.Sprintf(format, args...), 400), Warn: true})
 	}
@@ -136,6 +139,14 @@ func (h Hits) PlaceLines() (out []Line) {
 		warn("this forecast is incomplete: %s", u)
 	}
 	return out
+}
+
+// alreadyText states that pods of nodes that are down already need a place as well.
+func (h Hits) alreadyText() string {
+	if n := len(h.Already); n > 3 {
+		return fmt.Sprintf("this counts the pods of %d nodes that are down already", n)
+	}
+	return "this counts the pods of " + text.List(h.Already) + ", which " + text.Noun(len(h.Already), "is", "are") + " down already"
 }
 
 func ranged(r place.Range) string {

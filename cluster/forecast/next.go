@@ -33,8 +33,8 @@ type event struct {
 // Lines describes the next actions of the control plane, one sentence each, the soonest
 // first, and then what it will not do. It is empty while everything is normal. Its cost
 // follows the number of lost nodes and of the pods on them and, once a second, the
-// number of all nodes.
-func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
+// number of all nodes. off names the nodes whose machines are off, as in Outage.
+func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string {
 	var lost []string
 	for _, n := range s.Unwell(now) {
 		if n.Gone.IsZero() {
@@ -44,7 +44,7 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	var items, last []event
 	f := &Forecast{}
 	if len(lost) > 0 {
-		f = Outage(s, lost, now)
+		f = Outage(s, lost, off, now)
 	}
 	var evictions []Node
 	waiting := false // one is not Ready, and without the taint
@@ -82,7 +82,7 @@ func (x *Next) Lines(s *cluster.Snapshot, now time.Time) []string {
 	if nowhere := Unscheduled(s); nowhere > 0 {
 		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
 	} else if len(evictions) > 0 || waiting && rule == "" {
-		if o := x.homeless(s, lost); o.Homeless().High > 0 {
+		if o := x.homeless(s, Down(s, slices.Concat(lost, off))); o.Homeless().High > 0 {
 			last = append(last, event{text: noRoom(o)})
 		}
 	}
@@ -181,7 +181,7 @@ func (f *Forecast) Unscheduled() place.Range {
 	return o.Pending.Minus(place.Range{Low: others, High: others})
 }
 
-// homeless forecasts which pods find no node after the eviction of all lost nodes. It
+// homeless forecasts which pods find no node after the eviction of all nodes that are down. It
 // keeps the answer for a second, longer if the answer was costly, and less long once the
 // nodes are others.
 func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {

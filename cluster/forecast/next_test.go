@@ -25,10 +25,10 @@ func TestNextListsTheSoonestFirst(t *testing.T) {
 		"pods of kube-node4 evicted in 4m12s",
 		"no room for 8 pods: Pending until the nodes return",
 	}
-	if got := new(Next).Lines(s, t0); !slices.Equal(got, want) {
+	if got := new(Next).Lines(s, nil, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := new(Next).Lines(cluster.NewSnapshot(mdx(nil)), t0); len(got) != 0 {
+	if got := new(Next).Lines(cluster.NewSnapshot(mdx(nil)), nil, t0); len(got) != 0 {
 		t.Errorf("a healthy cluster has forecasts: %q", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 	for i, nodes := range [][]string{{"kube-node3"}, {"kube-node3", "kube-node4"}} {
 		at := t0.Add(time.Duration(i) * 500 * time.Millisecond)
 		want := fmt.Sprintf("no room for %d pods: Pending until the nodes return", 4*len(nodes))
-		if got := x.Lines(after(at, nodes...), at); !slices.Contains(got, want) {
+		if got := x.Lines(after(at, nodes...), nil, at); !slices.Contains(got, want) {
 			t.Errorf("%v are lost: %q", nodes, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestNextSaysWhenTheControlPlaneIsLate(t *testing.T) {
 		}
 	}))
 	want := "kube-node3 should have been marked NotReady 20 s ago (last heartbeat 1m20s ago)"
-	if got := new(Next).Lines(s, t0); len(got) != 1 || got[0] != want {
+	if got := new(Next).Lines(s, nil, t0); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -83,7 +83,7 @@ func TestNextListsPodsThatHangOrFindNoNode(t *testing.T) {
 		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprintf("new-%d", i)), Phase: "Pending", Status: "Pending", Deployment: "llm"})
 	}
 	want := []string{"4 pods of kube-node4 stay Terminating until it returns", "4 pods wait for a node with room"}
-	if got := new(Next).Lines(cluster.NewSnapshot(c), t0); !slices.Equal(got, want) {
+	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }
@@ -141,12 +141,32 @@ func TestNextForecastsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 		{map[string]time.Duration{"kube-node3": 48 * time.Second, "kube-node4": 0},
 			[]string{"pods of kube-node3 evicted in 4m12s, the next node 10 s later", "no room for 8 pods: Pending until the nodes return"}},
 	} {
-		if got := new(Next).Lines(cluster.NewSnapshot(lost(tc.at)), t0); !slices.Equal(got, tc.want) {
+		if got := new(Next).Lines(cluster.NewSnapshot(lost(tc.at)), nil, t0); !slices.Equal(got, tc.want) {
 			t.Errorf("got %q\nwant %q", got, tc.want)
 		}
 	}
-	got := new(Next).Lines(cluster.NewSnapshot(lost(map[string]time.Duration{"kube-node2": 0, "kube-node3": 0, "kube-node4": 0})), t0)
+	got := new(Next).Lines(cluster.NewSnapshot(lost(map[string]time.Duration{"kube-node2": 0, "kube-node3": 0, "kube-node4": 0})), nil, t0)
 	if len(got) != 1 || !strings.Contains(got[0], "3 of 5 nodes not ready") {
 		t.Errorf("zone rule: %q", got)
+	}
+}
+
+func TestWhatComesNextPlacesNoPodsOnMachinesThatAreOff(t *testing.T) {
+	c := mdx(func(name string, n *cluster.Node) {
+		if name == "kube-node4" {
+			lostFor(55 * time.Second)(n)
+			tainted(t0.Add(-time.Second))(n)
+		}
+	})
+	for _, p := range c.Pods {
+		p.CPUMilli = 20_000 // each node has room for 2 more
+	}
+	s := cluster.NewSnapshot(c)
+	const full = "no room for 4 pods: Pending until the nodes return"
+	if got := new(Next).Lines(s, nil, t0); slices.Contains(got, full) {
+		t.Errorf("all others on: %q", got)
+	}
+	if got := new(Next).Lines(s, []string{"kube-node3"}, t0); !slices.Contains(got, full) {
+		t.Errorf("kube-node3 off: %q", got)
 	}
 }

@@ -73,7 +73,11 @@ type Forecast struct {
 	hits Hits
 	s    *cluster.Snapshot
 	down map[string]bool
-	// zones is each zone's state with the selection down, zoneRule the sentence on
+	// already are the nodes that are down apart from the selected ones, by name; away has
+	// all nodes that are down.
+	already []*cluster.Node
+	away    map[string]bool
+	// zones is each zone's state with these nodes down, zoneRule the sentence on
 	// what that does to evictions; empty when it does nothing.
 	zones    []zone
 	zoneRule string
@@ -100,8 +104,11 @@ const (
 )
 
 // Outage forecasts what the control plane does if the named nodes have no power
-// from at on. Nodes that are silent, not Ready or tainted already count as they
-// are. Its cost follows the number of nodes and the pods on the selected ones.
+// from at on. off names nodes whose machines are off, or on their way off, by more than
+// the API server knows: it calls such a node Ready for most of a minute. These nodes, and
+// those that are silent or not Ready in s, are down already: they take no pods, and their
+// own pods need a place as well. Its cost follows the number of nodes and the pods on
+// those that are down.
 //
 // The rules are those of pkg/controller/nodelifecycle and
 // pkg/controller/tainteviction. A heartbeat is stamped in the pass of the
@@ -110,35 +117,64 @@ const (
 // node through at once, and may waste that on a node which its own cache still
 // has as Ready: then the next comes 1/rate later. The pods' own tolerations
 // count from the taint, whose timeAdded has whole seconds.
-func Outage(s *cluster.Snapshot, nodes []string, at time.Time) *Forecast {
-	f := &Forecast{At: at, s: s, down: map[string]bool{}}
+func Outage(s *cluster.Snapshot, nodes, off []string, at time.Time) *Forecast {
+	f := &Forecast{At: at, s: s, down: map[string]bool{}, away: map[string]bool{}}
 	set := s.Settings
 	f.Assumed = set.GracePeriod.Source == cluster.Assumed || set.MonitorPeriod.Source == cluster.Assumed || set.EvictionRate.Source == cluster.Assumed
 	var chosen []*cluster.Node
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(nodes))) {
 		if n := s.Node(name); n != nil && n.Gone.IsZero() {
-			f.down[name] = true
+			f.down[name], f.away[name] = true, true
 			chosen = append(chosen, n)
 		}
 	}
-	f.zones = zones(s, f.down)
+	for _, n := range downAlready(s, off) {
+		if !f.down[n.Name] {
+			f.away[n.Name] = true
+			f.already = append(f.already, n)
+		}
+	}
+	f.zones = zones(s, f.away)
 	f.zoneRule = zoneSentence(set, f.zones)
-	f.limits = limits(set, f.zones, chosen)
+	f.limits = limits(set, f.zones, slices.Concat(chosen, f.already))
 	for _, n := range chosen {
 		f.Nodes = append(f.Nodes, f.node(n))
 	}
 	return f
 }
 
+// Down names the nodes that are down already for a forecast by s: those that are silent or not
+// Ready, and those in off that exist, in order.
+func Down(s *cluster.Snapshot, off []string) (out []string) {
+	for _, n := range downAlready(s, off) {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+// downAlready returns the nodes that are silent or not Ready, and those that off names, by
+// name.
+func downAlready(s *cluster.Snapshot, off []string) []*cluster.Node {
+	out := slices.Clone(s.Unwell(s.At))
+	for _, name := range off {
+		if n := s.Node(name); n != nil {
+			out = append(out, n)
+		}
+	}
+	out = slices.DeleteFunc(out, func(n *cluster.Node) bool { return !n.Gone.IsZero() })
+	slices.SortFunc(out, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(out, func(a, b *cluster.Node) bool { return a.Name == b.Name })
+}
+
 // limit simulates the eviction limiter of one zone.
 type limit struct {
 	gap     time.Duration // between two nodes
 	why     string        // no node gets a taint because of this; empty: they do
-	waiting int           // nodes of the selection without the taint
+	waiting int           // nodes that are down, without the taint
 	last    time.Time     // time of the last taint; zero without one
 }
 
-func limits(set cluster.Settings, zones []zone, chosen []*cluster.Node) map[string]*limit {
+func limits(set cluster.Settings, zones []zone, down []*cluster.Node) map[string]*limit {
 	out := map[string]*limit{}
 	for _, z := range zones {
 		l := &limit{}
@@ -157,7 +193,7 @@ func limits(set cluster.Settings, zones []zone, chosen []*cluster.Node) map[stri
 		}
 		out[z.Zone] = l
 	}
-	for _, n := range chosen {
+	for _, n := range down {
 		l := out[n.Zone]
 		if l == nil { // a zone of nodes that the rule does not count
 			l = &limit{gap: pause(set.EvictionRate.Value)}

@@ -19,7 +19,7 @@ func inSeconds(i Interval) string {
 
 func nodeOf(t *testing.T, s *cluster.Snapshot, node string, down ...string) Node {
 	t.Helper()
-	o, ok := Outage(s, down, t0).Node(node)
+	o, ok := Outage(s, down, nil, t0).Node(node)
 	if !ok {
 		t.Fatalf("no outlook of %s", node)
 	}
@@ -46,13 +46,13 @@ func TestForecastOfAPowerCutFollowsTheControlPlanesRules(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if o := Outage(s, []string{"kube-node4", "kube-node9"}, t0); len(o.Nodes) != 1 || !o.Assumed {
+	if o := Outage(s, []string{"kube-node4", "kube-node9"}, nil, t0); len(o.Nodes) != 1 || !o.Assumed {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestForecastOfALaterPowerCutAllowsForTheHeartbeatsUntilThen(t *testing.T) {
-	o, _ := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node4"}, t0.Add(time.Hour)).Node("kube-node4")
+	o, _ := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node4"}, nil, t0.Add(time.Hour)).Node("kube-node4")
 	if got := inSeconds(o.Detected); got != "3639.1 to 3660.5" {
 		t.Errorf("detected %s", got)
 	}

@@ -58,10 +58,10 @@ func TestPodsThatWaitedBeforeAreNotOfTheOutage(t *testing.T) {
 		}, 1},
 	} {
 		s := waiting(tt.change)
-		if got := new(Next).Lines(s, t0); strings.Contains(strings.Join(got, "\n"), "no room") || !slices.Contains(got, "pods of a evicted in 4m00s") {
+		if got := new(Next).Lines(s, nil, t0); strings.Contains(strings.Join(got, "\n"), "no room") || !slices.Contains(got, "pods of a evicted in 4m00s") {
 			t.Errorf("%s: %q", what, got)
 		}
-		f := Outage(s, []string{"a"}, t0)
+		f := Outage(s, []string{"a"}, nil, t0)
 		if got := f.Hits().Room(); got.Warn || !strings.Contains(got.Text, "on the nodes left") {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -75,7 +75,7 @@ func TestPodsThatWaitedBeforeAreNotOfTheOutage(t *testing.T) {
 func TestNoRoomCountsThePodsOfTheOutage(t *testing.T) {
 	c := mdx(nil)
 	c.Objects = []*cluster.Object{{Kind: cluster.KindNeighbour, Key: key("other", "large"), Value: &cluster.Pod{Key: key("other", "large"), Phase: "Pending", CPUMilli: 500000}}}
-	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, t0)
+	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)
 	if got, want := f.Hits().Room().Text, "no room for 4 pods: Pending until the nodes return"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}

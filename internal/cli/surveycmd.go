@@ -103,6 +103,9 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	if err != nil {
 		return err
 	}
+	if q.from == "" { // the machines of a file's cluster may be on again
+		q.Off = offByJournal(o)
+	}
 	bar := &progressBar{begun: time.Now()}
 	r, err := survey.Make(ctx, s, q.Options, bar.show)
 	bar.end()
@@ -129,6 +132,24 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 		return fmt.Errorf("the cluster does not meet %s: %s", q.require, why)
 	}
 	return nil
+}
+
+// offByJournal names the nodes whose machines this journal lists as off. It prints why it
+// cannot tell.
+func offByJournal(o options) (nodes []string) {
+	o.readOnly = true
+	cfg, err := o.Read()
+	if err != nil {
+		return nil
+	}
+	left, err := leftOffHere(cfg, o)
+	if err != nil {
+		warnOnce("the survey may place pods on machines that are off: " + err.Error())
+	}
+	for _, l := range left {
+		nodes = append(nodes, l.Node)
+	}
+	return nodes
 }
 
 // showHeat shows the heat map until the operator quits.

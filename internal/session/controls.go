@@ -184,7 +184,7 @@ func (c Controls) Outlook(nodes []string) []string {
 	if c.s.snapshot == nil {
 		return nil
 	}
-	return outlook(forecast.Outage(c.s.snapshot, nodes, c.s.now()))
+	return outlook(forecast.Outage(c.s.snapshot, nodes, c.Down(), c.s.now()))
 }
 
 // Machine returns the last known state of a node's machine.
@@ -196,6 +196,10 @@ func (c Controls) LeftOff(node string) bool {
 	_, isOff := c.s.machines.leftOff[node]
 	return isOff
 }
+
+// Down names the nodes whose machines are off, or on their way off, although the API server
+// may call them Ready: off in forecast.Outage.
+func (c Controls) Down() []string { return c.s.machines.down() }
 
 // TakenOver reports whether somebody else has switched a node off since lightsout did.
 func TakenOver(c Controls, node string) bool { return c.s.machines.takenOver(node) }

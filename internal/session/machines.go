@@ -225,6 +225,20 @@ func (m *machines) readLeftOff() bool {
 // off names the nodes whose machines are off according to the journal.
 func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 
+// down names the nodes whose machines are off or on their way off: by the journal, by their
+// drivers, or because lightsout is switching them.
+func (m *machines) down() []string {
+	out := m.off()
+	for node, v := range m.views {
+		busy := v.Busy == power.ActionOff || v.Busy == power.ActionShutdown
+		if (busy || v.Reading.State == power.Off) && !slices.Contains(out, node) {
+			out = append(out, node)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // takenOver reports whether another journal has switched off since what ours lists as off.
 func (m *machines) takenOver(node string) bool {
 	return m.taken[node].Since(m.leftOff[node])

@@ -81,3 +81,51 @@ func TestARefusedShutdownNamesItself(t *testing.T) {
 		t.Errorf("the question:\n%s", text)
 	}
 }
+
+// The API server calls a node Ready for most of a minute after its machine is off.
+func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
+	old := mdxSnapshot()
+	c := old.Contents()
+	for i, p := range c.Pods {
+		smaller := *p
+		smaller.CPUMilli = 20_000 // each node has room for 2 more
+		c.Pods[i] = &smaller
+	}
+	for i, n := range c.Nodes {
+		if n.ControlPlane {
+			tainted := *n
+			tainted.Taints = []cluster.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
+			c.Nodes[i] = &tainted
+		}
+	}
+	s := cluster.NewSnapshot(c)
+	s.Link, s.Access = old.Link, old.Access
+	b, dir := newBoard(workers...), t.TempDir()
+	w := &still{s: s, changed: make(chan struct{})}
+	x := run(t, dir, b, b, w, session.Options{}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:4]})
+	q := x.question(view.QuestionSwitch)
+	if text := questionText(q); !strings.Contains(text, "all 4 replacements fit on the nodes left") {
+		t.Errorf("the first question:\n%s", text)
+	}
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.frame("the machine off", func(f *view.Frame) bool {
+		v := f.Power[workers[3]]
+		return v.LeftOff && v.Busy == "" && v.Reading.State == power.Off && f.Question == nil
+	})
+	dry := run(t, dir, b, b, w, session.Options{DryRun: true}, nil)
+	dry.Send(view.Answer{Question: dry.question(view.QuestionRestore).ID, Choice: view.ChoiceNo})
+	for name, x := range map[string]*bench{"the screen": x, "a dry run of another program": dry} {
+		x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]})
+		text := questionText(x.question(view.QuestionSwitch))
+		for _, want := range []string{"4 pods stop; 2 Ready workers left", "default/llm: 12 → 8 available", "no room for 4 pods", "this counts the pods of " + workers[3] + ", which is down already"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, text)
+			}
+		}
+	}
+	if got := strings.Join(x.Controls().Outlook(workers[2:3]), "\n"); !strings.Contains(got, "no room for 4 pods") {
+		t.Errorf("the forecast of a trial:\n%s", got)
+	}
+}

@@ -348,7 +348,7 @@ func (s *Session) publish() *view.Frame {
 		Scopes:     s.moving.known,
 	}
 	if f.Snapshot != nil {
-		f.Next = append(s.next.Lines(f.Snapshot, now), s.returns.next()...)
+		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.returns.next()...)
 	}
 	if s.opt.Load != nil {
 		f.Load, f.Requests = *s.opt.Load.Run(), s.opt.Load.Digest()

@@ -33,11 +33,7 @@ type asker struct {
 // newAsker returns an asker for a cluster with this many nodes that form pairs.
 func newAsker(s *cluster.Snapshot, q Options, nodes int) asker {
 	a := asker{w: place.New(s), s: s, q: q, held: map[string]bool{}, mapped: nodes <= MapMost}
-	for _, n := range s.Unwell(s.At) {
-		if n.Gone.IsZero() {
-			a.down = append(a.down, n.Name)
-		}
-	}
+	a.down = forecast.Down(s, q.Off)
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
 			a.held[p.Node] = true
@@ -94,7 +90,7 @@ func (a *asker) ask(l *Loss, orders int) {
 	nodes := append(slices.Clone(l.Nodes), a.down...)
 	var stay []string
 	if l.Sort != Pair || a.ruled {
-		f := forecast.Outage(a.s, nodes, a.s.At)
+		f := forecast.Outage(a.s, nodes, a.q.Off, a.s.At)
 		stay, l.Rule = f.Staying()
 		l.Rule = cmp.Or(l.Rule, f.ZoneRule())
 	}
@@ -155,7 +151,7 @@ func (a *asker) lose(nodes []string) *place.Outcome {
 		o := a.w.Lose(nil, place.Options{Orders: 1})
 		return &place.Outcome{Waiting: o.Waiting, Pending: place.Range{Low: o.Waiting, High: o.Waiting}, Unknown: o.Unknown}
 	}
-	stay, _ := forecast.Outage(a.s, nodes, a.s.At).Staying()
+	stay, _ := forecast.Outage(a.s, nodes, a.q.Off, a.s.At).Staying()
 	return a.w.Lose(nodes, place.Options{Stay: stay})
 }
 

@@ -218,3 +218,20 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 		}
 	}
 }
+
+// The API server calls a node Ready for most of a minute after its machine is off.
+func TestAMachineThatIsOffIsDownAlready(t *testing.T) {
+	c := tiny("abcd") // only d has room for another pod
+	for _, node := range []string{"a", "b", "c"} {
+		put(c, "ReplicaSet", "web", node, cpus("3"))
+	}
+	for _, tt := range []struct {
+		off      []string
+		homeless int
+	}{{nil, 0}, {[]string{"d"}, 1}, {[]string{"gone"}, 0}} {
+		r := make_(t, cluster.NewSnapshot(*c), Options{Off: tt.off})
+		if n := loss(t, r, "b").Homeless.High; n != tt.homeless || len(r.Down) != tt.homeless {
+			t.Errorf("off %v: %d pods get no node, and %v are down already", tt.off, n, r.Down)
+		}
+	}
+}

@@ -38,6 +38,8 @@ type Options struct {
 	By []string
 	// Min is the smallest number of pods that each workload must keep, by its key.
 	Min map[cluster.Key]int
+	// Off names nodes whose machines are off, although the API server may call them Ready.
+	Off []string
 }
 
 // Kinds of losses.

@@ -132,6 +132,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 	for i, b := range bindings {
 		nodes[i] = b.Node.Name
 	}
+	r.tracker.Down(r.s.Down())
 	if !on && r.zero.IsZero() {
 		r.zero = r.t.opt.Timeline.Zero()
 		r.tracker.Zero(r.zero, r.s.Snapshot())
@@ -181,7 +182,7 @@ func (r *run) foretell(now time.Time) {
 			names = append(names, n.name)
 		}
 	}
-	f := forecast.Outage(s, names, now)
+	f := forecast.Outage(s, names, r.s.Down(), now)
 	if f.Hits().Unread != "" {
 		return
 	}

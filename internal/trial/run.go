@@ -141,6 +141,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 		}
 	}
 	r.s.Say(started)
+	r.tracker.Down(r.s.Down())
 	r.tracker.Observe(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)

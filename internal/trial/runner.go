@@ -204,7 +204,12 @@ func (t *Runner) Transition(tr cluster.Transition) {
 func (t *Runner) Request(q loadgen.Record) { t.ifLive(func(r *run) { r.request(q) }) }
 
 // Observe handles a new snapshot of the cluster.
-func (t *Runner) Observe(s *cluster.Snapshot) { t.ifLive(func(r *run) { r.observe(s) }) }
+func (t *Runner) Observe(s *cluster.Snapshot) {
+	t.ifLive(func(r *run) {
+		r.tracker.Down(t.s.Down())
+		r.observe(s)
+	})
+}
 
 // Reading handles a reading of a machine.
 func (t *Runner) Reading(node string, rd power.Reading) {

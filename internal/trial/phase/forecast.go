@@ -46,8 +46,8 @@ func (t *Tracker) forecastFirst() {
 			last = off
 		}
 	}
-	soon := forecast.Outage(t.snapshot, down, last)
-	late := forecast.Outage(t.snapshot, down, last.Add(every))
+	soon := forecast.Outage(t.snapshot, down, t.off, last)
+	late := forecast.Outage(t.snapshot, down, t.off, last.Add(every))
 	for _, name := range down {
 		a, _ := soon.Node(name)
 		b, _ := late.Node(name)
@@ -91,7 +91,7 @@ func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
 // renewForecasts renews the forecasts of events that have not been observed yet.
 func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 	down := slices.DeleteFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) })
-	o := forecast.Outage(s, down, t.zero)
+	o := forecast.Outage(s, down, t.off, t.zero)
 	for _, name := range down {
 		if no, ok := o.Node(name); ok {
 			t.forecastOutage(t.nodes[name], no, o.Assumed)

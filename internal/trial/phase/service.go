@@ -44,7 +44,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		return
 	}
 	v.room, v.full = "", false
-	if h := forecast.Outage(t.snapshot, t.down(), t.zero).Hits(); h.Unread != "" {
+	if h := forecast.Outage(t.snapshot, t.down(), t.off, t.zero).Hits(); h.Unread != "" {
 		v.room = h.Unread
 	} else if n := h.Place.Homeless(); n.High > 0 {
 		v.room, v.full = h.Room().Text, n.Low > 0

@@ -32,6 +32,7 @@ type Tracker struct {
 	blind      blindness
 	service    service
 	failures   failures
+	off        []string // off in forecast.Outage
 }
 
 // node is a node that was switched off.
@@ -149,6 +150,10 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 		t.service.start(t.snapshot, t.deployment)
 	}
 }
+
+// Down replaces the names of the nodes whose machines are off, or on their way off, although
+// the API server may call them Ready: no forecast places pods there.
+func (t *Tracker) Down(nodes []string) { t.off = nodes }
 
 // Switched records the request to switch a node's machine. A power-off before Zero
 // counts as zero.
@@ -330,7 +335,7 @@ func toEvict(t *Tracker, name string) (int, bool) {
 	if t.snapshot == nil {
 		return 0, false
 	}
-	o, ok := forecast.Outage(t.snapshot, []string{name}, t.zero).Node(name)
+	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
 	return o.Pods, ok
 }
 

@@ -62,8 +62,16 @@ func (w *world) pod(name, node string, cpu int64) *cluster.Pod {
 	return p
 }
 
+// snapshot shows the cluster as it is. Nodes that are on have sent a heartbeat.
 func (w *world) snapshot() *cluster.Snapshot {
 	w.c.At = w.now
+	for i, n := range w.c.Nodes {
+		if beat := w.now.Add(-2 * time.Second); n.Ready == cluster.TriTrue && !isDown(w.Tracker, n.Name) && beat.After(n.RenewSeen) {
+			x := *n
+			x.Renewed, x.RenewSeen = beat, beat
+			w.c.Nodes[i] = &x
+		}
+	}
 	if w.c.Link.State == cluster.LinkLive {
 		w.c.Link.LastContact = w.now
 	}
