@@ -261,6 +261,10 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
 		c, over := s.marked(n, on, left, p.Busy)
 		q.over = append(q.over, over...)
+		if slices.Contains(q.Assumed, c.Name) {
+			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
+			c.Ready = c.Ready && c.Role != RoleControlPlane
+		}
 		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
 		if c.WhyNotCounted != "" && !slices.Contains(p.Targets, c.Name) {
 			q.Down = append(q.Down, c.Name)

@@ -54,6 +54,9 @@ type Request struct {
 	Action Action
 	// Nodes are names of nodes; each stands once.
 	Nodes []string
+	// Assumed lists nodes that count as off, because earlier steps of a plan would switch them
+	// off. It is for previews: it only makes the guards stricter.
+	Assumed []string
 	// LeaveOff lists nodes that the operator has decided to leave off; see Restore.
 	LeaveOff []string
 	// While, if not nil, ends when nobody needs the request any more: nothing starts

@@ -24,6 +24,9 @@ import (
 	"lightsout/internal/view"
 )
 
+// pathMost is the longest path that a list shows, in bytes (PATH_MAX of Linux).
+const pathMost = 4096
+
 func newRecordsCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "records",
@@ -66,7 +69,7 @@ func listRecords(o options, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", began, text.Fit(k.What, 28, "…"), took, k.Verdict, k.Path)
+		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", began, text.Fit(k.What, 28, "…"), took, text.Clean(k.Verdict, 16), text.Clean(k.Path, pathMost))
 	}
 	_, err = io.WriteString(out, b.String())
 	return err

@@ -382,16 +382,20 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	}
 	refused := 0
 	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
+	var assumed []string // off by earlier steps
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
 		if why := hopeless[i]; why != "" {
 			fmt.Printf("  ! the condition cannot come true: %s\n", why)
 		}
+		if on, ok := st.Action.(*plan.On); ok {
+			assumed = slices.DeleteFunc(assumed, func(name string) bool { return slices.Contains(on.Nodes, name) })
+		}
 		off, ok := st.Action.(*plan.Off)
 		if !ok {
 			continue
 		}
-		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes})
+		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, assumed...)
 		if err != nil {
 			return err
 		}
@@ -401,6 +405,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		if q.Refused {
 			refused++
 		}
+		assumed = append(assumed, off.Nodes...)
 	}
 	fmt.Println("dry run: nothing was switched, nothing was sent")
 	switch {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ func listTrials(o options, out io.Writer) error {
 	kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
 	slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 	for _, dir := range kept {
-		fmt.Fprintf(&b, "  %s  %s\n", dir, recordLine(os.DirFS(dir), record.BeingWritten(dir)))
+		fmt.Fprintf(&b, "  %s  %s\n", text.Clean(dir, pathMost), recordLine(os.DirFS(dir), record.BeingWritten(dir)))
 	}
 	for _, name := range examples.Names() {
 		if files, ok := examples.Open(name); ok {
@@ -109,7 +110,7 @@ func recordLine(files fs.FS, written bool) string {
 	if s.Unplanned != nil {
 		how = string(s.Unplanned.Severity)
 	}
-	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), how, s.Started.Local().Format(time.DateTime))
+	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), text.Clean(how, 20), s.Started.Local().Format(time.DateTime))
 }
 
 // showPlan prints a plan: a built-in one, a file's or a record's.
@@ -124,8 +125,17 @@ func showPlan(name string, out io.Writer) error {
 			return fmt.Errorf("the record %s has no plan", name)
 		}
 	}
-	_, err = out.Write(body)
+	_, err = io.WriteString(out, strings.Map(harmless, string(body)))
 	return err
+}
+
+// harmless replaces the characters of a text of several lines that a terminal would obey. YAML
+// allows none of them (YAML 1.2.2, section 5.1).
+func harmless(r rune) rune {
+	if unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' && r != '\r' || unicode.Is(unicode.Cf, r) {
+		return '?'
+	}
+	return r
 }
 
 // writeNew creates the file at path, or prints the text if path is "-"; then it prints

@@ -95,7 +95,7 @@ func TestPodsThatWereBeingDeletedAreNotUnevicted(t *testing.T) {
 		true:  "Pods of kube-node4 were being deleted before lightsout noticed that it was down.",
 	} {
 		p := view.Phase{Name: view.PhaseEvicted, Subject: "kube-node4", Note: "no pod on kube-node4 is subject to eviction", Before: before}
-		if got := notDone(p); got != want {
+		if got := notDone(p, false); got != want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -87,6 +87,17 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 	return from, since
 }
 
+// again reports whether a node went down several times.
+func (c *causes) again(node string) bool {
+	times := 0
+	for _, f := range c.fallen {
+		if f.node == node {
+			times++
+		}
+	}
+	return times > 1
+}
+
 // follows is when a phase was observed the last time until then: of the subject alone if own is
 // set, as a node waits for what happened to itself. hidden: a blind span hid that.
 func (c *causes) follows(phase, subject string, own bool, until float64) (from *float64, hidden bool) {

@@ -138,6 +138,10 @@ func TestANodeThatFlapsHasARowForEachTime(t *testing.T) {
 	for _, row := range strings.Split(rowsOf(kubernetesOf(r)), "\n") {
 		got = append(got, row[:strings.LastIndex(row, "|")])
 	}
+	r.Summary.Phases = append(r.Summary.Phases, view.Phase{Name: view.PhaseEvicted, Subject: "a", Note: "there are no pods on a"})
+	if s := kubernetesOf(r); len(s.Items) != 1 || s.Items[0].Text != "The last time that a went down, none of its pods was evicted: there are no pods on a." {
+		t.Errorf("beside what Kubernetes did: %+v", s.Items)
+	}
 	if s := phasesOf(r); len(s.Items) != 1 || s.Items[0].Text != "a went down several times: these phases are those of the last time." {
 		t.Errorf("beside the phases: %+v", s.Items)
 	}

@@ -84,22 +84,7 @@ func TestARefusedShutdownNamesItself(t *testing.T) {
 
 // The API server calls a node Ready for most of a minute after its machine is off.
 func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
-	old := mdxSnapshot()
-	c := old.Contents()
-	for i, p := range c.Pods {
-		smaller := *p
-		smaller.CPUMilli = 20_000 // each node has room for 2 more
-		c.Pods[i] = &smaller
-	}
-	for i, n := range c.Nodes {
-		if n.ControlPlane {
-			tainted := *n
-			tainted.Taints = []cluster.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
-			c.Nodes[i] = &tainted
-		}
-	}
-	s := cluster.NewSnapshot(c)
-	s.Link, s.Access = old.Link, old.Access
+	s := fullWorld()
 	b, dir := newBoard(workers...), t.TempDir()
 	w := &still{s: s, changed: make(chan struct{})}
 	x := run(t, dir, b, b, w, session.Options{}, nil)
@@ -128,4 +113,53 @@ func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
 	if got := strings.Join(x.Controls().Outlook(workers[2:3]), "\n"); !strings.Contains(got, "no room for 4 pods") {
 		t.Errorf("the forecast of a trial:\n%s", got)
 	}
+}
+
+// The question of a later step of a plan counts the nodes as off that earlier steps switch off.
+func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: fullWorld(), changed: make(chan struct{})}, session.Options{DryRun: true}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	ask := view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]}
+	for _, tt := range []struct {
+		assumed []string
+		want    []string
+		refused bool
+	}{
+		{nil, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
+		{workers[3:4], []string{"2 Ready workers left", "no room for 4 pods", "this counts the pods of " + workers[3] + ", which is down already"}, false},
+		{[]string{"kube-node1", "kube-node3", "kube-node4"}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
+	} {
+		q, err := x.Preview(t.Context(), ask, tt.assumed...)
+		if err != nil || q.Refused != tt.refused {
+			t.Errorf("with %v off: refused %v, %v", tt.assumed, q.Refused, err)
+		}
+		text := questionText(&q)
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("with %v off it lacks %q:\n%s", tt.assumed, want, text)
+			}
+		}
+	}
+}
+
+// fullWorld is the cluster of the mdx article with room for two more pods on each worker.
+func fullWorld() *cluster.Snapshot {
+	old := mdxSnapshot()
+	c := old.Contents()
+	for i, p := range c.Pods {
+		smaller := *p
+		smaller.CPUMilli = 20_000 // each node has room for 2 more
+		c.Pods[i] = &smaller
+	}
+	for i, n := range c.Nodes {
+		if n.ControlPlane {
+			tainted := *n
+			tainted.Taints = []cluster.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
+			c.Nodes[i] = &tainted
+		}
+	}
+	s := cluster.NewSnapshot(c)
+	s.Link, s.Access = old.Link, old.Access
+	return s
 }

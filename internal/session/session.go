@@ -364,10 +364,10 @@ func (s *Session) publish() *view.Frame {
 
 // Preview returns the question before switching the machines. It is safe for concurrent
 // use.
-func (s *Session) Preview(ctx context.Context, a view.AskPower) (view.Question, error) {
+func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed ...string) (view.Question, error) {
 	if s.switching.switcher == nil {
 		return view.Question{}, errors.New(s.switching.noPower())
 	}
-	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes})
+	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
 	return s.switching.question(q), err
 }
