@@ -96,10 +96,20 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: opt.Pace, Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
+		Returning: returning(cfg, o, access), Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, elect, s, guest)
+}
+
+// returning maps the nodes that lightsout powered on, by the journal in the state folder, to when.
+func returning(cfg *config.Config, o options, access *cluster.Config) map[string]time.Time {
+	j, err := openJournal(cfg, o, clusterOf(access))
+	if err != nil {
+		return nil
+	}
+	defer j.Close()
+	return j.PoweredOn()
 }
 
 // clusterThrough returns the access to a cluster, and its client, by that dialer.
