@@ -286,3 +286,6 @@ func innermost(err error) error {
 		err = inner
 	}
 }
+
+// TimeLimit reports whether one of the client's time limits ended the request.
+func (c Class) TimeLimit() bool { return c == ClassTotal || c == ClassIdle || c == ClassFirstByte }

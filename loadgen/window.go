@@ -73,6 +73,8 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
+	// timedOut counts those that a time limit ended, by the number of power-offs before.
+	timedOut map[timeLimit]int
 }
 
 // endedWait is for how many whole seconds a request that lightsout ended got no byte. answered:
@@ -82,9 +84,30 @@ type endedWait struct {
 	answered bool
 }
 
+// timeLimit is for how long a request that a time limit ended got no byte, and how many power-off
+// requests there had been.
+type timeLimit struct {
+	endedWait
+	outages int
+}
+
+// silentLeast is the least time without a byte after which a request that a time limit ended
+// counts as timed out if no request was ok and it had got a byte before: a slow answer may pause.
+const silentLeast = time.Minute
+
+// before is the number of power-off requests up to a time.
+func (o PowerOffs) before(at time.Time) (n int) {
+	for _, x := range o {
+		if !x.Off.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}}
+	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}, timedOut: map[timeLimit]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -114,18 +137,24 @@ func (w *Window) Note(r *Record) {
 		}
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+		if r.Class.TimeLimit() && !hangs {
+			w.timedOut[timeLimit{silence(r), w.outages.before(r.End)}] += r.Requests()
+		}
 	case !hangs:
 		w.wait(r)
 	}
 }
 
 // wait counts a request that lightsout ended before it was answered.
-func (w *Window) wait(r *Record) {
+func (w *Window) wait(r *Record) { w.waited[silence(r)] += r.Requests() }
+
+// silence is for how long a request got no byte before it ended.
+func silence(r *Record) endedWait {
 	since := r.CountedAt()
 	if r.LastByte.After(since) {
 		since = r.LastByte
 	}
-	w.waited[endedWait{int64(r.End.Sub(since) / time.Second), !r.LastByte.IsZero()}] += r.Requests()
+	return endedWait{int64(r.End.Sub(since) / time.Second), !r.LastByte.IsZero()}
 }
 
 // hangs reports whether a request that counts from that moment hung through an outage.
@@ -251,4 +280,22 @@ func (w *Window) Hung() Counts {
 		}
 	}
 	return hung.Counts()
+}
+
+// TimedOut counts the requests that a time limit ended during an outage that nobody has ended:
+// they had got no byte for as long as those that Hung counts.
+func (w *Window) TimedOut() (n int) {
+	for x, requests := range w.timedOut {
+		if slices.ContainsFunc((*w.outages)[x.outages-1:], func(o PowerOff) bool { return !o.On.IsZero() }) {
+			continue
+		}
+		least := max(hungLeast, 2*w.slowest)
+		if w.slowest == 0 && x.answered {
+			least = silentLeast
+		}
+		if time.Duration(x.seconds)*time.Second >= least {
+			n += requests
+		}
+	}
+	return n
 }

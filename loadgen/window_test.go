@@ -207,3 +207,31 @@ func TestRequestsHangIfNoneIsOK(t *testing.T) {
 		}
 	}
 }
+
+// Nobody powers the machine on, so no power-on shows that clients hung through the outage.
+func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		on, took float64
+		class    Class
+		ok       bool // others take 1 s
+		want     int
+	}{
+		"for ten minutes":                   {0, 600, ClassTotal, true, 4},
+		"without an answer to any":          {0, 600, ClassFirstByte, false, 4},
+		"for less than a hang":              {0, 9, ClassTotal, true, 0},
+		"and the machine was on later":      {700, 600, ClassTotal, true, 0},
+		"a reset is the server's own doing": {0, 600, ClassReset, true, 0},
+	} {
+		w := NewWindow(outageOf(tc.on))
+		for range 4 {
+			w.Note(ended(5, tc.class, tc.took))
+		}
+		if tc.ok {
+			w.Note(ended(650, ClassOK, 1))
+		}
+		if got := w.TimedOut(); got != tc.want {
+			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}

@@ -59,6 +59,14 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	if got := JudgeExpectation(p.Expect[0], sum); got.OK || got.Got != "1" {
 		t.Errorf("hung: %+v", got)
 	}
+	four := 4
+	sum.Load[0].Hung, sum.Load[0].TimedOut = nil, &four
+	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 1 || why[0] != "a: 4 hung until their time limit, and no machine was powered on" {
+		t.Errorf("why: %q", why)
+	}
+	if got := JudgeExpectation(p.Expect[0], sum); got.OK || got.Got != "4" {
+		t.Errorf("hung until their time limit: %+v", got)
+	}
 }
 
 // Nobody knows when in a blind span a phase happened: it neither meets nor misses a bound

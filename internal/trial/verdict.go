@@ -120,6 +120,9 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 			}
 			out = append(out, hung)
 		}
+		if n := l.HungUntilTheirLimit(); n > 0 && !bounded {
+			out = append(out, fmt.Sprintf("%s: %d hung until their time limit, and no machine was powered on", l.Step, n))
+		}
 	}
 	return out
 }
