@@ -161,7 +161,7 @@ func kubernetesOf(r *record.Record) section {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
 	for _, p := range summaryOf(r).Phases {
-		if said := notDone(p, c.again(p.Subject)); said != "" {
+		if said := notDone(p, c.again(p)); said != "" {
 			t.Items = append(t.Items, cell{Text: said})
 		}
 	}
@@ -169,7 +169,8 @@ func kubernetesOf(r *record.Record) section {
 }
 
 // notDone describes why Kubernetes did not evict or replace pods; empty if it did, or may have.
-// again: the node went down several times, and the phase is of the last time.
+// again: the node, or one with pods of the deployment, went down several times, and the phase is
+// of the last time.
 func notDone(p view.Phase, again bool) string {
 	if p.Observed != nil || p.Predicted != nil || p.Note == "" {
 		return ""
@@ -182,6 +183,8 @@ func notDone(p view.Phase, again bool) string {
 		return clean(fmt.Sprintf("The last time that %s went down, none of its pods was evicted: %s.", p.Subject, why))
 	case p.Name == view.PhaseEvicted:
 		return clean(fmt.Sprintf("No pod of %s was evicted: %s.", p.Subject, why))
+	case p.Name == view.PhaseReplaced && again:
+		return clean(fmt.Sprintf("The last time that a node went down, the pods of %s were not replaced: %s.", p.Subject, why))
 	case p.Name == view.PhaseReplaced:
 		return clean(fmt.Sprintf("The pods of %s were not replaced: %s.", p.Subject, why))
 	}

@@ -87,15 +87,17 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 	return from, since
 }
 
-// again reports whether a node went down several times.
-func (c *causes) again(node string) bool {
-	times := 0
+// again reports whether the node that a phase is about, or any node if it is about a deployment,
+// went down several times.
+func (c *causes) again(p view.Phase) bool {
+	times := map[string]int{}
 	for _, f := range c.fallen {
-		if f.node == node {
-			times++
-		}
+		times[f.node]++
 	}
-	return times > 1
+	if p.Name != view.PhaseReplaced {
+		return times[p.Subject] > 1
+	}
+	return slices.ContainsFunc(c.fallen, func(f fallen) bool { return times[f.node] > 1 })
 }
 
 // follows is when a phase was observed the last time until then: of the subject alone if own is

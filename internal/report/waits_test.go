@@ -139,7 +139,9 @@ func TestANodeThatFlapsHasARowForEachTime(t *testing.T) {
 		got = append(got, row[:strings.LastIndex(row, "|")])
 	}
 	r.Summary.Phases = append(r.Summary.Phases, view.Phase{Name: view.PhaseEvicted, Subject: "a", Note: "there are no pods on a"})
-	if s := kubernetesOf(r); len(s.Items) != 1 || s.Items[0].Text != "The last time that a went down, none of its pods was evicted: there are no pods on a." {
+	r.Summary.Phases = append(r.Summary.Phases, view.Phase{Name: view.PhaseReplaced, Subject: "default/web", Note: "no pod was evicted"})
+	if s := kubernetesOf(r); len(s.Items) != 2 || s.Items[0].Text != "The last time that a went down, none of its pods was evicted: there are no pods on a." ||
+		s.Items[1].Text != "The last time that a node went down, the pods of default/web were not replaced: no pod was evicted." {
 		t.Errorf("beside what Kubernetes did: %+v", s.Items)
 	}
 	if s := phasesOf(r); len(s.Items) != 1 || s.Items[0].Text != "a went down several times: these phases are those of the last time." {
