@@ -73,8 +73,9 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
-	// timedOut counts those that a time limit ended, by the number of power-offs before.
-	timedOut map[timeLimit]int
+	// silent counts those that a time limit ended, and those that lightsout ended in the middle
+	// of their answers.
+	silent map[silentWait]int
 }
 
 // endedWait is for how many whole seconds a request that lightsout ended got no byte. answered:
@@ -84,15 +85,16 @@ type endedWait struct {
 	answered bool
 }
 
-// timeLimit is for how long a request that a time limit ended got no byte, and how many power-off
-// requests there had been.
-type timeLimit struct {
+// silentWait is for how long a request got no byte before a time limit or, if cancelled is set,
+// lightsout ended it. outages is how many power-off requests there had been.
+type silentWait struct {
 	endedWait
-	outages int
+	outages   int
+	cancelled bool
 }
 
-// silentLeast is the least time without a byte after which a request that a time limit ended
-// counts as timed out if no request was ok and it had got a byte before: a slow answer may pause.
+// silentLeast is the least time without a byte after which a request hung that had got a byte
+// before, if no request was ok: a slow answer may pause.
 const silentLeast = time.Minute
 
 // before is the number of power-off requests up to a time.
@@ -107,7 +109,7 @@ func (o PowerOffs) before(at time.Time) (n int) {
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}, timedOut: map[timeLimit]int{}}
+	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -138,7 +140,7 @@ func (w *Window) Note(r *Record) {
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
 		if r.Class.TimeLimit() && !hangs {
-			w.timedOut[timeLimit{silence(r), w.outages.before(r.End)}] += r.Requests()
+			w.silent[silentWait{silence(r), w.outages.before(r.End), false}] += r.Requests()
 		}
 	case !hangs:
 		w.wait(r)
@@ -146,7 +148,13 @@ func (w *Window) Note(r *Record) {
 }
 
 // wait counts a request that lightsout ended before it was answered.
-func (w *Window) wait(r *Record) { w.waited[silence(r)] += r.Requests() }
+func (w *Window) wait(r *Record) {
+	x := silence(r)
+	w.waited[x] += r.Requests()
+	if x.answered {
+		w.silent[silentWait{x, w.outages.before(r.End), true}] += r.Requests()
+	}
+}
 
 // silence is for how long a request got no byte before it ended.
 func silence(r *Record) endedWait {
@@ -282,16 +290,20 @@ func (w *Window) Hung() Counts {
 	return hung.Counts()
 }
 
-// TimedOut counts the requests that a time limit ended during an outage that nobody has ended:
-// they had got no byte for as long as those that Hung counts.
-func (w *Window) TimedOut() (n int) {
-	for x, requests := range w.timedOut {
+// HungWhileOff counts the requests that hung during an outage that nobody has ended, so that no
+// power-on shows it. A time limit ended them, and they had got no byte for as long as those that
+// Hung counts; or they had got none for silentLeast, and no request was ok.
+func (w *Window) HungWhileOff() (n int) {
+	for x, requests := range w.silent {
 		if slices.ContainsFunc((*w.outages)[x.outages-1:], func(o PowerOff) bool { return !o.On.IsZero() }) {
 			continue
 		}
 		least := max(hungLeast, 2*w.slowest)
-		if w.slowest == 0 && x.answered {
+		switch {
+		case w.slowest == 0 && x.answered:
 			least = silentLeast
+		case x.cancelled:
+			continue // Hung counts it
 		}
 		if time.Duration(x.seconds)*time.Second >= least {
 			n += requests

@@ -217,20 +217,26 @@ func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
 		ok       bool // others take 1 s
 		want     int
 	}{
-		"for ten minutes":                   {0, 600, ClassTotal, true, 4},
-		"without an answer to any":          {0, 600, ClassFirstByte, false, 4},
-		"for less than a hang":              {0, 9, ClassTotal, true, 0},
-		"and the machine was on later":      {700, 600, ClassTotal, true, 0},
-		"a reset is the server's own doing": {0, 600, ClassReset, true, 0},
+		"for ten minutes":                    {0, 600, ClassTotal, true, 4},
+		"without an answer to any":           {0, 600, ClassFirstByte, false, 4},
+		"for less than a hang":               {0, 9, ClassTotal, true, 0},
+		"and the machine was on later":       {700, 600, ClassTotal, true, 0},
+		"a reset is the server's own doing":  {0, 600, ClassReset, true, 0},
+		"cancelled in the middle of answers": {0, 90, ClassCancelled, false, 4},
+		"cancelled after a pause of answers": {0, 50, ClassCancelled, false, 0},
 	} {
 		w := NewWindow(outageOf(tc.on))
 		for range 4 {
-			w.Note(ended(5, tc.class, tc.took))
+			r := ended(5, tc.class, tc.took)
+			if tc.class == ClassCancelled {
+				r.FirstByte, r.LastByte = r.CountedAt(), r.CountedAt().Add(time.Second)
+			}
+			w.Note(r)
 		}
 		if tc.ok {
 			w.Note(ended(650, ClassOK, 1))
 		}
-		if got := w.TimedOut(); got != tc.want {
+		if got := w.HungWhileOff(); got != tc.want {
 			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
 		}
 	}

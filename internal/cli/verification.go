@@ -218,8 +218,8 @@ func sameFailures(a, b record.Failures) bool {
 	later := a.LaterFailures == nil && b.LaterFailures == nil ||
 		a.LaterFailures != nil && b.LaterFailures != nil && same(*a.LaterFailures, *b.LaterFailures)
 	known := func(got, claim *bool) bool { return claim == nil || *got == *claim }
-	timedOut := b.TimedOut == nil || *a.TimedOut == *b.TimedOut // records of early versions lack it
-	return later && timedOut && known(a.Unasked, b.Unasked) && known(a.Unrecovered, b.Unrecovered) && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, same) &&
+	whileOff := b.HungWhileOff == nil || *a.HungWhileOff == *b.HungWhileOff // records of early versions lack it
+	return later && whileOff && known(a.Unasked, b.Unasked) && known(a.Unrecovered, b.Unrecovered) && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, same) &&
 		reflect.DeepEqual(a.AtZero, b.AtZero) && reflect.DeepEqual(a.Hung, b.Hung)
 }
 

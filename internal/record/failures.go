@@ -18,9 +18,9 @@ type Failures struct {
 	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
 	// Hung counts the requests that hung through the outage; null if none did.
 	Hung *loadgen.Counts `json:"hung,omitempty"`
-	// TimedOut counts the requests that a time limit ended, after a long silence, during an
-	// outage that nobody has ended. Records of early versions lack it.
-	TimedOut *int `json:"timed_out,omitempty"`
+	// HungWhileOff counts the requests that hung during an outage that nobody has ended: a
+	// time limit or lightsout ended them. Records of early versions lack it.
+	HungWhileOff *int `json:"hung_while_off,omitempty"`
 	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent, or
 	// ended, after the last failed one of the last error window, so nobody saw it end.
 	// Records of early versions lack both.
@@ -31,12 +31,12 @@ type Failures struct {
 // NoneAsked reports whether the record tells that no request ended after zero.
 func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
 
-// HungUntilTheirLimit is the number of TimedOut; 0 if the record lacks it.
-func (f Failures) HungUntilTheirLimit() int {
-	if f.TimedOut == nil {
+// HungAndOff is the number of HungWhileOff; 0 if the record lacks it.
+func (f Failures) HungAndOff() int {
+	if f.HungWhileOff == nil {
 		return 0
 	}
-	return *f.TimedOut
+	return *f.HungWhileOff
 }
 
 // NotRecovered reports whether the record tells that nobody saw the last error window end.
@@ -72,8 +72,8 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	timedOut, unasked, unrecovered := w.TimedOut(), w.Unasked(), w.Unrecovered()
-	out.TimedOut = &timedOut
+	whileOff, unasked, unrecovered := w.HungWhileOff(), w.Unasked(), w.Unrecovered()
+	out.HungWhileOff = &whileOff
 	out.Unasked, out.Unrecovered = &unasked, &unrecovered
 	return out
 }

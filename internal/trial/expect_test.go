@@ -60,12 +60,12 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 		t.Errorf("hung: %+v", got)
 	}
 	four := 4
-	sum.Load[0].Hung, sum.Load[0].TimedOut = nil, &four
-	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 1 || why[0] != "a: 4 hung until their time limit, and no machine was powered on" {
+	sum.Load[0].Hung, sum.Load[0].HungWhileOff = nil, &four
+	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 1 || why[0] != "a: 4 hung while a machine stayed off" {
 		t.Errorf("why: %q", why)
 	}
 	if got := JudgeExpectation(p.Expect[0], sum); got.OK || got.Got != "4" {
-		t.Errorf("hung until their time limit: %+v", got)
+		t.Errorf("hung while off: %+v", got)
 	}
 }
 

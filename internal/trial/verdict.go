@@ -120,8 +120,8 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 			}
 			out = append(out, hung)
 		}
-		if n := l.HungUntilTheirLimit(); n > 0 && !bounded {
-			out = append(out, fmt.Sprintf("%s: %d hung until their time limit, and no machine was powered on", l.Step, n))
+		if n := l.HungAndOff(); n > 0 && !bounded {
+			out = append(out, fmt.Sprintf("%s: %d hung while a machine stayed off", l.Step, n))
 		}
 	}
 	return out
