@@ -23,8 +23,8 @@ const (
 // error's text, or data after the end mark of a stream.
 const graceTime = 2 * time.Second
 
-// A timer that fires this much late shows that the program or its machine stood still: then the
-// request first reads the bytes that came meanwhile, for readTime.
+// A time limit that passed this long ago shows that the program or its machine stood still: then
+// the request first reads the bytes that came meanwhile, once and for readTime.
 const (
 	stoodStill = 500 * time.Millisecond
 	readTime   = 300 * time.Millisecond
@@ -53,6 +53,7 @@ type request struct {
 	since  time.Time // of wait
 	timer  *time.Timer
 	armed  time.Time // when the timer fires; zero: it is not set
+	grace  time.Time // the end of readTime; zero: it was not needed
 	cancel context.CancelFunc
 	conn   net.Conn
 	cause  *cause
@@ -140,14 +141,8 @@ func (r *request) wrote(now time.Time) {
 func (r *request) expired() {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
-	now := r.now()
-	if !r.over && r.cause == nil && !r.armed.IsZero() && now.Sub(r.armed) > stoodStill {
-		r.armed = now.Add(readTime)
-		r.timer.Reset(readTime)
-		return
-	}
 	r.armed = time.Time{}
-	r.watch(now)
+	r.watch(r.now())
 }
 
 // watch aborts the request if a bound has passed, and else sets the timer for
@@ -163,6 +158,12 @@ func (r *request) watch(now time.Time) {
 			return false
 		}
 		at := from.Add(bound)
+		if now.Sub(at) > stoodStill && r.grace.IsZero() {
+			r.grace = now.Add(readTime)
+		}
+		if r.grace.After(at) {
+			at = r.grace
+		}
 		if !now.Before(at) {
 			return true
 		}

@@ -140,7 +140,7 @@ func (w *Window) Note(r *Record) {
 	case r.Class.Failed():
 		w.add(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
 		if r.Class.TimeLimit() && !hangs {
-			w.silent[silentWait{silence(r), w.outages.before(r.End), false}] += r.Requests()
+			w.silent[w.silence(r, false)] += r.Requests()
 		}
 	case !hangs:
 		w.wait(r)
@@ -149,16 +149,27 @@ func (w *Window) Note(r *Record) {
 
 // wait counts a request that lightsout ended before it was answered.
 func (w *Window) wait(r *Record) {
-	x := silence(r)
+	x := silence(r, r.CountedAt())
 	w.waited[x] += r.Requests()
 	if x.answered {
-		w.silent[silentWait{x, w.outages.before(r.End), true}] += r.Requests()
+		w.silent[w.silence(r, true)] += r.Requests()
 	}
 }
 
-// silence is for how long a request got no byte before it ended.
-func silence(r *Record) endedWait {
+// silence is for how long a request got no byte before it ended, since the last power-off
+// request at the earliest.
+func (w *Window) silence(r *Record, cancelled bool) silentWait {
+	n := w.outages.before(r.End)
 	since := r.CountedAt()
+	if off := (*w.outages)[n-1].Off; off.After(since) {
+		since = off
+	}
+	return silentWait{silence(r, since), n, cancelled}
+}
+
+// silence is for how long a request got no byte before it ended, since that moment at the
+// earliest.
+func silence(r *Record, since time.Time) endedWait {
 	if r.LastByte.After(since) {
 		since = r.LastByte
 	}
@@ -291,9 +302,12 @@ func (w *Window) Hung() Counts {
 }
 
 // HungWhileOff counts the requests that hung during an outage that nobody has ended, so that no
-// power-on shows it. A time limit ended them, and they had got no byte for as long as those that
+// power-on shows it, and from which clients did not recover. A time limit ended them, and they had got no byte for as long as those that
 // Hung counts; or they had got none for silentLeast, and no request was ok.
 func (w *Window) HungWhileOff() (n int) {
+	if w.slowest > 0 && !w.Unrecovered() {
+		return 0
+	}
 	for x, requests := range w.silent {
 		if slices.ContainsFunc((*w.outages)[x.outages-1:], func(o PowerOff) bool { return !o.On.IsZero() }) {
 			continue

@@ -96,18 +96,24 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 		return StageFailed, refusal.Error()
 	}
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
+	unread := true
 	for range refusedPolls {
 		r, err := o.poll(deadline)
 		switch {
 		case err != nil, r.State == Unknown:
-			return StageFailed, refusal.Error()
 		case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
 			o.last, o.sent = r, true
 			return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
+		default:
+			unread = false
 		}
 		if !sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
+	}
+	if unread {
+		o.sent = true
+		return StageUncertain, fmt.Sprintf("%s; %s may be off, because its state can't be read: check again with: %s", refusal, o.machine.Title(), o.fleet.cfg.WayBack)
 	}
 	return StageFailed, refusal.Error()
 }
@@ -145,9 +151,14 @@ func (o *operation) send(ctx context.Context) error {
 	if err := o.sameBoot(ctx); err != nil {
 		return err
 	}
-	o.sentAt = time.Now()
+	began := time.Now()
+	o.sentAt = time.Time{}
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
-	return o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+	err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+	if o.sentAt.IsZero() && (err == nil || o.action == ActionOn || errors.As(err, new(*UnconfirmedError))) {
+		o.sentAt = began // its driver does not ask before it sends
+	}
+	return err
 }
 
 // sameBoot refuses to switch off a system that is not the node's, or that does not answer. If
@@ -180,12 +191,13 @@ func until(ctx context.Context) string {
 	return ""
 }
 
-// permit is permitted for a driver, which asks it immediately before it sends the request. A
-// request that it does not permit was not sent.
+// permit is permitted for a driver, which asks it immediately before it sends the request: a
+// driver that fails earlier has sent nothing.
 func (o *operation) permit(ctx context.Context) error {
+	o.sentAt = time.Time{}
 	err := o.permitted(ctx)
-	if err != nil {
-		o.sentAt = time.Time{}
+	if err == nil {
+		o.sentAt = time.Now()
 	}
 	return err
 }

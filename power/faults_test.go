@@ -187,6 +187,17 @@ func TestFaultsAtEveryStep(t *testing.T) {
 			power.StageDone, "is off (PowerOFF), although the power API refused", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"409 to the request, because another program switches it off", off, answering(409, "PowerOFF"),
 			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+		{"403 to the request, and then no answer", off, func(s *site) {
+			s.answer = func(w http.ResponseWriter, r *http.Request) bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if r.Method != http.MethodPost && len(s.posts) == 0 {
+					return false
+				}
+				w.WriteHeader(map[bool]int{true: http.StatusForbidden, false: http.StatusBadGateway}[r.Method == http.MethodPost])
+				return true
+			}
+		}, power.StageUncertain, "may be off, because its state can't be read", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"302 to the request, carried out", off, answering(302, "PowerOFF"),
 			power.StageDone, "is off (PowerOFF), although the power API refused", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"powering on: 429, then done", on, twice(http.StatusTooManyRequests),
@@ -388,5 +399,22 @@ func TestKilledAtEveryStep(t *testing.T) {
 				t.Errorf("powering on: told %q, left off %q", last.Text, leftOff(t, dir))
 			}
 		})
+	}
+}
+
+// A driver that reaches nothing has sent nothing: a machine that is off later was switched off by
+// somebody else.
+func TestARequestThatWasNotSentIsNotARefusedOne(t *testing.T) {
+	t.Parallel()
+	s, dir := newSite(t), t.TempDir()
+	d := s.driver(t, nil)
+	s.portal.Close()
+	if last := do(t, s, dir, d, power.ActionOff); last.Stage != power.StageFailed {
+		t.Fatalf("%+v", last)
+	}
+	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
+	defer j.Close()
+	for _, l := range j.LateAll() {
+		t.Errorf("the journal expects %s to go off", l.Node)
 	}
 }

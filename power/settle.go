@@ -188,7 +188,7 @@ func (j *Journal) SeenOff(node string, m Machine, r Reading) (int, error) {
 		return 0, nil
 	}
 	return len(ops), j.append(Entry{Kind: EntrySeen, Node: node, RequestedAt: r.CountsFrom().UTC(), Reopens: ops,
-		State: r.State.String(), Proof: r.Proof.String(), Text: Clean(m.Title() + " is off although it had been on again (" + r.Detail + ")")})
+		State: r.State.String(), Proof: r.Proof.String(), Text: Clean(m.Title() + " is off although it had been on again, or its power API had refused (" + r.Detail + ")")})
 }
 
 // mayReopen returns the operations on m that SeenOff would reopen.

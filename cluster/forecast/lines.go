@@ -141,12 +141,12 @@ func (h Hits) PlaceLines() (out []Line) {
 	return out
 }
 
-// alreadyText states that pods of nodes that are down already need a place as well.
+// alreadyText states that pods of nodes that count as down already need a place as well.
 func (h Hits) alreadyText() string {
 	if n := len(h.Already); n > 3 {
-		return fmt.Sprintf("this counts the pods of %d nodes that are down already", n)
+		return fmt.Sprintf("%d other nodes count as down already: their pods need a place as well", n)
 	}
-	return "this counts the pods of " + text.List(h.Already) + ", which " + text.Noun(len(h.Already), "is", "are") + " down already"
+	return text.List(h.Already) + text.Noun(len(h.Already), " counts as down already: its pods need", " count as down already: their pods need") + " a place as well"
 }
 
 func ranged(r place.Range) string {

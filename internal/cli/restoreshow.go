@@ -103,7 +103,7 @@ func lateAgain(ctx context.Context, all []*restoration) {
 	for _, r := range all {
 		r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool { return r.readings[l.Ops[0]].State != power.Unknown })
 		wg.Go(func() {
-			ctx, end := within(ctx, lateReadsWithin, "polling once more "+text.Count(len(r.late), "machine that is on again", "machines that are on again"))
+			ctx, end := within(ctx, lateReadsWithin, "polling once more "+text.Count(len(r.late), "machine that was on again or whose power API refused", "machines that were on again or whose power APIs refused"))
 			defer end()
 			r.read(ctx, r.late)
 		})

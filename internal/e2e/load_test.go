@@ -364,7 +364,10 @@ func TestAnswersThatArriveWhileLightsoutIsStoppedAreNoTimeouts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Done()
 		<-answered
-		_, _ = w.Write([]byte("an answer"))
+		for range 20 { // in pieces: lightsout reads one after the other
+			_, _ = w.Write(bytes.Repeat([]byte("x"), 3000))
+			w.(http.Flusher).Flush()
+		}
 	}))
 	t.Cleanup(server.Close)
 	dir := filepath.Join(t.TempDir(), "record")

@@ -68,6 +68,8 @@ type plannedOff struct {
 	since time.Time
 	// listed: newlyPlanned has returned it.
 	listed bool
+	// before: its plan ended before the recorder began.
+	before bool
 }
 
 // signs are the signs of an outage that show now.
@@ -325,7 +327,7 @@ const returnsWithin = 10 * time.Minute
 func (g *signs) returning(on map[string]time.Time, now time.Time) {
 	for name, at := range on {
 		if ago := now.Sub(at); ago >= 0 && ago < returnsWithin {
-			g.planned[name] = &plannedOff{node: name, since: at, removed: at, down: true, listed: true}
+			g.planned[name] = &plannedOff{node: name, since: at, removed: at, down: true, listed: true, before: true}
 		}
 	}
 }
@@ -361,6 +363,10 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 			if p.back.IsZero() {
 				p.back = now
 			}
+			delete(g.planned, name)
+			continue
+		}
+		if _, heard := n.Heartbeat(); p.before && heard.After(p.removed) { // it has booted since
 			delete(g.planned, name)
 			continue
 		}

@@ -104,7 +104,7 @@ func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
 	for name, x := range map[string]*bench{"the screen": x, "a dry run of another program": dry} {
 		x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]})
 		text := questionText(x.question(view.QuestionSwitch))
-		for _, want := range []string{"4 pods stop; 2 Ready workers left", "default/llm: 12 → 8 available", "no room for 4 pods", "this counts the pods of " + workers[3] + ", which is down already"} {
+		for _, want := range []string{"4 pods stop; 2 Ready workers left", "default/llm: 12 → 8 available", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q:\n%s", name, want, text)
 			}
@@ -127,7 +127,7 @@ func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 		refused bool
 	}{
 		{nil, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
-		{workers[3:4], []string{"2 Ready workers left", "no room for 4 pods", "this counts the pods of " + workers[3] + ", which is down already"}, false},
+		{workers[3:4], []string{"2 Ready workers left", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"}, false},
 		{[]string{"kube-node1", "kube-node3", "kube-node4"}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
 	} {
 		q, err := x.Preview(t.Context(), ask, tt.assumed...)
