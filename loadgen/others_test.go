@@ -1,8 +1,6 @@
 package loadgen
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"testing"
 )
@@ -51,18 +49,6 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 func TestTheGaugeTellsThatOthersUseTheService(t *testing.T) {
 	t.Parallel()
 	v := serveRevision(t, 8)
-	o := v.options()
-	o.Sources = func() []Source {
-		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", []string{"llm-00001"})}}
-	}
-	fetch := o.Fetch
-	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		if pod != "activator-0" {
-			return fetch(ctx, namespace, pod, port, path)
-		}
-		const labels = `{k8s_namespace_name="default",kn_revision_name="llm-00001"}`
-		return fmt.Appendf(nil, "kn_revision_request_active%s %d\nkn_revision_request_queued%s %d\n", labels, v.busy(), labels, 10), nil
-	}
 	for range 6 {
 		go func() {
 			if a, err := http.Get(v.url()); err == nil {
@@ -71,7 +57,7 @@ func TestTheGaugeTellsThatOthersUseTheService(t *testing.T) {
 		}()
 	}
 	waitFor(t, "six requests of another client", func() bool { return v.busy() == 6 })
-	g := start(t, o)
+	g := start(t, v.withActivator(func() (int, error) { return 10, nil }))
 	mustStart(t, g, Spec{Shape: Burst, N: 12})
 	waitFor(t, "requests of others", func() bool { ga := g.Run().Gauge; return ga.Others == 6 && ga.Heard == 0 && ga.ServedUpTo == 8 })
 	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)

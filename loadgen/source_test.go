@@ -102,15 +102,10 @@ func TestAnActivatorReportsByTheMetricsOfItsVersion(t *testing.T) {
 	}
 }
 
-// The activator's own numbers stand beside the ledger's: where it does not
-// answer there is no number, and where it says something else for long, both
-// are told.
-func TestTheActivatorReportsItsRequests(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
+// withActivator returns the options for a revision behind an activator that reports so many
+// requests as queued.
+func (v *revision) withActivator(queued func() (int, error)) Options {
 	o := v.options()
-	var silent atomic.Bool
-	var extra atomic.Int64
 	o.Sources = func() []Source {
 		return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", []string{"llm-00001"})}}
 	}
@@ -119,13 +114,30 @@ func TestTheActivatorReportsItsRequests(t *testing.T) {
 		if pod != "activator-0" {
 			return fetch(ctx, namespace, pod, port, path)
 		}
-		if silent.Load() {
-			return nil, errors.New("no answer")
+		n, err := queued()
+		if err != nil {
+			return nil, err
 		}
-		busy := v.busy()
-		return fmt.Appendf(nil, "kn_revision_request_active{k8s_namespace_name=%q,kn_revision_name=%q} %d\nkn_revision_request_queued{k8s_namespace_name=%q,kn_revision_name=%q} %d\n",
-			"default", "llm-00001", busy, "default", "llm-00001", 12-busy+int(extra.Load())), nil
+		const labels = `{k8s_namespace_name="default",kn_revision_name="llm-00001"}`
+		return fmt.Appendf(nil, "kn_revision_request_active%s %d\nkn_revision_request_queued%s %d\n", labels, v.busy(), labels, n), nil
 	}
+	return o
+}
+
+// The activator's own numbers stand beside the ledger's: where it does not
+// answer there is no number, and where it says something else for long, both
+// are told.
+func TestTheActivatorReportsItsRequests(t *testing.T) {
+	t.Parallel()
+	v := serveRevision(t, 8)
+	var silent atomic.Bool
+	var extra atomic.Int64
+	o := v.withActivator(func() (queued int, err error) {
+		if silent.Load() {
+			return 0, errors.New("no answer")
+		}
+		return 12 - v.busy() + int(extra.Load()), nil
+	})
 	g := start(t, o)
 	mustStart(t, g, Spec{Shape: Burst, N: 12})
 	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)

@@ -93,8 +93,8 @@ type silentWait struct {
 	cancelled bool
 }
 
-// silentLeast is the least time without a byte after which a request hung that had got a byte
-// before, if no request was ok: a slow answer may pause.
+// silentLeast is the shortest silence in the middle of an answer that counts as hanging if no
+// request was ok: a slow answer may pause.
 const silentLeast = time.Minute
 
 // before is the number of power-off requests up to a time.
@@ -301,9 +301,10 @@ func (w *Window) Hung() Counts {
 	return hung.Counts()
 }
 
-// HungWhileOff counts the requests that hung during an outage that nobody has ended, so that no
-// power-on shows it, and from which clients did not recover. A time limit ended them, and they had got no byte for as long as those that
-// Hung counts; or they had got none for silentLeast, and no request was ok.
+// HungWhileOff counts the requests that hung while a machine stayed off: nobody has powered it
+// on, and clients did not recover. A time limit ended such a request after a silence as long as
+// Hung requires. If no request was ok, lightsout may have ended it, and it had got no byte for
+// silentLeast if it had got one before.
 func (w *Window) HungWhileOff() (n int) {
 	if w.slowest > 0 && !w.Unrecovered() {
 		return 0

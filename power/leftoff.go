@@ -194,8 +194,8 @@ func (l *journalState) outcome(e Entry) {
 	}
 }
 
-// refused settles an operation whose request the driver did not send, or the power API refused. A
-// power API may carry out what it refuses: SeenOff then reopens the operation.
+// refused ends an operation that failed. If the driver had sent the request, the operation is only
+// settled, because a power API may carry out what it refuses: SeenOff then reopens it.
 func (l *journalState) refused(e Entry, o *operationLeft) {
 	delete(l.open, e.Op)
 	if !e.SentAt.IsZero() {

@@ -127,9 +127,9 @@ func (f *Forecast) alreadyDown(h *Hits, impacts map[cluster.Key]*Impact, n *clus
 	}
 }
 
-// Staying names the nodes that are down and of which the control plane evicts no pod, with the reason in one
-// sentence; both are empty if it evicts pods of all nodes. A node that has the taint keeps it
-// as long as any node is Ready.
+// Staying names the nodes that are down and of which the control plane evicts no pod, with the
+// reason in one sentence; both are empty if it evicts pods of all nodes. A node that has the
+// taint keeps it as long as any node is Ready.
 func (f *Forecast) Staying() (nodes []string, why string) {
 	for _, name := range slices.Sorted(maps.Keys(f.away)) {
 		x := f.s.Node(name)

@@ -41,19 +41,7 @@ func (w twoWorkers) FreshState(ctx context.Context) (power.ClusterState, error) 
 // stays on the node.
 func (c *tunnelled) annotateAndReturn(t *testing.T) {
 	t.Helper()
-	cfg, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	of, err := clusterHere(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of.UID = c.uid
-	r, err := newRestoration(c.options, c.path("st"), of, c.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := c.restorer(t, c.uid)
 	defer r.close()
 	c.set(t, "n3", "on\n")
 	c.set(t, "n4", "on\n")

@@ -99,9 +99,8 @@ func (c *tunnelled) state(node string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// switchOff switches a node's machine off while the API server reveals this UID; empty if it
-// reveals none.
-func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
+// restorer returns the restoration of the cluster, with this UID, by its own journal.
+func (c *tunnelled) restorer(t *testing.T, uid string) *restoration {
 	t.Helper()
 	cfg, err := c.Read()
 	if err != nil {
@@ -116,6 +115,14 @@ func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// switchOff switches a node's machine off while the API server reveals this UID; empty if it
+// reveals none.
+func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
+	t.Helper()
+	r := c.restorer(t, uid)
 	defer r.close()
 	c.set(t, node, "on\n")
 	m := &power.Machine{Driver: "exec", ID: node, Name: node}

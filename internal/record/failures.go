@@ -31,8 +31,8 @@ type Failures struct {
 // NoneAsked reports whether the record tells that no request ended after zero.
 func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
 
-// HungAndOff is the number of HungWhileOff; 0 if the record lacks it.
-func (f Failures) HungAndOff() int {
+// CountHungWhileOff returns HungWhileOff, or 0 if the record lacks it.
+func (f Failures) CountHungWhileOff() int {
 	if f.HungWhileOff == nil {
 		return 0
 	}

@@ -54,8 +54,8 @@ type Options struct {
 	// Kept is set on a screen, where an operator switches machines: it reports whether
 	// their outage or trial is being recorded. The screen locks Dir for each record.
 	Kept func() bool
-	// Returning are the nodes that lightsout powered on before, and when: one that still boots
-	// is no outage. Nil: none is known.
+	// Returning maps the nodes that lightsout powered on before the recorder began to when it
+	// did: a node that still boots is no outage. It may be nil.
 	Returning map[string]time.Time
 	// Names are replaced in the records; nil: none.
 	Names *record.Names

@@ -86,7 +86,7 @@ func ends(n *loadgen.Counts) string {
 
 // hung formats the requests that hung.
 func hung(l record.Load) string {
-	n := l.HungAndOff()
+	n := l.CountHungWhileOff()
 	switch {
 	case n == 0:
 		return ends(l.Hung)

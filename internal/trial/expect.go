@@ -186,7 +186,7 @@ func loadMeasure(name string, l record.Load) *int {
 	if l.Hung != nil {
 		hung = l.Hung.Scheduled
 	}
-	hung += l.HungAndOff()
+	hung += l.CountHungWhileOff()
 	return map[string]*int{
 		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_served": &l.PeakServed, "peak_queued": &l.PeakQueued,
 		"peak_streaming":         &l.PeakStreaming,

@@ -120,7 +120,7 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 			}
 			out = append(out, hung)
 		}
-		if n := l.HungAndOff(); n > 0 && !bounded {
+		if n := l.CountHungWhileOff(); n > 0 && !bounded {
 			hung := fmt.Sprintf("%s: %d hung while a machine stayed off", l.Step, n)
 			if p != nil {
 				hung += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", n)
