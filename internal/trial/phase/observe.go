@@ -24,7 +24,7 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 	case cluster.KindPod:
 		if tr.Change == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
 			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
-				if n := t.nodes[p.Node]; n != nil && evicting(t, n) {
+				if n := t.nodes[p.Node]; n != nil && evicting(t, n) && n.evicts(p, tr.SourceTime, t.snapshot) {
 					t.observe(view.PhaseEvicted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
 				}
 			}
@@ -51,7 +51,7 @@ func nodeChanged(t *Tracker, n *node, tr cluster.Transition) {
 		t.observe(view.PhaseBooted, n.name, tr.Seen, stamp{}, true)
 	case cluster.ChangeTaint:
 		if lost(tr.To) {
-			n.tainted = true
+			n.taintedAt(tr.SourceTime)
 			t.observe(view.PhaseTainted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
 		}
 	case cluster.ChangeEndpoints:
@@ -64,6 +64,36 @@ func nodeChanged(t *Tracker, n *node, tr cluster.Transition) {
 // lost reports whether it is the taint by which the pods of a node that is down are evicted.
 func lost(taint string) bool {
 	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
+}
+
+// taintedAt records that the node has such a taint. Evictions count from the first one, also if
+// another replaces it (processPodOnNode in pkg/controller/tainteviction/taint_eviction.go).
+func (n *node) taintedAt(at time.Time) {
+	if !n.tainted {
+		n.tainted, n.taint = true, at
+	}
+}
+
+// evicts reports whether the control plane may have deleted a pod at that time because of the
+// node's taint, and not somebody else: a scale-down or a rollout need not wait for as long as the
+// pod tolerates the taint. Both times have whole seconds.
+func (n *node) evicts(p *cluster.Pod, deleted time.Time, s *cluster.Snapshot) bool {
+	if deleted.IsZero() || n.taint.IsZero() || otherTaint(s.Node(n.name)) {
+		return true
+	}
+	for _, wait := range []time.Duration{p.UnreachableFor, p.NotReadyFor} {
+		if wait >= 0 && !deleted.Before(n.taint.Truncate(time.Second).Add(wait-time.Second)) {
+			return true
+		}
+	}
+	return false
+}
+
+// otherTaint reports whether a node has a further taint by which pods are evicted.
+func otherTaint(x *cluster.Node) bool {
+	return x != nil && slices.ContainsFunc(x.Taints, func(t cluster.Taint) bool {
+		return t.Effect == "NoExecute" && !lost(t.Key+":"+t.Effect)
+	})
 }
 
 // evicting reports whether a pod that is deleted on the node is deleted because
@@ -195,7 +225,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	for _, taint := range x.Taints {
 		if lost(taint.Key + ":" + taint.Effect) {
-			n.tainted = true
+			n.taintedAt(taint.TimeAdded)
 			t.observe(view.PhaseTainted, n.name, at, stamp{at: taint.TimeAdded}, false)
 		}
 	}
@@ -216,6 +246,7 @@ func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 		case !p.Gone.IsZero() || p.Deleting.IsZero():
 		case p.Deleting.Before(n.off.Add(-time.Second)):
 			earlier = true
+		case !n.evicts(p, p.Deleting, s):
 		default:
 			t.observe(view.PhaseEvicted, n.name, p.Changed, stamp{at: p.Deleting}, false)
 			return

@@ -805,7 +805,7 @@ func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
 	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(-10), false })
+	w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.Deleting, p.Ready = 30*time.Second, at(-10), false })
 	w.look(0)
 	w.off(power.ActionOff, n4)
 	w.look(2)
@@ -821,6 +821,42 @@ func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 	}
 }
 
+// A scale-down and a rollout delete pods of a node that is down without waiting for as long as
+// they tolerate its taint: that is no eviction.
+func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
+	for name, seen := range map[string]func(w *world, pod string, s float64){
+		"by a transition": func(w *world, pod string, s float64) {
+			w.told(cluster.KindPod, pod, "status", "Running", "Terminating", s, at(s))
+			w.look(s + 0.1)
+		},
+		"by a snapshot": func(w *world, _ string, s float64) { w.look(s + 0.1) },
+	} {
+		w := newWorld(t, 20000)
+		w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.NotReadyFor = 20*time.Second, 20*time.Second })
+		w.off(power.ActionOff, n4)
+		w.lose(n4, 5)
+		w.taint(n4, 6)
+		remove := func(i int, s float64) {
+			w.now = at(s)
+			n, pod := 0, ""
+			w.podsOn(n4, func(p *cluster.Pod) {
+				if n++; n == i {
+					p.Deleting, pod = at(s), p.Name
+				}
+			})
+			seen(w, pod, s)
+		}
+		remove(1, 8)
+		if p := w.phase(view.PhaseEvicted, n4); p.Observed != nil {
+			t.Errorf("%s: a scale-down counts: %+v", name, p)
+		}
+		remove(2, 26)
+		if p := w.phase(view.PhaseEvicted, n4); p.Observed == nil || *p.Observed < 26 {
+			t.Errorf("%s: the eviction does not count: %+v", name, p)
+		}
+	}
+}
+
 // A recorder that stood still while a node died dates what the control plane did by its times.
 func TestAPauseIsDatedByTheSources(t *testing.T) {
 	w := newWorld(t, 20000)
@@ -831,10 +867,10 @@ func TestAPauseIsDatedByTheSources(t *testing.T) {
 		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
 	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Ready = at(26), false })
+	w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.Deleting, p.Ready = 20*time.Second, at(27), false })
 	w.Switched(n4, power.ActionOff, zero)
 	w.look(33)
-	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 26} {
+	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 27} {
 		if p := w.phase(name, n4); p.Observed == nil || *p.Observed != want || p.Hidden || p.Before {
 			t.Errorf("%+v", p)
 		}

@@ -45,8 +45,9 @@ type node struct {
 	sent    bool
 	boot    string // boot id before
 	last    *cluster.Node
-	tainted bool // has a taint by which its pods are evicted
-	wave    int  // of the trial's outages, which one
+	tainted bool      // has a taint by which its pods are evicted
+	taint   time.Time // when it got the first; zero: unknown
+	wave    int       // of the trial's outages, which one
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
@@ -243,7 +244,7 @@ func (n *node) before(t *Tracker) {
 	}
 	for _, taint := range n.last.Taints {
 		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {
-			n.tainted = true
+			n.taintedAt(taint.TimeAdded)
 			at0(view.PhaseTainted, "was tainted before")
 		}
 	}
