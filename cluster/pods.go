@@ -102,19 +102,24 @@ func (p *Pod) drop(s *state, seen time.Time) {
 
 // causeOf returns why a pod changed, if its node is the cause.
 func causeOf(s *state, p *Pod) Cause {
-	if n := s.node(p.Node); p.Ready || n == nil || n.Ready == TriTrue {
+	n := s.node(p.Node)
+	switch {
+	case n == nil || n.Ready == TriTrue:
+		return ""
+	case p.Evicted && !p.Deleting.IsZero():
+		return CauseEvicted
+	case p.Ready, !p.Deleting.IsZero() && reportsEvictions(s.serverVersion):
 		return ""
 	}
 	return CauseNodeNotReady
 }
 
-// nodeTrouble returns the problem of the node of a pod that is not ready; empty if
-// there is none.
+// nodeTrouble returns the problem of a pod's node, if that is why the pod changed; else it is empty.
 func nodeTrouble(s *state, p *Pod) string {
-	n := s.node(p.Node)
-	if p.Ready || n == nil || n.Ready == TriTrue {
+	if causeOf(s, p) == "" {
 		return ""
 	}
+	n := s.node(p.Node)
 	return "node " + n.Name + " is " + nodeStatus(n)
 }
 

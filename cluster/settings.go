@@ -147,6 +147,18 @@ func settingsFromArgs(component string, args []string) Settings {
 }
 
 // parseVersion reads "v1.31.4-eks-1" as 1, 31.
+// reportsEvictions reports whether the control plane of a version gives each pod that it evicts a
+// condition first: the feature gate PodDisruptionConditions can't be switched off from v1.31 on
+// (pkg/features/versioned_kube_features.go).
+func reportsEvictions(serverVersion string) bool {
+	major, minor, ok := parseVersion(serverVersion)
+	return ok && (major > 1 || minor >= 31)
+}
+
+// ReportsEvictions reports whether a pod that is being deleted, and is not Evicted, is certainly
+// not evicted. Older control planes do not distinguish the two.
+func (s *Snapshot) ReportsEvictions() bool { return reportsEvictions(s.ServerVersion) }
+
 func parseVersion(v string) (major, minor int, ok bool) {
 	parts := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)
 	if len(parts) < 2 {

@@ -25,12 +25,17 @@ type Cause string
 const (
 	// CauseShutdown: the node's kubelet reports its own shutdown.
 	CauseShutdown Cause = "shutdown"
-	// CauseNodeNotReady: the pod's node is not Ready. Such a pod that is deleted counts
-	// as evicted.
+	// CauseNodeNotReady: the pod's node is not Ready. Where the control plane does not report
+	// evictions (see Snapshot.ReportsEvictions), such a pod that is deleted counts as evicted.
 	CauseNodeNotReady Cause = "node_not_ready"
+	// CauseEvicted: the control plane deletes the pod because its node is not Ready.
+	CauseEvicted Cause = "evicted"
 	// CauseDeleted: the object was deleted.
 	CauseDeleted Cause = "deleted"
 )
+
+// Evicts reports whether a pod that is deleted for this reason is evicted.
+func (c Cause) Evicts() bool { return c == CauseEvicted || c == CauseNodeNotReady }
 
 func (n *Node) health() Health {
 	if n.Ready == TriTrue {

@@ -170,6 +170,13 @@ func tri(s corev1.ConditionStatus) Tri {
 	}
 }
 
+// Reasons of the condition DisruptionTarget (pkg/controller/tainteviction/taint_eviction.go and
+// pkg/controller/podgc/gc_controller.go).
+const (
+	byTaint = "DeletionByTaintManager"
+	byPodGC = "DeletionByPodGC"
+)
+
 func trimPod(p *corev1.Pod) *Pod {
 	c := columns(p)
 	out := &Pod{
@@ -183,9 +190,12 @@ func trimPod(p *corev1.Pod) *Pod {
 		out.Deleting = moment(p.DeletionTimestamp.Add(-time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second))
 	}
 	for _, cond := range p.Status.Conditions {
-		if cond.Type == corev1.PodReady {
+		switch cond.Type {
+		case corev1.PodReady:
 			out.Ready = cond.Status == corev1.ConditionTrue
 			out.ReadySince = moment(cond.LastTransitionTime.Time)
+		case corev1.DisruptionTarget:
+			out.Evicted = cond.Status == corev1.ConditionTrue && (cond.Reason == byTaint || cond.Reason == byPodGC)
 		}
 	}
 	if r := metav1.GetControllerOfNoCopy(p); r != nil {

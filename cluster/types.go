@@ -319,7 +319,10 @@ type Pod struct {
 	// Deleting is when its deletion was asked for: the deletionTimestamp less the
 	// grace period (1 s resolution); zero when the pod is not being deleted.
 	Deleting time.Time `json:"deleting,omitzero"`
-	IP       string    `json:"ip,omitzero"`
+	// Evicted: the control plane deletes it because of a taint of its node, or because the
+	// node is gone. See Snapshot.ReportsEvictions.
+	Evicted bool   `json:"evicted,omitzero"`
+	IP      string `json:"ip,omitzero"`
 	// Owner is the controlling owner (a ReplicaSet, DaemonSet, StatefulSet, …)
 	// and Deployment the deployment behind a ReplicaSet, where known.
 	OwnerKind  string `json:"owner_kind,omitzero"`

@@ -30,7 +30,7 @@ func Moment(e *view.Event) (what, subject string, ok bool) {
 	case view.CodePodStatus:
 		switch {
 		case e.Is != cluster.HealthChanging || e.Was == cluster.HealthChanging: // it was being deleted already
-		case e.Cause == cluster.CauseNodeNotReady:
+		case e.Cause.Evicts():
 			return "pods evicted", "", true
 		default:
 			return "pods are deleted", "", true

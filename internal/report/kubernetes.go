@@ -93,7 +93,7 @@ func phasesSeen(r *record.Record) (out []view.Phase) {
 			add(e, view.PhaseReady, e.Subject)
 		case e.Change == cluster.ChangeTaint && evicts(e.To):
 			add(e, view.PhaseTainted, e.Subject)
-		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause == cluster.CauseNodeNotReady:
+		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts():
 			add(e, view.PhaseEvicted, e.Subject)
 		}
 	}

@@ -23,12 +23,19 @@ func (t *Tracker) Transition(tr cluster.Transition) {
 		}
 	case cluster.KindPod:
 		if tr.Change == cluster.ChangeStatus && tr.To == cluster.WordTerminating && t.snapshot != nil {
-			if p := t.snapshot.Pod(tr.Subject.Key); p != nil {
-				if n := t.nodes[p.Node]; n != nil && evicting(t, n) && n.evicts(p, tr.SourceTime, t.snapshot) {
-					t.observe(view.PhaseEvicted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
-				}
-			}
+			podDeleted(t, t.snapshot.Pod(tr.Subject.Key), tr)
 		}
+	}
+}
+
+// podDeleted records the eviction of a pod that is being deleted. The newest snapshot may be older.
+func podDeleted(t *Tracker, p *cluster.Pod, tr cluster.Transition) {
+	if p == nil {
+		return
+	}
+	n := t.nodes[p.Node]
+	if n != nil && evicting(t, n) && (tr.Cause == cluster.CauseEvicted || n.evicts(p, tr.SourceTime, t.snapshot)) {
+		t.observe(view.PhaseEvicted, n.name, tr.Seen, stamp{at: tr.SourceTime}, true)
 	}
 }
 
@@ -74,10 +81,13 @@ func (n *node) taintedAt(at time.Time) {
 	}
 }
 
-// evicts reports whether the control plane may have deleted a pod at that time because of the
-// node's taint, and not somebody else: a scale-down or a rollout need not wait for as long as the
-// pod tolerates the taint. Both times have whole seconds.
+// evicts reports whether the control plane has deleted a pod at that time because of the node's
+// taint. Where it does not report that, it may have: a scale-down or a rollout, unlike an eviction,
+// need not wait for as long as the pod tolerates the taint. Both times have whole seconds.
 func (n *node) evicts(p *cluster.Pod, deleted time.Time, s *cluster.Snapshot) bool {
+	if p.Evicted || s.ReportsEvictions() {
+		return p.Evicted
+	}
 	if deleted.IsZero() || n.taint.IsZero() || otherTaint(s.Node(n.name)) {
 		return true
 	}

@@ -805,7 +805,7 @@ func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
 	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.Deleting, p.Ready = 30*time.Second, at(-10), false })
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Evicted, p.Ready = at(-10), true, false })
 	w.look(0)
 	w.off(power.ActionOff, n4)
 	w.look(2)
@@ -821,39 +821,69 @@ func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 	}
 }
 
-// A scale-down and a rollout delete pods of a node that is down without waiting for as long as
-// they tolerate its taint: that is no eviction.
+// A scale-down and a rollout delete pods of a node that is down: that is no eviction. A control
+// plane before v1.31 does not report which pods it evicts; those wait for as long as they tolerate
+// the taint.
 func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
-	for name, seen := range map[string]func(w *world, pod string, s float64){
-		"by a transition": func(w *world, pod string, s float64) {
-			w.told(cluster.KindPod, pod, "status", "Running", "Terminating", s, at(s))
-			w.look(s + 0.1)
-		},
-		"by a snapshot": func(w *world, _ string, s float64) { w.look(s + 0.1) },
-	} {
+	for _, tc := range []struct {
+		version    string
+		scaledDown float64
+		byLook     bool
+	}{{"v1.36.3", 8, false}, {"v1.36.3", 24, true}, {"v1.30.0", 8, false}, {"v1.30.0", 8, true}} {
 		w := newWorld(t, 20000)
-		w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.NotReadyFor = 20*time.Second, 20*time.Second })
+		w.c.ServerVersion = tc.version
+		w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.NotReadyFor = 16*time.Second, 16*time.Second })
 		w.off(power.ActionOff, n4)
 		w.lose(n4, 5)
 		w.taint(n4, 6)
-		remove := func(i int, s float64) {
+		remove := func(i int, s float64, evicted bool) {
 			w.now = at(s)
 			n, pod := 0, ""
 			w.podsOn(n4, func(p *cluster.Pod) {
 				if n++; n == i {
-					p.Deleting, pod = at(s), p.Name
+					p.Deleting, p.Evicted, pod = at(s), evicted && tc.version == "v1.36.3", p.Name
 				}
 			})
-			seen(w, pod, s)
+			if !tc.byLook {
+				w.told(cluster.KindPod, pod, "status", "Running", "Terminating", s, at(s))
+			}
+			w.look(s + 0.1)
 		}
-		remove(1, 8)
+		remove(1, tc.scaledDown, false)
 		if p := w.phase(view.PhaseEvicted, n4); p.Observed != nil {
-			t.Errorf("%s: a scale-down counts: %+v", name, p)
+			t.Errorf("%+v: the scale-down counts: %+v", tc, p)
 		}
-		remove(2, 26)
+		remove(2, 26, true)
 		if p := w.phase(view.PhaseEvicted, n4); p.Observed == nil || *p.Observed < 26 {
-			t.Errorf("%s: the eviction does not count: %+v", name, p)
+			t.Errorf("%+v: the eviction does not count: %+v", tc, p)
 		}
+	}
+}
+
+// Pods that a scale-up adds during an outage replace none.
+func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 50)
+	w.now = at(100)
+	d := *w.c.Deployments[0]
+	d.Replicas, d.Changed = 20, w.now
+	w.c.Deployments = []*cluster.Deployment{&d}
+	more := func(name string, s float64) {
+		w.now = at(s)
+		for i := range 4 {
+			p := w.pod(fmt.Sprint(name, i), "kube-node1", 20000)
+			p.Changed, p.ReadySince, p.Created = w.now, w.now, w.now
+		}
+		w.look(s + 0.1)
+	}
+	more("added-", 110)
+	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
+		t.Errorf("the added pods count: %+v", p)
+	}
+	more("new-", 360)
+	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < 360 {
+		t.Errorf("the replacements do not count: %+v", p)
 	}
 }
 
@@ -867,7 +897,7 @@ func TestAPauseIsDatedByTheSources(t *testing.T) {
 		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
 	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.Deleting, p.Ready = 20*time.Second, at(27), false })
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Evicted, p.Ready = at(27), true, false })
 	w.Switched(n4, power.ActionOff, zero)
 	w.look(33)
 	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 27} {

@@ -12,8 +12,8 @@ import (
 // service is the deployment that the trial is about.
 type service struct {
 	known bool
-	// before is how many of its pods were serving at zero.
-	before int
+	// before is how many of its pods were serving at zero, and replicas how many it should have.
+	before, replicas int
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
@@ -26,10 +26,11 @@ type service struct {
 }
 
 func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
-	if s.Deployment(dep) == nil {
+	d := s.Deployment(dep)
+	if d == nil {
 		return
 	}
-	v.known = true
+	v.known, v.replicas = true, d.Replicas
 	for _, p := range s.PodsOf(dep) {
 		if p.Serving() {
 			v.before++
@@ -169,6 +170,15 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
+// wanted is how many pods serve elsewhere once those of the outage are replaced: pods that
+// somebody has added since zero replace none.
+func (v *service) wanted(d *cluster.Deployment) int {
+	if d == nil || !d.Gone.IsZero() {
+		return v.before
+	}
+	return v.before + d.Replicas - v.replicas
+}
+
 // observeService recognises the phases of the deployment.
 func (t *Tracker) observeService(s *cluster.Snapshot) {
 	v := &t.service
@@ -188,7 +198,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 				last = p
 			}
 		}
-		if n >= v.before && last != nil {
+		if n >= v.wanted(s.Deployment(t.deployment)) && last != nil {
 			changed := last.Changed
 			if !changed.After(t.zero) {
 				changed = s.At

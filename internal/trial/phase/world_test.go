@@ -2,6 +2,7 @@ package phase
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -122,8 +123,11 @@ func (w *world) told(kind cluster.Kind, name string, what cluster.Change, from, 
 		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
 		Change:  what, From: from, To: to, Seen: at(seen), SourceTime: source,
 	}
-	if to == "NotReady (shutting down)" {
+	switch {
+	case to == "NotReady (shutting down)":
 		tr.Cause = cluster.CauseShutdown
+	case to == cluster.WordTerminating && slices.ContainsFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Name == name && p.Evicted }):
+		tr.Cause = cluster.CauseEvicted
 	}
 	w.Transition(tr)
 }
@@ -163,7 +167,7 @@ func (w *world) evict(name string, s float64) {
 	w.now = at(s)
 	first := ""
 	w.podsOn(name, func(p *cluster.Pod) {
-		p.Deleting, p.Status = w.now.Truncate(time.Second), "Terminating"
+		p.Deleting, p.Evicted, p.Status = w.now.Truncate(time.Second), true, "Terminating"
 		if first == "" {
 			first = p.Name
 		}
