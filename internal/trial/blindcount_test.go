@@ -230,6 +230,7 @@ func TestABlindSpanExcusesOnlyWhatItHid(t *testing.T) {
 		"pending pods, which had no forecast":      {plan.Expectation{Measure: "pending", Predicted: true}, record.Summary{Pending: &three, Blind: []record.Blind{within}}, false},
 		"available pods":                           {plan.Expectation{Measure: "lowest_available", Min: &two}, record.Summary{LowestAvailable: &three, Blind: []record.Blind{within}}, true},
 		"available pods of no deployment":          {plan.Expectation{Measure: "lowest_available", Min: &two}, record.Summary{Blind: []record.Blind{before, stall}}, false},
+		"the skew at the end":                      {plan.Expectation{Measure: "skew", Max: &two}, record.Summary{Blind: []record.Blind{within}}, true},
 		"the skew before a rollout that never was": {plan.Expectation{Measure: "skew_before_rollout", Max: &two}, record.Summary{Blind: []record.Blind{within}}, false},
 	} {
 		p := &plan.Plan{Expect: []plan.Expectation{tc.x}}

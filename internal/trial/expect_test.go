@@ -60,6 +60,10 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 		t.Errorf("hung: %+v", got)
 	}
 	four := 4
+	sum.Load[0].HungWhileOff = &four
+	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 2 || !strings.Contains(why[1], "expect hung: {max: 5}") {
+		t.Errorf("why: %q", why)
+	}
 	sum.Load[0].Hung, sum.Load[0].HungWhileOff = nil, &four
 	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 1 || !strings.HasPrefix(why[0], "a: 4 hung while a machine stayed off") {
 		t.Errorf("why: %q", why)

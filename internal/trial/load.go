@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/loadgen"
 )
@@ -43,15 +44,16 @@ func (l *loadRun) count(r loadgen.Record) {
 	}
 }
 
-// failedAfter counts the failed requests that were sent after the detection; nil if nothing
-// was detected, or if no request was sent after it that succeeded or failed.
-func (l *loadRun) failedAfter(detected time.Time) *int {
+// failedAfter counts the failed requests that were sent while no outage was undetected; nil if
+// a node was not detected, or if no request was sent after the last detection that succeeded or
+// failed.
+func (l *loadRun) failedAfter(detected time.Time, undetected record.Undetected) *int {
 	if detected.IsZero() || !l.last.After(detected) {
 		return nil
 	}
 	n := 0
 	for _, at := range l.failed {
-		if at.After(detected) {
+		if undetected.Over(at, 0) {
 			n++
 		}
 	}

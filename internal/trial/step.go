@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
@@ -165,8 +166,8 @@ const hopelessFor = 2 * time.Second
 // Rollout restarts a rollout and waits until every pod is a new one.
 func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	k := deploymentOf(deployment, r.deployment)
-	if r.skewRollout == nil {
-		n := skew(podsByNode(r.s.Snapshot(), r.deployment))
+	if s := r.s.Snapshot(); r.skewRollout == nil && s.Link.State == cluster.LinkLive {
+		n := skew(podsByNode(s, r.deployment))
 		r.skewRollout = &n
 	}
 	if within == 0 {

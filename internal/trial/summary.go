@@ -24,9 +24,9 @@ func summarize(r *run) *record.Summary {
 	for _, st := range r.steps {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
-	detected := lastDetection(r)
+	detected, undetected := lastDetection(r), sum.Undetected()
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l, detected))
+		sum.Load = append(sum.Load, sumLoad(r, l, detected, undetected))
 	}
 	for _, l := range sum.Load {
 		sum.Ledger.Add(l.Counts)
@@ -104,7 +104,7 @@ func lastDetection(r *run) time.Time {
 	return last
 }
 
-func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
+func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
 	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
 	l.peak.settleAll()
 	out := record.Load{
@@ -112,7 +112,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time) record.Load {
 		Step:          l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
 		PeakServed: l.peak.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.peak.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
 	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(l.peak.servedUpTo, out.PeakServed), moreThan(l.peak.queuedUpTo, out.PeakQueued)
 	return out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -15,7 +16,9 @@ import (
 func (r *run) conclude() {
 	r.stage, r.ended, r.doing = stageOver, r.now(), ""
 	r.t.tracked.Store(nil)
-	r.after = podsByNode(r.s.Snapshot(), r.deployment)
+	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
+		r.after = podsByNode(s, r.deployment)
+	}
 	sum := summarize(r)
 	r.summary = sum
 	f := view.Facts{Verdict: sum.Verdict}
@@ -87,6 +90,8 @@ func hid(x plan.Expectation, sum *record.Summary) bool {
 		return detectionHidden(sum)
 	case x.Measure == "pending":
 		return sum.Pending == nil && slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.To > 0 })
+	case x.Measure == "skew":
+		return len(sum.Skew) == 0 && len(sum.Blind) > 0
 	case x.Measure == "lowest_available":
 		return unseen(sum) > 0
 	case x.Measure == "peak_served", x.Measure == "peak_queued":
@@ -113,20 +118,25 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 		bounded := p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool {
 			return x.Measure == "hung" && x.Step == l.Step
 		})
-		if l.Hung != nil && !bounded {
-			hung := fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, l.Hung.Scheduled, l.Hung.Ends())
-			if p != nil {
-				hung += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", l.Hung.Scheduled)
-			}
-			out = append(out, hung)
+		if !bounded {
+			out = append(out, hanging(p, l)...)
 		}
-		if n := l.CountHungWhileOff(); n > 0 && !bounded {
-			hung := fmt.Sprintf("%s: %d hung while a machine stayed off", l.Step, n)
-			if p != nil {
-				hung += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", n)
-			}
-			out = append(out, hung)
-		}
+	}
+	return out
+}
+
+// hanging describes the requests of a load that hung. p is nil for a trial by keyboard.
+func hanging(p *plan.Plan, l record.Load) (out []string) {
+	through, off := 0, l.CountHungWhileOff()
+	if l.Hung != nil {
+		through = l.Hung.Scheduled
+		out = append(out, fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, through, l.Hung.Ends()))
+	}
+	if off > 0 {
+		out = append(out, fmt.Sprintf("%s: %d hung while a machine stayed off", l.Step, off))
+	}
+	if p != nil && len(out) > 0 {
+		out[len(out)-1] += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", through+off)
 	}
 	return out
 }

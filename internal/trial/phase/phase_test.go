@@ -881,9 +881,47 @@ func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
 	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
 		t.Errorf("the added pods count: %+v", p)
 	}
+	w.evict(n4, 350)
+	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
+		t.Errorf("the added pods count once others are evicted: %+v", p)
+	}
 	more("new-", 360)
 	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < 360 {
 		t.Errorf("the replacements do not count: %+v", p)
+	}
+}
+
+// Each outage of a trial has its own replacements.
+func TestPodsAreReplacedInEachOutage(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Zero(zero, w.snapshot())
+	for i, z := range []float64{0, 1000} {
+		w.look(z)
+		w.Switched(n4, power.ActionOff, at(z))
+		w.lose(n4, z+50)
+		w.taint(n4, z+51)
+		w.evict(n4, z+351)
+		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
+			t.Errorf("outage %d: replaced at the eviction: %+v", i, p)
+		}
+		for k := range 4 {
+			p := w.pod(fmt.Sprintf("new-%d%d", i, k), "kube-node1", 1000)
+			p.Created, p.ReadySince, p.Changed = at(z+351), at(z+360), at(z+360)
+		}
+		w.look(z + 361)
+		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed != z+360 {
+			t.Errorf("outage %d: %+v", i, p)
+		}
+		w.Switched(n4, power.ActionOn, at(z+400))
+		w.boot(n4, z+450)
+		w.ready(n4, z+460)
+		// The pods return to the node.
+		w.c.Pods = slices.DeleteFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Node == n4 || strings.HasPrefix(p.Name, "new-") })
+		for k := range 4 {
+			w.pod(fmt.Sprintf("back-%d%d", i, k), n4, 1000)
+		}
+		w.node(n4, func(n *cluster.Node) { n.ReadyEndpoints = 4 })
+		w.look(z + 490)
 	}
 }
 

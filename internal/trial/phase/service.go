@@ -12,8 +12,14 @@ import (
 // service is the deployment that the trial is about.
 type service struct {
 	known bool
-	// before is how many of its pods were serving at zero, and replicas how many it should have.
+	// before is how many of its pods were serving when the outage began, and replicas how many
+	// it should have had.
 	before, replicas int
+	// pods are those that it had then, each with the node on which it served; "" if it did not.
+	pods map[cluster.Key]string
+	// ended is when the first of them that served on a node of the outage was deleted or ended,
+	// by the API server's clock; zero: none was.
+	ended time.Time
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
@@ -30,10 +36,12 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 	if d == nil {
 		return
 	}
-	v.known, v.replicas = true, d.Replicas
+	*v = service{known: true, replicas: d.Replicas, pods: map[cluster.Key]string{}}
 	for _, p := range s.PodsOf(dep) {
+		v.pods[p.Key] = ""
 		if p.Serving() {
 			v.before++
+			v.pods[p.Key] = p.Node
 		}
 	}
 	v.most, v.learnt = forecast.StartTime(s, dep)
@@ -170,13 +178,68 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
-// wanted is how many pods serve elsewhere once those of the outage are replaced: pods that
-// somebody has added since zero replace none.
-func (v *service) wanted(d *cluster.Deployment) int {
-	if d == nil || !d.Gone.IsZero() {
-		return v.before
+// replacement returns the pod that served last, once the pods of the outage are replaced: each of
+// them was deleted or has ended, as many new ones serve elsewhere, and as many pods as before serve
+// in all. Pods that somebody has added before replace none, and pods that somebody has removed
+// since need no replacement.
+func (v *service) replacement(t *Tracker, s *cluster.Snapshot) (last *cluster.Pod) {
+	if !v.followEnds(t, s) {
+		return nil
 	}
-	return v.before + d.Replicas - v.replicas
+	serving, fresh, lost := 0, 0, 0
+	for _, node := range v.pods {
+		if isDown(t, node) {
+			lost++
+		}
+	}
+	for _, p := range s.PodsOf(t.deployment) {
+		if !p.Serving() || isDown(t, p.Node) {
+			continue
+		}
+		serving++
+		if _, old := v.pods[p.Key]; !old && !p.Created.Before(v.ended.Add(-time.Second)) {
+			fresh++
+		}
+		if last == nil || p.Changed.After(last.Changed) {
+			last = p
+		}
+	}
+	fewer := 0
+	if d := s.Deployment(t.deployment); d != nil && d.Gone.IsZero() {
+		fewer = max(0, v.replicas-d.Replicas)
+	}
+	if serving < v.before-fewer || fresh < lost-fewer {
+		return nil
+	}
+	return last
+}
+
+// followEnds finds when the first pod that served on a node of the outage was deleted or ended. It
+// reports whether all were.
+func (v *service) followEnds(t *Tracker, s *cluster.Snapshot) bool {
+	all := true
+	for _, p := range s.PodsOf(t.deployment) {
+		n := t.nodes[v.pods[p.Key]]
+		if n == nil || !isDown(t, n.name) {
+			continue
+		}
+		end := p.Deleting
+		over := !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
+		switch {
+		case !end.IsZero():
+		case !over:
+			all = false
+			continue
+		case n.graceful > 0: // lightsout may see that a pod ended after its replacement was made
+			end = n.off.Add(s.Ahead())
+		default:
+			end = p.Changed.Add(s.Ahead())
+		}
+		if v.ended.IsZero() || end.Before(v.ended) {
+			v.ended = end
+		}
+	}
+	return all
 }
 
 // observeService recognises the phases of the deployment.
@@ -187,18 +250,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	}
 	subject := t.deployment.String()
 	if !t.rows.seen(view.PhaseReplaced, subject) {
-		n := 0
-		var last *cluster.Pod
-		for _, p := range s.PodsOf(t.deployment) {
-			if !p.Serving() || isDown(t, p.Node) {
-				continue
-			}
-			n++
-			if last == nil || p.Changed.After(last.Changed) {
-				last = p
-			}
-		}
-		if n >= v.wanted(s.Deployment(t.deployment)) && last != nil {
+		if last := v.replacement(t, s); last != nil {
 			changed := last.Changed
 			if !changed.After(t.zero) {
 				changed = s.At

@@ -1,0 +1,53 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Undetected are the spans in which a machine was off and the control plane had not yet marked its
+// node NotReady, in order. The last one may have no end.
+type Undetected []undetected
+
+type undetected struct{ from, to time.Time }
+
+// Undetected finds those spans by s.Outages and s.Phases: from each power-off request until the
+// last detection before the next request, or until that request if there was none.
+func (s *Summary) Undetected() (spans Undetected) {
+	outages := s.Outages
+	if len(outages) == 0 {
+		outages = loadgen.PowerOffs{{Off: s.Zero}}
+	}
+	for i, o := range outages {
+		next := time.Time{}
+		if i+1 < len(outages) {
+			next = outages[i+1].Off
+		}
+		x := undetected{from: o.Off}
+		for _, p := range s.Phases {
+			if p.Name != view.PhaseDetected || p.Observed == nil {
+				continue
+			}
+			at := s.Zero.Add(time.Duration(*p.Observed * float64(time.Second)))
+			if !at.Before(o.Off) && (next.IsZero() || at.Before(next)) && at.After(x.to) {
+				x.to = at
+			}
+		}
+		if x.to.IsZero() {
+			x.to = next
+		}
+		spans = append(spans, x)
+	}
+	return spans
+}
+
+// Over reports whether a request that was sent at this moment counts as sent after the detection:
+// after the first span, and in none, each of which is longer by margin at its end.
+func (u Undetected) Over(at time.Time, margin time.Duration) bool {
+	return len(u) > 0 && at.After(u[0].from) && !slices.ContainsFunc(u, func(x undetected) bool {
+		return !at.Before(x.from) && (x.to.IsZero() || !at.After(x.to.Add(margin)))
+	})
+}
