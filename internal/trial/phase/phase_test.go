@@ -891,6 +891,31 @@ func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
 	}
 }
 
+// A deployment that somebody scales to 0 or deletes during an outage can't have all its pods again,
+// until somebody scales it up.
+func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 50)
+	for i, tc := range []struct {
+		replicas int
+		gone     bool
+		never    string
+	}{{0, false, "the deployment is scaled to 0 pods"}, {16, false, ""}, {16, true, "the deployment is deleted"}} {
+		w.now = at(60 + float64(10*i))
+		d := *w.c.Deployments[0]
+		d.Replicas, d.Changed = tc.replicas, w.now
+		if tc.gone {
+			d.Gone = w.now
+		}
+		w.c.Deployments = []*cluster.Deployment{&d}
+		w.look(61 + float64(10*i))
+		if why := w.Never(view.PhaseRestored, llm.String()); why != tc.never {
+			t.Errorf("%+v: %q", tc, why)
+		}
+	}
+}
+
 // Each outage of a trial has its own replacements.
 func TestPodsAreReplacedInEachOutage(t *testing.T) {
 	w := newWorld(t, 20000)

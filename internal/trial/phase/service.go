@@ -163,6 +163,10 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		}
 	}
 	r = t.rows.of(view.PhaseRestored, subject)
+	if r.observed.IsZero() {
+		r.why = neverRestored(s.Deployment(t.deployment))
+		r.never = r.why != ""
+	}
 	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
@@ -240,6 +244,17 @@ func (v *service) followEnds(t *Tracker, s *cluster.Snapshot) bool {
 		}
 	}
 	return all
+}
+
+// neverRestored explains why a deployment can't have all its pods again; empty if it can.
+func neverRestored(d *cluster.Deployment) string {
+	switch {
+	case d == nil, !d.Gone.IsZero():
+		return "the deployment is deleted"
+	case d.Replicas == 0:
+		return "the deployment is scaled to 0 pods"
+	}
+	return ""
 }
 
 // observeService recognises the phases of the deployment.
