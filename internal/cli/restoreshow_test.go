@@ -149,3 +149,51 @@ func TestAStepThatTakesLongIsReported(t *testing.T) {
 		t.Errorf("%q, %v", line[:n], err)
 	}
 }
+
+// refusing is a driver of machines that are on and whose power API refuses each request.
+type refusing struct{ power.Driver }
+
+func (refusing) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reading{State: power.On, Proof: power.Proven, Detail: "on"}, nil
+}
+
+func (refusing) Switch(ctx context.Context, _ power.Action, _ power.Machine) error {
+	if err := power.BeforeSend(ctx); err != nil {
+		return err
+	}
+	return &power.RefusedError{Why: "403 Forbidden"}
+}
+
+func (refusing) Name() string { return "exec" }
+
+func (refusing) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+
+// A power API refused to switch a machine off, and may do it all the same: restore ends with an
+// error unless it has seen that the machine is on.
+func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
+	for state, dryRun := range map[string]bool{"transitioning": false, "": false, "on": false, "transitioning ": true} {
+		c := throughATunnel(t)
+		c.uid, c.dryRun = "uid-a", dryRun
+		j := power.OpenJournal(c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+		f, err := power.NewFleet(power.Config{Off: "exec", On: "exec", PollInterval: time.Millisecond}, j, refusing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+		if err := f.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err == nil {
+			t.Error("the power API did not refuse")
+		}
+		j.Close()
+		c.set(t, "n3", state+"\n")
+		text, err := c.printed(t)
+		if state == "on" {
+			if err != nil || !strings.Contains(text, "nothing is off") {
+				t.Errorf("%q: %v\n%s", state, err, text)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), "n3 may be off or go off until") || !strings.Contains(err.Error(), "(403 Forbidden)") || strings.Contains(text, "nothing is off") {
+			t.Errorf("%q: %v\n%s", state, err, text)
+		}
+	}
+}
