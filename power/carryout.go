@@ -82,40 +82,40 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 const refusedPolls = 5
 
 // refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
-// the machine is then proven off, the request counts as carried out. It does not if the refusal
-// names another request, which may switch the machine off as well.
+// the machine is then proven off, the request counts as carried out. If the last poll does not find
+// it on, it may go off, and the journal lists it. Neither holds if nothing was sent, or if another
+// request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
-	var status interface {
-		error
-		Conflicts() bool
-	}
-	if errors.As(refusal, &status) && status.Conflicts() {
+	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
 		o.sentAt = time.Time{}
 	}
 	if o.action == ActionOn || o.sentAt.IsZero() {
 		return StageFailed, refusal.Error()
 	}
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
-	unread := true
-	for range refusedPolls {
-		r, err := o.poll(deadline)
-		switch {
-		case err != nil, r.State == Unknown:
-		case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
-			o.last, o.sent = r, true
-			return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
-		default:
-			unread = false
-		}
-		if !sleep(deadline, o.fleet.cfg.PollInterval) {
+	var r Reading
+	for i := range refusedPolls {
+		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
+		var err error
+		if r, err = o.poll(deadline); err != nil {
+			r = Reading{}
+		}
+		if r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt) {
+			o.last, o.sent = r, true
+			return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
+		}
 	}
-	if unread {
-		o.sent = true
-		return StageUncertain, fmt.Sprintf("%s; %s may be off, because its state can't be read: check again with: %s", refusal, o.machine.Title(), o.fleet.cfg.WayBack)
+	if r.State == On || r.State == Off && r.Proof == Proven { // off since before the request
+		return StageFailed, refusal.Error()
 	}
-	return StageFailed, refusal.Error()
+	o.last, o.sent = r, true
+	because := "its state can't be read"
+	if r.State != Unknown {
+		because = fmt.Sprintf("it was last seen %s, %s (%s)", r.State, r.Proof, r.Detail)
+	}
+	return StageUncertain, fmt.Sprintf("%s; %s may be off, because %s: check again with: %s", refusal, o.machine.Title(), because, o.fleet.cfg.WayBack)
 }
 
 // timeOver is the end of an operation that can't ask any more.
@@ -142,8 +142,9 @@ func (o *operation) send(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	if o.action != ActionOn {
-		ctx = permit.With(ctx, o.permit)
+	sending := ctx
+	if o.action != ActionOn { // only the driver's own question precedes a request
+		ctx, sending = permit.With(ctx, o.permitted), permit.With(ctx, o.permit)
 	}
 	if err := BeforeSend(ctx); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (o *operation) send(ctx context.Context) error {
 	began := time.Now()
 	o.sentAt = time.Time{}
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
-	err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+	err = o.fleet.drivers[o.machine.Driver].Switch(sending, o.action, o.machine)
 	if o.sentAt.IsZero() && (err == nil || o.action == ActionOn || errors.As(err, new(*UnconfirmedError))) {
 		o.sentAt = began // its driver does not ask before it sends
 	}

@@ -34,9 +34,21 @@ type LeftOff struct {
 	// RequestedAt is when it was requested to switch off for the last time, and Until
 	// when it can't be carried out any more if that was not seen.
 	RequestedAt, Until time.Time
+	// Refused is what the power API gave as its reason when it refused the request; empty if
+	// it did not.
+	Refused string
 	// Ops are the operations that are open.
 	Ops []string
 }
+
+const (
+	// RefusedWithin is how long after its refusal a power API may still carry out a request to
+	// switch a machine off, as far as lightsout polls the machine for that.
+	RefusedWithin = 10 * time.Minute
+	// notCountedWithin is how long after a refusal the machine's node does not count as a worker
+	// that is left: as long as lightsout waits for a shutdown that was accepted.
+	notCountedWithin = 3 * time.Minute
+)
 
 // journalState is the sum of the entries so far, for all clusters.
 type journalState struct {
@@ -199,7 +211,7 @@ func (l *journalState) outcome(e Entry) {
 func (l *journalState) refused(e Entry, o *operationLeft) {
 	delete(l.open, e.Op)
 	if !e.SentAt.IsZero() {
-		o.asked = e.At
+		o.asked, o.refusal = e.At, cmp.Or(e.Text, "it gave no reason")
 		l.settled[e.Op] = settlement{op: o, asked: e.SentAt}
 	}
 }
@@ -270,7 +282,7 @@ func (o *operationLeft) compare(p *operationLeft) int {
 func (l *journalState) late(carriedOut time.Duration) (out []*operationLeft) {
 	open := l.all()
 	for _, s := range l.settled {
-		if s.op == nil || time.Since(s.op.asked) > carriedOut {
+		if s.op == nil || time.Since(s.op.asked) > s.op.within(carriedOut) {
 			continue
 		}
 		if !slices.ContainsFunc(open, func(o *operationLeft) bool { return o.concerns(s.op.Binding.On) || o.concerns(s.op.Binding.Off) }) {
@@ -301,7 +313,7 @@ func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 		if until := o.mayHappen(carriedOut); until.After(left.Until) {
 			left.Until = until
 		}
-		left.RequestedAt = o.asked
+		left.RequestedAt, left.Refused = o.asked, cmp.Or(o.refusal, left.Refused)
 		left.Ops = append(left.Ops, o.Op)
 	}
 	return out
@@ -338,13 +350,31 @@ func (j *Journal) leftOff(chosen func(*operationLeft) bool) ([]LeftOff, error) {
 	return leftBy(open, j.carriedOut), err
 }
 
-// LateAll returns the machines of all clusters that are on again although a power API
-// could still carry out a request to switch them off: see SeenOff.
+// LateAll returns the machines of all clusters that are on again, or whose power API refused the
+// request, although it could still carry out a request to switch them off: see SeenOff.
 func (j *Journal) LateAll() []LeftOff {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_ = j.catchUp() // LeftOff reports unreadable lines
 	return leftBy(j.left.late(j.carriedOut), j.carriedOut)
+}
+
+// mayGoOff returns, by node, the operations of this journal's cluster that a power API has
+// refused so recently that the node does not count as a worker that is left.
+func (j *Journal) mayGoOff() map[string][]Entry {
+	out := map[string][]Entry{}
+	if j == nil {
+		return out
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // LeftOff reports unreadable lines
+	for _, o := range j.left.late(notCountedWithin) {
+		if o.refusal != "" && o.Of().Same(j.cluster) {
+			out[o.Node] = append(out[o.Node], o.Entry)
+		}
+	}
+	return out
 }
 
 // LeftCordoned returns the nodes of this journal's cluster that this program has

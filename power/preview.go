@@ -32,7 +32,7 @@ const (
 )
 
 // awaitHeartbeats waits, for heartbeatWait at most, until as many workers as the guards keep
-// have sent a heartbeat, without the nodes of the request. A worker counts as left only from
+// have sent a heartbeat, without the nodes of the request and of earlier steps. A worker counts as left only from
 // then on: the Lease of a node that died with its clock ahead looks new.
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	while := cmp.Or(r.While, context.Background())
@@ -45,11 +45,11 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 			return
 		}
 		heard, awaited := 0, 0
-		on, left, busy := s.Journal.PoweredOn(), s.leftOff(), s.Fleet.Busy()
+		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Journal.mayGoOff(), s.Fleet.Busy()}
 		for _, n := range s.notes().withRegister(state.Nodes, false) {
-			n, _ = s.marked(n, on, left, busy)
+			n, _ = s.marked(n, k)
 			switch {
-			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name):
+			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || slices.Contains(r.Assumed, n.Name):
 			case n.WhyUnheard == "":
 				heard++
 			case n.AwaitsHeartbeat:
@@ -254,12 +254,12 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
-	on := s.Journal.PoweredOn()
+	k := known{s.Journal.PoweredOn(), left, s.Journal.mayGoOff(), p.Busy}
 	if len(state.Nodes) > 0 {
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
-		c, over := s.marked(n, on, left, p.Busy)
+		c, over := s.marked(n, k)
 		q.over = append(q.over, over...)
 		if slices.Contains(q.Assumed, c.Name) {
 			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
@@ -310,11 +310,20 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	return out
 }
 
+// known is what the journal and this program know of machines, by node: when they were powered
+// on, which are off, which requests a power API has refused just now, and which are busy.
+type known struct {
+	on      map[string]time.Time
+	left    map[string][]LeftOff
+	refused map[string][]Entry
+	busy    map[string]Action
+}
+
 // marked returns the node with the reasons why it does not count as a worker that is left,
 // and its notes that are out of date.
-func (s *Switcher) marked(n Node, on map[string]time.Time, left map[string][]LeftOff, busy map[string]Action) (c Node, over []Note) {
+func (s *Switcher) marked(n Node, k known) (c Node, over []Note) {
 	c = n
-	c.unheardSince(on[c.Name])
+	c.unheardSince(k.on[c.Name])
 	for _, m := range n.Notes {
 		if m.over(n) {
 			over = append(over, m)
@@ -323,21 +332,24 @@ func (s *Switcher) marked(n Node, on map[string]time.Time, left map[string][]Lef
 		}
 	}
 	if c.WhyNotCounted == "" {
-		c.WhyNotCounted = whyNotCounted(c, busy[c.Name], len(left[c.Name]) > 0)
+		c.WhyNotCounted = k.whyNotCounted(c)
 	}
 	return c, over
 }
 
 // whyNotCounted is the reason why a node is not a worker that is left: its machine is busy
-// with an action, or a journal or a note lists it as off. It is empty if the node counts.
-func whyNotCounted(n Node, busy Action, listed bool) string {
-	switch {
+// with an action, a journal or a note lists it as off, or its power API has just refused a
+// request that it may carry out in the boot that still runs. It is empty if the node counts.
+func (k known) whyNotCounted(n Node) string {
+	switch busy := k.busy[n.Name]; {
 	case busy == ActionOff || busy == ActionShutdown:
 		return "is being switched off"
-	case listed:
+	case len(k.left[n.Name]) > 0:
 		return "was switched off and not seen on again"
 	case n.NotedBy != "":
 		return "was switched off by " + n.NotedBy
+	case slices.ContainsFunc(k.refused[n.Name], func(e Entry) bool { return !otherValue(e.Binding.Node.BootID, n.BootID) }):
+		return "may go off: its power API refused a request but may carry it out"
 	}
 	return ""
 }

@@ -446,3 +446,74 @@ func (d endsFirst) Switch(ctx context.Context, a Action, m Machine) error {
 	d.once.Do(d.end)
 	return d.modelDriver.Switch(ctx, a, m)
 }
+
+// A worker that an earlier step of a plan switches off sends a heartbeat: a dry run still waits
+// for that of one that stays on.
+func TestADryRunWaitsForNoHeartbeatOfAWorkerThatAnEarlierStepSwitchesOff(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		p.switcher.Cluster = unheard{p.switcher.Cluster, time.Now().Add(8 * time.Second), "n2"}
+		p.switcher.Cluster = unnoted{p.switcher.Cluster}
+		q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Assumed: []string{"n2"}})
+		if err != nil || q.Left != 2 || q.Refused() {
+			t.Errorf("%d workers are left: %+v, %v", q.Left, q.Findings, err)
+		}
+	})
+}
+
+// unnoted hides notes.
+type unnoted struct{ ClusterReader }
+
+func (u unnoted) State(ctx context.Context) (ClusterState, error) {
+	state, err := u.ClusterReader.State(ctx)
+	for i := range state.Nodes {
+		state.Nodes[i].Notes = nil
+	}
+	return state, err
+}
+
+// forbids is the model's driver of a portal that refuses to switch n1 off.
+type forbids struct{ Driver }
+
+func (d forbids) Switch(ctx context.Context, a Action, m Machine) error {
+	if a == ActionOn || m.Name != "n1" {
+		return d.Driver.Switch(ctx, a, m)
+	}
+	if err := BeforeSend(ctx); err != nil {
+		return err
+	}
+	return &RefusedError{Why: "403 Forbidden"}
+}
+
+// A power API refuses to switch a worker off, and may do it all the same: no program of the
+// state folder counts that worker as left, until it has booted again or 3 minutes have passed.
+func TestAWorkerWhoseSwitchOffWasRefusedDoesNotCountAsLeft(t *testing.T) {
+	for name, free := range map[string]func(w *modelWorld){
+		"time passes":   func(*modelWorld) { time.Sleep(notCountedWithin) },
+		"it has booted": func(w *modelWorld) { w.mu.Lock(); w.vms["n1"].boot++; w.mu.Unlock() },
+	} {
+		inModel(t, func(t *testing.T, m *model, p *program) {
+			other := m.programs[1]
+			p.switcher.Fleet.drivers["portal"] = forbids{p.switcher.Fleet.drivers["portal"]}
+			off := func(p *program, n string) error {
+				return p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{n}}, &yes{p: p})
+			}
+			for _, n := range []string{"n3", "n4"} {
+				if err := off(p, n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := off(p, "n1"); err == nil || !strings.Contains(err.Error(), "403") {
+				t.Fatalf("n1: %v", err)
+			}
+			for _, by := range []*program{p, other} {
+				if err := off(by, "n2"); !slices.Contains(reasons(err), RuleLastWorker) || !strings.Contains(err.Error(), "n1 may go off: its power API refused a request but may carry it out") {
+					t.Errorf("n2, by %s: %v", by.dir, err)
+				}
+			}
+			free(p.w)
+			if err := off(other, "n2"); err != nil {
+				t.Errorf("n2, after %s: %v", name, err)
+			}
+		})
+	}
+}

@@ -582,3 +582,117 @@ func TestAnotherRequestDoesNotSettleAQueuedOne(t *testing.T) {
 		}
 	}
 }
+
+// refuses is a driver whose power API refuses each request to switch off. Its machine is on at
+// the first poll after that, and then as later gives it.
+type refuses struct {
+	*fakeDriver
+	later func() (Reading, error)
+	polls *int // since the refusal; nil before
+}
+
+func (d *refuses) Switch(ctx context.Context, a Action, m Machine) error {
+	if err := BeforeSend(ctx); err != nil {
+		return err
+	}
+	d.polls = new(int)
+	return &RefusedError{Why: "403 Forbidden"}
+}
+
+func (d *refuses) State(ctx context.Context, m Machine) (Reading, error) {
+	if d.polls != nil {
+		if *d.polls++; *d.polls > 1 {
+			return d.later()
+		}
+	}
+	return d.fakeDriver.State(ctx, m)
+}
+
+// A power API carries out what it refused, after the first poll: the last poll decides whether
+// the journal lists the machine.
+func TestTheLastPollAfterARefusalDecides(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		now  Reading
+		err  error
+		left string
+	}{
+		"on":           {Reading{State: On, Proof: Proven}, nil, ""},
+		"going off":    {Reading{State: Transitioning, Proof: Proven, Detail: "Stopping"}, nil, "n3 uncertain"},
+		"presumed off": {Reading{State: Off, Proof: Presumed}, nil, "n3 uncertain"},
+		"unknown":      {Reading{NoAnswer: true}, nil, "n3 uncertain"},
+		"unreadable":   {Reading{State: Off, Proof: Proven}, &SilentError{Text: "no answer"}, "n3 uncertain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, j := testFleet(t, Config{}, &refuses{newFake("mdx", allAbilities, "n3"), func() (Reading, error) { return c.now, c.err }, nil})
+			var got stages
+			err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil)
+			want := map[bool]Stage{true: StageFailed, false: StageUncertain}[c.left == ""]
+			if last := got.last["n3"]; err == nil || last.Stage != want || !strings.Contains(last.Text, "403 Forbidden") {
+				t.Errorf("ended %q: %s", last.Stage, last.Text)
+			}
+			if left := strings.Join(leftOff(t, j), ", "); left != c.left {
+				t.Errorf("left off: %q, want %q", left, c.left)
+			}
+		})
+	}
+}
+
+// otherSystem is a driver whose machine does not give the boot ID of its node.
+type otherSystem struct {
+	*fakeDriver
+	err error
+}
+
+func (d otherSystem) Preflight(context.Context, Action, Machine) error { return nil }
+
+func (d otherSystem) BootID(ctx context.Context, m Machine) (string, error) {
+	if err := BeforeSend(ctx); err != nil { // as the ssh driver asks before each command
+		return "", err
+	}
+	d.set(m.ID, ActionOff) // somebody else does it
+	if d.err != nil {
+		return "", d.err
+	}
+	return "boot-2", nil
+}
+
+// lightsout sends nothing to a system whose boot ID it can't read, or that has another one: a
+// machine that is off afterwards was switched off by somebody else.
+func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string]error{"another boot": nil, "no answer": &SilentError{Text: "10.0.0.14:22 does not answer"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := otherSystem{newFake("ssh", allAbilities, "n1"), silent}
+			f, j := testFleet(t, Config{}, d)
+			err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil)
+			if left, late := leftOff(t, j), j.LateAll(); err == nil || len(left)+len(late)+len(d.callsTo("n1")) > 0 {
+				t.Errorf("%v; left off %v, and perhaps %d, after %v", err, left, len(late), d.callsTo("n1"))
+			}
+		})
+	}
+}
+
+// A refusal counts for 10 minutes: a machine that goes off later was switched off by somebody
+// else.
+func TestARefusedRequestEndsAfterTenMinutes(t *testing.T) {
+	dir := memoryDir(t)
+	synctest.Test(t, func(t *testing.T) {
+		j := testJournal(t, dir)
+		refused := outcome("1", "n3", ActionOff, StageFailed, false)
+		refused.SentAt, refused.Text = time.Now(), "403 Forbidden"
+		write(t, j, intent("1", "n3", ActionOff), refused)
+		time.Sleep(RefusedWithin - time.Second)
+		late := j.LateAll()
+		if len(late) != 1 || late[0].Refused != "403 Forbidden" || !late[0].Until.Equal(time.Now().Add(time.Second)) {
+			t.Errorf("within the time: %+v", late)
+		}
+		time.Sleep(2 * time.Second)
+		if late = j.LateAll(); len(late) > 0 {
+			t.Errorf("afterwards: %+v", late)
+		}
+		j.Close()
+	})
+}

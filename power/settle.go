@@ -34,6 +34,9 @@ type operationLeft struct {
 	// queued: another request switched the machine off, so this one, whose end is
 	// unknown, may still wait in the power API. A guest's shutdown ends with its boot.
 	queued bool
+	// refusal is the power API's reason not to carry it out; empty if it gave none, or if the
+	// machine was seen off since.
+	refusal string
 	// overtaken: the journal has a request to power the machine on after this intent.
 	overtaken bool
 }
@@ -66,7 +69,16 @@ func (o *operationLeft) mayHappen(carriedOut time.Duration) time.Time {
 	if o.certainty == LeftOffSeen && o.proven {
 		return time.Time{}
 	}
-	return o.asked.Add(carriedOut)
+	return o.asked.Add(o.within(carriedOut))
+}
+
+// within returns how long the power API may still carry out the operation: carriedOut, or the
+// shorter time after a refusal.
+func (o *operationLeft) within(carriedOut time.Duration) time.Duration {
+	if o.refusal != "" {
+		return min(carriedOut, RefusedWithin)
+	}
+	return carriedOut
 }
 
 // concerns reports whether the evidence is about the operation's machine.
@@ -143,7 +155,7 @@ func (l *journalState) reopen(e Entry) {
 		if s.op == nil {
 			continue
 		}
-		s.op.certainty = LeftOffUncertain
+		s.op.certainty, s.op.refusal = LeftOffUncertain, ""
 		if e.State == Off.String() {
 			s.op.certainty, s.op.proven, s.op.off = LeftOffSeen, e.Proof == Proven.String(), e.At
 		}

@@ -208,8 +208,9 @@ type Driver interface {
 	State(ctx context.Context, m Machine) (Reading, error)
 	// Switch requests the action and returns when it is accepted. It calls BeforeSend
 	// immediately before it sends the request. It returns ErrCannot if the driver lacks
-	// the ability, and an *UnconfirmedError if it cannot tell whether the request
-	// arrived.
+	// the ability, an *UnconfirmedError if it cannot tell whether the request arrived, a
+	// *NotSentError if it failed after BeforeSend and certainly did nothing, and a
+	// *ConflictError if another request kept it from being carried out.
 	Switch(ctx context.Context, a Action, m Machine) error
 }
 

@@ -28,7 +28,7 @@ type restoration struct {
 	certain  bool            // the API server has proven that it belongs to this cluster
 	machines *machines       // has no fleet if the settings are unusable
 	left     []power.LeftOff
-	late     []power.LeftOff // on again, but a request may still switch them off
+	late     []power.LeftOff // on again, or their request was refused, but it may still switch them off
 	// readings are those of the machines of left and late, by their first operation.
 	readings map[string]power.Reading
 	cordoned []power.Entry
@@ -43,8 +43,8 @@ type restoration struct {
 	// and which nodes to uncordon.
 	chosen                   bool
 	on, leaveOff, uncordoned []string
-	// withheld are the nodes of this journal that withhold leaves off, and why is its
-	// reason.
+	// withheld are the nodes of this journal that withhold leaves off. why is its reason, also
+	// for the machines that it does not poll.
 	withheld []string
 	why      error
 	// in names the cluster in each line, if there are several; empty for one.

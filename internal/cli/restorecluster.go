@@ -144,6 +144,16 @@ func (r *restoration) withhold(ctx context.Context, named []string) {
 	if elsewhere := (elsewhereError{}); !errors.As(err, &elsewhere) {
 		return
 	}
+	var refused []string
+	for _, l := range r.late {
+		if l.Refused != "" {
+			refused = append(refused, l.Node)
+		}
+	}
+	if len(refused) > 0 {
+		r.why = fmt.Errorf("lightsout did not poll %s, whose power API refused a request to switch it off but may carry it out, because %w: restore with the settings of cluster %s",
+			strings.Join(refused, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
+	}
 	r.late = nil
 	r.left = slices.DeleteFunc(r.left, func(l power.LeftOff) bool {
 		if slices.Contains(named, l.Node) {
@@ -153,7 +163,7 @@ func (r *restoration) withhold(ctx context.Context, named []string) {
 		return true
 	})
 	if len(r.withheld) > 0 {
-		r.why = fmt.Errorf("lightsout leaves %s off, because %w, and its settings may name that cluster's machines: restore with the settings of cluster %s, or name the nodes: lightsout restore %s",
-			strings.Join(r.withheld, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")), strings.Join(r.withheld, " "))
+		r.why = errors.Join(r.why, fmt.Errorf("lightsout leaves %s off, because %w, and its settings may name that cluster's machines: restore with the settings of cluster %s, or name the nodes: lightsout restore %s",
+			strings.Join(r.withheld, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")), strings.Join(r.withheld, " ")))
 	}
 }

@@ -183,8 +183,8 @@ func undoAll(ctx context.Context, all []*restoration) error {
 
 // sayEnd prints the machines that are still off, according to the journal, to annotations
 // of others and to this host's register, and the nodes that lightsout has cordoned and was
-// not asked to uncordon. If there are none and there was no error before, it prints that. It
-// prints the annotations of this journal that are out of date and still there. It returns the
+// not asked to uncordon, and the machines that a refused request may still switch off. If there
+// are none and there was no error before, it prints that. It prints the annotations of this journal that are out of date and still there. It returns the
 // earlier error joined with these machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
@@ -198,13 +198,18 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 	own := sayOwn(all)
 	elsewhere := registeredElsewhere(all)
 	err = errors.Join(err, elsewhere)
+	var refused error
+	for _, r := range all {
+		refused = errors.Join(refused, r.refused())
+	}
+	err = errors.Join(err, refused)
 	if len(cordoned) > 0 {
 		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; uncordon with: lightsout restore %s", strings.Join(cordoned, ", "), strings.Join(cordoned, " ")))
 	}
 	switch {
 	case len(left) > 0:
 		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
-	case before != nil, elsewhere != nil, len(others)+len(cordoned) > 0:
+	case before != nil, elsewhere != nil, refused != nil, len(others)+len(cordoned) > 0:
 	case seen && own:
 		fmt.Println("nothing is off: the journal, this host's register and all other annotations on nodes list no machine")
 	case seen:

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -96,12 +97,15 @@ func (r *restoration) read(ctx context.Context, machines []power.LeftOff) {
 	}
 }
 
-// lateAgain is findLate in all clusters for the machines that did not answer before, after the
-// others were powered on. The end lists those that it finds.
+// lateAgain is findLate in all clusters for the machines that did not answer before, or that a
+// refused request may still switch off, after the others were powered on. The end lists those
+// that it finds.
 func lateAgain(ctx context.Context, all []*restoration) {
 	var wg sync.WaitGroup
 	for _, r := range all {
-		r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool { return r.readings[l.Ops[0]].State != power.Unknown })
+		r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool {
+			return r.readings[l.Ops[0]].State != power.Unknown && !r.mayGoOff(l)
+		})
 		wg.Go(func() {
 			ctx, end := within(ctx, lateReadsWithin, "polling once more "+text.Count(len(r.late), "machine that was on again or whose power API refused", "machines that were on again or whose power APIs refused"))
 			defer end()
@@ -115,26 +119,48 @@ func lateAgain(ctx context.Context, all []*restoration) {
 }
 
 // findLate finds machines that were on again, or whose power API refused the request, and that
-// poll found off: the power API may have carried out a request of this journal all the same. It reopens their operations, unless dryRun
-// is true.
+// poll found off: the power API may have carried out a request of this journal all the same. It
+// moves them to those that are off, and reopens their operations, unless dryRun is true.
 func (r *restoration) findLate(dryRun bool) {
-	for _, l := range r.late {
-		reading := r.readings[l.Ops[0]]
-		if reading.State != power.Off || reading.Proof != power.Proven || l.Binding.On == nil {
-			continue
-		}
-		if !dryRun {
-			n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading)
-			if err != nil {
-				fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
-			}
-			if n == 0 {
-				continue
-			}
-		}
-		fmt.Printf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
-		r.left = append(r.left, l)
+	r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool { return r.found(l, dryRun) })
+}
+
+// found reports whether poll found a machine off, as findLate does.
+func (r *restoration) found(l power.LeftOff, dryRun bool) bool {
+	reading := r.readings[l.Ops[0]]
+	if reading.State != power.Off || reading.Proof != power.Proven || l.Binding.On == nil {
+		return false
 	}
+	if !dryRun {
+		n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading)
+		if err != nil {
+			fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
+		}
+		if n == 0 {
+			return false
+		}
+	}
+	fmt.Printf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
+	r.left = append(r.left, l)
+	return true
+}
+
+// mayGoOff reports whether a power API refused to switch a machine off, may still do it, and the
+// last poll did not prove that the machine is on.
+func (r *restoration) mayGoOff(l power.LeftOff) bool {
+	reading := r.readings[l.Ops[0]]
+	return l.Refused != "" && time.Now().Before(l.Until) && (reading.State != power.On || reading.Proof != power.Proven)
+}
+
+// refused returns an error about each machine that mayGoOff.
+func (r *restoration) refused() (err error) {
+	for _, l := range r.late {
+		if r.mayGoOff(l) {
+			err = errors.Join(err, fmt.Errorf("%s may be off or go off until %s: its power API refused the request to %s it (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
+				l.Node, l.Until.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Refused, offWord(r.readings[l.Ops[0]])))
+		}
+	}
+	return err
 }
 
 // boots returns the boots of the cluster's Ready nodes, if its API server answers and

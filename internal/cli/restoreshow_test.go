@@ -149,3 +149,69 @@ func TestAStepThatTakesLongIsReported(t *testing.T) {
 		t.Errorf("%q, %v", line[:n], err)
 	}
 }
+
+// refusing is a driver of machines that are on and whose power API refuses each request.
+type refusing struct{ power.Driver }
+
+func (refusing) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reading{State: power.On, Proof: power.Proven, Detail: "on"}, nil
+}
+
+func (refusing) Switch(ctx context.Context, _ power.Action, _ power.Machine) error {
+	if err := power.BeforeSend(ctx); err != nil {
+		return err
+	}
+	return &power.RefusedError{Why: "403 Forbidden"}
+}
+
+func (refusing) Name() string { return "exec" }
+
+func (refusing) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+
+// refuse has a power API refuse to switch a node's machine off, which is on.
+func (c *tunnelled) refuse(t *testing.T, node string) {
+	t.Helper()
+	j := power.OpenJournal(c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	defer j.Close()
+	f, err := power.NewFleet(power.Config{Off: "exec", On: "exec", PollInterval: time.Millisecond}, j, refusing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &power.Machine{Driver: "exec", ID: node, Name: node}
+	if err := f.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}, Off: m, On: m}}, nil, nil); err == nil {
+		t.Error("the power API did not refuse")
+	}
+}
+
+// A power API refused to switch a machine off, and may do it all the same: restore ends with an
+// error unless it has seen that the machine is on.
+func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
+	const mayGoOff = "n3 may be off or go off until"
+	for name, c := range map[string]struct {
+		state  string
+		dryRun bool
+		uid    string // to which the settings lead afterwards
+		says   string // empty: the end without an error
+	}{
+		"going off":          {"transitioning", false, "uid-a", mayGoOff},
+		"unreadable":         {"", false, "uid-a", mayGoOff},
+		"going off, dry run": {"transitioning", true, "uid-a", mayGoOff},
+		"on":                 {"on", false, "uid-a", ""},
+		"of another cluster": {"on", false, "uid-b", "lightsout did not poll n3, whose power API refused"},
+	} {
+		w := throughATunnel(t)
+		w.uid, w.dryRun = "uid-a", c.dryRun
+		w.refuse(t, "n3")
+		w.uid = c.uid
+		w.set(t, "n3", c.state+"\n")
+		text, err := w.printed(t)
+		if (err == nil) != (c.says == "") || (err == nil) != strings.Contains(text, "nothing is off") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		if err != nil && (!strings.Contains(err.Error(), c.says) || c.says == mayGoOff && !strings.Contains(err.Error(), "(403 Forbidden)")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -199,6 +199,33 @@ func TestAShutdownThatFailedAfterItBeganIsUncertain(t *testing.T) {
 	}
 }
 
+// A node did not run the command, or refused to start it: a machine that goes off later is not
+// lightsout's work.
+func TestACommandThatANodeDidNotRunSwitchesNothing(t *testing.T) {
+	t.Parallel()
+	answering := func(started bool, stderr string, status uint32) func(string, *cryptossh.Request, cryptossh.Channel, *cryptossh.ServerConn) {
+		return func(_ string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
+			_ = req.Reply(started, nil)
+			if started {
+				_, _ = ch.Stderr().Write([]byte(stderr))
+				_, _ = ch.SendRequest("exit-status", false, cryptossh.Marshal(struct{ Status uint32 }{status}))
+			}
+		}
+	}
+	for name, exec := range map[string]func(string, *cryptossh.Request, cryptossh.Channel, *cryptossh.ServerConn){
+		"not permitted": answering(true, "sudo: a password is required\n", 1),
+		"not found":     answering(true, "sh: 1: sudo: not found\n", 127),
+		"not started":   answering(false, "", 0),
+	} {
+		s := (&stub{exec: exec}).start(t)
+		client := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{newKey(t, "id", "").file}, KnownHosts: []string{knownHosts(t, s)}})
+		d := NewDriver(client, DriverOptions{Shutdown: "sudo -n shutdown -h now"})
+		if powertest.Claims(t, d, power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13")) {
+			t.Errorf("%s: the journal lists it", name)
+		}
+	}
+}
+
 func TestOnlySudosOwnRefusalIsCertain(t *testing.T) {
 	t.Parallel()
 	for printed, certain := range map[string]bool{

@@ -160,7 +160,7 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	case err != nil && isLost(err):
 		return result{Outcome: uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
 	case err != nil:
-		return result{}, fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))
+		return result{}, &power.NotSentError{Err: fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))}
 	}
 	r := result{sent: sent}
 	select {

@@ -139,7 +139,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		why := fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
 			secret.Hide(complaint(r).Error(), password, power.Clean(password))) // it may repeat its input
 		if notRun(d.opt.Shutdown, r) {
-			return &power.RefusedError{Why: why}
+			return &power.NotSentError{Err: &power.RefusedError{Why: why}}
 		}
 		return &power.UnconfirmedError{Why: why}
 	}

@@ -250,3 +250,20 @@ func TestTheAddressThatACommandGetsIsAParameter(t *testing.T) {
 		}
 	}
 }
+
+// A command that can't be started has switched nothing: a machine that is off or unreadable then
+// is not lightsout's work.
+func TestACommandThatCannotBeStartedSwitchesNothing(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "off")
+	testenv.Script(t, broken, "#!/no/such/shell\n")
+	for _, state := range [][]string{{"echo", "on"}, {"false"}} {
+		d, err := New(Options{State: state, Off: []string{broken}, ProvesOff: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if powertest.Claims(t, d, power.ActionOff, power.Machine{Driver: DriverName, ID: "n1", Name: "n1"}) {
+			t.Errorf("the journal lists it, with %v", state)
+		}
+	}
+}

@@ -224,6 +224,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 			reply := err
 			err = said(err, "the chassis control")
 			if refused := new(*power.RefusedError); errors.As(err, refused) && !withoutResult(reply) {
+				if isCode(reply, otherState) {
+					return &power.ConflictError{Err: err}
+				}
 				return err
 			}
 			return &power.UnconfirmedError{Why: err.Error()}

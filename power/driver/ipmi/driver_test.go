@@ -14,6 +14,7 @@ import (
 	"github.com/bougou/go-ipmi/pkg/hal/mock"
 	"github.com/bougou/go-ipmi/pkg/server"
 	"github.com/bougou/go-ipmi/pkg/transport/udp"
+	"github.com/bougou/go-ipmi/pkg/types"
 	"go.uber.org/goleak"
 
 	"lightsout/internal/testenv"
@@ -297,5 +298,27 @@ func TestACompletionCodeWithoutAResultIsUncertain(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
 	if !errors.As(err, &unconfirmed) {
 		t.Errorf("the machine is %s: %T %v", c.state(), err, err)
+	}
+}
+
+// otherHands is a chassis that somebody else switches off before lightsout's request arrives.
+type otherHands struct{ hal.ChassisHAL }
+
+func (o otherHands) SetPower(ctx context.Context, on bool) error {
+	if !on {
+		_ = o.ChassisHAL.SetPower(ctx, false)
+		return types.CompletionCode(otherState)
+	}
+	return o.ChassisHAL.SetPower(ctx, on)
+}
+
+func TestAMachineThatAnotherRequestSwitchedOffIsNotOurs(t *testing.T) {
+	c := newControllerOf(t, func(h hal.ChassisHAL) hal.ChassisHAL { return otherHands{h} })
+	d := newDriver(t, c, password)
+	if powertest.Claims(t, d, power.ActionOff, power.Machine{Driver: DriverName, ID: c.address, Name: "n"}) {
+		t.Error("the journal lists it")
+	}
+	if c.state() != power.Off {
+		t.Error("the machine is on")
 	}
 }

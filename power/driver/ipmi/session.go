@@ -31,10 +31,17 @@ func said(err error, what string) error {
 // have been carried out, an update or initialization in progress, an unspecified error.
 var noResult = []uint8{0xC3, 0xCE, 0xCF, 0xD0, 0xD1, 0xD2, 0xFF}
 
+// otherState is the completion code of a command that the present state does not support: the
+// machine is off already, or goes off.
+const otherState = 0xD5
+
 // withoutResult reports whether a controller's answer leaves open what it did.
-func withoutResult(err error) bool {
+func withoutResult(err error) bool { return isCode(err, noResult...) }
+
+// isCode reports whether a controller answered with one of the completion codes.
+func isCode(err error, codes ...uint8) bool {
 	reply := new(*types.ResponseError)
-	return errors.As(err, reply) && slices.Contains(noResult, uint8((*reply).CompletionCode()))
+	return errors.As(err, reply) && slices.Contains(codes, uint8((*reply).CompletionCode()))
 }
 
 // cause is the end of the library's chain of errors, which repeats itself.

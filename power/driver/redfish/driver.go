@@ -258,6 +258,8 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return fmt.Errorf("nothing was switched, because the controller is busy: %w", err)
 	case rest.Unsure(code) && code != http.StatusNotImplemented:
 		return &power.UnconfirmedError{Why: err.Error()}
+	case code == http.StatusConflict:
+		return &power.ConflictError{Err: &power.RefusedError{Why: err.Error()}}
 	}
 	return &power.RefusedError{Why: err.Error()}
 }

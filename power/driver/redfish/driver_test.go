@@ -345,3 +345,18 @@ func FuzzExplain(f *testing.F) {
 		}
 	})
 }
+
+// Somebody else switches the machine off between lightsout's poll and its request: the controller
+// answers 409, and lightsout does not take it for its own work.
+func TestAMachineThatAnotherRequestSwitchedOffIsNotOurs(t *testing.T) {
+	b := newBMC(t)
+	b.fault = func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "Reset") {
+			b.with(func() { b.state["1"] = "Off" })
+		}
+		return false
+	}
+	if powertest.Claims(t, newDriver(t, b, nil), power.ActionOff, b.machine()) {
+		t.Error("the journal lists it")
+	}
+}

@@ -205,9 +205,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	class, why := failure(r)
 	switch {
 	case slices.Contains(lockedClasses, class):
-		return fmt.Errorf("nothing was done, because vagrant is busy: %s", why)
+		return &power.ConflictError{Err: fmt.Errorf("nothing was done, because vagrant is busy: %s", why)}
 	case slices.Contains(refusedClasses, class):
-		return &power.RefusedError{Why: "vagrant refused: " + why}
+		return &power.NotSentError{Err: &power.RefusedError{Why: "vagrant refused: " + why}}
 	}
 	return &power.UnconfirmedError{Why: fmt.Sprintf("vagrant %s %s failed: %s", commands[a][0], m.ID, said(class, why))}
 }

@@ -197,3 +197,15 @@ func FuzzOutput(f *testing.F) {
 		}
 	})
 }
+
+// Another vagrant switches the machine off: lightsout does not take it for its own work.
+func TestAMachineThatAnotherVagrantWorksOnIsNotOurs(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(t)
+	if err := os.WriteFile(filepath.Join(dir, "locked"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if powertest.Claims(t, w.Driver, power.ActionOff, machine("k8s2")) {
+		t.Error("the journal lists it")
+	}
+}

@@ -77,9 +77,9 @@ func (r Result) How() string {
 // notStarted returns the error of a program that could not start: it did nothing.
 func (p Program) notStarted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s was not run: %w", secret.Say(p.Argv[0]), ctx.Err())
+		return &power.NotSentError{Err: fmt.Errorf("%s was not run: %w", secret.Say(p.Argv[0]), ctx.Err())}
 	}
-	return &power.RefusedError{Why: fmt.Sprintf("%s can't be run: %s%s", secret.Say(p.Argv[0]), secret.Say(err.Error()), p.Advice)}
+	return &power.NotSentError{Err: &power.RefusedError{Why: fmt.Sprintf("%s can't be run: %s%s", secret.Say(p.Argv[0]), secret.Say(err.Error()), p.Advice)}}
 }
 
 // stopped returns the error of a program that lightsout ended because its context had
