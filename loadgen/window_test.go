@@ -218,7 +218,10 @@ func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
 		want     int
 	}{
 		"for ten minutes":                    {0, 600, ClassTotal, 3, 4},
-		"and others recovered":               {0, 600, ClassTotal, 650, 0},
+		"and others recovered":               {0, 600, ClassTotal, 1206, 0},
+		"and others are ok for a moment":     {0, 600, ClassTotal, 650, 4},
+		"for a hair less than 10 s":          {0, 9.999, ClassTotal, 3, 4},
+		"for less than 9.5 s":                {0, 9.49, ClassTotal, 3, 0},
 		"without an answer to any":           {0, 600, ClassFirstByte, 0, 4},
 		"for less than a hang":               {0, 9, ClassTotal, 3, 0},
 		"and the machine was on later":       {700, 600, ClassTotal, 3, 0},
@@ -236,6 +239,42 @@ func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
 		}
 		if tc.ok > 0 {
 			w.Note(ended(tc.ok, ClassOK, 1))
+		}
+		if got := w.HungWhileOff(); got != tc.want {
+			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}
+
+// Clients recovered from a hang if requests were ok, and none failed, for as long as the hang
+// lasted: whatever fails before or later belongs to another error window.
+func TestClientsThatHangBesideOthersThatAreOKHung(t *testing.T) {
+	t.Parallel()
+	type span struct {
+		from, to float64 // when its requests are sent, one each step
+		step     float64
+		class    Class
+		took     float64
+	}
+	for name, tc := range map[string]struct {
+		spans []span
+		want  int
+	}{
+		"every second one, to the very end":      {[]span{{0, 600, 2, ClassTotal, 30}, {1, 600, 2, ClassOK, 0.2}}, 300},
+		"all, and one is ok after them":          {[]span{{0, 600, 1, ClassTotal, 30}, {630, 631, 1, ClassOK, 0.2}}, 600},
+		"all, and others are ok for too short":   {[]span{{0, 40, 1, ClassTotal, 30}, {70, 99, 1, ClassOK, 0.2}}, 40},
+		"all, and others are ok for long enough": {[]span{{0, 40, 1, ClassTotal, 30}, {70, 101, 1, ClassOK, 0.2}}, 0},
+		"early, and others fail at the end":      {[]span{{0, 40, 1, ClassTotal, 30}, {71, 600, 1, ClassOK, 0.2}, {600, 612, 1, ClassRefused, 0.2}}, 0},
+		"early, and again at the end":            {[]span{{0, 40, 1, ClassTotal, 30}, {71, 600, 1, ClassOK, 0.2}, {600, 612, 1, ClassTotal, 30}}, 12},
+		"early, and others fail after them":      {[]span{{0, 20, 1, ClassTotal, 30}, {0, 600, 1, ClassReset, 0.1}}, 20},
+		"too long for a calm between failures":   {[]span{{0, 4, 1, ClassTotal, 120}, {124, 210, 1, ClassOK, 0.2}, {210, 212, 1, ClassReset, 0.1}}, 4},
+		"and sent nothing but one after them":    {[]span{{0, 4, 1, ClassTotal, 120}, {124, 125, 1, ClassOK, 0.2}, {400, 402, 1, ClassReset, 0.1}}, 4},
+	} {
+		w := NewWindow(outageOf(0))
+		for _, x := range tc.spans {
+			for s := x.from; s < x.to; s += x.step {
+				w.Note(ended(s, x.class, x.took))
+			}
 		}
 		if got := w.HungWhileOff(); got != tc.want {
 			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
