@@ -25,27 +25,45 @@ const (
 // windows depend on. The first one is zero.
 type PowerOffs []PowerOff
 
-// PowerOff is one power-off request. On is the first power-on request after it, or the
-// zero time.
+// PowerOff is the power-off request of one node. On is the first power-on request of that node
+// after it, or the zero time.
 type PowerOff struct {
 	Off time.Time `json:"off"`
 	On  time.Time `json:"on,omitzero"`
+
+	node string // empty until it is known
 }
 
-// SwitchedOff adds a power-off request. Several at the same moment count as one.
-func (o *PowerOffs) SwitchedOff(at time.Time) {
-	if n := len(*o); n == 0 || at.After((*o)[n-1].Off) {
-		*o = append(*o, PowerOff{Off: at})
+// SwitchedOff adds the power-off request of a node, or names the node of the first one.
+func (o *PowerOffs) SwitchedOff(node string, at time.Time) {
+	n := len(*o)
+	if n == 1 && (*o)[0].node == "" && node != "" {
+		(*o)[0].node = node
+		return
 	}
+	if n > 0 && at.Before((*o)[n-1].Off) {
+		at = (*o)[n-1].Off
+	}
+	*o = append(*o, PowerOff{Off: at, node: node})
 }
 
-// SwitchedOn adds a power-on request.
-func (o PowerOffs) SwitchedOn(at time.Time) {
+// SwitchedOn adds a power-on request of a node.
+func (o PowerOffs) SwitchedOn(node string, at time.Time) {
 	for i := range o {
-		if o[i].On.IsZero() {
+		if o[i].node == node && o[i].On.IsZero() {
 			o[i].On = at
 		}
 	}
+}
+
+// FirstOn is the first power-on request of any node, or the zero time.
+func (o PowerOffs) FirstOn() (first time.Time) {
+	for _, x := range o {
+		if first.IsZero() || !x.On.IsZero() && x.On.Before(first) {
+			first = x.On
+		}
+	}
+	return first
 }
 
 // Window finds the error windows of an outage in requests that end in any order. No
@@ -303,14 +321,14 @@ func (w *Window) Hung() Counts {
 	return hung.Counts()
 }
 
-// HungWhileOff counts the requests that hung while a machine stayed off: nobody has powered it
-// on, and clients did not recover after them. A time limit ended such a request after a silence
+// HungWhileOff counts the requests that hung while a machine stayed off: it was off when they
+// ended, nobody has powered it on since, and clients did not recover after them. A time limit ended such a request after a silence
 // as long as Hung requires. If no request was ok, lightsout may have ended it, and it had got no
 // byte for silentLeast if it had got one before.
 func (w *Window) HungWhileOff() (n int) {
 	all := w.windows()
 	for x, requests := range w.silent {
-		if slices.ContainsFunc((*w.outages)[x.outages-1:], func(o PowerOff) bool { return !o.On.IsZero() }) {
+		if !slices.ContainsFunc((*w.outages)[:x.outages], func(o PowerOff) bool { return o.On.IsZero() }) {
 			continue
 		}
 		least := max(hungLeast, 2*w.slowest)

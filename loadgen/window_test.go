@@ -10,7 +10,7 @@ import (
 func outageOf(on float64) *PowerOffs {
 	o := &PowerOffs{{Off: at(0)}}
 	if on > 0 {
-		o.SwitchedOn(at(on))
+		o.SwitchedOn("", at(on))
 	}
 	return o
 }
@@ -73,8 +73,8 @@ func TestOnlySuccessEndsAnErrorWindow(t *testing.T) {
 func TestEachPowerOffHasItsErrorWindow(t *testing.T) {
 	t.Parallel()
 	o := outageOf(90)
-	o.SwitchedOff(at(300))
-	o.SwitchedOff(at(300))
+	o.SwitchedOff("", at(300))
+	o.SwitchedOff("", at(300))
 	w := NewWindow(o)
 	for _, s := range []float64{10, 310, 500} {
 		w.Note(ended(s, ClassTotal, 3))
@@ -278,6 +278,55 @@ func TestClientsThatHangBesideOthersThatAreOKHung(t *testing.T) {
 		}
 		if got := w.HungWhileOff(); got != tc.want {
 			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}
+
+// Of two machines one is powered on, and clients hang because of the other one.
+func TestAPowerOnEndsTheOutageOfItsOwnMachine(t *testing.T) {
+	t.Parallel()
+	var o PowerOffs
+	o.SwitchedOff("", at(0))
+	o.SwitchedOff("n1", at(0)) // the first one has its name now
+	o.SwitchedOff("n2", at(0))
+	o.SwitchedOn("n1", at(60))
+	w := NewWindow(&o)
+	for range 4 {
+		w.Note(ended(100, ClassTotal, 600))
+	}
+	if got := w.HungWhileOff(); got != 4 || len(o) != 2 {
+		t.Errorf("%d hung, wanted 4; %+v", got, o)
+	}
+	o.SwitchedOn("n2", at(720))
+	if got := w.HungWhileOff(); got != 0 {
+		t.Errorf("%d hung while a machine stayed off, and all are on again", got)
+	}
+	if got := o.FirstOn(); !got.Equal(at(60)) {
+		t.Errorf("the first power-on was at %s: %+v", got, o)
+	}
+	o.SwitchedOff("n1", at(-5)) // noticed late
+	if got := o[len(o)-1].Off; !got.Equal(at(0)) {
+		t.Errorf("a power-off before the last one is at %s", got)
+	}
+}
+
+// A record of an early version has one power-on, the first, for all power-offs before it.
+func TestARecordOfAnEarlyVersionHasOnePowerOnForAll(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		outages PowerOffs
+		want    int
+	}{
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(5), On: at(60)}}, 0},
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(80)}}, 4},
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(800)}}, 0},
+	} {
+		w := NewWindow(&tc.outages)
+		for range 4 {
+			w.Note(ended(100, ClassTotal, 600))
+		}
+		if got := w.HungWhileOff(); got != tc.want {
+			t.Errorf("%+v: %d hung, wanted %d", tc.outages, got, tc.want)
 		}
 	}
 }
