@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lightsout/internal/testenv"
@@ -351,22 +352,24 @@ func TestEachStopHasItsGrace(t *testing.T) {
 		"the total passed, and bytes go on":   {30 * time.Second, []float64{40, 40.3}, 1},
 		"the total passed, and a second stop": {30 * time.Second, []float64{40, 45, 45.3}, 2},
 	} {
-		now := at(0)
-		cl := &client{common: &common{now: func() time.Time { return now }, ledger: newLedger(1), opts: Options{Timeouts: Timeouts{FirstByte: 30 * time.Second, Idle: 30 * time.Second}}}}
-		r := &request{client: cl, total: tc.total, Record: Record{Scheduled: now, Dial: now}}
-		r.enter(waitFirstByte, now)
-		for i, look := range tc.looks {
-			now = at(look)
-			r.expired()
-			last := i == len(tc.looks)-1
-			if ended := r.aborted() != nil; ended != last {
-				t.Errorf("%s: after %g s the request was ended: %v", name, look, ended)
+		synctest.Test(t, func(t *testing.T) { // its timers never fire: nothing waits
+			now := at(0)
+			cl := &client{common: &common{now: func() time.Time { return now }, ledger: newLedger(1), opts: Options{Timeouts: Timeouts{FirstByte: 30 * time.Second, Idle: 30 * time.Second}}}}
+			r := &request{client: cl, total: tc.total, Record: Record{Scheduled: now, Dial: now}}
+			r.enter(waitFirstByte, now)
+			for i, look := range tc.looks {
+				now = at(look)
+				r.expired()
+				last := i == len(tc.looks)-1
+				if ended := r.aborted() != nil; ended != last {
+					t.Errorf("%s: after %g s the request was ended: %v", name, look, ended)
+				}
+				if i < tc.bytes {
+					now = now.Add(100 * time.Millisecond)
+					r.progress(1)
+				}
 			}
-			if i < tc.bytes {
-				now = now.Add(100 * time.Millisecond)
-				r.progress(1)
-			}
-		}
-		r.timer.Stop()
+			r.timer.Stop()
+		})
 	}
 }
