@@ -24,7 +24,7 @@ const (
 const graceTime = 2 * time.Second
 
 // A time limit that passed this long ago shows that the program or its machine stood still: then
-// the request first reads the bytes that came meanwhile, once and for readTime.
+// the request first reads the bytes that came meanwhile, for readTime and once each time.
 const (
 	stoodStill = 500 * time.Millisecond
 	readTime   = 300 * time.Millisecond
@@ -53,7 +53,7 @@ type request struct {
 	since  time.Time // of wait
 	timer  *time.Timer
 	armed  time.Time // when the timer fires; zero: it is not set
-	grace  time.Time // the end of readTime; zero: it was not needed
+	grace  time.Time // the end of the last readTime; zero: it was not needed
 	cancel context.CancelFunc
 	conn   net.Conn
 	cause  *cause
@@ -158,7 +158,7 @@ func (r *request) watch(now time.Time) {
 			return false
 		}
 		at := from.Add(bound)
-		if now.Sub(at) > stoodStill && r.grace.IsZero() {
+		if now.Sub(at) > stoodStill && now.Sub(r.grace) > stoodStill {
 			r.grace = now.Add(readTime)
 		}
 		if r.grace.After(at) {

@@ -25,27 +25,45 @@ const (
 // windows depend on. The first one is zero.
 type PowerOffs []PowerOff
 
-// PowerOff is one power-off request. On is the first power-on request after it, or the
-// zero time.
+// PowerOff is the power-off request of one node. On is the first power-on request of that node
+// after it, or the zero time.
 type PowerOff struct {
 	Off time.Time `json:"off"`
 	On  time.Time `json:"on,omitzero"`
+
+	node string // empty until it is known
 }
 
-// SwitchedOff adds a power-off request. Several at the same moment count as one.
-func (o *PowerOffs) SwitchedOff(at time.Time) {
-	if n := len(*o); n == 0 || at.After((*o)[n-1].Off) {
-		*o = append(*o, PowerOff{Off: at})
+// SwitchedOff adds the power-off request of a node, or names the node of the first one.
+func (o *PowerOffs) SwitchedOff(node string, at time.Time) {
+	n := len(*o)
+	if n == 1 && (*o)[0].node == "" && node != "" {
+		(*o)[0].node = node
+		return
 	}
+	if n > 0 && at.Before((*o)[n-1].Off) {
+		at = (*o)[n-1].Off
+	}
+	*o = append(*o, PowerOff{Off: at, node: node})
 }
 
-// SwitchedOn adds a power-on request.
-func (o PowerOffs) SwitchedOn(at time.Time) {
+// SwitchedOn adds a power-on request of a node.
+func (o PowerOffs) SwitchedOn(node string, at time.Time) {
 	for i := range o {
-		if o[i].On.IsZero() {
+		if o[i].node == node && o[i].On.IsZero() {
 			o[i].On = at
 		}
 	}
+}
+
+// FirstOn is the first power-on request of any node, or the zero time.
+func (o PowerOffs) FirstOn() (first time.Time) {
+	for _, x := range o {
+		if first.IsZero() || !x.On.IsZero() && x.On.Before(first) {
+			first = x.On
+		}
+	}
+	return first
 }
 
 // Window finds the error windows of an outage in requests that end in any order. No
@@ -78,7 +96,7 @@ type Window struct {
 	silent map[silentWait]int
 }
 
-// endedWait is for how many whole seconds a request that lightsout ended got no byte. answered:
+// endedWait is for how many seconds, rounded, a request that lightsout ended got no byte. answered:
 // it had got one before.
 type endedWait struct {
 	seconds  int64
@@ -86,11 +104,13 @@ type endedWait struct {
 }
 
 // silentWait is for how long a request got no byte before a time limit or, if cancelled is set,
-// lightsout ended it. outages is how many power-off requests there had been.
+// lightsout ended it. outages is how many power-off requests there had been, and bucket the
+// okBucket in which it ended.
 type silentWait struct {
 	endedWait
 	outages   int
 	cancelled bool
+	bucket    int64
 }
 
 // silentLeast is the shortest silence in the middle of an answer that counts as hanging if no
@@ -164,7 +184,7 @@ func (w *Window) silence(r *Record, cancelled bool) silentWait {
 	if off := (*w.outages)[n-1].Off; off.After(since) {
 		since = off
 	}
-	return silentWait{silence(r, since), n, cancelled}
+	return silentWait{silence(r, since), n, cancelled, r.End.Unix() / okBucket}
 }
 
 // silence is for how long a request got no byte before it ended, since that moment at the
@@ -173,7 +193,7 @@ func silence(r *Record, since time.Time) endedWait {
 	if r.LastByte.After(since) {
 		since = r.LastByte
 	}
-	return endedWait{int64(r.End.Sub(since) / time.Second), !r.LastByte.IsZero()}
+	return endedWait{int64(r.End.Sub(since).Round(time.Second) / time.Second), !r.LastByte.IsZero()}
 }
 
 // hangs reports whether a request that counts from that moment hung through an outage.
@@ -301,16 +321,14 @@ func (w *Window) Hung() Counts {
 	return hung.Counts()
 }
 
-// HungWhileOff counts the requests that hung while a machine stayed off: nobody has powered it
-// on, and clients did not recover. A time limit ended such a request after a silence as long as
-// Hung requires. If no request was ok, lightsout may have ended it, and it had got no byte for
-// silentLeast if it had got one before.
+// HungWhileOff counts the requests that hung while a machine stayed off: it was off when they
+// ended, nobody has powered it on since, and clients did not recover after them. A time limit ended such a request after a silence
+// as long as Hung requires. If no request was ok, lightsout may have ended it, and it had got no
+// byte for silentLeast if it had got one before.
 func (w *Window) HungWhileOff() (n int) {
-	if w.slowest > 0 && !w.Unrecovered() {
-		return 0
-	}
+	all := w.windows()
 	for x, requests := range w.silent {
-		if slices.ContainsFunc((*w.outages)[x.outages-1:], func(o PowerOff) bool { return !o.On.IsZero() }) {
+		if !slices.ContainsFunc((*w.outages)[:x.outages], func(o PowerOff) bool { return o.On.IsZero() }) {
 			continue
 		}
 		least := max(hungLeast, 2*w.slowest)
@@ -320,9 +338,24 @@ func (w *Window) HungWhileOff() (n int) {
 		case x.cancelled:
 			continue // Hung counts it
 		}
-		if time.Duration(x.seconds)*time.Second >= least {
+		if silence := time.Duration(x.seconds) * time.Second; silence >= least && !w.recovered(all, x.bucket, silence) {
 			n += requests
 		}
 	}
 	return n
+}
+
+// recovered reports whether clients recovered after a request hung: when its window was over, or
+// a later one, requests that were sent for as long as it had hung were ok, and none failed. A hang
+// shows only after its time limit, so a shorter time proves nothing. all are the windows.
+func (w *Window) recovered(all []Failures, bucket int64, silence time.Duration) bool {
+	for i, f := range all {
+		proven := f.Ended.Add(silence)
+		switch {
+		case f.Ended.Unix()/okBucket < bucket:
+		case i == len(all)-1 && !w.sentOK.Before(proven), i < len(all)-1 && w.succeeded(proven, all[i+1].First):
+			return true
+		}
+	}
+	return false
 }

@@ -10,7 +10,7 @@ import (
 func outageOf(on float64) *PowerOffs {
 	o := &PowerOffs{{Off: at(0)}}
 	if on > 0 {
-		o.SwitchedOn(at(on))
+		o.SwitchedOn("", at(on))
 	}
 	return o
 }
@@ -73,8 +73,8 @@ func TestOnlySuccessEndsAnErrorWindow(t *testing.T) {
 func TestEachPowerOffHasItsErrorWindow(t *testing.T) {
 	t.Parallel()
 	o := outageOf(90)
-	o.SwitchedOff(at(300))
-	o.SwitchedOff(at(300))
+	o.SwitchedOff("", at(300))
+	o.SwitchedOff("", at(300))
 	w := NewWindow(o)
 	for _, s := range []float64{10, 310, 500} {
 		w.Note(ended(s, ClassTotal, 3))
@@ -218,7 +218,10 @@ func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
 		want     int
 	}{
 		"for ten minutes":                    {0, 600, ClassTotal, 3, 4},
-		"and others recovered":               {0, 600, ClassTotal, 650, 0},
+		"and others recovered":               {0, 600, ClassTotal, 1206, 0},
+		"and others are ok for a moment":     {0, 600, ClassTotal, 650, 4},
+		"for a hair less than 10 s":          {0, 9.999, ClassTotal, 3, 4},
+		"for less than 9.5 s":                {0, 9.49, ClassTotal, 3, 0},
 		"without an answer to any":           {0, 600, ClassFirstByte, 0, 4},
 		"for less than a hang":               {0, 9, ClassTotal, 3, 0},
 		"and the machine was on later":       {700, 600, ClassTotal, 3, 0},
@@ -239,6 +242,91 @@ func TestRequestsThatTimeOutWhileAMachineStaysOffHang(t *testing.T) {
 		}
 		if got := w.HungWhileOff(); got != tc.want {
 			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}
+
+// Clients recovered from a hang if requests were ok, and none failed, for as long as the hang
+// lasted: whatever fails before or later belongs to another error window.
+func TestClientsThatHangBesideOthersThatAreOKHung(t *testing.T) {
+	t.Parallel()
+	type span struct {
+		from, to float64 // when its requests are sent, one each step
+		step     float64
+		class    Class
+		took     float64
+	}
+	for name, tc := range map[string]struct {
+		spans []span
+		want  int
+	}{
+		"every second one, to the very end":      {[]span{{0, 600, 2, ClassTotal, 30}, {1, 600, 2, ClassOK, 0.2}}, 300},
+		"all, and one is ok after them":          {[]span{{0, 600, 1, ClassTotal, 30}, {630, 631, 1, ClassOK, 0.2}}, 600},
+		"all, and others are ok for too short":   {[]span{{0, 40, 1, ClassTotal, 30}, {70, 99, 1, ClassOK, 0.2}}, 40},
+		"all, and others are ok for long enough": {[]span{{0, 40, 1, ClassTotal, 30}, {70, 101, 1, ClassOK, 0.2}}, 0},
+		"early, and others fail at the end":      {[]span{{0, 40, 1, ClassTotal, 30}, {71, 600, 1, ClassOK, 0.2}, {600, 612, 1, ClassRefused, 0.2}}, 0},
+		"early, and again at the end":            {[]span{{0, 40, 1, ClassTotal, 30}, {71, 600, 1, ClassOK, 0.2}, {600, 612, 1, ClassTotal, 30}}, 12},
+		"early, and others fail after them":      {[]span{{0, 20, 1, ClassTotal, 30}, {0, 600, 1, ClassReset, 0.1}}, 20},
+		"too long for a calm between failures":   {[]span{{0, 4, 1, ClassTotal, 120}, {124, 210, 1, ClassOK, 0.2}, {210, 212, 1, ClassReset, 0.1}}, 4},
+		"and sent nothing but one after them":    {[]span{{0, 4, 1, ClassTotal, 120}, {124, 125, 1, ClassOK, 0.2}, {400, 402, 1, ClassReset, 0.1}}, 4},
+	} {
+		w := NewWindow(outageOf(0))
+		for _, x := range tc.spans {
+			for s := x.from; s < x.to; s += x.step {
+				w.Note(ended(s, x.class, x.took))
+			}
+		}
+		if got := w.HungWhileOff(); got != tc.want {
+			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}
+
+// Of two machines one is powered on, and clients hang because of the other one.
+func TestAPowerOnEndsTheOutageOfItsOwnMachine(t *testing.T) {
+	t.Parallel()
+	var o PowerOffs
+	o.SwitchedOff("", at(0))
+	o.SwitchedOff("n1", at(0)) // the first one has its name now
+	o.SwitchedOff("n2", at(0))
+	o.SwitchedOn("n1", at(60))
+	w := NewWindow(&o)
+	for range 4 {
+		w.Note(ended(100, ClassTotal, 600))
+	}
+	if got := w.HungWhileOff(); got != 4 || len(o) != 2 {
+		t.Errorf("%d hung, wanted 4; %+v", got, o)
+	}
+	o.SwitchedOn("n2", at(720))
+	if got := w.HungWhileOff(); got != 0 {
+		t.Errorf("%d hung while a machine stayed off, and all are on again", got)
+	}
+	if got := o.FirstOn(); !got.Equal(at(60)) {
+		t.Errorf("the first power-on was at %s: %+v", got, o)
+	}
+	o.SwitchedOff("n1", at(-5)) // noticed late
+	if got := o[len(o)-1].Off; !got.Equal(at(0)) {
+		t.Errorf("a power-off before the last one is at %s", got)
+	}
+}
+
+// A record of an early version has one power-on, the first, for all power-offs before it.
+func TestARecordOfAnEarlyVersionHasOnePowerOnForAll(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		outages PowerOffs
+		want    int
+	}{
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(5), On: at(60)}}, 0},
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(80)}}, 4},
+		{PowerOffs{{Off: at(0), On: at(60)}, {Off: at(800)}}, 0},
+	} {
+		w := NewWindow(&tc.outages)
+		for range 4 {
+			w.Note(ended(100, ClassTotal, 600))
+		}
+		if got := w.HungWhileOff(); got != tc.want {
+			t.Errorf("%+v: %d hung, wanted %d", tc.outages, got, tc.want)
 		}
 	}
 }

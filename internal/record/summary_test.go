@@ -23,6 +23,8 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 			f := typ.Field(i)
 			if f.Anonymous {
 				out = append(out, fields(f.Type)...)
+			}
+			if f.Anonymous || !f.IsExported() {
 				continue
 			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -68,7 +68,8 @@ type plannedOff struct {
 	since time.Time
 	// listed: newlyPlanned has returned it.
 	listed bool
-	// before: its plan ended before the recorder began.
+	// before: its plan ended before the recorder began. Only a heartbeat after that shows that
+	// it has booted since.
 	before bool
 }
 
@@ -304,7 +305,8 @@ func (g *signs) anyPlanned(now time.Time) bool {
 
 // observe finds out whether the machine is back.
 func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
-	up := n.Ready == cluster.TriTrue && !silent
+	_, heard := n.Heartbeat()
+	up := n.Ready == cluster.TriTrue && !silent && (!p.before || heard.After(p.removed))
 	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
 	stayed := !p.down && now.Sub(p.since) > plannedGoes
 	if p.back.IsZero() && up && (booted || stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down) {
@@ -363,10 +365,6 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 			if p.back.IsZero() {
 				p.back = now
 			}
-			delete(g.planned, name)
-			continue
-		}
-		if _, heard := n.Heartbeat(); p.before && heard.After(p.removed) { // it has booted since
 			delete(g.planned, name)
 			continue
 		}

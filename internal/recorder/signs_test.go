@@ -449,3 +449,47 @@ func TestANodeThatStillBootsAfterItsPlanIsNoOutage(t *testing.T) {
 		}
 	}
 }
+
+// A kubelet renews its Lease for some time before its node is Ready. So the first heartbeat after
+// a power-on from before the recorder began does not show that the node is back: it explains
+// neither less nor more than another plan whose machine boots.
+func TestAHeartbeatDoesNotEndAPlanBeforeTheNodeIsReady(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	on := start.Add(-time.Minute)
+	second := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	for name, c := range map[string]struct {
+		first, last  int // heartbeats; one each 10 s
+		ready, until int // Ready from and until
+		want         int // when the outage begins, or up to 25 s later; 0: never
+	}{
+		"it is Ready later":                                  {-5, 3600, 20, 3600, 0},
+		"it is never Ready, and silent again":                {10, 10, 3600, 3600, 540},
+		"it was Ready when the recorder began, goes at 30 s": {-50, 30, -40, 30, 30},
+		"it is Ready at 20 s, and goes at 200 s":             {-5, 200, 20, 200, 200},
+	} {
+		g, p, began := newSigns(15*time.Minute), &probes{}, 0
+		g.returning(map[string]time.Time{"n1": on}, start)
+		for i := 0; i < 1200 && began == 0; i++ {
+			heard := on.Add(-time.Minute)
+			if i >= c.first {
+				heard = second(c.first + (min(i, c.last)-c.first)/10*10)
+			}
+			n := &cluster.Node{Name: "n1", Created: start.Add(-time.Hour), Renewed: heard, RenewSeen: heard, LeaseDuration: 40 * time.Second}
+			switch {
+			case i < c.ready:
+				n.Ready, n.ReadySince = cluster.TriFalse, on
+			case i < c.until+40:
+				n.Ready, n.ReadySince = cluster.TriTrue, second(c.ready)
+			default:
+				n.Ready, n.ReadySince = cluster.TriUnknown, second(c.until+40)
+			}
+			if len(g.observe(oneNode(second(i), n), p, false, second(i))) > 0 {
+				began = i
+			}
+		}
+		if began < c.want || began > c.want+25 || c.want == 0 && began > 0 {
+			t.Errorf("%s: an outage began after %d s, wanted %d s", name, began, c.want)
+		}
+	}
+}

@@ -12,21 +12,36 @@ import (
 const unansweredLeast = 10 * time.Second
 
 // waiting counts requests that got no answer: hung until lightsout ended them, or open when
-// the record ended.
-type waiting struct{ hung, open int }
+// the record ended. off describes those that hung while a machine stayed off.
+type waiting struct {
+	hung, open int
+	off        string
+}
 
 func (w waiting) String() string {
+	var parts []string
 	switch {
 	case w.hung > 0:
-		return text.Count(w.hung, "request", "requests") + " hung until lightsout ended " + text.Noun(w.hung, "it", "them")
+		parts = append(parts, text.Count(w.hung, "request", "requests")+" hung until lightsout ended "+text.Noun(w.hung, "it", "them"))
 	case w.open > 0:
-		return text.Count(w.open, "request", "requests") + " had not ended when the record did"
+		parts = append(parts, text.Count(w.open, "request", "requests")+" had not ended when the record did")
 	}
-	return ""
+	if w.off != "" {
+		parts = append(parts, w.off)
+	}
+	return text.List(parts)
+}
+
+// stayed is the phrase of a report for an outage that nobody ended.
+func stayed(s *record.Summary) string {
+	if s.Unplanned != nil {
+		return "while a node stayed down"
+	}
+	return "while a machine stayed off"
 }
 
 // unanswered describes the requests of outage number i, or of the whole record for -1, that
-// hung until lightsout ended them, and those that had not ended when the record did.
+// hung, and those that had not ended when the record did.
 func unanswered(r *record.Record, all []outage, i int) string {
 	each, _ := waitingIn(r, all)
 	return each[max(i, 0)].String()
@@ -64,8 +79,9 @@ func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 			unresolved[at] += x.Unresolved
 		}
 	}
-	hung, open := 0, 0
+	hung, open, off := 0, 0, 0
 	for _, l := range summaryOf(r).Load {
+		off += l.CountHungWhileOff()
 		if l.Hung != nil {
 			hung += l.Hung.Cancelled
 		}
@@ -82,7 +98,14 @@ func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 	var hangs []int
 	hangs, rest.hung = share(hung, cancelled)
 	for i := range each {
-		each[i] = waiting{hangs[i], opens[i]}
+		each[i] = waiting{hung: hangs[i], open: opens[i]}
+	}
+	if off > 0 {
+		of := &rest
+		if last := len(all) - 1; last < 1 || all[last].to.IsZero() { // of several, only the last one may be open
+			of = &each[max(last, 0)]
+		}
+		of.off = text.Count(off, "request", "requests") + " hung " + stayed(summaryOf(r))
 	}
 	return each, rest
 }

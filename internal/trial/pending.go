@@ -69,9 +69,4 @@ func (p *pendingPods) seen(r *run) *int {
 }
 
 // firstPowerOn is when the driver was first asked to power a machine on; zero before.
-func firstPowerOn(r *run) time.Time {
-	if outages := r.tracker.Outages(); len(outages) > 0 {
-		return outages[0].On
-	}
-	return time.Time{}
-}
+func firstPowerOn(r *run) time.Time { return r.tracker.Outages().FirstOn() }

@@ -675,6 +675,22 @@ func TestAMachineThatGoesOffAfterItsPowerOnWasAgreed(t *testing.T) {
 	w.want(view.PhaseOff, n4, "– | 3.3 | proven (PowerOFF)")
 }
 
+// The power-on of one machine does not end the outage of another one that stays off.
+func TestEachMachineHasItsOwnOutage(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.off(power.ActionOff, "kube-node3")
+	w.off(power.ActionOff, n4)
+	w.Switched("kube-node3", power.ActionOn, at(60))
+	o := w.Outages()
+	if len(o) != 2 || !o[0].Off.Equal(zero) || !o[0].On.Equal(at(60)) || !o[1].On.IsZero() {
+		t.Fatalf("%+v", o)
+	}
+	w.Switched(n4, power.ActionOn, at(90))
+	if o = w.Outages(); !o[0].On.Equal(at(60)) || !o[1].On.Equal(at(90)) {
+		t.Errorf("%+v", o)
+	}
+}
+
 // The recorder finds out late that a node went down: the API server had not answered. When
 // it does, the node is NotReady and tainted already, but was not before the outage.
 func TestANodeWhoseOutageIsNoticedLate(t *testing.T) {

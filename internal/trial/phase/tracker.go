@@ -142,7 +142,7 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 		return
 	}
 	t.zero = at
-	t.failures.outages.SwitchedOff(at)
+	t.failures.outages.SwitchedOff("", at)
 	if s != nil {
 		t.snapshot = s
 	}
@@ -163,7 +163,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if a == power.ActionOn {
 		if n != nil && n.on.IsZero() {
 			n.on, n.sent = at, true
-			t.failures.outages.SwitchedOn(at)
+			t.failures.outages.SwitchedOn(name, at)
 		}
 		return
 	}
@@ -171,9 +171,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if n != nil && n.on.IsZero() {
 		return // asked for again
 	}
-	if len(t.nodes) > 0 {
-		t.failures.outages.SwitchedOff(at)
-	}
+	t.failures.outages.SwitchedOff(name, at)
 	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on.IsZero() }) {
 		t.again()
 	}
@@ -212,7 +210,7 @@ func (t *Tracker) PowerOnSent(name string, at time.Time) {
 	if n == nil || n.on.IsZero() || n.sent {
 		return
 	}
-	t.failures.outages.SwitchedOn(at)
+	t.failures.outages.SwitchedOn(name, at)
 	n.on, n.sent = at, true
 }
 
