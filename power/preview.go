@@ -49,7 +49,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		for _, n := range s.notes().withRegister(state.Nodes, false) {
 			n, _ = s.marked(n, k)
 			switch {
-			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || slices.Contains(r.Assumed, n.Name):
+			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
 			case n.WhyUnheard == "":
 				heard++
 			case n.AwaitsHeartbeat:
@@ -261,7 +261,8 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	for _, n := range s.notes().withRegister(state.Nodes, false) {
 		c, over := s.marked(n, k)
 		q.over = append(q.over, over...)
-		if slices.Contains(q.Assumed, c.Name) {
+		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)
+		if slices.Contains(q.Assumed.Off, c.Name) {
 			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
 			c.Ready = c.Ready && c.Role != RoleControlPlane
 		}

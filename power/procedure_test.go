@@ -453,7 +453,7 @@ func TestADryRunWaitsForNoHeartbeatOfAWorkerThatAnEarlierStepSwitchesOff(t *test
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		p.switcher.Cluster = unheard{p.switcher.Cluster, time.Now().Add(8 * time.Second), "n2"}
 		p.switcher.Cluster = unnoted{p.switcher.Cluster}
-		q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Assumed: []string{"n2"}})
+		q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, Assumed: Assumption{Off: []string{"n2"}}})
 		if err != nil || q.Left != 2 || q.Refused() {
 			t.Errorf("%d workers are left: %+v, %v", q.Left, q.Findings, err)
 		}

@@ -49,14 +49,22 @@ type Drainer interface {
 	Drain(ctx context.Context, nodes []string) ([]string, error)
 }
 
+// Assumption lists nodes that count as off, and nodes that count as cordoned.
+type Assumption struct{ Off, Cordoned []string }
+
+// takesPods reports whether a node takes pods, as far as the assumption goes.
+func (a Assumption) takesPods(name string) bool {
+	return !slices.Contains(a.Off, name) && !slices.Contains(a.Cordoned, name)
+}
+
 // Request is a request to switch machines.
 type Request struct {
 	Action Action
 	// Nodes are names of nodes; each stands once.
 	Nodes []string
-	// Assumed lists nodes that count as off, because earlier steps of a plan would switch them
-	// off. It is for previews: it only makes the guards stricter.
-	Assumed []string
+	// Assumed is what earlier steps of a plan would do. It is for previews: it only makes the
+	// guards stricter.
+	Assumed Assumption
 	// LeaveOff lists nodes that the operator has decided to leave off; see Restore.
 	LeaveOff []string
 	// While, if not nil, ends when nobody needs the request any more: nothing starts

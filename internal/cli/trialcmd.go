@@ -23,6 +23,7 @@ import (
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // Exit codes of a trial that was judged; 0 is a pass, or a trial without expectations.
@@ -382,20 +383,18 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	}
 	refused := 0
 	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
-	var assumed []string // off by earlier steps
+	var earlier power.Assumption
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
 		if why := hopeless[i]; why != "" {
 			fmt.Printf("  ! the condition cannot come true: %s\n", why)
 		}
-		if on, ok := st.Action.(*plan.On); ok {
-			assumed = slices.DeleteFunc(assumed, func(name string) bool { return slices.Contains(on.Nodes, name) })
-		}
 		off, ok := st.Action.(*plan.Off)
 		if !ok {
+			assume(&earlier, st.Action, p.Steps[i+1:])
 			continue
 		}
-		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, assumed...)
+		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, earlier)
 		if err != nil {
 			return err
 		}
@@ -405,7 +404,7 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		if q.Refused {
 			refused++
 		}
-		assumed = append(assumed, off.Nodes...)
+		earlier.Off = append(earlier.Off, off.Nodes...)
 	}
 	fmt.Println("dry run: nothing was switched, nothing was sent")
 	switch {
@@ -415,6 +414,31 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		return fmt.Errorf("%s for something that cannot happen", text.Count(len(hopeless), "step waits", "steps wait"))
 	}
 	return nil
+}
+
+// assume adds what a step that switches nothing off would do. lightsout uncordons a node that it
+// powers on, unless a later step does that.
+func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
+	without := func(all, nodes []string) []string {
+		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nodes, name) })
+	}
+	switch x := step.(type) {
+	case *plan.Cordon:
+		a.Cordoned = append(a.Cordoned, x.Nodes...)
+	case *plan.Drain:
+		a.Cordoned = append(a.Cordoned, x.Nodes...)
+	case *plan.Uncordon:
+		a.Cordoned = without(a.Cordoned, x.Nodes)
+	case *plan.On:
+		a.Off = without(a.Off, x.Nodes)
+		back := slices.Clone(x.Nodes)
+		for _, st := range later {
+			if u, ok := st.Action.(*plan.Uncordon); ok {
+				back = without(back, u.Nodes)
+			}
+		}
+		a.Cordoned = without(a.Cordoned, back)
+	}
 }
 
 // trialsDir is where the folders of trials are made.

@@ -122,22 +122,23 @@ func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	ask := view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]}
 	for _, tt := range []struct {
-		assumed []string
+		assumed power.Assumption
 		want    []string
 		refused bool
 	}{
-		{nil, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
-		{workers[3:4], []string{"2 Ready workers left", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"}, false},
-		{[]string{"kube-node1", "kube-node3", "kube-node4"}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
+		{power.Assumption{}, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
+		{power.Assumption{Off: workers[3:4]}, []string{"2 Ready workers left", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"}, false},
+		{power.Assumption{Off: []string{"kube-node1", "kube-node3", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
+		{power.Assumption{Off: workers[3:4], Cordoned: []string{"kube-node1", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "kube-node1 takes no pods", "kube-node4 takes no pods"}, true},
 	} {
-		q, err := x.Preview(t.Context(), ask, tt.assumed...)
+		q, err := x.Preview(t.Context(), ask, tt.assumed)
 		if err != nil || q.Refused != tt.refused {
-			t.Errorf("with %v off: refused %v, %v", tt.assumed, q.Refused, err)
+			t.Errorf("with %+v: refused %v, %v", tt.assumed, q.Refused, err)
 		}
 		text := questionText(&q)
 		for _, want := range tt.want {
 			if !strings.Contains(text, want) {
-				t.Errorf("with %v off it lacks %q:\n%s", tt.assumed, want, text)
+				t.Errorf("with %+v it lacks %q:\n%s", tt.assumed, want, text)
 			}
 		}
 	}

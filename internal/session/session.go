@@ -364,7 +364,7 @@ func (s *Session) publish() *view.Frame {
 
 // Preview returns the question before switching the machines. It is safe for concurrent
 // use.
-func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed ...string) (view.Question, error) {
+func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (view.Question, error) {
 	if s.switching.switcher == nil {
 		return view.Question{}, errors.New(s.switching.noPower())
 	}
