@@ -146,7 +146,6 @@ func settingsFromArgs(component string, args []string) Settings {
 	return s
 }
 
-// parseVersion reads "v1.31.4-eks-1" as 1, 31.
 // reportsEvictions reports whether the control plane of a version gives each pod that it evicts a
 // condition first: the feature gate PodDisruptionConditions can't be switched off from v1.31 on
 // (pkg/features/versioned_kube_features.go).
@@ -159,6 +158,7 @@ func reportsEvictions(serverVersion string) bool {
 // not evicted. Older control planes do not distinguish the two.
 func (s *Snapshot) ReportsEvictions() bool { return reportsEvictions(s.ServerVersion) }
 
+// parseVersion reads "v1.31.4-eks-1" as 1, 31.
 func parseVersion(v string) (major, minor int, ok bool) {
 	parts := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)
 	if len(parts) < 2 {

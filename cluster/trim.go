@@ -177,6 +177,10 @@ const (
 	byPodGC = "DeletionByPodGC"
 )
 
+// byTaintLater bounds how far the clock of the controller manager may be ahead of the API server's.
+// A pod that gets the condition later was being deleted already: the controller evicts it again.
+const byTaintLater = 10 * time.Second
+
 func trimPod(p *corev1.Pod) *Pod {
 	c := columns(p)
 	out := &Pod{
@@ -195,7 +199,8 @@ func trimPod(p *corev1.Pod) *Pod {
 			out.Ready = cond.Status == corev1.ConditionTrue
 			out.ReadySince = moment(cond.LastTransitionTime.Time)
 		case corev1.DisruptionTarget:
-			out.Evicted = cond.Status == corev1.ConditionTrue && (cond.Reason == byTaint || cond.Reason == byPodGC)
+			out.Evicted = cond.Status == corev1.ConditionTrue && (cond.Reason == byTaint || cond.Reason == byPodGC) &&
+				(out.Deleting.IsZero() || cond.LastTransitionTime.Time.Before(out.Deleting.Add(byTaintLater)))
 		}
 	}
 	if r := metav1.GetControllerOfNoCopy(p); r != nil {

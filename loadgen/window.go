@@ -322,9 +322,9 @@ func (w *Window) Hung() Counts {
 }
 
 // HungWhileOff counts the requests that hung while a machine stayed off: it was off when they
-// ended, nobody has powered it on since, and clients did not recover after them. A time limit ended such a request after a silence
-// as long as Hung requires. If no request was ok, lightsout may have ended it, and it had got no
-// byte for silentLeast if it had got one before.
+// ended, nobody has powered it on since, and clients did not recover after them. A time limit ended
+// such a request after a silence as long as Hung requires. If no request was ok, lightsout may have
+// ended it, and it had got no byte for silentLeast if it had got one before.
 func (w *Window) HungWhileOff() (n int) {
 	all := w.windows()
 	for x, requests := range w.silent {

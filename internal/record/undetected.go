@@ -45,9 +45,9 @@ func (s *Summary) Undetected() (spans Undetected) {
 }
 
 // Over reports whether a request that was sent at this moment counts as sent after the detection:
-// after the first span, and in none, each of which is longer by margin at its end.
+// after the first span, and in none, each of which is longer by margin at both ends.
 func (u Undetected) Over(at time.Time, margin time.Duration) bool {
 	return len(u) > 0 && at.After(u[0].from) && !slices.ContainsFunc(u, func(x undetected) bool {
-		return !at.Before(x.from) && (x.to.IsZero() || !at.After(x.to.Add(margin)))
+		return !at.Before(x.from.Add(-margin)) && (x.to.IsZero() || !at.After(x.to.Add(margin)))
 	})
 }

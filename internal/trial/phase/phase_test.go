@@ -907,8 +907,8 @@ func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
 	}
 }
 
-// A deployment that somebody scales to 0 or deletes during an outage can't have all its pods again,
-// until somebody scales it up.
+// A deployment that somebody deletes during an outage can't have all its pods again. One that is
+// scaled to 0 may.
 func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
 	w := newWorld(t, 20000)
 	w.off(power.ActionOff, n4)
@@ -916,8 +916,9 @@ func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
 	for i, tc := range []struct {
 		replicas int
 		gone     bool
-		never    string
-	}{{0, false, "the deployment is scaled to 0 pods"}, {16, false, ""}, {16, true, "the deployment is deleted"}} {
+		why      string
+		never    bool
+	}{{0, false, "the deployment is scaled to 0 pods", false}, {16, false, "", false}, {16, true, "the deployment is deleted", true}} {
 		w.now = at(60 + float64(10*i))
 		d := *w.c.Deployments[0]
 		d.Replicas, d.Changed = tc.replicas, w.now
@@ -926,8 +927,8 @@ func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
 		}
 		w.c.Deployments = []*cluster.Deployment{&d}
 		w.look(61 + float64(10*i))
-		if why := w.Never(view.PhaseRestored, llm.String()); why != tc.never {
-			t.Errorf("%+v: %q", tc, why)
+		if why, never := w.Why(view.PhaseRestored, llm.String()), w.Never(view.PhaseRestored, llm.String()); why != tc.why || (never != "") != tc.never {
+			t.Errorf("%+v: %q, %q", tc, why, never)
 		}
 	}
 }

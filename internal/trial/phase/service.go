@@ -93,10 +93,10 @@ func (v *service) servedAtZero(t *Tracker) bool {
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
-// one of the nodes that are down keeps its pods.
+// one of the nodes that are down keeps pods of the deployment that do not end.
 func (v *service) never(t *Tracker) bool {
 	return v.full || slices.ContainsFunc(t.down(), func(name string) bool {
-		return v.has(t, name) && t.nodes[name].graceful == 0 && t.Never(view.PhaseEvicted, name) != ""
+		return v.keeps(t, name) && t.nodes[name].graceful == 0 && t.Never(view.PhaseEvicted, name) != ""
 	})
 }
 
@@ -146,6 +146,11 @@ func (v *service) has(t *Tracker, name string) bool {
 	return false
 }
 
+// keeps reports whether a pod of the deployment on the node does not end.
+func (v *service) keeps(t *Tracker, name string) bool {
+	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Node == name && !ends(p) })
+}
+
 // backOff is the longest that the scheduler lets a pod wait that had no node
 // (podMaxBackoffSeconds).
 const backOff = 10 * time.Second
@@ -164,8 +169,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	r = t.rows.of(view.PhaseRestored, subject)
 	if r.observed.IsZero() {
-		r.why = neverRestored(s.Deployment(t.deployment))
-		r.never = r.why != ""
+		r.why, r.never = notRestored(s.Deployment(t.deployment))
 	}
 	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
@@ -183,9 +187,9 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 }
 
 // replacement returns the pod that served last, once the pods of the outage are replaced: each of
-// them was deleted or has ended, as many new ones serve elsewhere, and as many pods as before serve
-// in all. Pods that somebody has added before replace none, and pods that somebody has removed
-// since need no replacement.
+// them was deleted or has ended, and as many pods as before serve elsewhere. Pods that somebody has
+// removed since need no replacement. Pods that somebody has added replace none: if not all pods
+// serve that the deployment is to have, as many must be new as served on the nodes.
 func (v *service) replacement(t *Tracker, s *cluster.Snapshot) (last *cluster.Pod) {
 	if !v.followEnds(t, s) {
 		return nil
@@ -201,43 +205,43 @@ func (v *service) replacement(t *Tracker, s *cluster.Snapshot) (last *cluster.Po
 			continue
 		}
 		serving++
-		if _, old := v.pods[p.Key]; !old && !p.Created.Before(v.ended.Add(-time.Second)) {
+		if _, old := v.pods[p.Key]; !old && !p.Created.Before(v.ended.Add(-endMargin)) {
 			fresh++
 		}
 		if last == nil || p.Changed.After(last.Changed) {
 			last = p
 		}
 	}
-	fewer := 0
+	fewer, all := 0, false
 	if d := s.Deployment(t.deployment); d != nil && d.Gone.IsZero() {
-		fewer = max(0, v.replicas-d.Replicas)
+		fewer, all = max(0, v.replicas-d.Replicas), serving >= d.Replicas
 	}
-	if serving < v.before-fewer || fresh < lost-fewer {
+	if serving < v.before-fewer || !all && fresh < lost-fewer {
 		return nil
 	}
 	return last
 }
 
-// followEnds finds when the first pod that served on a node of the outage was deleted or ended. It
-// reports whether all were.
+// endMargin is how far the times of a pod that ended and of its replacement may differ by their
+// clocks: cluster.Snapshot.Ahead does not know less than 5 s, and both have whole seconds.
+const endMargin = 6 * time.Second
+
+// followEnds finds when the first pod that served on a node of the outage was deleted, or may have
+// ended. It reports whether all have.
 func (v *service) followEnds(t *Tracker, s *cluster.Snapshot) bool {
 	all := true
 	for _, p := range s.PodsOf(t.deployment) {
 		n := t.nodes[v.pods[p.Key]]
-		if n == nil || !isDown(t, n.name) {
+		switch {
+		case n == nil, !isDown(t, n.name):
+			continue
+		case !ends(p):
+			all = false
 			continue
 		}
 		end := p.Deleting
-		over := !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
-		switch {
-		case !end.IsZero():
-		case !over:
-			all = false
-			continue
-		case n.graceful > 0: // lightsout may see that a pod ended after its replacement was made
+		if end.IsZero() || n.graceful > 0 { // lightsout may see that it ended long afterwards
 			end = n.off.Add(s.Ahead())
-		default:
-			end = p.Changed.Add(s.Ahead())
 		}
 		if v.ended.IsZero() || end.Before(v.ended) {
 			v.ended = end
@@ -246,15 +250,21 @@ func (v *service) followEnds(t *Tracker, s *cluster.Snapshot) bool {
 	return all
 }
 
-// neverRestored explains why a deployment can't have all its pods again; empty if it can.
-func neverRestored(d *cluster.Deployment) string {
+// ends reports whether a pod is being deleted, is gone or has ended: its ReplicaSet replaces it.
+func ends(p *cluster.Pod) bool {
+	return !p.Deleting.IsZero() || !p.Gone.IsZero() || p.Phase == "Succeeded" || p.Phase == "Failed"
+}
+
+// notRestored explains why a deployment does not have all its pods again; empty if it may. never:
+// it can't.
+func notRestored(d *cluster.Deployment) (why string, never bool) {
 	switch {
 	case d == nil, !d.Gone.IsZero():
-		return "the deployment is deleted"
-	case d.Replicas == 0:
-		return "the deployment is scaled to 0 pods"
+		return "the deployment is deleted", true
+	case d.Replicas == 0: // somebody, or an autoscaler, may scale it up
+		return "the deployment is scaled to 0 pods", false
 	}
-	return ""
+	return "", false
 }
 
 // observeService recognises the phases of the deployment.

@@ -1,0 +1,67 @@
+package phase
+
+import (
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// Pods are replaced without an eviction too: a rollout or an autoscaler makes new pods before it
+// deletes those on the node, and a pod that is deleted with --force vanishes, which lightsout may
+// see late.
+func TestPodsAreReplacedWithoutAnEviction(t *testing.T) {
+	for name, tc := range map[string]struct {
+		created, ends float64
+		gone          bool
+	}{
+		"a rollout deletes them later":              {60, 66, false},
+		"deleted by force":                          {99, 100, true},
+		"deleted by force, and lightsout was blind": {100, 130, true},
+	} {
+		w := newWorld(t, 20000)
+		w.off(power.ActionOff, n4)
+		w.lose(n4, 40)
+		w.taint(n4, 41)
+		for i := range 4 {
+			w.now = at(tc.created + 5)
+			p := w.pod("new-"+string(rune('a'+i)), "kube-node1", 1000)
+			p.Created, p.ReadySince, p.Changed = at(tc.created), w.now, w.now
+		}
+		if !tc.gone {
+			w.look(tc.created + 5)
+			if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
+				t.Errorf("%s: replaced while those on the node stay: %+v", name, p)
+			}
+		}
+		w.podsOn(n4, func(p *cluster.Pod) {
+			if tc.gone {
+				p.Gone = at(tc.ends)
+			} else {
+				p.Deleting = at(tc.ends)
+			}
+		})
+		w.look(tc.ends + 5)
+		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// While a rollout has deleted the pods on a node, and their replacements start, `replaced` can come
+// true.
+func TestPodsOfARolloutThatStartAreNotHopeless(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.lose(n4, 40)
+	w.taint(n4, 41)
+	w.now = at(60)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = w.now })
+	for s := 60.0; s < 70; s++ {
+		w.look(s)
+		if why := w.Never(view.PhaseReplaced, llm.String()); why != "" {
+			t.Errorf("at %v s: %s", s, why)
+		}
+	}
+}
