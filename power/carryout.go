@@ -82,8 +82,8 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 const refusedPolls = 5
 
 // refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
-// the machine is then proven off, the request counts as carried out. If the last poll does not find
-// it on, it may go off, and the journal lists it. Neither holds if nothing was sent, or if another
+// the machine is then proven off, the request counts as carried out. If the polls do not find it
+// on, it may go off, and the journal lists it. Neither holds if nothing was sent, or if another
 // request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
 	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
@@ -92,30 +92,44 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 	if o.action == ActionOn || o.sentAt.IsZero() {
 		return StageFailed, refusal.Error()
 	}
+	o.refusal = true
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
-	var r Reading
+	r, unread := o.afterRefusal(deadline)
+	because := fmt.Sprintf("it was last seen %s, %s (%s)", r.State, r.Proof, r.Detail)
+	switch {
+	case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
+		o.last, o.sent = r, true
+		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
+	case r.State == Unknown && unread == 0: // the time was over before a poll ended
+		because = "lightsout stopped polling it"
+	case unread > 1, r.State == Unknown:
+		because = "its state can't be read"
+	case r.State == On, r.State == Off && r.Proof == Proven: // off since before the request
+		return StageFailed, refusal.Error()
+	}
+	o.last, o.sent = r, true
+	return StageUncertain, fmt.Sprintf("%s; %s may be off, because %s: check again with: %s", refusal, o.machine.Title(), because, o.fleet.cfg.WayBack)
+}
+
+// afterRefusal polls the machine until it is proven off. It returns the last reading that tells a
+// state, and how many polls after it told none.
+func (o *operation) afterRefusal(deadline context.Context) (last Reading, unread int) {
 	for i := range refusedPolls {
 		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
-		var err error
-		if r, err = o.poll(deadline); err != nil {
-			r = Reading{}
+		r, err := o.poll(deadline)
+		switch {
+		case err == nil && r.State != Unknown:
+			last, unread = r, 0
+		case deadline.Err() == nil:
+			unread++
 		}
-		if r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt) {
-			o.last, o.sent = r, true
-			return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
+		if last.State == Off && last.Proof == Proven && last.CountsFrom().After(o.sentAt) {
+			break
 		}
 	}
-	if r.State == On || r.State == Off && r.Proof == Proven { // off since before the request
-		return StageFailed, refusal.Error()
-	}
-	o.last, o.sent = r, true
-	because := "its state can't be read"
-	if r.State != Unknown {
-		because = fmt.Sprintf("it was last seen %s, %s (%s)", r.State, r.Proof, r.Detail)
-	}
-	return StageUncertain, fmt.Sprintf("%s; %s may be off, because %s: check again with: %s", refusal, o.machine.Title(), because, o.fleet.cfg.WayBack)
+	return last, unread
 }
 
 // timeOver is the end of an operation that can't ask any more.

@@ -76,7 +76,9 @@ type Entry struct {
 	Sent  bool   `json:"sent,omitempty"`
 	// SentAt is when lightsout sent the request; zero if it did not.
 	SentAt time.Time `json:"sentAt,omitzero"`
-	Text   string    `json:"text,omitempty"`
+	// Refused: the power API refused the request that lightsout sent, and may carry it out.
+	Refused bool   `json:"refused,omitempty"`
+	Text    string `json:"text,omitempty"`
 	// WasOff is when the operation saw its machine proven off last, also before
 	// its intent; zero when it did not.
 	WasOff time.Time `json:"wasOff,omitzero"`

@@ -43,7 +43,8 @@ type LeftOff struct {
 
 const (
 	// RefusedWithin is how long after its refusal a power API may still carry out a request to
-	// switch a machine off, as far as lightsout polls the machine for that.
+	// switch a machine off. A machine that is seen off up to CarriedOutWithin after the refusal
+	// counts as switched off by it.
 	RefusedWithin = 10 * time.Minute
 	// notCountedWithin is how long after a refusal the machine's node does not count as a worker
 	// that is left: as long as lightsout waits for a shutdown that was accepted.
@@ -194,6 +195,8 @@ func (l *journalState) outcome(e Entry) {
 		o.certainty, o.proven, o.off = LeftOffSeen, e.Proof == Proven.String(), e.At
 	case e.Stage == StageFailed && !e.Sent:
 		l.refused(e, o)
+	case e.Refused:
+		o.refusal = cmp.Or(e.Text, noReason)
 	}
 	if e.SentAt.After(o.sent) {
 		o.sent = e.SentAt
@@ -206,12 +209,15 @@ func (l *journalState) outcome(e Entry) {
 	}
 }
 
+// noReason stands for the reason of a refusal that has none.
+const noReason = "it gave no reason"
+
 // refused ends an operation that failed. If the driver had sent the request, the operation is only
 // settled, because a power API may carry out what it refuses: SeenOff then reopens it.
 func (l *journalState) refused(e Entry, o *operationLeft) {
 	delete(l.open, e.Op)
 	if !e.SentAt.IsZero() {
-		o.asked, o.refusal = e.At, cmp.Or(e.Text, "it gave no reason")
+		o.asked, o.refusal = e.At, cmp.Or(e.Text, noReason)
 		l.settled[e.Op] = settlement{op: o, asked: e.SentAt}
 	}
 }
@@ -282,7 +288,7 @@ func (o *operationLeft) compare(p *operationLeft) int {
 func (l *journalState) late(carriedOut time.Duration) (out []*operationLeft) {
 	open := l.all()
 	for _, s := range l.settled {
-		if s.op == nil || time.Since(s.op.asked) > s.op.within(carriedOut) {
+		if s.op == nil || time.Since(s.op.asked) > carriedOut {
 			continue
 		}
 		if !slices.ContainsFunc(open, func(o *operationLeft) bool { return o.concerns(s.op.Binding.On) || o.concerns(s.op.Binding.Off) }) {
@@ -359,10 +365,16 @@ func (j *Journal) LateAll() []LeftOff {
 	return leftBy(j.left.late(j.carriedOut), j.carriedOut)
 }
 
-// mayGoOff returns, by node, the operations of this journal's cluster that a power API has
-// refused so recently that the node does not count as a worker that is left.
-func (j *Journal) mayGoOff() map[string][]Entry {
-	out := map[string][]Entry{}
+// refusedOff is a request that a power API has refused so recently that its node does not count as
+// a worker that is left, and until when.
+type refusedOff struct {
+	Entry
+	until time.Time
+}
+
+// mayGoOff returns those requests of this journal's cluster, by node.
+func (j *Journal) mayGoOff() map[string][]refusedOff {
+	out := map[string][]refusedOff{}
 	if j == nil {
 		return out
 	}
@@ -371,7 +383,7 @@ func (j *Journal) mayGoOff() map[string][]Entry {
 	_ = j.catchUp() // LeftOff reports unreadable lines
 	for _, o := range j.left.late(notCountedWithin) {
 		if o.refusal != "" && o.Of().Same(j.cluster) {
-			out[o.Node] = append(out[o.Node], o.Entry)
+			out[o.Node] = append(out[o.Node], refusedOff{o.Entry, o.asked.Add(notCountedWithin)})
 		}
 	}
 	return out

@@ -76,6 +76,7 @@ type operation struct {
 	// it, answer the result of the last one.
 	sent       bool
 	sentAt     time.Time
+	refusal    bool // the power API refused the request that lightsout sent
 	attempts   int
 	answer     string
 	last       Reading
@@ -124,7 +125,7 @@ func (o *operation) run(ctx context.Context) {
 	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Stage, out.State, out.Proof, out.Sent, out.Text = stage, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
-	out.SentAt = o.sentAt.UTC()
+	out.SentAt, out.Refused = o.sentAt.UTC(), o.refusal
 	out.RequestedAt = o.last.CountsFrom().UTC()
 	if stage == StageDone && o.action == ActionOn {
 		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))

@@ -316,7 +316,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 type known struct {
 	on      map[string]time.Time
 	left    map[string][]LeftOff
-	refused map[string][]Entry
+	refused map[string][]refusedOff
 	busy    map[string]Action
 }
 
@@ -349,8 +349,11 @@ func (k known) whyNotCounted(n Node) string {
 		return "was switched off and not seen on again"
 	case n.NotedBy != "":
 		return "was switched off by " + n.NotedBy
-	case slices.ContainsFunc(k.refused[n.Name], func(e Entry) bool { return !otherValue(e.Binding.Node.BootID, n.BootID) }):
-		return "may go off: its power API refused a request but may carry it out"
+	}
+	for _, e := range k.refused[n.Name] {
+		if !otherValue(e.Binding.Node.BootID, n.BootID) {
+			return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", e.until.Local().Format(time.TimeOnly))
+		}
 	}
 	return ""
 }

@@ -506,7 +506,7 @@ func TestAWorkerWhoseSwitchOffWasRefusedDoesNotCountAsLeft(t *testing.T) {
 				t.Fatalf("n1: %v", err)
 			}
 			for _, by := range []*program{p, other} {
-				if err := off(by, "n2"); !slices.Contains(reasons(err), RuleLastWorker) || !strings.Contains(err.Error(), "n1 may go off: its power API refused a request but may carry it out") {
+				if err := off(by, "n2"); !slices.Contains(reasons(err), RuleLastWorker) || !strings.Contains(err.Error(), "n1 may go off until ") || !strings.Contains(err.Error(), "because its power API refused a request but may carry it out") {
 					t.Errorf("n2, by %s: %v", by.dir, err)
 				}
 			}

@@ -608,9 +608,9 @@ func (d *refuses) State(ctx context.Context, m Machine) (Reading, error) {
 	return d.fakeDriver.State(ctx, m)
 }
 
-// A power API carries out what it refused, after the first poll: the last poll decides whether
+// A power API carries out what it refused, after the first poll: the later polls decide whether
 // the journal lists the machine.
-func TestTheLastPollAfterARefusalDecides(t *testing.T) {
+func TestThePollsAfterARefusalDecide(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		now  Reading
@@ -636,6 +636,45 @@ func TestTheLastPollAfterARefusalDecides(t *testing.T) {
 				t.Errorf("left off: %q, want %q", left, c.left)
 			}
 		})
+	}
+}
+
+// One poll without an answer, when the others after a refusal found the machine on, is no reason to
+// take it as off.
+func TestOneMissedPollAfterARefusalDoesNotListTheMachine(t *testing.T) {
+	t.Parallel()
+	for misses, want := range map[int]Stage{1: StageFailed, 2: StageUncertain} {
+		polls := 1 // refuses answers the first itself
+		f, j := testFleet(t, Config{}, &refuses{newFake("mdx", allAbilities, "n3"), func() (Reading, error) {
+			if polls++; polls > refusedPolls-misses {
+				return Reading{}, &SilentError{Text: "no answer"}
+			}
+			return Reading{State: On, Proof: Proven}, nil
+		}, nil})
+		var got stages
+		_ = f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil)
+		if last := got.last["n3"]; last.Stage != want || (len(leftOff(t, j)) > 0) != (want == StageUncertain) {
+			t.Errorf("%d misses: %q, left off %v", misses, last.Stage, leftOff(t, j))
+		}
+		if len(j.LateAll()) != map[Stage]int{StageFailed: 1}[want] {
+			t.Errorf("%d misses: %d may go off late", misses, len(j.LateAll()))
+		}
+	}
+}
+
+// A request that was refused can't be carried out after RefusedWithin: then a proven On settles it.
+func TestAnUncertainRefusalIsOverAfterTenMinutes(t *testing.T) {
+	t.Parallel()
+	j := testJournal(t, t.TempDir())
+	defer j.Close()
+	o := outcome("1", "n3", ActionOff, StageUncertain, true)
+	o.SentAt, o.Refused, o.Text = time.Now(), true, "403 Forbidden; n3 may be off"
+	write(t, j, intent("1", "n3", ActionOff), o)
+	machine := bind("mdx", "mdx", "n3")[0].Off
+	for minutes, want := range map[time.Duration]int{9: 0, 11: 1} {
+		if over, _ := j.closedBy(Seen{Machine: machine, RequestedAt: time.Now().Add(minutes * time.Minute)}); len(over) != want {
+			t.Errorf("after %d minutes %v is over", minutes, over)
+		}
 	}
 }
 
@@ -690,8 +729,12 @@ func TestARefusedRequestEndsAfterTenMinutes(t *testing.T) {
 			t.Errorf("within the time: %+v", late)
 		}
 		time.Sleep(2 * time.Second)
+		if late = j.LateAll(); len(late) != 1 || late[0].Until.After(time.Now()) {
+			t.Errorf("afterwards, if it is seen off: %+v", late)
+		}
+		time.Sleep(j.carriedOut - RefusedWithin)
 		if late = j.LateAll(); len(late) > 0 {
-			t.Errorf("afterwards: %+v", late)
+			t.Errorf("at the end: %+v", late)
 		}
 		j.Close()
 	})

@@ -104,7 +104,7 @@ func (o *operationLeft) sameNode(n NodeRef) bool {
 // be shutting down, so that alone is not enough.
 func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	seenOff := o.certainty == LeftOffSeen
-	switch late := s.RequestedAt.After(o.asked.Add(carriedOut)); {
+	switch late := s.RequestedAt.After(o.asked.Add(o.within(carriedOut))); {
 	case s.RequestedAt.Before(o.At), seenOff && !s.RequestedAt.After(o.off):
 		return false // an answer to a request from before it went off proves nothing
 	case otherValue(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node):

@@ -91,7 +91,8 @@ func knownNames(all []*restoration, named []string) (known []string, unknown err
 	for _, n := range named {
 		own, others := 0, 0
 		for _, r := range all {
-			if slices.Contains(r.ownNames(nil), n) || slices.Contains(r.back, n) || slices.Contains(r.cordonedNames(nil), n) {
+			refused := slices.ContainsFunc(r.late, func(l power.LeftOff) bool { return l.Node == n && l.Refused != "" })
+			if refused || slices.Contains(r.ownNames(nil), n) || slices.Contains(r.back, n) || slices.Contains(r.cordonedNames(nil), n) {
 				own++
 			}
 			if r.foreignOn(n) != nil {

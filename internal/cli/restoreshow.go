@@ -27,6 +27,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 		fmt.Println(power.DamageText(r.journal, r.damaged) + ": lightsout polls every machine")
 		todo++
 	}
+	r.showRefused()
 	fleet := r.machines.fleet
 	boots := sync.OnceValue(func() map[string]power.Seen { return r.boots(ctx) })
 	var still []power.LeftOff
@@ -128,11 +129,12 @@ func (r *restoration) findLate(dryRun bool) {
 // found reports whether poll found a machine off, as findLate does.
 func (r *restoration) found(l power.LeftOff, dryRun bool) bool {
 	reading := r.readings[l.Ops[0]]
-	if reading.State != power.Off || reading.Proof != power.Proven || l.Binding.On == nil {
+	m := cmp.Or(l.Binding.On, l.Binding.Off)
+	if reading.State != power.Off || reading.Proof != power.Proven || m == nil {
 		return false
 	}
 	if !dryRun {
-		n, err := r.journal.SeenOff(l.Node, *l.Binding.On, reading)
+		n, err := r.journal.SeenOff(l.Node, *m, reading)
 		if err != nil {
 			fmt.Printf("%s  lightsout could not write that to the journal: %v\n", l.Node, err)
 		}
@@ -145,22 +147,41 @@ func (r *restoration) found(l power.LeftOff, dryRun bool) bool {
 	return true
 }
 
-// mayGoOff reports whether a power API refused to switch a machine off, may still do it, and the
-// last poll did not prove that the machine is on.
-func (r *restoration) mayGoOff(l power.LeftOff) bool {
+// mayGoOff reports whether a power API refused to switch a machine off, and the last poll did not
+// prove that the machine is on.
+func (r *restoration) mayGoOff(l power.LeftOff) bool { return l.Refused != "" && !r.isOn(l) }
+
+// isOn reports whether the last poll proved that a machine is on.
+func (r *restoration) isOn(l power.LeftOff) bool {
 	reading := r.readings[l.Ops[0]]
-	return l.Refused != "" && time.Now().Before(l.Until) && (reading.State != power.On || reading.Proof != power.Proven)
+	return reading.State == power.On && reading.Proof == power.Proven
 }
 
 // refused returns an error about each machine that mayGoOff.
 func (r *restoration) refused() (err error) {
 	for _, l := range r.late {
-		if r.mayGoOff(l) {
-			err = errors.Join(err, fmt.Errorf("%s may be off or go off until %s: its power API refused the request to %s it (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
-				l.Node, l.Until.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Refused, offWord(r.readings[l.Ops[0]])))
+		if !r.mayGoOff(l) {
+			continue
 		}
+		may := "may be off"
+		if time.Now().Before(l.Until) {
+			may += " or go off until " + l.Until.Local().Format(time.TimeOnly)
+		}
+		err = errors.Join(err, fmt.Errorf("%s %s: its power API refused the request to %s it (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
+			l.Node, may, power.Verb(l.Action), l.Refused, offWord(r.readings[l.Ops[0]])))
 	}
 	return err
+}
+
+// showRefused prints the machines that are on, and that a power API may still switch off although
+// it refused to.
+func (r *restoration) showRefused() {
+	for _, l := range r.late {
+		if l.Refused != "" && r.isOn(l) && time.Now().Before(l.Until) {
+			fmt.Printf("%s is on; its power API refused the request of %s to %s it (%s), but may carry it out until %s\n",
+				l.Node, l.RequestedAt.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Refused, l.Until.Local().Format(time.TimeOnly))
+		}
+	}
 }
 
 // boots returns the boots of the cluster's Ready nodes, if its API server answers and

@@ -207,6 +207,9 @@ func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
 		w.uid = c.uid
 		w.set(t, "n3", c.state+"\n")
 		text, err := w.printed(t)
+		if c.state == "on" && c.uid == "uid-a" && !strings.Contains(text, "n3 is on; its power API refused the request of ") {
+			t.Errorf("%s: it does not say that n3 may go off:\n%s", name, text)
+		}
 		if (err == nil) != (c.says == "") || (err == nil) != strings.Contains(text, "nothing is off") {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
