@@ -170,8 +170,16 @@ func (e Entry) sameNodeAs(o Entry) bool {
 // presumed off. It also keeps a request to cut the power whose end is unknown if
 // another request switched the machine off: a power API may still have it queued.
 func (l *journalState) seenOff(e Entry) {
+	earlier := func(o *operationLeft) bool {
+		return e.WasOff.After(o.asked) && sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) && o.Of().Proves(e.Of())
+	}
+	for id, s := range l.settled {
+		if s.op != nil && s.op.refusal != "" && earlier(s.op) {
+			l.settled[id] = settlement{asked: s.asked}
+		}
+	}
 	for _, o := range l.open {
-		if !e.WasOff.After(o.asked) || !sameMachine(cmp.Or(o.Binding.On, o.Binding.Off), cmp.Or(e.Binding.On, e.Binding.Off)) || !o.Of().Proves(e.Of()) {
+		if !earlier(o) {
 			continue
 		}
 		another := e.Action != ActionOn && e.Op != o.Op
@@ -319,7 +327,7 @@ func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 		if until := o.mayHappen(carriedOut); until.After(left.Until) {
 			left.Until = until
 		}
-		left.RequestedAt, left.Refused = o.asked, cmp.Or(o.refusal, left.Refused)
+		left.RequestedAt, left.Refused = o.asked, o.refusal // of the last one
 		left.Ops = append(left.Ops, o.Op)
 	}
 	return out

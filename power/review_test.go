@@ -739,3 +739,22 @@ func TestARefusedRequestEndsAfterTenMinutes(t *testing.T) {
 		j.Close()
 	})
 }
+
+// Once a later request has proved a machine off, an earlier one that its power API refused can't
+// switch it off.
+func TestARefusalEndsWhenTheMachineIsProvenOffByAnother(t *testing.T) {
+	t.Parallel()
+	j := testJournal(t, t.TempDir())
+	defer j.Close()
+	refused, done := outcome("1", "n3", ActionOff, StageFailed, false), outcome("2", "n3", ActionOff, StageDone, true)
+	refused.SentAt, refused.Text = time.Now(), "403 Forbidden"
+	write(t, j, intent("1", "n3", ActionOff), refused)
+	if late := j.LateAll(); len(late) != 1 || late[0].Refused == "" {
+		t.Fatalf("%+v", late)
+	}
+	done.Binding, done.SentAt, done.WasOff = bind("ssh", "mdx", "n3")[0], time.Now(), time.Now().Add(time.Second)
+	write(t, j, intent("2", "n3", ActionOff), done, Entry{Kind: EntrySeen, Node: "n3", RequestedAt: time.Now(), Settles: []string{"2"}})
+	if late := j.LateAll(); len(late) != 1 || late[0].Refused != "" || !slices.Equal(late[0].Ops, []string{"2"}) {
+		t.Errorf("%+v", late)
+	}
+}

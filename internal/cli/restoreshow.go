@@ -105,7 +105,7 @@ func lateAgain(ctx context.Context, all []*restoration) {
 	var wg sync.WaitGroup
 	for _, r := range all {
 		r.late = slices.DeleteFunc(r.late, func(l power.LeftOff) bool {
-			return r.readings[l.Ops[0]].State != power.Unknown && !r.mayGoOff(l)
+			return r.readings[l.Ops[0]].State != power.Unknown && l.Refused == ""
 		})
 		wg.Go(func() {
 			ctx, end := within(ctx, lateReadsWithin, "polling once more "+text.Count(len(r.late), "machine that was on again or whose power API refused", "machines that were on again or whose power APIs refused"))
@@ -167,8 +167,8 @@ func (r *restoration) refused() (err error) {
 		if time.Now().Before(l.Until) {
 			may += " or go off until " + l.Until.Local().Format(time.TimeOnly)
 		}
-		err = errors.Join(err, fmt.Errorf("%s %s: its power API refused the request to %s it (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
-			l.Node, may, power.Verb(l.Action), l.Refused, offWord(r.readings[l.Ops[0]])))
+		err = errors.Join(err, fmt.Errorf("%s %s: its power API refused the request to %s %s (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
+			l.Node, may, power.Verb(l.Action), l.Node, l.Refused, offWord(r.readings[l.Ops[0]])))
 	}
 	return err
 }
@@ -178,8 +178,8 @@ func (r *restoration) refused() (err error) {
 func (r *restoration) showRefused() {
 	for _, l := range r.late {
 		if l.Refused != "" && r.isOn(l) && time.Now().Before(l.Until) {
-			fmt.Printf("%s is on; its power API refused the request of %s to %s it (%s), but may carry it out until %s\n",
-				l.Node, l.RequestedAt.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Refused, l.Until.Local().Format(time.TimeOnly))
+			fmt.Printf("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s\n",
+				l.Node, l.RequestedAt.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Node, l.Refused, l.Until.Local().Format(time.TimeOnly))
 		}
 	}
 }

@@ -218,3 +218,28 @@ func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
 		}
 	}
 }
+
+// A machine whose power API refused to switch it off may go off while restore asks, or powers on
+// others: restore polls it again at its end.
+func TestRestorePollsARefusedMachineAgainAtItsEnd(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.refuse(t, "n3")
+	c.set(t, "n3", "on\n")
+	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.late = r.journal.LateAll()
+	r.poll(t.Context(), false)
+	r.findLate(false)
+	if len(r.late) != 1 || !r.isOn(r.late[0]) {
+		t.Fatalf("at first: %+v", r.late)
+	}
+	c.set(t, "n3", "off\n")
+	lateAgain(t.Context(), []*restoration{r})
+	if still := r.stillOff(false, nil); !slices.Equal(still, []string{"n3"}) {
+		t.Errorf("at the end, still off: %v", still)
+	}
+}

@@ -306,7 +306,7 @@ func (g *signs) anyPlanned(now time.Time) bool {
 // observe finds out whether the machine is back.
 func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
 	_, heard := n.Heartbeat()
-	up := n.Ready == cluster.TriTrue && !silent && (!p.before || heard.After(p.removed))
+	up := n.Ready == cluster.TriTrue && !silent && (!p.before || heard.IsZero() || heard.After(p.removed))
 	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
 	stayed := !p.down && now.Sub(p.since) > plannedGoes
 	if p.back.IsZero() && up && (booted || stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down) {

@@ -493,3 +493,24 @@ func TestAHeartbeatDoesNotEndAPlanBeforeTheNodeIsReady(t *testing.T) {
 		}
 	}
 }
+
+// Without the right to read Leases, a node that lightsout powered on is back as soon as it is Ready.
+func TestAPlanBeforeTheRecorderEndsWithoutLeases(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	second := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	g, p, began := newSigns(15*time.Minute), &probes{}, 0
+	g.returning(map[string]time.Time{"n1": start.Add(-time.Minute)}, start)
+	for i := 0; i < 600 && began == 0; i++ {
+		n := &cluster.Node{Name: "n1", Created: start.Add(-time.Hour), Ready: cluster.TriTrue, ReadySince: second(-40)}
+		if i >= 240 {
+			n.Ready, n.ReadySince = cluster.TriUnknown, second(240)
+		}
+		if len(g.observe(oneNode(second(i), n), p, false, second(i))) > 0 {
+			began = i
+		}
+	}
+	if began < 240 || began > 265 {
+		t.Errorf("the outage began at %d s, wanted 240", began)
+	}
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -297,7 +298,7 @@ func (m *machines) settleReading(node string, r power.Reading) {
 // reopen handles a machine that is off although it had been on again since lightsout
 // switched it off, unless an annotation names who has switched it off.
 func (m *machines) reopen(node string, r power.Reading) {
-	machine := m.bindings[node].On
+	machine := cmp.Or(m.bindings[node].On, m.bindings[node].Off)
 	if machine == nil || m.opt.Journal == nil {
 		return
 	}

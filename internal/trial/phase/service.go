@@ -18,8 +18,8 @@ type service struct {
 	// pods are those that it had then, each with the node on which it served; "" if it did not.
 	pods map[cluster.Key]string
 	// ended is when the first of them that served on a node of the outage was deleted or ended,
-	// by the API server's clock; zero: none was.
-	ended time.Time
+	// by the API server's clock, and allEnded when lightsout saw that all were; zero: not yet.
+	ended, allEnded time.Time
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
@@ -192,7 +192,11 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 // serve that the deployment is to have, as many must be new as served on the nodes.
 func (v *service) replacement(t *Tracker, s *cluster.Snapshot) (last *cluster.Pod) {
 	if !v.followEnds(t, s) {
+		v.allEnded = time.Time{}
 		return nil
+	}
+	if v.allEnded.IsZero() {
+		v.allEnded = s.At
 	}
 	serving, fresh, lost := 0, 0, 0
 	for _, node := range v.pods {
@@ -276,11 +280,14 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	subject := t.deployment.String()
 	if !t.rows.seen(view.PhaseReplaced, subject) {
 		if last := v.replacement(t, s); last != nil {
-			changed := last.Changed
-			if !changed.After(t.zero) {
-				changed = s.At
+			at, source := last.Changed, stamp{last.ReadySince, true}
+			switch {
+			case v.allEnded.After(at): // it served before the pods that it replaces ended
+				at, source = v.allEnded, stamp{}
+			case !at.After(t.zero):
+				at = s.At
 			}
-			t.observe(view.PhaseReplaced, subject, changed, stamp{last.ReadySince, true}, true)
+			t.observe(view.PhaseReplaced, subject, at, source, true)
 		}
 	}
 	if !t.rows.seen(view.PhaseRestored, subject) {
