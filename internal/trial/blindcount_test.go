@@ -158,6 +158,25 @@ func TestPodsThatAStallHidAtThePowerOnAreNotObserved(t *testing.T) {
 	}
 }
 
+// At the power-on, the scheduler may not have found a node yet for pods that replace evicted ones,
+// and some may not exist yet: those that it finds none for within 2 s count.
+func TestPendingPodsOfThePowerOnSettle(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ at, soon, later, want int }{{4, 0, 0, 0}, {1, 4, 0, 4}, {4, 4, 2, 4}} {
+		r, see := countedRun()
+		for s := 1.0; s < 120; s++ {
+			see(s, cluster.LinkLive, s, 4, 0)
+		}
+		see(120, cluster.LinkLive, 120, 4, tc.at)
+		powerOn(r, 120.1)
+		see(120.3, cluster.LinkLive, 120.3, 4, tc.soon)
+		see(125, cluster.LinkLive, 125, 4, tc.later)
+		if got := r.pending.seen(r); got == nil || *got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
+
 // An operation under way can delay a power-on that was agreed to: pods that lose their node
 // until the driver is asked count.
 func TestPendingPodsCountUntilThePowerOnIsSent(t *testing.T) {

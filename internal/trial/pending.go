@@ -7,11 +7,14 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/trial/phase"
+	"lightsout/internal/view"
 )
 
 // pendingPods is the number of pods without a node, up to the first power-on request.
 type pendingPods struct {
 	n *int
+	// settled is that number shortly after the power-on; nil: nobody has counted.
+	settled *int
 	// counted is when lightsout counted them last, and due when it last had to.
 	counted, due time.Time
 	// compared is when lightsout counted them last after the power-on, to find out whether a
@@ -23,8 +26,9 @@ type pendingPods struct {
 // count counts them in a snapshot. It is called with each one.
 func (p *pendingPods) count(r *run, s *cluster.Snapshot) {
 	live := s.Link.State == cluster.LinkLive
-	if !firstPowerOn(r).IsZero() {
+	if on := firstPowerOn(r); !on.IsZero() {
 		if live && p.n != nil {
+			p.settle(r, s, on)
 			p.compare(r, s)
 		}
 		return
@@ -33,6 +37,22 @@ func (p *pendingPods) count(r *run, s *cluster.Snapshot) {
 	if live {
 		n := forecast.Unscheduled(s)
 		p.n, p.counted = &n, p.due
+	}
+}
+
+// settles is how long after the power-on the ReplicaSets may still create pods that replace
+// evicted ones, and the scheduler may still find nodes for them. No machine boots as fast.
+const settles = 2 * time.Second
+
+// settle counts the pods once more until those of the power-on have settled.
+func (p *pendingPods) settle(r *run, s *cluster.Snapshot, on time.Time) {
+	back := func(n *nodeRun) bool {
+		_, ready := r.tracker.Observed(view.PhaseReady, n.name)
+		return ready
+	}
+	if s.At.Sub(on) <= settles && !slices.ContainsFunc(r.nodes, back) {
+		n := forecast.Unscheduled(s)
+		p.settled = &n
 	}
 }
 
@@ -58,12 +78,16 @@ func (p *pendingPods) unseen(r *run) []phase.Blind {
 	})
 }
 
-// seen returns the number; nil if a blind span hid it. A stall did not if the watches
-// delivered no other number after it.
+// seen returns the number once it has settled; nil if a blind span hid it. A stall did not if the
+// watches delivered no other number after it.
 func (p *pendingPods) seen(r *run) *int {
 	hid := func(b phase.Blind) bool { return !b.Stalled || p.changed || p.compared.Before(b.To) }
-	if slices.ContainsFunc(p.unseen(r), hid) {
+	unseen := p.unseen(r)
+	switch {
+	case slices.ContainsFunc(unseen, hid):
 		return nil
+	case len(unseen) == 0 && p.settled != nil:
+		return p.settled
 	}
 	return p.n
 }
