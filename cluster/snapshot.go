@@ -101,6 +101,28 @@ func (s *Snapshot) Contents() Contents {
 	}
 }
 
+// WithCordoned returns the Snapshot as it would be with these nodes cordoned: the same one if all
+// are. The other one does not know the connection (see Contact and Ahead).
+func (s *Snapshot) WithCordoned(names []string) *Snapshot {
+	changed := false
+	if len(names) == 0 {
+		return s
+	}
+	c := s.Contents()
+	c.Nodes = slices.Clone(c.Nodes)
+	for i, n := range c.Nodes {
+		if slices.Contains(names, n.Name) && !n.Unschedulable {
+			x := *n
+			x.Unschedulable, changed = true, true
+			c.Nodes[i] = &x
+		}
+	}
+	if !changed {
+		return s
+	}
+	return NewSnapshot(c)
+}
+
 // Contact is when the server last sent anything, as of now; zero if never. While the
 // link is lost it keeps its value: data on the heartbeats' connection, and the answers
 // that restore the link, make no object newer.

@@ -30,7 +30,7 @@ func (w *switching) question(p power.Question) view.Question {
 		q.Lines = append(q.Lines, machines...)
 	}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
-		f := forecast.Outage(s, p.Nodes, p.Down, w.now())
+		f := forecast.Outage(s.WithCordoned(p.Assumed.Cordoned), p.Nodes, p.Down, w.now())
 		q.Lines = append(q.Lines, forecastLines(f, p.Left, p.Awaited > 0)...)
 		if p.CanDrain {
 			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)

@@ -129,6 +129,7 @@ func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 		{power.Assumption{}, []string{"3 Ready workers left", "all 4 replacements fit on the nodes left"}, false},
 		{power.Assumption{Off: workers[3:4]}, []string{"2 Ready workers left", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"}, false},
 		{power.Assumption{Off: []string{"kube-node1", "kube-node3", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "is off by an earlier step"}, true},
+		{power.Assumption{Cordoned: []string{"kube-node1", "kube-node3"}}, []string{"1 Ready worker left", "no room for 2 pods"}, false},
 		{power.Assumption{Off: workers[3:4], Cordoned: []string{"kube-node1", "kube-node4"}}, []string{"This would leave no Ready worker that takes pods", "kube-node1 takes no pods", "kube-node4 takes no pods"}, true},
 	} {
 		q, err := x.Preview(t.Context(), ask, tt.assumed)
