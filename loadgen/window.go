@@ -71,7 +71,8 @@ func (o PowerOffs) FirstOn() (first time.Time) {
 //
 // An error window lasts from the moment from which its first failed request counts
 // (Record.CountedAt) until its last failed request has ended. It is over when requests
-// have succeeded, and none has failed, for Recovered. The window of a power-off request
+// have succeeded, and none has failed, for Recovered, or for as long as wave before the
+// failures of a further power-off request. The window of a power-off request
 // is the first that ends after it; failures in no such window are later failures. A
 // request in flight at zero counts from zero. Failures that last as long as wave while a
 // machine is still off have an error window of that outage too: requests that go on failing,
@@ -79,8 +80,8 @@ func (o PowerOffs) FirstOn() (first time.Time) {
 // grows with time, not with requests. One goroutine may use a Window.
 type Window struct {
 	outages *PowerOffs
-	spans   []Failures // in order, at least Recovered apart
-	ok      map[int64]struct{}
+	spans   []Failures       // in order, at least near apart
+	ok      map[int64]okSpan // by okBucket
 	atZero  Totals
 	hung    Totals
 	// asked: a request ended after zero. sentOK and endedOK are the latest times from which
@@ -102,6 +103,13 @@ type endedWait struct {
 	seconds  int64
 	answered bool
 }
+
+// okSpan is when the first and the last request of an okBucket counted that were ok.
+type okSpan struct{ first, last time.Time }
+
+// near is the time within which failures are one span. It is much shorter than wave: a further
+// power-off request may divide spans.
+const near = 2 * time.Second
 
 // silentWait is for how long a request got no byte before a time limit or, if cancelled is set,
 // lightsout ended it. outages is how many power-off requests there had been, and bucket the
@@ -129,7 +137,7 @@ func (o PowerOffs) before(at time.Time) (n int) {
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]struct{}{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
+	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -149,7 +157,9 @@ func (w *Window) Note(r *Record) {
 	}
 	switch {
 	case r.Class == ClassOK:
-		w.ok[from.Unix()/okBucket] = struct{}{}
+		x := w.ok[from.Unix()/okBucket]
+		widen(&x.first, &x.last, from)
+		w.ok[from.Unix()/okBucket] = x
 		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
 		if r.CountedAt().After(w.sentOK) {
 			w.sentOK = r.CountedAt()
@@ -210,11 +220,11 @@ func (w *Window) hangs(r *Record, from time.Time) bool {
 	})
 }
 
-// add merges a failed request with the spans that are closer than Recovered.
+// add merges a failed request with the spans that are closer than near.
 func (w *Window) add(f Failures) {
-	lo, _ := slices.BinarySearchFunc(w.spans, f.First.Add(-Recovered), func(s Failures, at time.Time) int { return s.Ended.Compare(at) })
+	lo, _ := slices.BinarySearchFunc(w.spans, f.First.Add(-near), func(s Failures, at time.Time) int { return s.Ended.Compare(at) })
 	hi := lo
-	for hi < len(w.spans) && w.spans[hi].First.Before(f.Ended.Add(Recovered)) {
+	for hi < len(w.spans) && w.spans[hi].First.Before(f.Ended.Add(near)) {
 		f.join(w.spans[hi])
 		hi++
 	}
@@ -229,17 +239,38 @@ func (f *Failures) join(o Failures) {
 	widen(&f.Seen, &f.Ended, o.Ended)
 }
 
-// windows returns the spans, merged unless requests succeeded between them.
+// windows returns the spans, merged unless requests recovered between them.
 func (w *Window) windows() []Failures {
 	var out []Failures
 	for _, s := range w.spans {
-		if n := len(out); n > 0 && !w.succeeded(out[n-1].Ended, s.First) {
+		if n := len(out); n > 0 && !w.over(out[n-1], s) {
 			out[n-1].join(s)
 			continue
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// over reports whether the window of the failures f is over when the next ones begin.
+func (w *Window) over(f, next Failures) bool {
+	if !next.First.Before(f.Ended.Add(Recovered)) {
+		return w.succeeded(f.Ended, next.First)
+	}
+	further := slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Seen.Before(o.Off) })
+	return further && next.First.Sub(f.Ended) >= wave && w.anyOK(f.Ended, next.First)
+}
+
+// anyOK reports whether a request sent between the two times succeeded. Unlike succeeded, it knows
+// the okBuckets of both.
+func (w *Window) anyOK(from, to time.Time) bool {
+	between := func(at time.Time) bool { return at.After(from) && at.Before(to) }
+	for b := from.Unix() / okBucket; b <= to.Unix()/okBucket; b++ {
+		if x, known := w.ok[b]; known && (between(x.first) || between(x.last)) {
+			return true
+		}
+	}
+	return false
 }
 
 // succeeded reports whether a request sent between the two times succeeded.

@@ -1,7 +1,9 @@
 package loadgen
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -278,6 +280,61 @@ func TestClientsThatHangBesideOthersThatAreOKHung(t *testing.T) {
 		}
 		if got := w.HungWhileOff(); got != tc.want {
 			t.Errorf("%s: %d, wanted %d", name, got, tc.want)
+		}
+	}
+}
+
+// A further power-off has a window of its own once requests had recovered, in whatever order they
+// end, and whenever lightsout learns of the power-off. Failures that go on make one window.
+func TestAFurtherPowerOffHasItsOwnErrorWindow(t *testing.T) {
+	t.Parallel()
+	type span struct{ from, to, took float64 }
+	for name, tc := range map[string]struct {
+		failed []span
+		off    float64 // of the second machine
+		want   string
+	}{
+		"after a calm":                        {[]span{{1, 4, 3}, {38.75, 41, 3}}, 37.7, "1–6.5 38.75–43.75"},
+		"after a short calm":                  {[]span{{0.5, 5, 3}, {22.1, 25, 3}}, 21.4, "0.5–7.5 22.1–27.6"},
+		"in flight at the second power-off":   {[]span{{1, 4, 3}, {37, 41, 3}}, 37.7, "1–6.5 37–43.5"},
+		"before the failures have ended":      {[]span{{1, 30, 3}, {22, 41, 3}}, 21.4, "1–43.5"},
+		"a few at a time, for as long as off": {[]span{{1, 2, 3}, {9, 10, 3}, {17, 18, 3}, {25, 26, 3}, {33, 34, 3}}, 21.4, "1–36.5"},
+		"and the second one goes off later":   {[]span{{1, 4, 3}, {38.75, 41, 3}}, 80, "1–43.75"},
+	} {
+		var requests []*Record
+		for s := 0.0; s < 100; s++ {
+			requests = append(requests, ended(s+0.25, ClassOK, 0.2))
+		}
+		for _, x := range tc.failed {
+			for s := x.from; s < x.to; s += 0.5 {
+				requests = append(requests, ended(s, ClassTotal, x.took))
+			}
+		}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for i := range 20 {
+			o := &PowerOffs{}
+			o.SwitchedOff("n1", at(0))
+			o.SwitchedOn("n1", at(20))
+			late := i%2 == 0
+			if !late {
+				o.SwitchedOff("n2", at(tc.off))
+			}
+			w := NewWindow(o)
+			rnd.Shuffle(len(requests), func(i, k int) { requests[i], requests[k] = requests[k], requests[i] })
+			for _, r := range requests {
+				w.Note(r)
+			}
+			if late {
+				o.SwitchedOff("n2", at(tc.off))
+			}
+			errors, _ := w.Errors()
+			var got []string
+			for _, f := range errors {
+				got = append(got, fmt.Sprintf("%g–%g", f.First.Sub(at(0)).Seconds(), f.Ended.Sub(at(0)).Seconds()))
+			}
+			if s := strings.Join(got, " "); s != tc.want {
+				t.Fatalf("%s, order %d: %s, wanted %s", name, i, s, tc.want)
+			}
 		}
 	}
 }
