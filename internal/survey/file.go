@@ -91,6 +91,7 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 	if f.Lightsout != version || len(f.PodTemplates) != len(f.Pods) {
 		return nil, errors.New("another version of lightsout snapshot, or another program, wrote this file; create a new one")
 	}
+	clean(&f)
 	specs := make([]cluster.Spec, len(f.Templates))
 	for i, t := range f.Templates {
 		if t == nil {
@@ -118,6 +119,7 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		if err := json.Unmarshal(x.Value, o.Value); err != nil {
 			return nil, fmt.Errorf("read the %s %s: %w", x.Kind, x.Key, err)
 		}
+		clean(o.Value)
 		if p, ok := o.Value.(*cluster.Pod); ok {
 			p.Spec = spec(x.Template)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -240,5 +241,28 @@ func BenchmarkSurvey(b *testing.B) {
 				b.ReportMetric(float64(len(r.Of(Pair))), "pairs-too-many")
 			}
 		})
+	}
+}
+
+// Names in a file may come from anybody: none of them reaches a terminal as it is.
+func TestTheNamesOfAFileAreHarmless(t *testing.T) {
+	var b bytes.Buffer
+	if err := Save(&b, small(), false); err != nil {
+		t.Fatal(err)
+	}
+	name := small().Nodes()[0].Name
+	hostile := strings.ReplaceAll(b.String(), `"`+name+`"`, `"n\u001b]0;x\u0007\u009b\n"`)
+	s, err := Load(strings.NewReader(hostile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `n\x1b]0;x\a\u009b\n`
+	if s.Node(want) == nil {
+		t.Errorf("no node %q", want)
+	}
+	for _, p := range s.Pods() {
+		if strings.ContainsFunc(p.Node, unicode.IsControl) {
+			t.Errorf("%q is on %q", p.Name, p.Node)
+		}
 	}
 }
