@@ -63,7 +63,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) == down })
 	}
 	v.gone = serves(true) && !serves(false)
-	if !serves(true) && !v.servedAtZero(t) {
+	if !serves(true) && !v.served(t) {
 		r.observed, r.before, r.unaffected = t.zero, true, v.absent(t)
 		r.notes = []string{"none of its pods was on the nodes"}
 		return
@@ -86,10 +86,24 @@ func shows(s *cluster.Snapshot, k cluster.Kind) bool {
 	return s.Link.State == cluster.LinkLive && s.Access[k].Synced
 }
 
-// servedAtZero reports whether a pod of the deployment served on one of the nodes at zero: an
-// outage that is noticed late has changed the pods already.
-func (v *service) servedAtZero(t *Tracker) bool {
-	return t.atZero != nil && slices.ContainsFunc(t.atZero.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) })
+// served reports whether a pod of the deployment served on one of the nodes when the outage began:
+// one that lightsout notices late has changed the pods already.
+func (v *service) served(t *Tracker) bool {
+	if t.wave == 0 {
+		return t.atZero != nil && slices.ContainsFunc(t.atZero.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) })
+	}
+	for _, node := range v.pods {
+		if isDown(t, node) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
+		end := p.Deleting
+		if end.IsZero() {
+			end = p.Gone
+		}
+		return isDown(t, p.Node) && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
+	})
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
