@@ -94,13 +94,16 @@ type Recorder struct {
 	running time.Time     // when Observe began last
 	pauses  []phase.Blind // the newest spans in which the recorder stood still
 	trimmed time.Time
-	probing bool
-	specs   map[int]loadgen.Spec // by the generator's numbers
-	newest  string               // the folder of the newest record
-	lock    sharedLock           // of opt.Dir
-	reads   bool                 // reportInterrupted is at work
-	taken   bool                 // another recorder records the present outage
-	failed  *Notice              // what hooks know of the present outage, which cannot be recorded
+	probing time.Time // since when it sends requests
+	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
+	// answer from the beginning.
+	saidAPI, saidRequests bool
+	specs                 map[int]loadgen.Spec // by the generator's numbers
+	newest                string               // the folder of the newest record
+	lock                  sharedLock           // of opt.Dir
+	reads                 bool                 // reportInterrupted is at work
+	taken                 bool                 // another recorder records the present outage
+	failed                *Notice              // what hooks know of the present outage, which cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -210,6 +213,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	r.lead(now)
 	r.startProbes()
 	r.requests(now)
+	r.sayWaits(s, now)
 	if r.began.IsZero() {
 		if !seen(s) {
 			return
@@ -272,13 +276,29 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
+// okWithin is the time within which requests should succeed at first.
+const okWithin = 10 * time.Second
+
+// sayWaits prints, once each, that the API server or requests do not answer from the beginning: it
+// notices no outage, or no failures, before they do.
+func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
+	if r.opt.Kept != nil {
+		return // the screen shows it
+	}
+	if r.began.IsZero() && s.Link.State == cluster.LinkDisconnected && !r.saidAPI {
+		r.saidAPI = true
+		r.opt.Print("the API server does not answer (" + s.Link.Err + "): lightsout notices no outage before it does")
+	}
+	if !r.probing.IsZero() && r.probes.newest.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
+		r.saidRequests = true
+		r.opt.Print("no request has succeeded yet: lightsout notices failures only once one has")
+	}
+}
+
 // seen reports whether a snapshot is complete enough for a judgement: all kinds by which
 // an outage shows have been read, or cannot be.
 func seen(s *cluster.Snapshot) bool {
-	if s.Link.State != cluster.LinkLive {
-		return s.Link.State == cluster.LinkDisconnected
-	}
-	return !slices.ContainsFunc([]cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}, func(k cluster.Kind) bool {
+	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc([]cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}, func(k cluster.Kind) bool {
 		a := s.Access[k]
 		return !a.Synced && !a.Forbidden && a.Err == ""
 	})
@@ -299,10 +319,10 @@ func (r *Recorder) sayPlanned() {
 
 // startProbes starts the requests, once.
 func (r *Recorder) startProbes() {
-	if r.probing || r.opt.Load == nil || r.opt.Every == 0 {
+	if !r.probing.IsZero() || r.opt.Load == nil || r.opt.Every == 0 {
 		return
 	}
-	r.probing = true
+	r.probing = r.opt.Now()
 	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)}
 	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
