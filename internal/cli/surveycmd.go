@@ -112,6 +112,11 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	if err != nil {
 		return err
 	}
+	for _, label := range q.By {
+		if len(r.Of(label)) == 0 {
+			return usageError{fmt.Errorf("no node has the label %q of --by", label)}
+		}
+	}
 	if q.heat {
 		err = showHeat(ctx, r)
 	} else {

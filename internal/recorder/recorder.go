@@ -221,7 +221,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		r.began = now
 		r.reportInterrupted()
 		if r.opt.Kept == nil {
-			r.opt.Print("the cluster is in view: outages are noticed from now on")
+			r.opt.Print(inView(s))
 		}
 	}
 	if r.outage == nil && now.Sub(r.looked).Abs() < lookEvery {
@@ -276,6 +276,23 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
+// judgedBy are the kinds by which an outage shows.
+var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}
+
+// inView is the sentence about the first complete snapshot.
+func inView(s *cluster.Snapshot) string {
+	var unread []string
+	for _, k := range judgedBy {
+		if s.Access[k].Forbidden {
+			unread = append(unread, string(k))
+		}
+	}
+	if len(unread) > 0 {
+		return "lightsout may not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + " (lightsout check tests the rights)"
+	}
+	return "the cluster is in view: outages are noticed from now on"
+}
+
 // okWithin is the time within which requests should succeed at first.
 const okWithin = 10 * time.Second
 
@@ -298,7 +315,7 @@ func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
 // seen reports whether a snapshot is complete enough for a judgement: all kinds by which
 // an outage shows have been read, or cannot be.
 func seen(s *cluster.Snapshot) bool {
-	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc([]cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}, func(k cluster.Kind) bool {
+	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc(judgedBy, func(k cluster.Kind) bool {
 		a := s.Access[k]
 		return !a.Synced && !a.Forbidden && a.Err == ""
 	})

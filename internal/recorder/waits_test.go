@@ -36,3 +36,13 @@ func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
 		t.Error("an outage began")
 	}
 }
+
+// The recorder prints what it may not read.
+func TestTheRecorderPrintsWhatItMayNotRead(t *testing.T) {
+	t.Parallel()
+	access := map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}, cluster.KindPod: {Synced: true}, cluster.KindLease: {Forbidden: true}}
+	got := inView(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: access}))
+	if !strings.Contains(got, "may not read") || !strings.Contains(got, string(cluster.KindNode)) || !strings.Contains(got, string(cluster.KindLease)) || strings.Contains(got, string(cluster.KindPod)) {
+		t.Error(got)
+	}
+}
