@@ -81,6 +81,11 @@ func unseen(s *cluster.Snapshot, within time.Duration) error {
 	return fmt.Errorf("lightsout cannot see the cluster: %s", why)
 }
 
+// readable reports whether the nodes have been seen, or the account may not read them.
+func readable(s *cluster.Snapshot) bool {
+	return synced(s) || s != nil && s.Access[cluster.KindNode].Forbidden
+}
+
 // synced reports whether the nodes have been seen.
 func synced(s *cluster.Snapshot) bool {
 	return s != nil && s.Access[cluster.KindNode].Synced

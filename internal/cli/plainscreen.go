@@ -38,7 +38,7 @@ func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
 	}
 	return p.show(ctx, s, func(f *view.Frame) bool {
 		p.last.Store(f)
-		if !p.told && synced(f.Snapshot) && hitsKnown(f.Snapshot) {
+		if !p.told && readable(f.Snapshot) && hitsKnown(f.Snapshot) {
 			p.told = true
 			p.print(stateLines(f)...)
 			if typing {

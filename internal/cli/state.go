@@ -78,6 +78,9 @@ func stateTitle(f *view.Frame) string {
 }
 
 func stateNodes(f *view.Frame) []string {
+	if f.Snapshot.Access[cluster.KindNode].Forbidden {
+		return []string{"Nodes: forbidden"}
+	}
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PODS READY"}}
 	for _, n := range f.Snapshot.Nodes() {
 		up, all := 0, 0

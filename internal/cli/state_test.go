@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,5 +58,13 @@ func TestPlainPrintsTheAgeOfAnOldState(t *testing.T) {
 		if got := stateLines(f)[1]; strings.HasPrefix(got, "STALE") != (c.want != "") || c.want != "" && got != c.want {
 			t.Errorf("%s, %s ago: %q", c.state, c.contact, got)
 		}
+	}
+}
+
+// An account that may not list nodes gets the state, with that reason.
+func TestPlainPrintsThatNodesAreForbidden(t *testing.T) {
+	s := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}}})
+	if got := stateNodes(&view.Frame{Snapshot: s}); !readable(s) || !slices.Equal(got, []string{"Nodes: forbidden"}) {
+		t.Errorf("%q", got)
 	}
 }
