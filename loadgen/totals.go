@@ -73,20 +73,6 @@ func (t Totals) Counts() Counts {
 	}
 }
 
-// Since returns the totals without the requests that had ended at the time of before.
-func (t Totals) Since(before Totals) Totals {
-	t.Scheduled -= before.Scheduled - before.InFlight()
-	t.OK, t.Cancelled, t.Unsent = t.OK-before.OK, t.Cancelled-before.Cancelled, t.Unsent-before.Unsent
-	t.Failed = maps.Clone(t.Failed)
-	for class, n := range before.Failed {
-		t.Failed[class] -= n
-		if t.Failed[class] == 0 {
-			delete(t.Failed, class)
-		}
-	}
-	return t
-}
-
 // Sum is the right side of the equation.
 func (c Counts) Sum() int { return c.OK + c.Failed + c.Cancelled + c.InFlight + c.Unsent }
 

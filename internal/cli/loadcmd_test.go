@@ -13,7 +13,7 @@ import (
 func FuzzRecountRequests(f *testing.F) {
 	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.PowerOffs{}, time.Time{})
+		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.PowerOffs{}, time.Time{}, time.Time{})
 		if err == nil && !c.all.Balanced() {
 			t.Errorf("%+v does not balance", c.all)
 		}

@@ -89,7 +89,7 @@ func verifyLoad(dir string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the summary can't be read: %w", err)
 	}
-	c, err := whileReading(func() (*recount, error) { return recountRequests(folder, said.outages(), said.since()) })
+	c, err := whileReading(func() (*recount, error) { return recountRequests(folder, said.outages(), said.since(), said.began()) })
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there are no requests to verify: %w", err)
 	}

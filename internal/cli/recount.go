@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ type recountedRun struct {
 	loadgen.Totals
 	window *loadgen.Window
 	failed []time.Time // the time from which each failed request counts
-	first  uint64      // the number of its first request
+	first  uint64      // the number of the first request that was scheduled while the record was kept
 	// lastSent is from when the last request counts that succeeded or failed.
 	lastSent time.Time
 }
@@ -41,8 +42,9 @@ const maxFaults = 10
 
 // recountRequests reads the requests in a record's folder. It keeps each failed request
 // in memory, and one bit for every other one. outages are those of the trial, for its
-// error windows. Requests that ended before since do not count.
-func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since time.Time) (*recount, error) {
+// error windows. Requests that ended before since do not count. The record was kept from
+// began on.
+func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since, began time.Time) (*recount, error) {
 	c := &recount{runs: map[int]*recountedRun{}}
 	var err error
 	c.torn, err = record.EachRequestStrict(folder, func(n int, r *loadgen.Record) error {
@@ -58,12 +60,14 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since time.Time) 
 		c.all.Count(*r)
 		run := c.runs[r.Run]
 		if run == nil {
-			run = &recountedRun{window: loadgen.NewWindow(outages), first: number}
+			run = &recountedRun{window: loadgen.NewWindow(outages), first: math.MaxUint64}
 			c.runs[r.Run] = run
 		}
 		run.Count(*r)
 		run.window.Note(r)
-		run.first = min(run.first, number)
+		if !r.Scheduled.Before(began) {
+			run.first = min(run.first, number)
+		}
 		if at := r.CountedAt(); (r.Class.Failed() || r.Class == loadgen.ClassOK) && at.After(run.lastSent) {
 			run.lastSent = at
 		}

@@ -95,7 +95,7 @@ func TestLoadVerifyTakesFromTheRequestsWhatTheSummaryLacks(t *testing.T) {
 			t.Fatalf("%s: %+v", name, sum.Expectations)
 		}
 		folder := fstest.MapFS{record.RequestsFile: {Data: []byte(tc.requests)}, record.PlanFile: {Data: []byte(text)}}
-		c, err := recountRequests(folder, &sum.Outages, time.Time{})
+		c, err := recountRequests(folder, &sum.Outages, time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,5 +130,61 @@ func TestLoadVerifyWaitsForTheEndOfARecord(t *testing.T) {
 			t.Errorf("%v, not %q", err, want)
 		}
 		_ = tl.Untee()
+	}
+}
+
+// A load may go on when a record begins or ends: requests that end before or after it have no
+// line. Numbers that nothing accounts for still differ.
+func TestLoadVerifyAcceptsARecordOfALoadThatGoesOn(t *testing.T) {
+	t.Parallel()
+	zero := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	at := func(s int) string { return zero.Add(time.Duration(s) * time.Second).Format(time.RFC3339) }
+	ok := func(id, run, from, to int) string {
+		return fmt.Sprintf(`{"id":"a-%d","run":%d,"class":"ok","status":200,"scheduled":%q,"sent":%q,"first_byte":%q,"end":%q}`+"\n",
+			id, run, at(from), at(from), at(to), at(to))
+	}
+	one := 1
+	counts := func(ok, open int) loadgen.Counts {
+		return loadgen.Counts{Scheduled: ok + open, OK: ok, InFlight: open}
+	}
+	// Requests 2 to 4 ended before the record began, 6 is in flight at its end.
+	own := ok(1, 1, -60, 5) + ok(5, 1, -5, 3) + ok(7, 1, 4, 6) + ok(8, 1, 5, 7)
+	// Request 6 is of another load; so is 8, which is in flight.
+	beside := ok(5, 2, -5, 3) + ok(6, 1, -4, 3) + ok(7, 2, 4, 6) + ok(9, 2, 5, 7)
+	for name, tc := range map[string]struct {
+		verdict               view.Verdict
+		run                   int
+		requests              string
+		counts                loadgen.Counts
+		others                *int
+		difference, unchecked string
+	}{
+		"goes on":                         {verdict: view.NotJudged, run: 1, requests: own, counts: counts(4, 1)},
+		"goes on, a line is missing":      {verdict: view.NotJudged, run: 1, requests: own + ok(10, 1, 8, 9), counts: counts(5, 1), difference: `2 requests have no line, the first of them is "a-6"`},
+		"in flight after a trial":         {verdict: view.NoExpectations, run: 1, requests: own, counts: counts(4, 1), difference: "1 requests are in flight"},
+		"another load":                    {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), others: &one},
+		"another load, a line is missing": {verdict: view.NoExpectations, run: 2, requests: beside + ok(11, 2, 8, 9), counts: counts(4, 0), others: &one, difference: `2 requests have no line`},
+		"another load, early version":     {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), unchecked: `1 requests have no line, the first of them is "a-8"`},
+	} {
+		no := false
+		sum := &record.Summary{Started: zero.Add(-10 * time.Second), Zero: zero, Verdict: tc.verdict, Outages: loadgen.PowerOffs{{Off: zero}}, OthersInFlight: tc.others,
+			Load: []record.Load{{Step: "a", Run: tc.run, Sent: tc.counts.Scheduled, Counts: tc.counts}}}
+		sum.Load[0].Unasked, sum.Load[0].Unrecovered = &no, &no
+		sum.Ledger.Counts, sum.Ledger.Balanced = tc.counts, true
+		folder := fstest.MapFS{record.RequestsFile: {Data: []byte(tc.requests)}}
+		c := claims{trial: sum}
+		counted, err := recountRequests(folder, &sum.Outages, c.since(), c.began())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Load[0].Failures = record.FailuresOf(counted.runs[tc.run].window, zero)
+		v := &verification{recount: counted, claims: c, folder: folder}
+		v.trial()
+		if all := strings.Join(v.differences, "; "); tc.difference == "" && all != "" || !strings.Contains(all, tc.difference) || len(v.differences) > 1 {
+			t.Errorf("%s: differences %q", name, v.differences)
+		}
+		if all := strings.Join(v.unchecked, "; "); !strings.Contains(all, tc.unchecked) || tc.unchecked == "" && strings.Contains(all, "no line") {
+			t.Errorf("%s: not checked %q", name, v.unchecked)
+		}
 	}
 }

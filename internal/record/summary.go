@@ -68,6 +68,10 @@ type Summary struct {
 	Phases  []view.Phase      `json:"phases"`
 	Load    []Load            `json:"load"`
 	Ledger  Ledger            `json:"ledger"`
+	// OthersInFlight is the number of requests that were in flight at the end, of loads that
+	// the trial did not start: they have no line in requests.jsonl. It is null in records of
+	// early versions, and of outages that nobody planned.
+	OthersInFlight *int `json:"others_in_flight,omitempty"`
 	Nodes   []Node            `json:"nodes"`
 	Blind   []Blind           `json:"blind"`
 	// Skew is how the pods of Deployment lay over the nodes at the end, Start

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -76,15 +77,33 @@ func countPods(r *run, s *cluster.Snapshot) {
 	r.pending.count(r, s)
 }
 
-// request keeps the end of one request.
-func (r *run) request(rec loadgen.Record) {
-	r.tracker.Request(rec)
-	for _, l := range r.loads {
-		if l.number == rec.Run {
-			l.count(rec)
-			return
+// follow follows the ends of requests, all of which are in the record.
+func (r *run) follow(ended []loadgen.Record) {
+	for _, rec := range ended {
+		r.tracker.Request(rec)
+		t := r.totals[rec.Run]
+		if t == nil {
+			t = &loadgen.Totals{}
+			r.totals[rec.Run] = t
+		}
+		t.Count(rec)
+		for _, l := range r.loads {
+			if l.number == rec.Run {
+				l.count(rec)
+				break
+			}
 		}
 	}
+}
+
+// inFlight returns how many requests of each load are in flight. A request that is just
+// being recorded may count.
+func (r *run) inFlight() map[int]int {
+	open := map[int]int{}
+	for _, l := range append(slices.Clone(r.t.loads), r.loads...) {
+		open[l.number] = r.t.opt.Load.RunTotals(l.number).InFlight()
+	}
+	return open
 }
 
 // addStep adds an action of the operator as a step of a trial by keyboard.

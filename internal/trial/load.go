@@ -14,8 +14,6 @@ type loadRun struct {
 	step   string
 	number int // as the generator counts its runs
 	burst  bool
-	// before counts its requests up to the start of the trial.
-	before loadgen.Totals
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
 	peak           peak // of the gauge during the load

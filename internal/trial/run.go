@@ -13,6 +13,7 @@ import (
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -55,7 +56,11 @@ type run struct {
 	pings      pings
 
 	loads []*loadRun
-	nodes []*nodeRun
+	// totals are the requests in the record by the generator's runs, open those in flight
+	// when it ended.
+	totals map[int]*loadgen.Totals
+	open   map[int]int
+	nodes  []*nodeRun
 	// before and after are the deployment's pods by node.
 	before, after map[string]int
 	skewRollout   *int
@@ -100,7 +105,7 @@ type nodeRun struct {
 
 // newRun makes a trial, without the files of its record.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
-	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
+	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), totals: map[int]*loadgen.Totals{}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
 		if err := CheckPlan(p, s, r.deployment); err != nil {
@@ -135,10 +140,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 	started := view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name})
 	if r.opt.Unprompted {
 		r.name, started = "outage", view.NewEvent(view.CodeOutageRecorded, "outage", view.Facts{})
-		for _, l := range r.t.running() {
-			l.before = r.t.opt.Load.RunTotals(l.number)
-			r.loads = append(r.loads, l)
-		}
+		r.loads = append(r.loads, r.t.running()...)
 	}
 	r.s.Say(started)
 	r.tracker.Down(r.s.Down())

@@ -74,8 +74,11 @@ type Runner struct {
 	kept []Kept
 	// loads are those that may still be running, of trials or not.
 	loads []*loadRun
-	// tracked is the trial that transitions and requests are kept for.
+	// keeping guards changes of tracked, the trial that transitions and requests are kept for,
+	// and ended, the requests in its record that it has not followed yet.
+	keeping sync.Mutex
 	tracked atomic.Pointer[run]
+	ended   []loadgen.Record
 
 	mu      sync.Mutex
 	pending *start // what Start has asked for
@@ -179,12 +182,41 @@ func (t *Runner) Tracks() bool { return t.tracked.Load() != nil }
 // Record keeps a request in the trial's own record. Safe for use by several
 // goroutines.
 func (t *Runner) Record(q loadgen.Record) bool {
+	t.keeping.Lock()
+	defer t.keeping.Unlock()
 	r := t.tracked.Load()
 	if r == nil {
 		return false
 	}
 	r.requests.Add(q)
+	t.ended = append(t.ended, q)
 	return true
+}
+
+// keep begins to keep transitions and requests for r. All requests that are scheduled after
+// r.started will be in its record.
+func (t *Runner) keep(r *run) {
+	t.keeping.Lock()
+	defer t.keeping.Unlock()
+	r.started, t.ended = t.opt.Now(), nil
+	t.tracked.Store(r)
+}
+
+// rest ends keep, and follows exactly the requests in the record of r: those that end later
+// are in flight.
+func (t *Runner) rest(r *run) {
+	t.keeping.Lock()
+	t.tracked.Store(nil)
+	ended := t.take()
+	r.open = r.inFlight()
+	t.keeping.Unlock()
+	r.follow(ended)
+}
+
+// take returns the requests that the trial has not followed. The caller holds keeping.
+func (t *Runner) take() (ended []loadgen.Record) {
+	ended, t.ended = t.ended, nil
+	return ended
 }
 
 // ifLive calls to with the live run, if there is one.
@@ -200,8 +232,15 @@ func (t *Runner) Transition(tr cluster.Transition) {
 	t.ifLive(func(r *run) { r.tracker.Transition(tr) })
 }
 
-// Request follows the end of a request.
-func (t *Runner) Request(q loadgen.Record) { t.ifLive(func(r *run) { r.request(q) }) }
+// Request follows the end of a request, and of all others in the record.
+func (t *Runner) Request(loadgen.Record) {
+	t.ifLive(func(r *run) {
+		t.keeping.Lock()
+		ended := t.take()
+		t.keeping.Unlock()
+		r.follow(ended)
+	})
+}
 
 // Observe handles a new snapshot of the cluster.
 func (t *Runner) Observe(s *cluster.Snapshot) {
@@ -345,7 +384,7 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 		return err
 	}
 	t.run, t.kept = r, append(t.kept, Kept{r.dir, opt.Unprompted})
-	t.tracked.Store(r)
+	t.keep(r)
 	r.begin(s)
 	return nil
 }

@@ -2,11 +2,13 @@ package trial
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -32,6 +34,7 @@ func summarize(r *run) *record.Summary {
 		sum.Ledger.Add(l.Counts)
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
+	sum.OthersInFlight = r.othersInFlight()
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
 		switch {
@@ -105,17 +108,41 @@ func lastDetection(r *run) time.Time {
 }
 
 func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
-	t := r.t.opt.Load.RunTotals(l.number).Since(l.before)
+	counts := r.counts(l.number)
 	l.peak.settleAll()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
-		Step:          l.step, Run: l.number, Sent: t.Scheduled - t.Unsent, Counts: t.Counts(),
+		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: l.peak.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.peak.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
 	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(l.peak.servedUpTo, out.PeakServed), moreThan(l.peak.queuedUpTo, out.PeakQueued)
 	return out
+}
+
+// counts account for the requests of a run in the record, and for those in flight at its end.
+func (r *run) counts(number int) loadgen.Counts {
+	var t loadgen.Totals
+	if counted := r.totals[number]; counted != nil {
+		t = *counted
+	}
+	c := t.Counts()
+	c.InFlight = r.open[number]
+	c.Scheduled += c.InFlight
+	return c
+}
+
+// othersInFlight counts the requests in flight at the record's end of loads that the trial
+// did not start.
+func (r *run) othersInFlight() *int {
+	n := 0
+	for number, open := range r.open {
+		if !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.number == number }) {
+			n += open
+		}
+	}
+	return &n
 }
 
 // moreThan returns n if it is more than least, and otherwise 0.

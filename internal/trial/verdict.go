@@ -15,7 +15,7 @@ import (
 // record's last files.
 func (r *run) conclude() {
 	r.stage, r.ended, r.doing = stageOver, r.now(), ""
-	r.t.tracked.Store(nil)
+	r.t.rest(r)
 	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
 		r.after = podsByNode(s, r.deployment)
 	}
