@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // The file has all runs of a trial, without names.
@@ -123,5 +125,25 @@ func TestATrialWithoutItsRecordFails(t *testing.T) {
 	}
 	if _, err := provenBy(filepath.Join(dir, "none")); err == nil {
 		t.Error("no folder")
+	}
+}
+
+// A redacted request of a cluster called local has a class that load verify knows.
+func TestARedactedClassIsKnown(t *testing.T) {
+	names := record.NewNames()
+	names.Add(record.NameHost, "local", "error", "stale")
+	for _, class := range loadgen.Classes() {
+		b, err := json.Marshal(loadgen.Record{ID: "1-1", Class: class})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r loadgen.Record
+		if err := json.Unmarshal(names.JSON(b), &r); err != nil {
+			t.Fatal(err)
+		}
+		c := &recount{}
+		if c.check(1, &r); strings.Contains(strings.Join(c.faults, " "), "no class") {
+			t.Errorf("%q: %q", class, c.faults)
+		}
 	}
 }

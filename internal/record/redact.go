@@ -23,6 +23,7 @@ func init() {
 		node pod link operator power event taint heartbeat endpoints record trial mark session shutdown
 		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
 		how plug nodes within background timeout requests for all out true false null balanced predicted min max hung later
+		error_window endpoints_out
 		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz`) {
 		ownWords[w] = true
 	}

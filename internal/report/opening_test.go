@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -899,5 +900,27 @@ func TestAShorterGracePeriodCountsFromTheLastNode(t *testing.T) {
 	c := &causes{r: &record.Record{Zero: at(0)}, fallen: []fallen{{node: "node1", from: at(0)}, {node: "node2", from: at(37)}, {node: "node3", from: at(90)}}}
 	if got := c.lastFall(42.7); got != 37 {
 		t.Errorf("the last node fell at %.1f s", got)
+	}
+}
+
+// A redacted record of a cluster whose names are words of lightsout begins in the same way.
+func TestTheOpeningOfARedactedRecord(t *testing.T) {
+	r := bare()
+	signAPI(r, 20)
+	loseAPI(r, 20, 46)
+	want := strings.Join(opening(r), " ")
+	names := record.NewNames()
+	names.Add(record.NameNamespace, "api", "sign", "lost", "server", "answers")
+	names.Add(record.NameHost, "outage", "local")
+	b, err := json.Marshal(r.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Events = nil
+	if err := json.Unmarshal(names.JSON(b), &r.Events); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(opening(r), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
