@@ -79,6 +79,10 @@ const (
 	ChangeEvent Change = "event"
 )
 
+// Changes lists the aspects that can change.
+var Changes = []Change{ChangeStatus, ChangeBoot, ChangeTaint, ChangeReady, ChangeEndpoints, ChangeReplicas, ChangeNode,
+	ChangeCordon, ChangeHeartbeat, ChangeTraffic, ChangeEvent}
+
 // Words of Transitions that others read.
 const (
 	HeartbeatOnTime  = "on time"

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,6 +201,10 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		}
 		dirs = append(dirs, dir)
 		if ctx.Err() != nil {
+			if i+1 < f.times && f.expectations != nil {
+				stopped := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
+				failed = cmp.Or(f.expectations.add(p.Name, nil, stopped, nil), failed)
+			}
 			return failed
 		}
 	}
@@ -237,6 +242,21 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 
 // runTrialOnce runs a plan and returns the folder of its record.
 func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (dir string, err error) {
+	if f.expectations != nil && !o.dryRun {
+		had := len(f.expectations.runs)
+		defer func() {
+			if err == nil || len(f.expectations.runs) > had {
+				return
+			}
+			why := "the run did not begin"
+			if !o.cast.redact { // an error may have any name
+				why += ": " + err.Error()
+			}
+			if e := f.expectations.add(p.Name, nil, why, nil); e != nil {
+				err = errors.Join(err, e)
+			}
+		}()
+	}
 	if f.lab {
 		var stop func()
 		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
@@ -296,10 +316,8 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	if f.expectations != nil {
-		if err := f.expectations.add(sum, s.names); err != nil {
-			return dir, err
-		}
+	if err := f.note(sum, proven, s.names); err != nil {
+		return dir, errors.Join(proven, err)
 	}
 	if proven != nil {
 		return dir, proven
@@ -309,6 +327,23 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 	}
 	return dir, nil
 }
+
+// note adds a run to the JUnit file, if there is one; proven is why its record does not prove
+// the verdict.
+func (f *trialFlags) note(sum *record.Summary, proven error, names *record.Names) error {
+	switch {
+	case f.expectations == nil:
+		return nil
+	case proven == nil:
+		return f.expectations.add(sum.Name, sum, "", names)
+	case names != nil: // the error may have any name
+		return f.expectations.add(sum.Name, sum, notProven, names)
+	}
+	return f.expectations.add(sum.Name, sum, proven.Error(), names)
+}
+
+// notProven begins the error of provenBy.
+const notProven = "the record of the trial is not complete, so nothing proves its verdict"
 
 // provenBy reads the readable part of the record in a trial's folder. The error reports
 // missing parts of the record and its reports.
@@ -324,7 +359,7 @@ func provenBy(dir string) (*record.Record, error) {
 		}
 	}
 	if err != nil {
-		return r, fmt.Errorf("the record of the trial is not complete, so nothing proves its verdict; free space on the disk and run it again: %w", err)
+		return r, fmt.Errorf(notProven+"; free space on the disk and run it again: %w", err)
 	}
 	return r, nil
 }
@@ -332,20 +367,24 @@ func provenBy(dir string) (*record.Record, error) {
 // junitFile is the file with the expectations of all runs of a trial.
 type junitFile struct {
 	path string
-	runs []*record.Summary
+	runs []report.Run
 }
 
-// add writes the file with one more run; names are replaced.
-func (f *junitFile) add(sum *record.Summary, names *record.Names) error {
-	b, err := json.Marshal(sum)
-	if err != nil {
-		return err
+// add writes the file with one more run; names are replaced. sum is nil if the run did not
+// begin, and problem is why it proves nothing, without names.
+func (f *junitFile) add(name string, sum *record.Summary, problem string, names *record.Names) error {
+	run := report.Run{Name: names.Text(name), Problem: problem}
+	if sum != nil {
+		b, err := json.Marshal(sum)
+		if err != nil {
+			return err
+		}
+		run.Summary = &record.Summary{}
+		if err := json.Unmarshal(names.JSON(b), run.Summary); err != nil {
+			return err
+		}
 	}
-	var kept record.Summary
-	if err := json.Unmarshal(names.JSON(b), &kept); err != nil {
-		return err
-	}
-	f.runs = append(f.runs, &kept)
+	f.runs = append(f.runs, run)
 	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // The file has all runs of a trial, without names.
@@ -25,7 +27,7 @@ func TestJUnitHasAllRunsWithoutNames(t *testing.T) {
 		Verdict: view.Fail, Deployment: "payments/web",
 		Expectations: []view.Expectation{{Name: "ready", Want: "kube-node3 in time", Got: "kube-node3 late"}},
 	}, {Verdict: view.Pass}} { // the second run passes
-		if err := file.add(sum, names); err != nil {
+		if err := file.add("mdx", sum, "", names); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,6 +37,49 @@ func TestJUnitHasAllRunsWithoutNames(t *testing.T) {
 	}
 	if text := string(b); strings.Contains(text, "kube-node3") || strings.Contains(text, "payments") || !strings.Contains(text, "<failure ") || !strings.Contains(text, "in time") || strings.Count(text, "<testsuite ") != 2 {
 		t.Error(text)
+	}
+}
+
+// A run that does not begin is an error in the file, not a gap in it, and replaces what an
+// earlier trial left there. With --redact the file has no names.
+func TestJUnitHasARunThatDoesNotBegin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "junit.xml")
+	for _, args := range [][]string{nil, {"--times", "2"}, {"--redact"}} {
+		if err := os.WriteFile(path, []byte("green"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append([]string{"trial", "run", "mdx", "--yes", "--state", t.TempDir(), "--kubeconfig", "/none/secret", "--junit", path}, args...)
+		out, err := program(t, args...).CombinedOutput()
+		b, e := os.ReadFile(path)
+		if e != nil {
+			t.Fatal(e)
+		}
+		text := string(b)
+		if err == nil || strings.Count(text, "<error ") != 1 || !strings.Contains(text, `errors="1"`) || !strings.Contains(text, "did not begin") || strings.Contains(text, "green") {
+			t.Errorf("%q: %v\n%s\n%s", args, err, out, text)
+		}
+		if redacted := args[len(args)-1] == "--redact"; redacted == strings.Contains(text, "secret") {
+			t.Errorf("%q: %s", args, text)
+		}
+	}
+}
+
+// A verdict that nothing proves is an error in the file, although it is a pass.
+func TestJUnitHasAnErrorForARecordThatIsNotComplete(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "junit.xml")
+	_, proven := provenBy(t.TempDir())
+	if proven == nil {
+		t.Fatal("an empty folder proves a verdict")
+	}
+	for names, want := range map[*record.Names]string{nil: record.SummaryFile, record.NewNames(): notProven} {
+		f := trialFlags{expectations: &junitFile{path: path}}
+		if err := f.note(&record.Summary{Name: "mdx", Verdict: view.Pass}, proven, names); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if text := string(b); err != nil || !strings.Contains(text, `errors="1"`) || !strings.Contains(text, want) || names != nil && strings.Contains(text, record.SummaryFile) {
+			t.Errorf("%v\n%s", err, text)
+		}
 	}
 }
 
@@ -80,5 +125,25 @@ func TestATrialWithoutItsRecordFails(t *testing.T) {
 	}
 	if _, err := provenBy(filepath.Join(dir, "none")); err == nil {
 		t.Error("no folder")
+	}
+}
+
+// A redacted request of a cluster called local has a class that load verify knows.
+func TestARedactedClassIsKnown(t *testing.T) {
+	names := record.NewNames()
+	names.Add(record.NameHost, "local", "error", "stale")
+	for _, class := range loadgen.Classes() {
+		b, err := json.Marshal(loadgen.Record{ID: "1-1", Class: class})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r loadgen.Record
+		if err := json.Unmarshal(names.JSON(b), &r); err != nil {
+			t.Fatal(err)
+		}
+		c := &recount{}
+		if c.check(1, &r); strings.Contains(strings.Join(c.faults, " "), "no class") {
+			t.Errorf("%q: %q", class, c.faults)
+		}
 	}
 }

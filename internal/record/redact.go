@@ -3,12 +3,15 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // ownWords are words in the format of a record. A name that is one of them stays: it
@@ -19,27 +22,85 @@ func init() {
 	for _, w := range strings.Fields(`load off on wait pause rollout drain cordon uncordon stop steps expect name about step deployment
 		node pod link operator power event taint heartbeat endpoints record trial mark session shutdown
 		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
-		how plug nodes within background timeout requests for all out true false null balanced predicted min max
-		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet`) {
+		how plug nodes within background timeout requests for all out true false null balanced predicted min max hung later
+		error_window endpoints_out
+		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz`) {
 		ownWords[w] = true
 	}
 	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
-		fieldNames(reflect.TypeOf(v), ownWords, map[reflect.Type]bool{})
+		fieldNames(reflect.TypeOf(v), ownWord, map[reflect.Type]bool{})
+	}
+	for _, v := range values() {
+		ownWord(v)
 	}
 }
 
-// fieldNames gathers the names that a type's fields have in JSON.
-func fieldNames(t reflect.Type, into map[string]bool, been map[reflect.Type]bool) {
+// ownWord adds a name or a value of the format, and all parts of it that begin and end where
+// a word does: a name is replaced within a longer text too.
+func ownWord(s string) {
+	for i := range len(s) {
+		if i > 0 && (wordByte(s[i-1]) || !wordByte(s[i])) {
+			continue
+		}
+		for j := i + 1; j <= len(s); j++ {
+			if j == len(s) || wordByte(s[j-1]) && !wordByte(s[j]) {
+				ownWords[s[i:j]] = true
+			}
+		}
+	}
+}
+
+// values are those that the enumerated fields of a record can have.
+func values() (out []string) {
+	out = slices.Concat(out, view.PhaseNames, texts(loadgen.Classes()), texts(view.Codes()), texts(view.Verdicts), texts(cluster.Changes))
+	out = slices.Concat(out,
+		texts([]loadgen.Shape{loadgen.Burst, loadgen.Hold, loadgen.Rate}),
+		texts([]loadgen.Basis{loadgen.BasisIdle, loadgen.BasisMeasured, loadgen.BasisPartial, loadgen.BasisEstimated}),
+		texts([]Severity{SeverityUnknown, SeverityUnnoticed, SeverityDegraded, SeverityDown}),
+		texts([]cluster.Health{cluster.HealthGood, cluster.HealthBad, cluster.HealthChanging}),
+		texts([]cluster.Cause{cluster.CauseShutdown, cluster.CauseNodeNotReady, cluster.CauseEvicted, cluster.CauseDeleted}),
+		texts(slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindKnativeService, cluster.KindRevision})),
+		texts([]power.Action{power.ActionShutdown, power.ActionOff, power.ActionOn}),
+		texts([]power.Stage{power.StagePreparing, power.StageDeferred, power.StageWaiting, power.StageSending, power.StageAccepted,
+			power.StageDone, power.StageFailed, power.StageUncertain}))
+	out = slices.Concat(out,
+		texts([]view.Lane{view.LanePower, view.LaneHeartbeat, view.LaneNode, view.LaneTaint, view.LanePod, view.LaneEndpoints,
+			view.LaneDeployment, view.LaneEvent, view.LaneLoad, view.LaneLink, view.LaneOperator}),
+		texts([]view.StepState{view.StepToCome, view.StepUnderWay, view.StepDone, view.StepFailed, view.StepSkipped, view.StepCut}),
+		texts([]view.SpanKind{view.SpanOff, view.SpanSilent, view.SpanNotReady}),
+		texts([]view.Sign{view.SignSilent, view.SignNotReady, view.SignNotBack, view.SignEndpoints, view.SignRequests, view.SignPending, view.SignAPI}),
+		slices.Collect(maps.Values(view.SignSubjects)),
+		texts([]view.QuestionKind{view.QuestionSwitch, view.QuestionDrain, view.QuestionRestore, view.QuestionQuit, view.QuestionTrial,
+			view.QuestionRollout, view.QuestionLoad, view.QuestionMove, view.QuestionHostKey, view.QuestionSecret}))
+	for s := power.Unknown; s <= power.Transitioning; s++ {
+		out = append(out, s.String())
+	}
+	for p := power.ProofNone; p <= power.Proven; p++ {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// texts are the values of an enumeration as a record has them.
+func texts[T ~string](values []T) (out []string) {
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+// fieldNames calls add with the names that a type's fields have in JSON.
+func fieldNames(t reflect.Type, add func(string), been map[reflect.Type]bool) {
 	if been[t] {
 		return
 	}
 	been[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		fieldNames(t.Elem(), into, been)
+		fieldNames(t.Elem(), add, been)
 	case reflect.Map:
-		fieldNames(t.Key(), into, been)
-		fieldNames(t.Elem(), into, been)
+		fieldNames(t.Key(), add, been)
+		fieldNames(t.Elem(), add, been)
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
@@ -47,8 +108,8 @@ func fieldNames(t reflect.Type, into map[string]bool, been map[reflect.Type]bool
 			if name == "" {
 				name = f.Name
 			}
-			into[name] = true
-			fieldNames(f.Type, into, been)
+			add(name)
+			fieldNames(f.Type, add, been)
 		}
 	}
 }

@@ -101,6 +101,12 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 			o.request(q)
 		}
 	}
+	for _, t := range r.replicas {
+		if t.Subject.Key == o.focus && !t.Seen.Before(zero) {
+			o.available(t.Available)
+		}
+	}
+	r.replicas = nil
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }

@@ -88,6 +88,8 @@ type Recorder struct {
 	health  record.Health
 	// calm is the newest snapshot without a sign.
 	calm *cluster.Snapshot
+	// replicas are the newest changes of the deployment's available pods while there is no outage.
+	replicas []cluster.Transition
 	// began is when the recorder saw the cluster first.
 	began   time.Time
 	looked  time.Time     // for signs
@@ -139,13 +141,21 @@ func (r *Recorder) Record(q loadgen.Record) bool {
 // Transition follows a change in the cluster.
 func (r *Recorder) Transition(t cluster.Transition) {
 	r.signs.transition(t)
-	if r.outage != nil {
+	replicas := t.Change == cluster.ChangeReplicas
+	switch {
+	case r.outage != nil:
 		r.outage.tracker.Transition(t)
-		if t.Change == cluster.ChangeReplicas && t.Subject.Key == r.outage.focus {
+		if replicas && t.Subject.Key == r.outage.focus {
 			r.outage.available(t.Available)
 		}
+	case replicas && t.Subject.Key == r.s.Focus():
+		r.replicas = append(r.replicas[max(0, len(r.replicas)-replicasKept+1):], t)
 	}
 }
+
+// replicasKept is how many changes of the available pods a recorder remembers: an outage begins
+// before the recorder notices its first sign.
+const replicasKept = 200
 
 // requests follows the requests that have ended.
 func (r *Recorder) requests(now time.Time) {

@@ -94,6 +94,31 @@ func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
 	}
 }
 
+// Pods go, and others come, between the last heartbeat of a node and the moment at which the
+// recorder notices its silence. What went before does not count.
+func TestTheLeastNumberOfPodsIsThatOfTheWholeOutage(t *testing.T) {
+	s := newScreen(t)
+	counts := func(all ...int) {
+		for _, n := range all {
+			s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
+		}
+	}
+	counts(9, 16)
+	s.look(2)
+	s.fails("n2")
+	s.setTime(s.now.Add(time.Second))
+	counts(15, 12, 16)
+	if s.outage != nil {
+		t.Fatal("the recorder has noticed the outage")
+	}
+	s.look(4)
+	delete(s.down, "n2")
+	s.look(15)
+	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
+		t.Errorf("%v", least)
+	}
+}
+
 // A pause that was over when an outage began hides nothing of it.
 func TestAPauseBeforeAnOutageDoesNotMakeItUnknown(t *testing.T) {
 	s := newScreen(t)

@@ -24,29 +24,68 @@ const compareWidth = 120
 // matrix is a table with a column for each run, after columns that describe the row.
 type matrix struct {
 	section
-	keys int
+	keys  int
+	found map[string][]cell // the rows by the full texts of their keys
+	shown map[string]string // the full text that a column shows as this one
+}
+
+// key is the text of a key column of a matrix. Rows with the same full texts are one row.
+type key struct{ full, shown string }
+
+// word is a key that is shown in full.
+func word(s string) key { return key{s, s} }
+
+// numbered is a key of which this is the nth in its run.
+func numbered(full, shown string, n int) key {
+	if n > 1 {
+		full += "\x00" + itoa(n)
+	}
+	return key{full, shown}
 }
 
 func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
-	m := &matrix{section{Title: title}, len(keys)}
+	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}, map[string]string{}}
 	m.columns(keys...)
 	m.columns(runNames(rs)...)
 	return m
 }
 
 // row finds or makes the row of these keys, and gives its cells, one a run.
-func (m *matrix) row(keys ...string) []cell {
-	for _, r := range m.Rows {
-		if slices.EqualFunc(r[:m.keys], keys, func(c cell, key string) bool { return c.Text == key }) {
-			return r[m.keys:]
-		}
+func (m *matrix) row(keys ...key) []cell {
+	id := ""
+	for _, k := range keys {
+		id += k.full + "\x00\x00"
+	}
+	if row, ok := m.found[id]; ok {
+		return row
 	}
 	var row []cell
-	for _, t := range slices.Concat(keys, slices.Repeat([]string{none}, len(m.Head)-m.keys)) {
-		row = append(row, cell{Text: t})
+	for i, k := range keys {
+		row = append(row, cell{Text: m.distinct(i, k)})
 	}
+	row = append(row, slices.Repeat([]cell{{Text: none}}, len(m.Head)-m.keys)...)
 	m.Rows = append(m.Rows, row)
-	return row[m.keys:]
+	m.found[id] = row[m.keys:]
+	return m.found[id]
+}
+
+// distinct is the text that a column shows for a key: with a number, if it shows another full
+// text the same.
+func (m *matrix) distinct(column int, k key) string {
+	for n := 1; ; n++ {
+		shown := k.shown
+		if n > 1 {
+			shown = fmt.Sprintf("%s (%d)", k.shown, n)
+		}
+		at := itoa(column) + "\x00" + shown
+		full, taken := m.shown[at]
+		if !taken {
+			m.shown[at] = k.full
+		}
+		if !taken || full == k.full {
+			return shown
+		}
+	}
 }
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
@@ -133,7 +172,7 @@ func matrices(rs []*record.Record) []*matrix {
 func runsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("runs", rs, "")
 	for i, r := range rs {
-		set := func(key, value string) { m.row(key)[i].Text = orNone(value) }
+		set := func(key, value string) { m.row(word(key))[i].Text = orNone(value) }
 		s := r.Summary
 		if s == nil {
 			set("verdict", verdictOf("").Text)
@@ -177,16 +216,16 @@ func phaseMatrix(rs []*record.Record) *matrix {
 	for i, r := range rs {
 		observed := map[string]*float64{}
 		for _, p := range inOrder(summaryOf(r).Phases) {
-			name, subject := text.Clean(p.Name, 20), brief(clean(p.Subject), 24)
-			for n := 2; ; n++ { // a phase may come twice
-				if _, taken := observed[name+"\x00"+subject]; !taken {
+			id, n := p.Name+"\x00"+p.Subject, 1
+			for ; ; n++ { // a phase may come twice
+				if _, taken := observed[id+"\x00"+itoa(n)]; !taken {
 					break
 				}
-				subject = fmt.Sprintf("%s (%d)", brief(clean(p.Subject), 24), n)
 			}
-			key := name + "\x00" + subject
-			observed[key] = p.Observed
-			m.row(name, subject)[i].Text = phaseCell(p, reference[key])
+			id += "\x00" + itoa(n)
+			observed[id] = p.Observed
+			row := m.row(key{p.Name, text.Clean(p.Name, 20)}, numbered(p.Subject, brief(clean(p.Subject), 24), n))
+			row[i].Text = phaseCell(p, reference[id])
 		}
 		if reference == nil && r.Summary != nil {
 			reference = observed
@@ -220,12 +259,15 @@ func phaseCell(p view.Phase, first *float64) string {
 func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
+		seen := map[[2]string]int{}
 		for _, e := range summaryOf(r).Expectations {
-			word := "NO: "
+			held := "NO: "
 			if e.OK {
-				word = "yes: "
+				held = "yes: "
 			}
-			m.row(text.Clean(e.Name, 44), text.Clean(e.Want, 22))[i].Text = word + text.Clean(e.Got, 22)
+			id := [2]string{e.Name, e.Want}
+			seen[id]++
+			m.row(numbered(e.Name, text.Clean(e.Name, 44), seen[id]), key{e.Want, text.Clean(e.Want, 22)})[i].Text = held + text.Clean(e.Got, 22)
 		}
 	}
 	return m
@@ -234,9 +276,11 @@ func expectationMatrix(rs []*record.Record) *matrix {
 func loadMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
+		seen := map[string]int{}
 		for _, l := range summaryOf(r).Load {
-			step := text.Clean(l.Step, 28)
-			set := func(key, value string) { m.row(step, key)[i].Text = value }
+			seen[l.Step]++
+			step := numbered(l.Step, text.Clean(l.Step, 28), seen[l.Step])
+			set := func(key, value string) { m.row(step, word(key))[i].Text = value }
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
 			set("failed", failedWord(l.Failed, l.FailedByClass))
@@ -280,7 +324,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			if s.Source == cluster.Assumed {
 				value += " (ASSUMED)"
 			}
-			m.row(text.Clean(s.Name, 44))[i].Text = value
+			m.row(key{s.Name, text.Clean(s.Name, 44)})[i].Text = value
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,6 +84,58 @@ func TestAComparisonAlignsPhasesByNameAndSubject(t *testing.T) {
 	}
 	if !strings.Contains(text, "node-monitor-grace-period") || strings.Contains(text, "node-monitor-period ") {
 		t.Error("exactly the settings that differ are listed")
+	}
+}
+
+// Names that begin alike, or come twice, have a row each in a comparison.
+func TestAComparisonKeepsNamesThatBeginAlikeApart(t *testing.T) {
+	long := "requests of the first customer, while "
+	var rs []*record.Record
+	for i := range 2 {
+		at := func(n int) *float64 { return p(float64(n + 100*i)) }
+		s := &record.Summary{}
+		for j, end := range []string{"k8s2 is off", "k8s3 is off", "k8s3 is off"} {
+			s.Load = append(s.Load, record.Load{Step: long + end, Sent: 11 + j + 100*i})
+			s.Expectations = append(s.Expectations, view.Expectation{Name: "failed of " + long + end, Want: "at most 10, of all that were sent " + end, Got: itoa(21 + j + 100*i), OK: true})
+			s.Settings = append(s.Settings, record.Setting{Name: "grace of " + long + end, Value: itoa(31 + j + 100*i)})
+			s.Phases = append(s.Phases, view.Phase{Name: view.PhaseOff, Subject: "a-node-with-a-very-" + end + "-long-name-of-a-rack", Observed: at(41 + j)})
+		}
+		if i == 1 { // another order
+			s.Load[0], s.Load[1] = s.Load[1], s.Load[0]
+			s.Phases[0], s.Phases[1] = s.Phases[1], s.Phases[0]
+			s.Load[0].Sent, s.Load[1].Sent = 112, 111
+		}
+		rs = append(rs, &record.Record{Dir: fmt.Sprintf("/r/%d", i+1), Summary: s, Start: zero, End: zero})
+	}
+	s := rs[1].Summary
+	s.Expectations = s.Expectations[1:]
+	got := compareText(t, rs)
+	for _, n := range []string{"11", "12", "13"} {
+		row := regexp.MustCompile(`(?m)^.* sent +` + n + ` +1` + n + ` *$`)
+		if !row.MatchString(got) {
+			t.Errorf("no row with %s requests and 1%s", n, n)
+		}
+	}
+	for _, want := range []string{`yes: 21 +` + none, `yes: 22 +yes: 122`, `yes: 23 +yes: 123`, `41\.0 +141\.0 \+100\.0`, `42\.0 +142\.0 \+100\.0`, `43\.0 +143\.0 \+100\.0`} {
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("no row %s", want)
+		}
+	}
+	names := map[string]bool{}
+	for _, m := range matrices(rs) {
+		for _, r := range m.Rows {
+			id := m.Title
+			for _, c := range r[:m.keys] {
+				id += "\x00" + c.Text
+			}
+			if names[id] {
+				t.Errorf("two rows are called %q", id)
+			}
+			names[id] = true
+		}
+	}
+	if t.Failed() {
+		t.Log(got)
 	}
 }
 

@@ -34,7 +34,7 @@ func planMatrix(rs []*record.Record) *matrix {
 		if sameCount(counts, line) {
 			continue
 		}
-		row := m.row(text.Clean(line, 80))
+		row := m.row(key{line, text.Clean(line, 80)})
 		for i := range rs {
 			switch n := counts[i][line]; {
 			case n == 1:

@@ -48,18 +48,34 @@ type junitResult struct {
 	Text    string `xml:",cdata"`
 }
 
-// JUnit writes the summaries of the runs of a trial as JUnit XML: one suite for each run,
-// with a case "verdict" and one for each expectation. An expectation that did not hold is a
-// failure. One that nobody could judge, because lightsout did not observe enough or the trial
-// was aborted, is an error of that type. The error is the writer's.
-func JUnit(w io.Writer, runs ...*record.Summary) error {
+// Run is one run of a trial for JUnit.
+type Run struct {
+	// Name is that of the plan, and Summary that of the run; nil if it has none.
+	Name    string
+	Summary *record.Summary
+	// Problem is why nothing proves the verdict, or why the run did not begin; empty otherwise.
+	Problem string
+}
+
+// JUnit writes the runs of a trial as JUnit XML: one suite for each run, with a case "verdict"
+// and one for each expectation. An expectation that did not hold is a failure. One that nobody
+// could judge, because lightsout did not observe enough or the trial was aborted, is an error
+// of that type. A run with a Problem has one more case, an error. The error is the writer's.
+func JUnit(w io.Writer, runs ...Run) error {
 	var all junitSuites
-	for i, s := range runs {
-		name := "lightsout." + clean(s.Name)
+	for i, r := range runs {
+		name := "lightsout." + clean(r.Name)
 		if len(runs) > 1 {
 			name += fmt.Sprintf(".run%d", i+1)
 		}
-		all.Suites = append(all.Suites, suiteOf(name, s))
+		suite := junitSuite{Name: name, Time: "0.000"}
+		if r.Summary != nil {
+			suite = suiteOf(name, r.Summary)
+		}
+		if r.Problem != "" {
+			suite.add(junitCase{Class: name, Name: "run", Time: "0.000"}, &junitResult{Message: clean(r.Problem), Type: "not proven", Text: clean(r.Problem)}, true)
+		}
+		all.Suites = append(all.Suites, suite)
 	}
 	out, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {

@@ -47,6 +47,8 @@ func podsOf(r *record.Record, o *outage) string {
 		return ""
 	case lack.most <= 0 && blind(r, o):
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
+	case lack.most <= 0 && fewerLater(r, want):
+		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
 	case lack.most <= 0:
 		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
 	case seen == 0 && blind(r, o):
@@ -55,6 +57,14 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, pods)
 	}
 	return lacked(r, o, &lack, seen, pods)
+}
+
+// fewerLater reports whether a trial saw fewer pods available than these, although none were
+// missing during its only outage.
+func fewerLater(r *record.Record, want int) bool {
+	s := summaryOf(r)
+	all := outagesOf(r)
+	return !recorded(r) && s.LowestAvailable != nil && *s.LowestAvailable < want && len(all) == 1 && scaledDown(r, all) == ""
 }
 
 // atLeast stands before a number of pods that may have been higher while lightsout did not see
@@ -246,28 +256,72 @@ func scaledDown(r *record.Record, all []outage) string {
 	return ""
 }
 
-// unavailable finds by the seconds of the load how many pods were not available of those
-// that the deployment should have had from the start of the outage until then.
+// unavailable finds by the seconds of the load, and by the changes between them, how many pods
+// were not available of those that the deployment should have had from the start of the
+// outage until then.
 func unavailable(r *record.Record, o *outage, want int) lack {
 	l := lack{unknown: true}
 	targets := targetsOf(r)
-	for i := range r.Seconds {
-		x := &r.Seconds[i]
-		if x.Available < 0 || x.At.Before(o.from) {
-			continue
-		}
+	for _, x := range availableIn(r, o.from) {
 		l.unknown = false
-		for len(targets) > 0 && targets[0].at.Before(x.At.Add(time.Second)) {
+		for len(targets) > 0 && targets[0].at.Before(x.at.Add(time.Second)) {
 			if targets[0].at.After(o.from) {
 				want = min(want, targets[0].replicas)
 			}
 			targets = targets[1:]
 		}
-		if l.extend(max(want-x.Available, 0), x.At, o.end(r)) {
+		if x.replicas >= 0 {
+			want = min(want, x.replicas)
+		}
+		if l.extend(max(want-x.available, 0), x.at, o.end(r)) {
 			break
 		}
 	}
 	return l
+}
+
+// availability is how many pods of the deployment were available from a time on, and how many
+// it should have had; negative: unknown.
+type availability struct {
+	at                  time.Time
+	available, replicas int
+}
+
+// availableIn lists the availability of the deployment of the load from a time on: the seconds,
+// and each change on the timeline. Within a second pods may go and come back.
+func availableIn(r *record.Record, from time.Time) (out []availability) {
+	for i := range r.Seconds {
+		if x := &r.Seconds[i]; x.Available >= 0 && !x.At.Before(from) {
+			out = append(out, availability{x.At, x.Available, -1})
+		}
+	}
+	deployment := deploymentOf(r)
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Change != cluster.ChangeReplicas || deployment == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}).String() != deployment {
+			continue
+		}
+		x := availability{at: happened(*e)}
+		if n, err := fmt.Sscanf(e.To, "%d/%d", &x.available, &x.replicas); n == 2 && err == nil && min(x.available, x.replicas) >= 0 && !x.at.Before(from) {
+			out = append(out, x)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b availability) int { return a.at.Compare(b.at) })
+	return out
+}
+
+// deploymentOf is the deployment that the load goes to, by the summary or, as the record of a
+// killed program has none, by the samples.
+func deploymentOf(r *record.Record) string {
+	if d := summaryOf(r).Deployment; d != "" {
+		return d
+	}
+	for _, x := range slices.Backward(r.Samples) {
+		if x.Focus != nil && x.Focus.Name != "" {
+			return x.Focus.String()
+		}
+	}
+	return ""
 }
 
 // unplaced finds by the samples how many pods of the deployment had no node.

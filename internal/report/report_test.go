@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"html"
 	"io"
 	"slices"
@@ -32,7 +33,7 @@ func TestEveryFormatIsHarmless(t *testing.T) {
 	r := hostileRecord()
 	for name, f := range map[string]func(io.Writer, *record.Record) error{
 		"Markdown": Markdown, "HTML": HTML,
-		"JUnit":           func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) },
+		"JUnit":           func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) },
 		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) },
 		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
 		"Lines": func(w io.Writer, r *record.Record) error {
@@ -179,7 +180,7 @@ func TestJUnitCountsItsCases(t *testing.T) {
 		"mdx": {10, 0, 0}, "vagrant": {6, 2, 1}, "aborted": {10, 0, 9}, "hostile": {2, 1, 1},
 	} {
 		var s junitSuites
-		out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) }, fixtures[name]())
+		out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) }, fixtures[name]())
 		if err := xml.Unmarshal(out, &s); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -200,7 +201,7 @@ func TestJUnitCountsItsCases(t *testing.T) {
 
 func TestJUnitKeepsHostileNames(t *testing.T) {
 	var s junitSuites
-	out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, r.Summary) }, hostileRecord())
+	out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) }, hostileRecord())
 	if err := xml.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestANotObservedTrialIsAnErrorNotAFailure(t *testing.T) {
 	s := mdxRecord().Summary
 	s.Verdict, s.Why = view.NotObserved, []string{"kube-node3 was never silent"}
 	var b bytes.Buffer
-	if err := JUnit(&b, s); err != nil {
+	if err := JUnit(&b, junitRun(s)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), `<error message="kube-node3 was never silent" type="not observed">`) {
@@ -228,7 +229,7 @@ func TestATrialWithoutExpectationsDoesNotPass(t *testing.T) {
 	s := mdxRecord().Summary
 	s.Verdict, s.Expectations = view.NoExpectations, nil
 	var b bytes.Buffer
-	if err := JUnit(&b, s); err != nil || strings.Contains(b.String(), "<failure") {
+	if err := JUnit(&b, junitRun(s)); err != nil || strings.Contains(b.String(), "<failure") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	if lines := Lines(s, ""); !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "NO EXPECTATIONS") }) {
@@ -256,6 +257,33 @@ func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
 			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 				t.Errorf("%s, %s:\n%s", name, form, got)
 			}
+		}
+	}
+}
+
+func junitRun(s *record.Summary) Run { return Run{Name: s.Name, Summary: s} }
+
+// A run whose record is not complete, or that did not begin, is an error in JUnit XML whatever
+// its verdict.
+func TestJUnitHasAnErrorForARunThatNothingProves(t *testing.T) {
+	passed := &record.Summary{Name: "mdx", Verdict: view.Pass}
+	for name, run := range map[string]Run{
+		"passed":          {Name: "mdx", Summary: passed},
+		"without records": {Name: "mdx", Summary: passed, Problem: "report.html is <empty>"},
+		"did not begin":   {Name: "mdx", Problem: "no API server"},
+	} {
+		var b bytes.Buffer
+		var s junitSuites
+		if err := errors.Join(JUnit(&b, Run{Name: "mdx", Summary: passed}, run), xml.Unmarshal(b.Bytes(), &s)); err != nil || len(s.Suites) != 2 {
+			t.Fatal(err, s)
+		}
+		got, want := s.Suites[1], 0
+		if run.Problem != "" {
+			want = 1
+		}
+		last := got.Cases[len(got.Cases)-1]
+		if s.Suites[0].Errors != 0 || got.Errors != want || got.Tests != len(got.Cases) || got.Name != "lightsout.mdx.run2" || (want == 1) != (last.Error != nil && last.Error.Message == run.Problem) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func TestJUnitSeparatesPhasesThatNobodyObserved(t *testing.T) {
 		s := &record.Summary{Verdict: view.NotObserved, Phases: tc.phases}
 		s.Expectations = []view.Expectation{JudgeExpectation(x, s)}
 		var b strings.Builder
-		if err := report.JUnit(&b, s); err != nil || !strings.Contains(b.String(), tc.want) {
+		if err := report.JUnit(&b, report.Run{Name: s.Name, Summary: s}); err != nil || !strings.Contains(b.String(), tc.want) {
 			t.Errorf("%s: %v\n%s", tc.what, err, b.String())
 		}
 	}

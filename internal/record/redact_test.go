@@ -1,0 +1,159 @@
+package record
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// enumerations are the types of strings of which a record has fields, by their packages.
+func enumerations(t reflect.Type, into map[string][]string, been map[reflect.Type]bool) {
+	if been[t] {
+		return
+	}
+	been[t] = true
+	if t.Kind() == reflect.String && t.PkgPath() != "" {
+		into[t.PkgPath()] = append(into[t.PkgPath()], t.Name())
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		enumerations(t.Elem(), into, been)
+	case reflect.Map:
+		enumerations(t.Key(), into, been)
+		enumerations(t.Elem(), into, been)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if t.Field(i).Tag.Get("json") != "-" {
+				enumerations(t.Field(i).Type, into, been)
+			}
+		}
+	}
+}
+
+// constants lists the values of the constants of these types in a package's source.
+func constants(t *testing.T, pkg string, types []string) (out []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", strings.TrimPrefix(pkg, "lightsout/"), "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(pkg, err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			of, _ := spec.Type.(*ast.Ident)
+			for _, v := range spec.Values {
+				lit, isText := v.(*ast.BasicLit)
+				if of == nil || !isText || lit.Kind != token.STRING || !contains(types, of.Name) {
+					continue
+				}
+				value, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, value)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func contains(all []string, one string) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+var wordOf = regexp.MustCompile(`[0-9A-Za-z]+`)
+
+// The words of a record's own format stay, whatever a namespace or a cluster is called.
+func TestRedactionKeepsTheValuesOfTheFormat(t *testing.T) {
+	types := map[string][]string{}
+	been := map[reflect.Type]bool{}
+	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
+		enumerations(reflect.TypeOf(v), types, been)
+	}
+	var values []string
+	for pkg, of := range types {
+		values = append(values, constants(t, pkg, of)...)
+	}
+	if len(values) < 150 {
+		t.Fatalf("only %d values in %v", len(values), types)
+	}
+	for _, k := range cluster.Kinds {
+		for _, c := range []cluster.Change{cluster.ChangeStatus, cluster.ChangeHeartbeat, cluster.ChangeEndpoints, cluster.ChangeReplicas} {
+			values = append(values, string(view.TransitionCode(cluster.Transition{Subject: cluster.Ref{Kind: k}, Change: c})))
+		}
+	}
+	for s := power.Unknown; s <= power.Transitioning; s++ {
+		values = append(values, s.String())
+	}
+	for p := power.ProofNone; p <= power.Proven; p++ {
+		values = append(values, p.String())
+	}
+	values = append(values, view.PhaseNames...)
+	fields := map[string]bool{}
+	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
+		fieldNames(reflect.TypeOf(v), func(name string) { fields[name] = true }, map[reflect.Type]bool{})
+	}
+	for name := range fields {
+		values = append(values, name)
+	}
+	n := NewNames()
+	for _, v := range values {
+		n.Add(NameNamespace, append(wordOf.FindAllString(v, -1), v)...)
+		n.Add(NameHost, v)
+	}
+	for _, v := range values {
+		line, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(n.JSON(line)); got != string(line) {
+			t.Errorf("%s became %s", line, got)
+		}
+		if got := n.Text(v); got != v {
+			t.Errorf("%s became %s in a text", v, got)
+		}
+	}
+}
+
+// A namespace called api leaves the sign of a lost API server alone, and a cluster called
+// local the class of a request that lightsout itself made fail.
+func TestRedactionLeavesSignsAndClasses(t *testing.T) {
+	n := NewNames()
+	n.Add(NameNamespace, "api", "payments")
+	n.Add(NameHost, "local")
+	for was, want := range map[string]string{
+		`{"code":"outage_sign","sign":"api","namespace":"payments"}`: `{"code":"outage_sign","sign":"api","namespace":"ns-00001"}`,
+		`{"code":"api_lost"}`:                   `{"code":"api_lost"}`,
+		`{"class":"local error"}`:               `{"class":"local error"}`,
+		`{"failed_by_class":{"local error":2}}`: `{"failed_by_class":{"local error":2}}`,
+	} {
+		if got := string(n.JSON([]byte(was))); got != want {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+}
