@@ -66,7 +66,11 @@ func cleanUp(r *run) poll {
 func powerOnAgain(r *run) poll {
 	var off []string
 	for _, n := range r.nodes {
-		if (r.s.LeftOff(n.name) || n.wantedOff && !n.wantedOn) && !session.TakenOver(r.s, n.name) {
+		switch {
+		case !r.s.LeftOff(n.name) && (!n.wantedOff || n.wantedOn):
+		case session.TakenOver(r.s, n.name):
+			r.s.Warn(view.LanePower, n.name, n.name+" stays off: somebody else has switched it off since")
+		default:
 			off = append(off, n.name)
 		}
 	}
