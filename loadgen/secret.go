@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,8 +15,29 @@ import (
 )
 
 // leastSecret is the least length of a header's or a query's value that is hidden: shorter
-// ones are words.
-const leastSecret = 8
+// ones are words. leastNamed is that of one whose name is that of a secret.
+const (
+	leastSecret = 8
+	leastNamed  = 4
+)
+
+// SecretWords, in a regular expression, stand anywhere in names of secrets; SecretParts stand alone
+// or between separators.
+const (
+	SecretWords = `auth|cookie|key|token|secret|passw|credential`
+	SecretParts = `sig|signature|sas|hmac|jwt|code|otp|pass|pin|pwd|session|sessionid|sid`
+)
+
+// SecretName fits the names of secrets.
+var SecretName = regexp.MustCompile(`(?i)` + SecretWords + `|(?:^|[-_.])(?:` + SecretParts + `)(?:$|[-_.])`)
+
+// least is the least length of a value of that name that is hidden.
+func least(name string) int {
+	if SecretName.MatchString(name) {
+		return leastNamed
+	}
+	return leastSecret
+}
 
 // secrets are the values with which a target identifies the client, the longest first.
 type secrets []secret
@@ -69,16 +89,24 @@ func inUser(u *url.Userinfo) (values []string) {
 
 // inHeader returns the secrets of headers.
 func inHeader(h http.Header) (values []string) {
-	for _, v := range slices.Concat(slices.Collect(maps.Values(h))...) {
-		parts := longParts(v)
-		if len(parts) > 0 {
-			values = append(append(values, v), parts...)
+	for name, all := range h {
+		for _, v := range all {
+			values = append(values, inValue(name, v)...)
 		}
-		scheme, encoded, _ := strings.Cut(v, " ")
-		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded)); err == nil && strings.EqualFold(scheme, "Basic") {
-			user, password, _ := strings.Cut(string(pair), ":")
-			values = append(values, inUser(url.UserPassword(user, password))...)
-		}
+	}
+	return values
+}
+
+// inValue returns the secrets of a header's value.
+func inValue(name, v string) (values []string) {
+	parts := longParts(v)
+	if len(parts) > 0 || len(v) >= least(name) {
+		values = append(append(values, v), parts...)
+	}
+	scheme, encoded, _ := strings.Cut(v, " ")
+	if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded)); err == nil && strings.EqualFold(scheme, "Basic") {
+		user, password, _ := strings.Cut(string(pair), ":")
+		values = append(values, inUser(url.UserPassword(user, password))...)
 	}
 	return values
 }
@@ -86,15 +114,15 @@ func inHeader(h http.Header) (values []string) {
 // inQuery returns the secrets of a URL's query, in which parameters may lack a name.
 func inQuery(query string) (values []string) {
 	for part := range strings.SplitSeq(query, "&") {
-		_, raw, named := strings.Cut(part, "=")
+		name, raw, named := strings.Cut(part, "=")
 		if !named {
-			raw = part
+			name, raw = "", part
 		}
 		v, err := url.QueryUnescape(raw)
 		if err != nil {
 			v = raw
 		}
-		if len(v) >= leastSecret { // the server may repeat the line that it got
+		if len(v) >= least(name) { // the server may repeat the line that it got
 			values = append(append(values, v, raw), longParts(v)...)
 		}
 	}
@@ -106,11 +134,12 @@ func inQuery(query string) (values []string) {
 func longParts(v string) (parts []string) {
 	separates := func(r rune) bool { return unicode.IsSpace(r) || r == ';' || r == ',' }
 	for _, word := range strings.FieldsFunc(v, separates) {
-		_, parameter, _ := strings.Cut(word, "=")
-		for _, part := range []string{word, strings.Trim(parameter, `"'`)} {
-			if len(part) >= leastSecret {
-				parts = append(parts, part)
-			}
+		if len(word) >= leastSecret {
+			parts = append(parts, word)
+		}
+		name, parameter, _ := strings.Cut(word, "=")
+		if value := strings.Trim(parameter, `"'`); len(value) >= least(name) {
+			parts = append(parts, value)
 		}
 	}
 	return parts

@@ -135,6 +135,11 @@ func TestEachPartThatMayBeASecretIsHidden(t *testing.T) {
 		"a password in a Basic header":    {header("Authorization", "Basic "+basic("me:pw-4711")), "pw-4711", false},
 		"a token in a Basic header":       {header("Authorization", "Basic "+basic(token+":")), token, false},
 		"a word before a short one":       {header("X-Auth", token+" v2"), token, false},
+		"a short password in the query":   {Target{URL: "http://10.0.0.1/?n=1&password=hunter2"}, "hunter2", false},
+		"a short signature in the query":  {Target{URL: "http://10.0.0.1/?sig=abc12"}, "abc12", false},
+		"a short key in a header":         {header("X-Api-Key", "abc12"), "abc12", false},
+		"a short session in a cookie":     {header("Cookie", "session=abc12; lang=english"), "abc12", false},
+		"a short word in the query":       {Target{URL: "http://10.0.0.1/?lang=english"}, "english", true},
 		"such a word in the query":        {Target{URL: "http://10.0.0.1/?t=" + token + "%20v2"}, token, false},
 	} {
 		w, err := newWire(tc.target)
