@@ -49,6 +49,8 @@ func (c claims) began() time.Time {
 	switch {
 	case c.trial == nil:
 		return time.Time{}
+	case c.trial.Unplanned != nil && c.trial.Unplanned.RequestsFrom != nil:
+		return *c.trial.Unplanned.RequestsFrom
 	case c.trial.Unplanned != nil:
 		return c.trial.Zero
 	}
@@ -146,6 +148,9 @@ func (v *verification) trial() {
 		open += *s.OthersInFlight
 	}
 	v.gaps(first, open, others)
+	if s.Unplanned != nil && s.Unplanned.RequestsFrom != nil {
+		v.unchecked = append(v.unchecked, "requests that ended before "+s.Unplanned.RequestsFrom.UTC().Format("15:04:05")+" UTC: the recorder had forgotten them")
+	}
 	v.judgement(s)
 	v.unchecked = append(v.unchecked,
 		"requests after the last line; zero, outages, phases, nodes, left_off and blind (see events.jsonl); the peaks of the gauge (see samples.jsonl)",

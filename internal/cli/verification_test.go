@@ -151,6 +151,8 @@ func TestLoadVerifyAcceptsARecordOfALoadThatGoesOn(t *testing.T) {
 	own := ok(1, 1, -60, 5) + ok(5, 1, -5, 3) + ok(7, 1, 4, 6) + ok(8, 1, 5, 7)
 	// Request 6 is of another load; so is 8, which is in flight.
 	beside := ok(5, 2, -5, 3) + ok(6, 1, -4, 3) + ok(7, 2, 4, 6) + ok(9, 2, 5, 7)
+	// Requests 3 to 6 ended 1 s after zero, and the recorder had forgotten them.
+	from, forgotten := zero.Add(2*time.Second), ok(1, 1, -60, 5)+ok(2, 1, 1, 5)+ok(7, 1, 3, 4)
 	for name, tc := range map[string]struct {
 		verdict               view.Verdict
 		run                   int
@@ -158,16 +160,20 @@ func TestLoadVerifyAcceptsARecordOfALoadThatGoesOn(t *testing.T) {
 		counts                loadgen.Counts
 		others                *int
 		difference, unchecked string
+		unplanned             *record.Unplanned
 	}{
-		"goes on":                         {verdict: view.NotJudged, run: 1, requests: own, counts: counts(4, 1)},
-		"goes on, a line is missing":      {verdict: view.NotJudged, run: 1, requests: own + ok(10, 1, 8, 9), counts: counts(5, 1), difference: `2 requests have no line, the first of them is "a-6"`},
-		"in flight after a trial":         {verdict: view.NoExpectations, run: 1, requests: own, counts: counts(4, 1), difference: "1 requests are in flight"},
-		"another load":                    {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), others: &one},
-		"another load, a line is missing": {verdict: view.NoExpectations, run: 2, requests: beside + ok(11, 2, 8, 9), counts: counts(4, 0), others: &one, difference: `2 requests have no line`},
-		"another load, early version":     {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), unchecked: `1 requests have no line, the first of them is "a-8"`},
+		"goes on":                            {verdict: view.NotJudged, run: 1, requests: own, counts: counts(4, 1)},
+		"goes on, a line is missing":         {verdict: view.NotJudged, run: 1, requests: own + ok(10, 1, 8, 9), counts: counts(5, 1), difference: `2 requests have no line, the first of them is "a-6"`},
+		"in flight after a trial":            {verdict: view.NoExpectations, run: 1, requests: own, counts: counts(4, 1), difference: "1 requests are in flight"},
+		"nobody planned":                     {run: 1, requests: own, counts: counts(4, 1), unplanned: &record.Unplanned{}},
+		"nobody planned, a line is missing":  {run: 1, requests: own + ok(10, 1, 8, 9), counts: counts(5, 0), unplanned: &record.Unplanned{}, difference: `1 requests have no line, the first of them is "a-9"`},
+		"nobody planned, some are forgotten": {run: 1, requests: forgotten, counts: counts(3, 0), unplanned: &record.Unplanned{RequestsFrom: &from}, unchecked: "requests that ended before 08:00:02 UTC"},
+		"another load":                       {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), others: &one},
+		"another load, a line is missing":    {verdict: view.NoExpectations, run: 2, requests: beside + ok(11, 2, 8, 9), counts: counts(4, 0), others: &one, difference: `2 requests have no line`},
+		"another load, early version":        {verdict: view.NoExpectations, run: 2, requests: beside, counts: counts(3, 0), unchecked: `1 requests have no line, the first of them is "a-8"`},
 	} {
 		no := false
-		sum := &record.Summary{Started: zero.Add(-10 * time.Second), Zero: zero, Verdict: tc.verdict, Outages: loadgen.PowerOffs{{Off: zero}}, OthersInFlight: tc.others,
+		sum := &record.Summary{Started: zero.Add(-10 * time.Second), Zero: zero, Verdict: tc.verdict, Unplanned: tc.unplanned, Outages: loadgen.PowerOffs{{Off: zero}}, OthersInFlight: tc.others,
 			Load: []record.Load{{Step: "a", Run: tc.run, Sent: tc.counts.Scheduled, Counts: tc.counts}}}
 		sum.Load[0].Unasked, sum.Load[0].Unrecovered = &no, &no
 		sum.Ledger.Counts, sum.Ledger.Balanced = tc.counts, true

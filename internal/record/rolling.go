@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"lightsout/internal/view"
@@ -58,6 +59,42 @@ func (r *Rolling) Offer(f *view.Frame) { r.sampler.Offer(f) }
 // Request keeps a request that has ended.
 func (r *Rolling) Request(q loadgen.Record) { r.requests.Add(q) }
 
+// Past are requests that ended before now.
+type Past struct {
+	lines []pastLines
+	since time.Time
+	// From is when the newest request that is forgotten was kept; zero if it was not kept
+	// after since.
+	From time.Time
+}
+
+// Past returns the requests in memory that ended at since or later, as Spill writes them.
+func (r *Rolling) Past(since time.Time) Past {
+	f := r.requests.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := Past{since: since}
+	if first := slices.IndexFunc(f.past.lines, func(l pastLines) bool { return !l.at.Before(since) }); first >= 0 {
+		p.lines = slices.Clone(f.past.lines[first:])
+	}
+	if gone := f.past.gone; !gone.Before(since) {
+		p.From = gone
+	}
+	return p
+}
+
+// Each calls to with each request, in the order in which they ended.
+func (p Past) Each(to func(loadgen.Record)) {
+	for _, l := range p.lines {
+		for line := range bytes.Lines(l.read()) {
+			var q loadgen.Record
+			if json.Unmarshal(line, &q) == nil && !q.End.Before(p.since) {
+				to(q)
+			}
+		}
+	}
+}
+
 // Spill writes the past to the files of a record in dir, with that zero of the clock, and
 // from now on everything else too. The error is the reason why it cannot.
 func (r *Rolling) Spill(dir string, zero time.Time) error {
@@ -104,6 +141,7 @@ type past struct {
 	age        time.Duration
 	now        func() time.Time
 	lines      []pastLines
+	gone       time.Time // when the newest dropped lines were added; zero: none were dropped
 	pack       *flate.Writer
 }
 
@@ -141,6 +179,7 @@ func (p *past) add(lines []byte) {
 	drop := 0
 	for drop < len(p.lines) && (p.size > p.most || l.at.Sub(p.lines[drop].at) > p.age) {
 		p.size -= len(p.lines[drop].text)
+		p.gone = p.lines[drop].at
 		drop++
 	}
 	clear(p.lines[:drop]) // the array lives on
@@ -150,11 +189,17 @@ func (p *past) add(lines []byte) {
 // each calls to with all lines, the oldest first.
 func (p *past) each(to func(lines []byte)) {
 	for _, l := range p.lines {
-		if l.packed {
-			l.text, _ = io.ReadAll(flate.NewReader(bytes.NewReader(l.text))) // as add wrote it
-		}
-		to(l.text)
+		to(l.read())
 	}
+}
+
+// read returns the lines as they were added.
+func (l pastLines) read() []byte {
+	if !l.packed {
+		return l.text
+	}
+	text, _ := io.ReadAll(flate.NewReader(bytes.NewReader(l.text))) // as add wrote it
+	return text
 }
 
 // spillBytes is how much of the past is written at once.

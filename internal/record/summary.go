@@ -71,9 +71,9 @@ type Summary struct {
 	// OthersInFlight is the number of requests that were in flight at the end, of loads that
 	// the trial did not start: they have no line in requests.jsonl. It is null in records of
 	// early versions, and of outages that nobody planned.
-	OthersInFlight *int `json:"others_in_flight,omitempty"`
-	Nodes   []Node            `json:"nodes"`
-	Blind   []Blind           `json:"blind"`
+	OthersInFlight *int    `json:"others_in_flight,omitempty"`
+	Nodes          []Node  `json:"nodes"`
+	Blind          []Blind `json:"blind"`
 	// Skew is how the pods of Deployment lay over the nodes at the end, Start
 	// how they lay when the trial began; by node, with zeros.
 	Skew      map[string]int `json:"skew,omitempty"`
@@ -111,6 +111,9 @@ type Unplanned struct {
 	Signs []Sign `json:"signs"`
 	// Unseen lists what the recorder did not see, a sentence each.
 	Unseen []string `json:"unseen,omitempty"`
+	// RequestsFrom is there if the recorder had forgotten requests that ended after zero, and
+	// until then: they are neither counted nor in requests.jsonl.
+	RequestsFrom *time.Time `json:"requests_from,omitempty"`
 	// Planned names nodes that lightsout switched off meanwhile, and who did that.
 	Planned []string `json:"planned,omitempty"`
 }

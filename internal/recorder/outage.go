@@ -50,6 +50,10 @@ type outage struct {
 	// a row, mostInRow the most of them.
 	loads            map[int]*load
 	inRow, mostInRow int
+	// open are the requests of each run that were in flight when the record ended.
+	open map[int]int
+	// from is from when on the record has all requests, if that is after zero.
+	from *time.Time
 	// final is the severity in the summary; empty until the record ends.
 	final record.Severity
 	// slowest is the longest time that a request took that was ok.
@@ -68,8 +72,8 @@ type outage struct {
 	withheld bool
 }
 
-// newOutage makes the outage whose record begins in dir.
-func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *outage {
+// newOutage makes the outage whose record begins in dir, with the requests that have ended.
+func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *outage {
 	o := &outage{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
 		server: s.ServerVersion, loads: map[int]*load{},
@@ -93,13 +97,9 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 	if o.late() {
 		o.unseen(fmt.Sprintf("the recorder started at %s UTC, after the outage began; it did not see what happened before", r.began.UTC().Format("15:04:05")))
 	}
-	if q := r.probes.recent; len(q) >= recentKept*3/4 && q[0].End.After(zero) {
-		o.unseen("the counts include only the newest requests from before lightsout noticed the outage; requests.jsonl has all")
-	}
-	for _, q := range r.probes.recent {
-		if !q.End.Before(zero) {
-			o.request(q)
-		}
+	if !past.From.IsZero() {
+		o.from = &past.From
+		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
 	for _, t := range r.replicas {
 		if t.Subject.Key == o.focus && !t.Seen.Before(zero) {
@@ -107,6 +107,7 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time) *ou
 		}
 	}
 	r.replicas = nil
+	past.Each(o.request)
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }
@@ -347,7 +348,8 @@ func (o *outage) unasked() bool {
 	return all.OK == 0 || report.ManyUnsent(all)
 }
 
-// inFlight returns the requests of each run that have not ended.
+// inFlight returns the requests of each run that have not ended. One that is just being
+// recorded may count.
 func (o *outage) inFlight() map[int]int {
 	open := map[int]int{}
 	if o.r.opt.Load == nil {
@@ -397,8 +399,7 @@ func (o *outage) finish(now time.Time) {
 
 // sumLoads adds the requests of each run that have ended since the zero, and those in flight.
 func (o *outage) sumLoads(sum *record.Summary) {
-	open := o.inFlight()
-	for run := range open {
+	for run := range o.open {
 		if o.loads[run] == nil {
 			o.loads[run] = &load{from: o.zero, to: sum.Ended}
 		}
@@ -407,7 +408,7 @@ func (o *outage) sumLoads(sum *record.Summary) {
 		l := o.loads[run]
 		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
 		counts := l.totals.Counts()
-		counts.Scheduled, counts.InFlight = counts.Scheduled+open[run], open[run]
+		counts.Scheduled, counts.InFlight = counts.Scheduled+o.open[run], o.open[run]
 		sum.Load = append(sum.Load, record.Load{
 			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
@@ -423,7 +424,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
 		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
 		LowestAvailable: o.lowest, Pending: o.pending,
-		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed},
+		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
 	}
 	for _, p := range o.tracker.Table() {
 		if p.Observed != nil && o.late() && *p.Observed <= r.began.Sub(o.zero).Seconds() {

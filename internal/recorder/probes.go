@@ -16,7 +16,6 @@ type probes struct {
 	inRow  int
 	// failed are the newest failures.
 	failed []time.Time
-	recent []loadgen.Record
 }
 
 const (
@@ -27,18 +26,12 @@ const (
 	// failure before, is the first of others: requests had succeeded again.
 	recoveredLeast  = 8
 	recoveredWithin = 5 * time.Second
-	// recentKept bounds the requests that a record looks back on.
-	recentKept = 4096
 )
 
 // note takes the end of a request. It reports whether failures are a sign from now on:
 // it is the first good answer while none fails.
 func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	before := p.good
-	p.recent = append(p.recent, q)
-	if len(p.recent) > recentKept {
-		p.recent = slices.Clone(p.recent[recentKept/4:])
-	}
 	switch {
 	case !p.count:
 		return false

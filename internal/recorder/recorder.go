@@ -171,11 +171,24 @@ func (r *Recorder) take() (ended []loadgen.Record) {
 	return ended
 }
 
-// rest ends the files of the record, and follows exactly the requests in them.
+// spill begins the files of a record in dir, and returns exactly the requests in them that have
+// ended since zero.
+func (r *Recorder) spill(dir string, zero, now time.Time) (record.Past, error) {
+	r.mu.Lock()
+	err := r.rolling.Spill(dir, zero)
+	past, ended := r.rolling.Past(zero), r.take()
+	r.mu.Unlock()
+	r.follow(ended, now)
+	return past, err
+}
+
+// rest ends the files of the record, and follows exactly the requests in them: those that end
+// later are in flight.
 func (r *Recorder) rest(now time.Time) error {
 	r.mu.Lock()
 	err := r.rolling.Rest()
 	ended := r.take()
+	r.outage.open = r.outage.inFlight()
 	r.mu.Unlock()
 	r.follow(ended, now)
 	return err
@@ -368,12 +381,12 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 	if r.opt.Kept != nil {
 		unlock, err = r.lock.take(r.opt.Dir)
 	}
-	dir := ""
+	dir, past := "", record.Past{}
 	if err == nil {
 		r.trim(now)
 		dir, err = record.NewSessionDir(r.opt.Dir, news[0].At)
 		if err == nil {
-			if err = r.rolling.Spill(dir, news[0].At); err != nil {
+			if past, err = r.spill(dir, news[0].At, now); err != nil {
 				_ = os.RemoveAll(dir) // the next Observe makes another
 			}
 		}
@@ -398,7 +411,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 	}
 	writes(r.opt.Dir, filepath.Base(dir))
 	r.newest, r.taken, r.failed = dir, false, nil
-	r.outage = newOutage(r, dir, s, news[0].At)
+	r.outage = newOutage(r, dir, s, news[0].At, past)
 	r.outage.unlock = unlock
 	r.outage.follow(s, news, now)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -82,7 +83,10 @@ func (s *screen) Snapshot() *cluster.Snapshot {
 	return cluster.NewSnapshot(c)
 }
 
-func newScreen(t *testing.T) *screen {
+func newScreen(t *testing.T) *screen { return newScreenOf(t, 64<<20) }
+
+// newScreenOf is newScreen with so much memory for the past.
+func newScreenOf(t *testing.T, past int) *screen {
 	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}}
 	s.setTime(time.Now())
 	clock := func() time.Time { return *s.shared.Load() }
@@ -91,7 +95,7 @@ func newScreen(t *testing.T) *screen {
 		t.Fatal(err)
 	}
 	s.Recorder = New(s, Options{
-		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: 1 << 20,
+		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
 		Steady: 10 * time.Second, KeepBytes: 1 << 30, Kept: func() bool { return s.kept }, Now: clock,
 		Print: func(line string) { s.printed = append(s.printed, line) },
 	})
@@ -391,4 +395,48 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 		t.Errorf("with file descriptors again: recording: %v, folders %q", s.Recording(), dirs)
 	}
 	s.End()
+}
+
+// Thousands of requests may end between the zero of an outage and the moment in which the
+// recorder notices it. The summary counts those that requests.jsonl has, and tells from when on
+// it has all.
+func TestTheRecordCountsAllItsRequests(t *testing.T) {
+	for name, tc := range map[string]struct {
+		past int
+		all  bool
+	}{"all are kept": {64 << 20, true}, "some are forgotten": {1 << 20, false}} {
+		s := newScreenOf(t, tc.past)
+		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000}, s.now)
+		s.fails("n2")
+		zero := s.now
+		for i := range 10000 {
+			class := loadgen.ClassOK
+			if i%100 == 0 {
+				class = loadgen.ClassRefused
+			}
+			s.setTime(s.now.Add(time.Millisecond / 10))
+			s.Record(loadgen.Record{ID: "a-" + strconv.Itoa(i), Run: 7, Shape: loadgen.Rate, Class: class, Scheduled: s.now, Sent: s.now, End: s.now})
+		}
+		s.look(4)
+		s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: loadgen.ClassOK, Scheduled: s.now, Sent: s.now, End: s.now})
+		delete(s.down, "n2")
+		s.look(12)
+		sum := s.summaries()[0]
+		var want loadgen.Totals
+		if _, err := record.EachRequest(os.DirFS(s.Newest()), func(_ int, q *loadgen.Record) error {
+			if !q.End.Before(sum.Zero) {
+				want.Count(*q)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if l := sum.Load; len(l) != 1 || l[0].Scheduled != want.Scheduled || l[0].OK != want.OK || l[0].Failed != want.FailedSum() || tc.all != (want.Scheduled == 10001) {
+			t.Errorf("%s: the summary counts %+v, requests.jsonl has %+v", name, l, want)
+		}
+		from, told := sum.Unplanned.RequestsFrom, strings.Contains(strings.Join(sum.Unplanned.Unseen, "; "), "neither counted nor in requests.jsonl")
+		if tc.all != (from == nil) || tc.all == told || from != nil && !from.After(zero) {
+			t.Errorf("%s: all requests are kept from %v on, unseen %q", name, from, sum.Unplanned.Unseen)
+		}
+	}
 }
