@@ -264,6 +264,13 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			fail(r, 30, 600)
 			lose(r, 3, 30, 600)
 		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; 3 of 6 pods were still not available when the record ended; k8s2 was still off when the record ended."},
+		"some pods are back at its end": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 22, 0)
+			fail(r, 30, 600)
+			lose(r, 0, 30, 300)
+			lose(r, 3, 300, 600)
+		}, "k8s2 was shut down at 08:00:20 UTC; clients saw errors for at least 9m30s; up to 6 of 6 pods were not available, and 3 still were not when the record ended; k8s2 was still off when the record ended."},
 		"a node that is not Ready yet": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 22, 590)

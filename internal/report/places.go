@@ -76,7 +76,10 @@ const atLeast = "at least "
 func lacked(r *record.Record, o *outage, lack *lack, seen int, pods string) string {
 	n := fmt.Sprintf("%d of %s", lack.most, pods)
 	fewer := lack.most > seen && lack.to.Sub(lack.from) > fewerLeast || !lack.fewer.IsZero() && lack.to.Sub(lack.fewer) > fewerLeast
+	last := lack.at(r.End)
 	switch {
+	case lack.lasts && last < lack.most:
+		return fmt.Sprintf("up to %s were not available, and %d still were not %s", n, last, atEnd(r))
 	case lack.lasts:
 		return n + " were still not available " + atEnd(r)
 	case unseenAt(r, lack.to):
