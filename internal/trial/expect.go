@@ -259,7 +259,7 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 			continue
 		}
 		if x.Predicted && p.Predicted == nil && p.Unaffected {
-			parts = append(parts, p.Subject+": no pod of it was on the nodes, and the forecast expected no replacement")
+			parts = append(parts, p.Subject+unaffected(p.Name))
 			continue
 		}
 		text := p.Subject + " " + notObserved
@@ -283,6 +283,14 @@ func meetPhase(x plan.Expectation, phases []view.Phase) (got string, ok, unobser
 	}
 	ok = ok && len(parts) > 0
 	return strings.Join(parts, "; "), ok && !unobserved, ok && unobserved
+}
+
+// unaffected explains that a phase did not come, as the forecast expected.
+func unaffected(name string) string {
+	if name == view.PhaseEvicted {
+		return ": no pod on it was subject to eviction, and the forecast expected none"
+	}
+	return ": no pod of it was on the nodes, and the forecast expected no replacement"
 }
 
 // HiddenSinceUnknown reports whether an expectation is about a phase that a blind span hid, in

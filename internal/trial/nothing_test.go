@@ -114,3 +114,23 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 		}
 	}
 }
+
+// On a node without pods that are subject to eviction, as after a drain, nothing is evicted, as the
+// forecast expected.
+func TestTheForecastOfNoEvictionHolds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		is func(c *emptyNode)
+		ok bool
+	}{
+		"no pod was there":               {func(*emptyNode) {}, true},
+		"its pod was there":              {func(c *emptyNode) { c.Pods[0].Node = "k8s2" }, false},
+		"the API server does not answer": {func(c *emptyNode) { c.Link.State = cluster.LinkDisconnected }, false},
+	} {
+		c := newEmptyNode()
+		tc.is(c)
+		if got := JudgeExpectation(plan.Expectation{Measure: "evicted", Predicted: true}, c.summary()); got.OK != tc.ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

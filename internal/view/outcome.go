@@ -85,7 +85,8 @@ type Phase struct {
 	// Before: it was so before the machine went off, so Kubernetes did nothing then.
 	Before bool `json:"before,omitempty"`
 	// Unaffected: no pod was on the nodes that went off, so the forecast expects that nothing
-	// is replaced or, of the error window, that no request fails.
+	// is replaced or, of the error window, that no request fails; or none that is subject to
+	// eviction, so that none is evicted.
 	Unaffected bool `json:"unaffected,omitempty"`
 	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",
 	// "seen after a blind span".

@@ -67,6 +67,7 @@ func (t *Tracker) forecastFirst() {
 			}
 			r.predicted, r.why = r.first, why
 			r.never = o.name == view.PhaseEvicted && a.NeverEvicted
+			r.unaffected = r.never && a.Pods == 0 && r.first.IsZero() && shows(t.snapshot, cluster.KindPod)
 			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
 				r.explain("assumed timings")
 			}

@@ -45,7 +45,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Unaffected = r.unaffected
+	p.Unaffected = r.unaffected && (name != view.PhaseEvicted || r.observed.IsZero())
 	p.Before, p.Hidden, p.HiddenFrom = r.before, r.hidden(), offset(t, r.hiddenFrom)
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)

@@ -98,7 +98,8 @@ type row struct {
 	never bool // the phase cannot come, and why is the reason
 	// before: it was so before the machine went off.
 	before bool
-	// unaffected: as no pod was on the nodes, it is not expected.
+	// unaffected: as no pod was on the nodes, or none that is subject to eviction, it is not
+	// expected.
 	unaffected bool
 }
 
