@@ -33,7 +33,7 @@ var SecretName = regexp.MustCompile(`(?i)` + SecretWords + `|(?:^|[-_.])(?:` + S
 
 // least is the least length of a value of that name that is hidden.
 func least(name string) int {
-	if SecretName.MatchString(name) {
+	if SecretName.MatchString(name) && name != "max_tokens" {
 		return leastNamed
 	}
 	return leastSecret
@@ -158,7 +158,16 @@ func newSecret(value string) secret {
 	for _, r := range value {
 		forms.WriteString(formsOf(r))
 	}
-	s.form = regexp.MustCompile(forms.String())
+	form := forms.String()
+	if runes := []rune(value); len(value) < leastSecret { // a word of an error may contain it
+		if plain(runes[0]) {
+			form = `\b` + form
+		}
+		if plain(runes[len(runes)-1]) {
+			form += `\b`
+		}
+	}
+	s.form = regexp.MustCompile(form)
 	return s
 }
 

@@ -139,6 +139,8 @@ func TestEachPartThatMayBeASecretIsHidden(t *testing.T) {
 		"a short signature in the query":  {Target{URL: "http://10.0.0.1/?sig=abc12"}, "abc12", false},
 		"a short key in a header":         {header("X-Api-Key", "abc12"), "abc12", false},
 		"a short session in a cookie":     {header("Cookie", "session=abc12; lang=english"), "abc12", false},
+		"a short value within a word":     {Target{URL: "http://10.0.0.1/?token_type=test"}, "latest", true},
+		"a number of tokens":              {Target{URL: "http://10.0.0.1/?max_tokens=1000"}, "1000", true},
 		"a short word in the query":       {Target{URL: "http://10.0.0.1/?lang=english"}, "english", true},
 		"such a word in the query":        {Target{URL: "http://10.0.0.1/?t=" + token + "%20v2"}, token, false},
 	} {

@@ -100,12 +100,15 @@ type Recorder struct {
 	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
 	// answer from the beginning.
 	saidAPI, saidRequests bool
-	specs                 map[int]loadgen.Spec // by the generator's numbers
-	newest                string               // the folder of the newest record
-	lock                  sharedLock           // of opt.Dir
-	reads                 bool                 // reportInterrupted is at work
-	taken                 bool                 // another recorder records the present outage
-	failed                *Notice              // what hooks know of the present outage, which cannot be recorded
+	// away: the API server did not answer at first. answered: requests have succeeded, which it
+	// has not printed yet.
+	away, answered bool
+	specs          map[int]loadgen.Spec // by the generator's numbers
+	newest         string               // the folder of the newest record
+	lock           sharedLock           // of opt.Dir
+	reads          bool                 // reportInterrupted is at work
+	taken          bool                 // another recorder records the present outage
+	failed         *Notice              // what hooks know of the present outage, which cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -197,11 +200,21 @@ func (r *Recorder) rest(now time.Time) error {
 func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	for _, q := range ended {
 		if r.probes.note(q, now) {
-			r.opt.Print("requests answered: failures are noticed from now on")
+			r.answered = true
+			r.sayAnswered()
 		}
 		if r.outage != nil {
 			r.outage.request(q)
 		}
+	}
+}
+
+// sayAnswered prints that requests have succeeded, once the cluster is in view: before, failures
+// are no sign.
+func (r *Recorder) sayAnswered() {
+	if r.answered && !r.began.IsZero() {
+		r.answered = false
+		r.opt.Print("requests answered: failures are noticed from now on")
 	}
 }
 
@@ -238,14 +251,19 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	r.requests(now)
 	r.sayWaits(s, now)
 	if r.began.IsZero() {
+		r.away = r.away || s.Link.State == cluster.LinkDisconnected
 		if !seen(s) {
 			return
 		}
 		r.began = now
+		if r.away { // the kubelets could not reach the API server either
+			r.signs.apiBack = now
+		}
 		r.reportInterrupted()
 		if r.opt.Kept == nil {
 			r.opt.Print(inView(s))
 		}
+		r.sayAnswered()
 	}
 	if r.outage == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -327,7 +345,7 @@ func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
 	}
 	if r.began.IsZero() && s.Link.State == cluster.LinkDisconnected && !r.saidAPI {
 		r.saidAPI = true
-		r.opt.Print("the API server does not answer (" + s.Link.Err + "): lightsout notices no outage before it does")
+		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + s.Link.Err)
 	}
 	if !r.probing.IsZero() && r.probes.newest.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
 		r.saidRequests = true

@@ -27,7 +27,7 @@ func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
 			t.Fatal("the cluster is in view")
 		}
 	}
-	want := []string{"the API server does not answer (10.0.0.10:6443 does not answer): lightsout notices no outage before it does",
+	want := []string{"lightsout has not seen the cluster yet, and notices no outage before it has: 10.0.0.10:6443 does not answer",
 		"no request has succeeded yet: lightsout notices failures only once one has"}
 	if got := strings.Join(printed, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("printed:\n%s", got)
@@ -44,5 +44,25 @@ func TestTheRecorderPrintsWhatItMayNotRead(t *testing.T) {
 	got := inView(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: access}))
 	if !strings.Contains(got, "may not read") || !strings.Contains(got, string(cluster.KindNode)) || !strings.Contains(got, string(cluster.KindLease)) || strings.Contains(got, string(cluster.KindPod)) {
 		t.Error(got)
+	}
+}
+
+// A recorder that begins while the API server does not answer gives the kubelets time to renew
+// their Leases, as one that saw it stop does.
+func TestNodesThatRenewAfterTheFirstContactAreNoOutage(t *testing.T) {
+	s := newScreen(t)
+	s.began, s.signs = time.Time{}, newSigns(time.Minute)
+	for range 30 {
+		s.setTime(s.now.Add(time.Second))
+		s.Observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
+	}
+	for _, n := range []string{"n1", "n2", "n3"} {
+		s.fails(n)
+	}
+	s.look(6)
+	clear(s.down)
+	s.look(30)
+	if all := s.summaries(); len(all) > 0 {
+		t.Errorf("%d outages: %+v", len(all), all[0].Unplanned)
 	}
 }

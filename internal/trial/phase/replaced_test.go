@@ -107,6 +107,8 @@ func TestADrainedNodeOfALaterOutageHasNoPodsToReplace(t *testing.T) {
 	const n3 = "kube-node3"
 	w.now = at(100)
 	w.podsOn(n3, func(p *cluster.Pod) { p.Deleting, p.Gone, p.Ready = at(90), at(95), false })
+	ended := w.pod("ended", n3, 1000) // it stays until the control plane collects it
+	ended.Phase, ended.Ready = "Failed", false
 	for i := range 4 {
 		p := w.pod("moved-"+string(rune('a'+i)), "kube-node1", 1000)
 		p.Created, p.ReadySince, p.Changed = at(90), at(95), at(95)

@@ -102,7 +102,7 @@ func (v *service) served(t *Tracker) bool {
 		if end.IsZero() {
 			end = p.Gone
 		}
-		return isDown(t, p.Node) && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
+		return isDown(t, p.Node) && !p.Finished() && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
 	})
 }
 
