@@ -177,7 +177,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		return usageError{err}
 	}
 	if f.junit != "" {
-		f.expectations = &junitFile{path: f.junit}
+		f.expectations = &junitFile{path: f.junit, redact: o.cast.redact}
 	}
 	if f.times == 1 {
 		_, err := runTrialOnce(ctx, o, p, f)
@@ -366,13 +366,20 @@ func provenBy(dir string) (*record.Record, error) {
 
 // junitFile is the file with the expectations of all runs of a trial.
 type junitFile struct {
-	path string
-	runs []report.Run
+	path   string
+	redact bool
+	runs   []report.Run
 }
 
 // add writes the file with one more run; names are replaced. sum is nil if the run did not
 // begin, and problem is why it proves nothing, without names.
 func (f *junitFile) add(name string, sum *record.Summary, problem string, names *record.Names) error {
+	switch {
+	case f.redact && names == nil && len(f.runs) > 0:
+		name = f.runs[0].Name
+	case f.redact && names == nil: // nobody knows the names yet
+		name = "trial"
+	}
 	run := report.Run{Name: names.Text(name), Problem: problem}
 	if sum != nil {
 		b, err := json.Marshal(sum)

@@ -147,3 +147,14 @@ func TestARedactedClassIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// With --redact, the name of a plan whose run did not begin is not in the file.
+func TestJUnitHasNoNameOfARunThatDoesNotBegin(t *testing.T) {
+	f := &junitFile{path: filepath.Join(t.TempDir(), "junit.xml"), redact: true}
+	if err := f.add("k8s2-off", nil, "the run did not begin", nil); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(f.path); err != nil || strings.Contains(string(b), "k8s2") {
+		t.Errorf("%v\n%s", err, b)
+	}
+}
