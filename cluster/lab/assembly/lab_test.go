@@ -132,10 +132,13 @@ func TestLab(t *testing.T) {
 		if err != nil || len(list.Items) != 1 {
 			t.Fatalf("%d activators, %v", len(list.Items), err)
 		}
-		page, err := c.kube.CoreV1().Pods("knative-serving").ProxyGet("http", list.Items[0].Name, "9090", "/metrics", nil).DoRaw(t.Context())
-		if err != nil || !strings.Contains(string(page), "activator_") {
-			t.Errorf("the activator's metrics: %v: %s", err, page)
-		}
+		eventually(t, "the activator's metrics", func() error { // it serves an empty page at first
+			page, err := c.kube.CoreV1().Pods("knative-serving").ProxyGet("http", list.Items[0].Name, "9090", "/metrics", nil).DoRaw(t.Context())
+			if err == nil && !strings.Contains(string(page), "activator_") {
+				err = fmt.Errorf("the page is %q", page)
+			}
+			return err
+		})
 	})
 
 	t.Run("the viewer may look and the nobody may not", func(t *testing.T) {
