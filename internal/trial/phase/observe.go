@@ -209,7 +209,8 @@ func changed(t *Tracker, s *cluster.Snapshot) bool {
 	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
 }
 
-// observeNode finds events in a Snapshot that the transitions may not have reported yet.
+// observeNode finds events in a Snapshot that the transitions may not have reported yet. A Snapshot
+// may also be older than a transition.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
 	n.last = x
@@ -230,7 +231,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
 		t.observe(view.PhaseDetected, n.name, at, stamp{x.ReadySince, x.Ready == cluster.TriFalse}, false)
 	}
-	if x.Ready == cluster.TriTrue && returning(t, n) {
+	if x.Ready == cluster.TriTrue && returning(t, n) && !s.At.Before(t.rows.of(view.PhaseDetected, n.name).observed) {
 		t.observe(view.PhaseReady, n.name, at, stamp{x.ReadySince, true}, false)
 	}
 	for _, taint := range x.Taints {

@@ -933,6 +933,21 @@ func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
 	}
 }
 
+// A snapshot that is older than the detection shows the node Ready: it has not returned.
+func TestAnOlderSnapshotDoesNotShowANodeReadyAgain(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.off(power.ActionOff, n4)
+	w.now = at(20)
+	w.node(n4, func(n *cluster.Node) { n.Overdue = true })
+	w.look(20)
+	old := w.snapshot()
+	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 50, at(50))
+	w.Observe(old, at(50.1))
+	if p := w.phase(view.PhaseReady, n4); p.Observed != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
 // Each outage of a trial has its own replacements.
 func TestPodsAreReplacedInEachOutage(t *testing.T) {
 	w := newWorld(t, 20000)
