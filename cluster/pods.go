@@ -114,7 +114,7 @@ func causeOf(s *state, p *Pod) Cause {
 	return CauseNodeNotReady
 }
 
-// nodeTrouble returns the problem of a pod's node, if that is why the pod changed; else it is empty.
+// nodeTrouble returns the problem of a pod's node, if that is why the pod changed; empty if not.
 func nodeTrouble(s *state, p *Pod) string {
 	if causeOf(s, p) == "" {
 		return ""
@@ -138,7 +138,7 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
 		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Change: kind, From: from, To: to, Why: why,
-			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen, Available: d.Available})
+			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen, Available: d.Available, Replicas: d.Replicas})
 	}
 	switch {
 	case quiet:

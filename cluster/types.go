@@ -119,8 +119,9 @@ type Transition struct {
 	// renewTime, a taint's timeAdded), when a heartbeat became overdue, or when a
 	// number began to rise; else zero. Seen is when the watch delivered it.
 	SourceTime, Seen time.Time
-	// Available is how many replicas of a deployment are available after the change.
-	Available int
+	// Available is how many replicas of a deployment are available after the change, and Replicas
+	// how many it should have.
+	Available, Replicas int
 }
 
 // LinkState is the state of the connection to the API server.

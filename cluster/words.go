@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"strings"
 	"time"
 
 	"lightsout/internal/text"
@@ -15,7 +14,7 @@ func harmless(s string) string { return text.Clean(s, textMax) }
 
 // nameOf makes a name harmless. Invisible characters of it become escapes, as "\x1b", so
 // that two names never become one.
-func nameOf(s string) string { return harmless(strings.ReplaceAll(text.Visible(s), "\n", `\n`)) }
+func nameOf(s string) string { return harmless(text.VisibleLine(s)) }
 
 // shuttingDown is the Ready condition's message while a kubelet's graceful
 // shutdown runs (pkg/kubelet/nodestatus/setters.go); the reason is a general one.

@@ -124,9 +124,8 @@ func (v *revision) withActivator(queued func() (int, error)) Options {
 	return o
 }
 
-// The activator's own numbers stand beside the ledger's: where it does not
-// answer there is no number, and where it says something else for long, both
-// are told.
+// The activator's own numbers stand beside the ledger's: if it does not answer, the gauge shows
+// none; if its number differs for long, the gauge shows both.
 func TestTheActivatorReportsItsRequests(t *testing.T) {
 	t.Parallel()
 	v := serveRevision(t, 8)

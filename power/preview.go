@@ -32,8 +32,8 @@ const (
 )
 
 // awaitHeartbeats waits, for heartbeatWait at most, until as many workers as the guards keep
-// have sent a heartbeat, without the nodes of the request and of earlier steps. A worker counts as left only from
-// then on: the Lease of a node that died with its clock ahead looks new.
+// have sent a heartbeat, without the nodes of the request and of earlier steps. A worker counts
+// as left only from then on: the Lease of a node that died with its clock ahead looks new.
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	while := cmp.Or(r.While, context.Background())
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)

@@ -447,8 +447,8 @@ func (d endsFirst) Switch(ctx context.Context, a Action, m Machine) error {
 	return d.modelDriver.Switch(ctx, a, m)
 }
 
-// A worker that an earlier step of a plan switches off sends a heartbeat: a dry run still waits
-// for that of one that stays on.
+// A dry run waits for the heartbeat of a worker that stays on, also if a worker that an earlier
+// step switches off has sent one.
 func TestADryRunWaitsForNoHeartbeatOfAWorkerThatAnEarlierStepSwitchesOff(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		p.switcher.Cluster = unheard{p.switcher.Cluster, time.Now().Add(8 * time.Second), "n2"}
@@ -484,8 +484,8 @@ func (d forbids) Switch(ctx context.Context, a Action, m Machine) error {
 	return &RefusedError{Why: "403 Forbidden"}
 }
 
-// A power API refuses to switch a worker off, and may do it all the same: no program of the
-// state folder counts that worker as left, until it has booted again or 3 minutes have passed.
+// A power API that refused to switch a worker off may still do it: no program of the state folder
+// counts that worker as left until it has booted again or 3 minutes have passed.
 func TestAWorkerWhoseSwitchOffWasRefusedDoesNotCountAsLeft(t *testing.T) {
 	for name, free := range map[string]func(w *modelWorld){
 		"time passes":   func(*modelWorld) { time.Sleep(notCountedWithin) },

@@ -92,7 +92,8 @@ type Question struct {
 	// yet.
 	Awaited int
 	// Down lists, by name, the nodes besides the request's own that are off, on their way off,
-	// silent, or may go off by a refused request, by what the guards know: the API server may call them Ready.
+	// silent, or may go off by a refused request, by what the guards know: the API server may
+	// call them Ready.
 	Down []string
 	// Changed lists the findings that are new since the operator answered yes; the Switcher
 	// then asks again. Without a Rule it is a change that Findings lacks.

@@ -639,8 +639,8 @@ func TestThePollsAfterARefusalDecide(t *testing.T) {
 	}
 }
 
-// One poll without an answer, when the others after a refusal found the machine on, is no reason to
-// take it as off.
+// After a refusal, one poll without an answer does not list the machine as off if the others found
+// it on.
 func TestOneMissedPollAfterARefusalDoesNotListTheMachine(t *testing.T) {
 	t.Parallel()
 	for misses, want := range map[int]Stage{1: StageFailed, 2: StageUncertain} {
@@ -714,8 +714,8 @@ func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
 	}
 }
 
-// A refusal counts for 10 minutes: a machine that goes off later was switched off by somebody
-// else.
+// After a refusal the power API may carry the request out for 10 minutes. A machine that lightsout
+// sees off within 30 minutes counts as switched off by it.
 func TestARefusedRequestEndsAfterTenMinutes(t *testing.T) {
 	dir := memoryDir(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -183,10 +183,11 @@ func undoAll(ctx context.Context, all []*restoration) error {
 }
 
 // sayEnd prints the machines that are still off, according to the journal, to annotations
-// of others and to this host's register, and the nodes that lightsout has cordoned and was
-// not asked to uncordon, and the machines that a refused request may still switch off. If there
-// are none and there was no error before, it prints that. It prints the annotations of this journal that are out of date and still there. It returns the
-// earlier error joined with these machines and nodes.
+// of others and to this host's register, the nodes that lightsout has cordoned and was not
+// asked to uncordon, and the machines that a refused request may still switch off. If there
+// are none and there was no error before, it prints that. It prints the annotations of this
+// journal that are out of date and still there. It returns the earlier error joined with these
+// machines and nodes.
 func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
 	var left, cordoned []string
 	others, seen, err := sayOthers(ctx, all, dryRun)

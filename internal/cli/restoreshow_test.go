@@ -185,8 +185,8 @@ func (c *tunnelled) refuse(t *testing.T, node string) {
 	}
 }
 
-// A power API refused to switch a machine off, and may do it all the same: restore ends with an
-// error unless it has seen that the machine is on.
+// A power API that refused to switch a machine off may still do it: restore ends with an error
+// unless it has seen that the machine is on.
 func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
 	const mayGoOff = "n3 may be off or go off until"
 	for name, c := range map[string]struct {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 // Exit codes of a trial that was judged; 0 is a pass, or a trial without expectations.
@@ -328,20 +326,6 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 	return dir, nil
 }
 
-// note adds a run to the JUnit file, if there is one; proven is why its record does not prove
-// the verdict.
-func (f *trialFlags) note(sum *record.Summary, proven error, names *record.Names) error {
-	switch {
-	case f.expectations == nil:
-		return nil
-	case proven == nil:
-		return f.expectations.add(sum.Name, sum, "", names)
-	case names != nil: // the error may have any name
-		return f.expectations.add(sum.Name, sum, notProven, names)
-	}
-	return f.expectations.add(sum.Name, sum, proven.Error(), names)
-}
-
 // notProven begins the error of provenBy.
 const notProven = "the record of the trial is not complete, so nothing proves its verdict"
 
@@ -364,41 +348,6 @@ func provenBy(dir string) (*record.Record, error) {
 	return r, nil
 }
 
-// junitFile is the file with the expectations of all runs of a trial.
-type junitFile struct {
-	path   string
-	redact bool
-	runs   []report.Run
-}
-
-// add writes the file with one more run; names are replaced. sum is nil if the run did not
-// begin, and problem is why it proves nothing, without names.
-func (f *junitFile) add(name string, sum *record.Summary, problem string, names *record.Names) error {
-	switch {
-	case f.redact && names == nil && len(f.runs) > 0:
-		name = f.runs[0].Name
-	case f.redact && names == nil: // nobody knows the names yet
-		name = "trial"
-	}
-	run := report.Run{Name: names.Text(name), Problem: problem}
-	if sum != nil {
-		b, err := json.Marshal(sum)
-		if err != nil {
-			return err
-		}
-		run.Summary = &record.Summary{}
-		if err := json.Unmarshal(names.JSON(b), run.Summary); err != nil {
-			return err
-		}
-	}
-	f.runs = append(f.runs, run)
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.JUnit(file, f.runs...), file.Close())
-}
-
 // doingEvery is the interval at which a long step reports its progress.
 const doingEvery = 10 * time.Second
 
@@ -417,74 +366,6 @@ func (c *console) follow(ctx context.Context, e *session.Session) error {
 		said, saidAt = t.Doing, f.Now
 		return false
 	})
-}
-
-// foresee prints what each step of a plan would do, and switches nothing.
-func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.Duration) error {
-	if _, err := s.view(ctx, c, wait); err != nil {
-		return err
-	}
-	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return usageError{err}
-	}
-	refused := 0
-	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
-	var earlier power.Assumption
-	for i, st := range p.Steps {
-		fmt.Printf("step %d: %s\n", i+1, st.Text())
-		if why := hopeless[i]; why != "" {
-			fmt.Printf("  ! the condition cannot come true: %s\n", why)
-		}
-		off, ok := st.Action.(*plan.Off)
-		if !ok {
-			assume(&earlier, st.Action, p.Steps[i+1:])
-			continue
-		}
-		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, earlier)
-		if err != nil {
-			return err
-		}
-		for _, line := range questionLines(q)[1:] {
-			fmt.Println("  " + line)
-		}
-		if q.Refused {
-			refused++
-		}
-		earlier.Off = append(earlier.Off, off.Nodes...)
-	}
-	fmt.Println("dry run: nothing was switched, nothing was sent")
-	switch {
-	case refused > 0:
-		return fmt.Errorf("%d of the steps would be refused", refused)
-	case len(hopeless) > 0:
-		return fmt.Errorf("%s for something that cannot happen", text.Count(len(hopeless), "step waits", "steps wait"))
-	}
-	return nil
-}
-
-// assume adds what a step that switches nothing off would do. lightsout uncordons a node that it
-// powers on, unless a later step does that.
-func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
-	without := func(all, nodes []string) []string {
-		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nodes, name) })
-	}
-	switch x := step.(type) {
-	case *plan.Cordon:
-		a.Cordoned = append(a.Cordoned, x.Nodes...)
-	case *plan.Drain:
-		a.Cordoned = append(a.Cordoned, x.Nodes...)
-	case *plan.Uncordon:
-		a.Cordoned = without(a.Cordoned, x.Nodes)
-	case *plan.On:
-		a.Off = without(a.Off, x.Nodes)
-		back := slices.Clone(x.Nodes)
-		for _, st := range later {
-			if u, ok := st.Action.(*plan.Uncordon); ok {
-				back = without(back, u.Nodes)
-			}
-		}
-		a.Cordoned = without(a.Cordoned, back)
-	}
 }
 
 // trialsDir is where the folders of trials are made.

@@ -222,11 +222,12 @@ func (v *verification) afterDetection(what string, s *record.Summary, claim int,
 	}
 	at := s.Zero.Add(time.Duration(last * float64(time.Second)))
 	least, most, earlier := 0, 0, 0
+	undetected := s.Undetected()
 	for _, f := range run.failed {
-		if s.Undetected().Over(f, rounding) {
+		if undetected.Over(f, rounding) {
 			least++
 		}
-		if s.Undetected().Over(f, -rounding) {
+		if undetected.Over(f, -rounding) {
 			most++
 		}
 		if f.After(at) {

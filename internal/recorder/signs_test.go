@@ -450,9 +450,8 @@ func TestANodeThatStillBootsAfterItsPlanIsNoOutage(t *testing.T) {
 	}
 }
 
-// A kubelet renews its Lease for some time before its node is Ready. So the first heartbeat after
-// a power-on from before the recorder began does not show that the node is back: it explains
-// neither less nor more than another plan whose machine boots.
+// A kubelet renews its Lease for some time before its node is Ready: its first heartbeat after a
+// power-on does not show that the node is back, also if the recorder began in between.
 func TestAHeartbeatDoesNotEndAPlanBeforeTheNodeIsReady(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)

@@ -9,8 +9,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// An API server, or a service, that has not answered since the recorder began has not stopped
-// answering: the recorder notices no outage, and prints what it waits for.
+// A recorder whose API server, or service, has not answered yet records no outage, and prints what
+// it waits for.
 func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +68,10 @@ func scales(r *record.Record, s float64, replicas int) {
 // counts has Kubernetes count available pods of the deployment, "5/6", from then on.
 func counts(r *record.Record, s float64, from, to string) {
 	r.Summary.Deployment = "default/web"
+	var f view.Facts
+	fmt.Sscanf(to, "%d/%d", &f.N, &f.Of)
 	r.Events = append(r.Events, view.Event{At: at(s), Seen: at(s), Code: "deployment_replicas", Lane: view.LaneDeployment, Kind: "deployment",
-		Namespace: "default", Subject: "web", Change: cluster.ChangeReplicas, From: from, To: to, Why: "available"})
+		Namespace: "default", Subject: "web", Change: cluster.ChangeReplicas, From: from, To: to, Why: "available", Facts: f})
 }
 
 // waits adds pods of the deployment without a node from then on.
@@ -564,7 +567,7 @@ func TestPodsThatNobodySawAreNotCounted(t *testing.T) {
 func TestTheExamplesBeginAsAPersonWouldSayIt(t *testing.T) {
 	for name, want := range map[string]string{
 		"mdx":     "kube-node3 and kube-node4 were shut down at 22:46:24 UTC; of 12 requests 8 were served at once and 4 queued; no request failed; 8 of 16 pods of default/llm-jp-31-13b-00001-deployment had no place until 22:47:02.",
-		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods of default/nginx-webserver were not available until 22:51:26.",
+		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods of default/nginx-webserver were not available until 22:51:27.",
 	} {
 		if got := strings.Join(opening(example(t, name)), " "); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)

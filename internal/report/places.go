@@ -304,8 +304,7 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 		if e.Change != cluster.ChangeReplicas || deployment == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}).String() != deployment {
 			continue
 		}
-		x := availability{at: happened(*e)}
-		if n, err := fmt.Sscanf(e.To, "%d/%d", &x.available, &x.replicas); n == 2 && err == nil && min(x.available, x.replicas) >= 0 && !x.at.Before(from) {
+		if x := (availability{happened(*e), e.N, e.Of}); x.replicas > 0 && !x.at.Before(from) { // early versions did not record it
 			out = append(out, x)
 		}
 	}

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"reflect"
-	"strings"
 
 	"lightsout/internal/text"
 )
@@ -33,7 +32,7 @@ func cleanValue(v reflect.Value) {
 	case reflect.Map:
 		cleanMap(v)
 	case reflect.String:
-		if s := harmless(v.String()); s != v.String() && v.CanSet() {
+		if s := text.VisibleLine(v.String()); s != v.String() && v.CanSet() {
 			v.SetString(s)
 		}
 	}
@@ -50,9 +49,4 @@ func cleanMap(m reflect.Value) {
 		m.SetMapIndex(k, reflect.Value{})
 		m.SetMapIndex(key, value)
 	}
-}
-
-// harmless is a text in one line without invisible characters.
-func harmless(s string) string {
-	return strings.ReplaceAll(text.Visible(s), "\n", `\n`)
 }

@@ -25,3 +25,6 @@ func Visible(s string) string {
 	}
 	return b.String()
 }
+
+// VisibleLine is Visible in one line: line ends are escapes too.
+func VisibleLine(s string) string { return strings.ReplaceAll(Visible(s), "\n", `\n`) }

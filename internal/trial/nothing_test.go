@@ -115,8 +115,7 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 	}
 }
 
-// On a node without pods that are subject to eviction, as after a drain, nothing is evicted, as the
-// forecast expected.
+// The forecast of a node without pods that are subject to eviction holds if none is evicted.
 func TestTheForecastOfNoEvictionHolds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

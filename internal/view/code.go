@@ -131,6 +131,9 @@ func Transition(t cluster.Transition) Event {
 		At: t.SourceTime, Seen: t.Seen, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Change,
 		Namespace: t.Subject.Namespace, Subject: t.Subject.Name, From: t.From, To: t.To, Was: t.Was, Is: t.Is, Cause: t.Cause, Why: t.Why,
 	}
+	if t.Change == cluster.ChangeReplicas {
+		e.N, e.Of = t.Available, t.Replicas
+	}
 	switch {
 	case t.Is == cluster.HealthBad:
 		e.Level = Bad

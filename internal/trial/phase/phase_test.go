@@ -837,9 +837,9 @@ func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
 	}
 }
 
-// A scale-down and a rollout delete pods of a node that is down: that is no eviction. A control
-// plane before v1.31 does not report which pods it evicts; those wait for as long as they tolerate
-// the taint.
+// Pods that a scale-down or a rollout deletes on a node that is down do not count as evicted. A
+// control plane before v1.31 does not report which pods it evicts: those wait for as long as they
+// tolerate the taint.
 func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
 	for _, tc := range []struct {
 		version    string

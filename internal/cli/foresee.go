@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"lightsout/internal/text"
+	"lightsout/internal/trial"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// foresee prints what each step of a plan would do, and switches nothing.
+func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.Duration) error {
+	if _, err := s.view(ctx, c, wait); err != nil {
+		return err
+	}
+	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
+		return usageError{err}
+	}
+	refused := 0
+	hopeless := trial.Hopeless(p, s.watcher.Snapshot(), s.target.Focus(), time.Now())
+	var earlier power.Assumption
+	for i, st := range p.Steps {
+		fmt.Printf("step %d: %s\n", i+1, st.Text())
+		if why := hopeless[i]; why != "" {
+			fmt.Printf("  ! the condition cannot come true: %s\n", why)
+		}
+		off, ok := st.Action.(*plan.Off)
+		if !ok {
+			assume(&earlier, st.Action, p.Steps[i+1:])
+			continue
+		}
+		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, earlier)
+		if err != nil {
+			return err
+		}
+		for _, line := range questionLines(q)[1:] {
+			fmt.Println("  " + line)
+		}
+		if q.Refused {
+			refused++
+		}
+		earlier.Off = append(earlier.Off, off.Nodes...)
+	}
+	fmt.Println("dry run: nothing was switched, nothing was sent")
+	switch {
+	case refused > 0:
+		return fmt.Errorf("%d of the steps would be refused", refused)
+	case len(hopeless) > 0:
+		return fmt.Errorf("%s for something that cannot happen", text.Count(len(hopeless), "step waits", "steps wait"))
+	}
+	return nil
+}
+
+// assume adds what a step that switches nothing off would do. lightsout uncordons a node that it
+// powers on, unless a later step does that.
+func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
+	without := func(all, nodes []string) []string {
+		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nodes, name) })
+	}
+	switch x := step.(type) {
+	case *plan.Cordon:
+		a.Cordoned = append(a.Cordoned, x.Nodes...)
+	case *plan.Drain:
+		a.Cordoned = append(a.Cordoned, x.Nodes...)
+	case *plan.Uncordon:
+		a.Cordoned = without(a.Cordoned, x.Nodes)
+	case *plan.On:
+		a.Off = without(a.Off, x.Nodes)
+		back := slices.Clone(x.Nodes)
+		for _, st := range later {
+			if u, ok := st.Action.(*plan.Uncordon); ok {
+				back = without(back, u.Nodes)
+			}
+		}
+		a.Cordoned = without(a.Cordoned, back)
+	}
+}

@@ -1,0 +1,63 @@
+package recorder
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+)
+
+// judgedBy are the kinds by which an outage shows.
+var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}
+
+// inView is the sentence about the first complete snapshot.
+func inView(s *cluster.Snapshot) string {
+	var unread []string
+	for _, k := range judgedBy {
+		if s.Access[k].Forbidden {
+			unread = append(unread, string(k))
+		}
+	}
+	if len(unread) > 0 {
+		return "lightsout may not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + " (lightsout check tests the rights)"
+	}
+	return "the cluster is in view: outages are noticed from now on"
+}
+
+// okWithin is the time within which requests should succeed at first.
+const okWithin = 10 * time.Second
+
+// sayWaits prints, once each, that the API server or requests do not answer from the beginning: it
+// notices no outage, or no failures, before they do.
+func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
+	if r.opt.Kept != nil {
+		return // the screen shows it
+	}
+	if r.began.IsZero() && s.Link.State == cluster.LinkDisconnected && !r.saidAPI {
+		r.saidAPI = true
+		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + s.Link.Err)
+	}
+	if !r.probing.IsZero() && r.probes.newest.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
+		r.saidRequests = true
+		r.opt.Print("no request has succeeded yet: lightsout notices failures only once one has")
+	}
+}
+
+// seen reports whether a snapshot is complete enough for a judgement: all kinds by which
+// an outage shows have been read, or cannot be.
+func seen(s *cluster.Snapshot) bool {
+	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc(judgedBy, func(k cluster.Kind) bool {
+		a := s.Access[k]
+		return !a.Synced && !a.Forbidden && a.Err == ""
+	})
+}
+
+// sayAnswered prints that requests have succeeded, once the cluster is in view: before, failures
+// are no sign.
+func (r *Recorder) sayAnswered() {
+	if r.answered && !r.began.IsZero() {
+		r.answered = false
+		r.opt.Print("requests answered: failures are noticed from now on")
+	}
+}
