@@ -357,6 +357,20 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			scales(r, 31.4, 2)
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods of default/web as available." +
 			" The deployment was scaled from 6 to 2 pods at 08:00:31 UTC."},
+		"a scale-up during the outage": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			scales(r, 0, 6)
+			scales(r, 31, 9)
+			counts(r, 31, "6/6", "6/9")
+			counts(r, 33, "6/9", "8/9")
+			counts(r, 35, "8/9", "6/9")
+			counts(r, 47, "6/9", "9/9")
+			lose(r, 8, 32, 34)
+			lose(r, 6, 34, 47)
+			lose(r, 9, 47, 600)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted at least 6 pods of default/web as available." +
+			" The deployment was scaled from 6 to 9 pods at 08:00:31 UTC, and up to 3 of them were not available, the last until 08:00:47."},
 		"a planned switch-off beside an outage": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 18, 50)
 			down(r, "k8s3", view.SpanSilent, 20, 40)

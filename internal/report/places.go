@@ -49,6 +49,8 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0 && fewerLater(r, want):
 		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
+	case lack.most <= 0 && scaledUp(r, []outage{*o}) != "":
+		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
 	case lack.most <= 0:
 		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
 	case seen == 0 && blind(r, o):
@@ -253,10 +255,47 @@ func scaledDown(r *record.Record, all []outage) string {
 	targets := targetsOf(r)
 	for i := 1; i < len(targets); i++ {
 		if was, to := targets[i-1].replicas, targets[i]; to.replicas < was && to.at.After(from) {
-			return fmt.Sprintf("the deployment was scaled from %d to %s at %s UTC", was, text.Count(to.replicas, "pod", "pods"), clock(to.at))
+			return scaling(was, to)
 		}
 	}
 	return ""
+}
+
+// scaling describes that a deployment was scaled.
+func scaling(was int, to target) string {
+	return fmt.Sprintf("the deployment was scaled from %d to %s at %s UTC", was, text.Count(to.replicas, "pod", "pods"), clock(to.at))
+}
+
+// scaledUp describes the first time in the outages that the deployment should have more pods than
+// before, and until when so many were not available: podsOf counts those of before only.
+func scaledUp(r *record.Record, all []outage) string {
+	targets := targetsOf(r)
+	for _, o := range all {
+		for i := 1; i < len(targets); i++ {
+			if was, to := targets[i-1].replicas, targets[i]; to.replicas > was && to.at.After(o.from) && to.at.Before(o.end(r)) {
+				return scaling(was, to) + missingOf(r, &o, to)
+			}
+		}
+	}
+	return ""
+}
+
+// missingOf describes how many pods were not available of those that a deployment should have from
+// a time on; empty if none were missing.
+func missingOf(r *record.Record, o *outage, to target) string {
+	var l lack
+	for _, x := range availableIn(r, to.at) {
+		if l.extend(max(to.replicas-x.available, 0), x.at, o.end(r)) {
+			break
+		}
+	}
+	switch {
+	case l.most == 0:
+		return ""
+	case l.lasts:
+		return fmt.Sprintf(", and up to %d of them were not available, %d still %s", l.most, l.at(r.End), atEnd(r))
+	}
+	return fmt.Sprintf(", and up to %d of them were not available, the last until %s", l.most, clock(l.to))
 }
 
 // unavailable finds by the seconds of the load, and by the changes between them, how many pods
