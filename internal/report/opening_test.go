@@ -371,6 +371,17 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			lose(r, 9, 47, 600)
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted at least 6 pods of default/web as available." +
 			" The deployment was scaled from 6 to 9 pods at 08:00:31 UTC, and up to 3 of them were not available, the last until 08:00:47."},
+		"a scale-up and a scale-down": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			scales(r, 0, 6)
+			scales(r, 31, 9)
+			scales(r, 47, 6)
+			counts(r, 31, "6/6", "6/9")
+			counts(r, 47, "6/9", "6/6")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted at least 6 pods of default/web as available." +
+			" The deployment was scaled from 6 to 9 pods at 08:00:31 UTC, and up to 3 of them were not available until it was scaled again at 08:00:47." +
+			" The deployment was scaled from 9 to 6 pods at 08:00:47 UTC."},
 		"a planned switch-off beside an outage": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 18, 50)
 			down(r, "k8s3", view.SpanSilent, 20, 40)

@@ -273,25 +273,31 @@ func scaledUp(r *record.Record, all []outage) string {
 	for _, o := range all {
 		for i := 1; i < len(targets); i++ {
 			if was, to := targets[i-1].replicas, targets[i]; to.replicas > was && to.at.After(o.from) && to.at.Before(o.end(r)) {
-				return scaling(was, to) + missingOf(r, &o, to)
+				return scaling(was, to) + missingOf(r, &o, targets[i:])
 			}
 		}
 	}
 	return ""
 }
 
-// missingOf describes how many pods were not available of those that a deployment should have from
-// a time on; empty if none were missing.
-func missingOf(r *record.Record, o *outage, to target) string {
+// missingOf describes how many pods were not available of those that a deployment should have by
+// the first target, until the next one; empty if none were missing.
+func missingOf(r *record.Record, o *outage, targets []target) string {
 	var l lack
-	for _, x := range availableIn(r, to.at) {
-		if l.extend(max(to.replicas-x.available, 0), x.at, o.end(r)) {
+	again := time.Time{}
+	if len(targets) > 1 {
+		again = targets[1].at
+	}
+	for _, x := range availableIn(r, targets[0].at) {
+		if !again.IsZero() && !x.at.Before(again) || l.extend(max(targets[0].replicas-x.available, 0), x.at, o.end(r)) {
 			break
 		}
 	}
 	switch {
 	case l.most == 0:
 		return ""
+	case l.lasts && !again.IsZero():
+		return fmt.Sprintf(", and up to %d of them were not available until it was scaled again at %s", l.most, clock(again))
 	case l.lasts:
 		return fmt.Sprintf(", and up to %d of them were not available, %d still %s", l.most, l.at(r.End), atEnd(r))
 	}
