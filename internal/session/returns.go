@@ -67,6 +67,14 @@ func (r *returns) sent(node string, at time.Time) {
 	}
 }
 
+// failed records that a machine is not powered on by a request that was sent; it may be sent again.
+func (r *returns) failed(node string) {
+	if a, followed := r.waiting[node]; followed {
+		a.sent = false
+		r.waiting[node] = a
+	}
+}
+
 // observeLack records whether the deployment lacks pods.
 func (r *returns) observeLack(s *cluster.Snapshot) {
 	d := s.Deployment(r.opt.Target.Focus())

@@ -379,8 +379,12 @@ func (w *switching) progress(pr power.Progress) {
 	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	if pr.Action == power.ActionOn && pr.Stage == power.StageSending {
+	switch {
+	case pr.Action != power.ActionOn:
+	case pr.Stage == power.StageSending:
 		w.returns.sent(pr.Node, pr.At)
+	case pr.Stage == power.StageFailed:
+		w.returns.failed(pr.Node)
 	}
 	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
 		w.guest.PowerOnSent(pr.Node, pr.At)
