@@ -145,6 +145,8 @@ func (m *Model) foot(w int) span {
 			st = look
 		}
 		text = strings.TrimLeft(sign+" ", " ") + t.text(f.Notice.Text)
+	case len(f.LeavesAfter) > 0:
+		st, text = t.fresh, t.warnSign+" leaving as soon as these are back: "+t.text(strings.Join(f.LeavesAfter, ", "))+"; q asks again"
 	default:
 		return span{}
 	}

@@ -91,7 +91,7 @@ func badges(m *Model, w int) (right []span) {
 		st   style
 		text string
 	}{{f.Pace != "" && f.Pace != "real", t.warn, "pace " + t.text(f.Pace)}, {f.ReadOnly && !m.opts.LoadOnly, t.warn, "read-only"},
-		{f.DryRun, t.warn, "dry run"}, {f.Production, t.bad, "PRODUCTION"}} {
+		{f.DryRun, t.warn, "dry run"}, {len(f.LeavesAfter) > 0, t.warn, "leaving"}, {f.Production, t.bad, "PRODUCTION"}} {
 		if mode.is {
 			add(mode.st, mode.text)
 		}

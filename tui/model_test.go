@@ -404,3 +404,15 @@ func TestANoticeHasTheSignOfItsLevel(t *testing.T) {
 		}
 	}
 }
+
+// While "Power on, then leave" waits, the screen names what it waits for.
+func TestTheScreenNamesWhatLeavingWaitsFor(t *testing.T) {
+	f := calm()
+	f.LeavesAfter = []string{"kube-node3", "kube-node4"}
+	for _, w := range []int{80, 120} {
+		m, _, _ := testModel(f, w, 36, Options{})
+		if got := plainView(m); !strings.Contains(got, "leaving as soon as these are back: kube-node3, kube-node4; q asks again") {
+			t.Errorf("%d cells:\n%s", w, got)
+		}
+	}
+}

@@ -96,7 +96,7 @@ type Summary struct {
 	// has none.
 	LeftOff []string `json:"left_off,omitempty"`
 	// MayGoOff names the nodes whose machines were on at the end but may still go off:
-	// lightsout never saw them off, and the power API may carry out a request late.
+	// the power API may carry out lightsout's last request to switch them off late.
 	MayGoOff []string `json:"may_go_off,omitempty"`
 	Restore  string   `json:"restore,omitempty"`
 	// Unplanned is there if the recorder wrote the record. Zero is then the time of the

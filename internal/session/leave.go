@@ -106,6 +106,17 @@ func (v *leaving) busy() bool {
 	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.yes })
 }
 
+// waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;
+// nil if the operator has not asked it to.
+func (v *leaving) waitsFor() []string {
+	if !v.leaveWhenOn {
+		return nil
+	}
+	nodes := slices.Concat(v.machines.own(), v.cordons.names(), v.nodes())
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
 // endIfSettled ends the session when that was requested and the reason to stay has gone.
 func (v *leaving) endIfSettled() {
 	if v.whenOver && !v.guest.Running() {

@@ -344,6 +344,8 @@ func (s *Session) publish() *view.Frame {
 		Focus:      s.opt.Target.Focus(),
 		Question:   s.opt.Questions.first(),
 		Switching:  s.switching.nodes(),
+
+		LeavesAfter: s.leaving.waitsFor(),
 		Inspection: s.inspections.newest(),
 		Scopes:     s.moving.known,
 	}

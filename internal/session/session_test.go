@@ -35,6 +35,8 @@ type board struct {
 	asked []string
 	// hanging holds the nodes whose shutdown waits until the channel is closed.
 	hanging map[string]chan struct{}
+	// slowOn: unless nil, a power-on waits until it is closed.
+	slowOn chan struct{}
 	// asOf, unless zero, is the time of the readings; looked counts them.
 	asOf   time.Time
 	looked int
@@ -84,6 +86,9 @@ func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error
 	b.mu.Unlock()
 	if wait != nil && a == power.ActionShutdown {
 		<-wait
+	}
+	if b.slowOn != nil && a == power.ActionOn {
+		<-b.slowOn
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -101,3 +101,22 @@ func TestLeavingDoesNotWaitForACordonedNodeOfSomebodyElse(t *testing.T) {
 		}
 	}
 }
+
+// While "Power on, then leave" waits, each frame names the nodes it waits for.
+func TestLeavingNamesTheNodesItWaitsFor(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	b.slowOn = make(chan struct{})
+	x := startSession(t, dir, b, session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("it is off", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" && len(f.LeavesAfter) == 0
+	})
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	x.frame("what leaving waits for", func(f *view.Frame) bool { return slices.Equal(f.LeavesAfter, []string{"kube-node3"}) })
+	close(b.slowOn)
+	x.waitEnd()
+}

@@ -58,6 +58,9 @@ type Frame struct {
 	// Switching lists the nodes of requests to switch that have not ended: being
 	// polled, asked about, or carried out. Records leave it out.
 	Switching []string
+	// LeavesAfter lists the nodes that the session waits for before it ends, at the
+	// operator's request; empty if it does not end. Records leave it out.
+	LeavesAfter []string
 	// Inspection has the answers about the object that the operator inspects; nil until
 	// the first one. Records leave it out.
 	Inspection *Inspection
