@@ -44,6 +44,8 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"metrics of no gauge":  {"load:\n  metrics: {server: mine, port: 80}\n", []string{"line 2", "mine", "served"}},
 		"bad duration":         {"load:\n  timeout: soon\n", []string{"soon"}},
 		"duplicate key":        {"context: a\ncontext: b\n", []string{"line 2", "context"}},
+		"recorder: bad url":    {"recorder:\n  url: file:///x\n", []string{"line 2", "recorder.url"}},
+		"recorder: bad listen": {"recorder:\n  listen: nonsense\n", []string{"line 2", "recorder.listen", "nonsense"}},
 		"negative":             {"load:\n  burst: -1\n", []string{"negative"}},
 		"huge":                 {"context: " + strings.Repeat("a", maxSize), []string{"larger than"}},
 	} {

@@ -122,9 +122,8 @@ func (l Load) check(wrong fault) {
 	}
 	var u *url.URL
 	if l.URL != "" {
-		var err error
 		// It may hold a password, so it is not quoted.
-		if u, err = url.Parse(l.URL); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if u = webAddress(l.URL); u == nil {
 			wrong("load.url", "load.url is not a URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
@@ -289,4 +288,13 @@ func (l Load) Addresses() ([]string, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// webAddress parses a URL of http or https; nil if it is none.
+func webAddress(s string) *url.URL {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil
+	}
+	return u
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"strings"
 	"time"
 
@@ -75,6 +76,12 @@ func (r Recorder) check(wrong fault) {
 	}
 	if r.MemoryMB < 0 || r.KeepMB < 0 {
 		wrong("recorder", "recorder.memory_mb and recorder.keep_mb must not be negative")
+	}
+	if r.URL != "" && webAddress(r.URL) == nil {
+		wrong("recorder.url", "recorder.url is not a URL; give one like http://10.0.0.11:31080/path")
+	}
+	if _, _, err := net.SplitHostPort(r.Listen); r.Listen != "" && err != nil {
+		wrong("recorder.listen", "recorder.listen must be HOST:PORT, like 127.0.0.1:9090: %q", r.Listen)
 	}
 	if ns, name, _ := strings.Cut(r.Lease, "/"); r.Lease != "" && (ns == "" || name == "" || strings.Contains(name, "/")) {
 		wrong("recorder.lease", "recorder.lease must be namespace/name: %q", r.Lease)
