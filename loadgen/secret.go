@@ -159,16 +159,28 @@ func newSecret(value string) secret {
 		forms.WriteString(formsOf(r))
 	}
 	form := forms.String()
-	if runes := []rune(value); len(value) < leastSecret { // a word of an error may contain it
-		if plain(runes[0]) {
-			form = `\b` + form
-		}
-		if plain(runes[len(runes)-1]) {
-			form += `\b`
-		}
+	if mayBePartOfWord(value) {
+		form = beforeWord + form + afterWord
 	}
 	s.form = regexp.MustCompile(form)
 	return s
+}
+
+// beforeWord and afterWord stand beside a value that stands alone. Servers encode the character
+// before it (%3D, \n, \u003d, &#61;).
+const (
+	beforeWord = `(?:\b|_|%[0-9a-fA-F]{2}|\\+[a-z]|\\+u[0-9a-fA-F]{4})`
+	afterWord  = `(?:\b|_)`
+)
+
+// mayBePartOfWord reports whether other words of an error may contain a secret by chance: it is
+// short, and has nothing but letters.
+func mayBePartOfWord(value string) bool {
+	most := leastSecret
+	if strings.ContainsAny(value, "0123456789") {
+		most = leastNamed
+	}
+	return len(value) < most && !strings.ContainsFunc(value, func(r rune) bool { return !plain(r) })
 }
 
 // plain reports whether r is a letter or a digit of ASCII.

@@ -164,3 +164,22 @@ func TestNoErrorHasASecretBeyondTheBasicPlane(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A server repeats a short secret in an encoded address, in JSON or beside an underscore.
+func TestAShortSecretIsHiddenBesideLetters(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"ab12cd", "hunter", "pw"} {
+		w, err := newWire(Target{URL: "http://me:" + value + "@10.0.0.1/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, repeated := range []string{
+			"/login?next=" + url.QueryEscape("/x?key="+value), `{"err":"bad line\n` + value + `"}`, `{"err":"bad line\\n` + value + `"}`, `\u003d` + value + `\u0026x`,
+			"&#61;" + value, "u_" + value, value + "_u", "'" + value + "'",
+		} {
+			if got := w.secrets.hide("refused: " + repeated); strings.Contains(got, value) {
+				t.Errorf("%s: %q", value, got)
+			}
+		}
+	}
+}
