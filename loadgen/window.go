@@ -26,10 +26,14 @@ const (
 type PowerOffs []PowerOff
 
 // PowerOff is the power-off request of one node. On is the first power-on request of that node
-// after it, or the zero time.
+// after it, or the zero time. Detected is when the control plane marked the node NotReady after
+// Off, and Returned when all nodes that were off then were Ready again and the deployment had all
+// its pods, or the zero time.
 type PowerOff struct {
-	Off time.Time `json:"off"`
-	On  time.Time `json:"on,omitzero"`
+	Off      time.Time `json:"off"`
+	Detected time.Time `json:"detected,omitzero"`
+	On       time.Time `json:"on,omitzero"`
+	Returned time.Time `json:"returned,omitzero"`
 
 	node string // empty until it is known
 }
@@ -52,6 +56,16 @@ func (o PowerOffs) SwitchedOn(node string, at time.Time) {
 	for i := range o {
 		if o[i].node == node && o[i].On.IsZero() {
 			o[i].On = at
+		}
+	}
+}
+
+// MarkedNotReady records when the control plane marked a node NotReady after its last power-off.
+func (o PowerOffs) MarkedNotReady(node string, at time.Time) {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].node == node {
+			o[i].Detected = at
+			return
 		}
 	}
 }

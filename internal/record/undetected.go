@@ -14,27 +14,22 @@ type Undetected []undetected
 
 type undetected struct{ from, to time.Time }
 
-// Undetected finds those spans by s.Outages and s.Phases: from each power-off request until the
-// last detection before the next request, or until that request if there was none.
+// Undetected finds those spans by s.Outages: from each power-off request until the detection of
+// its node, or until the next request if there was none.
 func (s *Summary) Undetected() (spans Undetected) {
 	outages := s.Outages
 	if len(outages) == 0 {
 		outages = loadgen.PowerOffs{{Off: s.Zero}}
 	}
+	early := !slices.ContainsFunc(outages, func(o loadgen.PowerOff) bool { return !o.Detected.IsZero() })
 	for i, o := range outages {
 		next := time.Time{}
 		if i+1 < len(outages) {
 			next = outages[i+1].Off
 		}
-		x := undetected{from: o.Off}
-		for _, p := range s.Phases {
-			if p.Name != view.PhaseDetected || p.Observed == nil {
-				continue
-			}
-			at := s.Zero.Add(time.Duration(*p.Observed * float64(time.Second)))
-			if !at.Before(o.Off) && (next.IsZero() || at.Before(next)) && at.After(x.to) {
-				x.to = at
-			}
+		x := undetected{from: o.Off, to: o.Detected}
+		if early {
+			x.to = s.lastDetection(o.Off, next)
 		}
 		if x.to.IsZero() {
 			x.to = next
@@ -42,6 +37,21 @@ func (s *Summary) Undetected() (spans Undetected) {
 		spans = append(spans, x)
 	}
 	return spans
+}
+
+// lastDetection is the last detection from one power-off request until the next one, by s.Phases:
+// records of early versions have no detections in s.Outages.
+func (s *Summary) lastDetection(from, next time.Time) (last time.Time) {
+	for _, p := range s.Phases {
+		if p.Name != view.PhaseDetected || p.Observed == nil {
+			continue
+		}
+		at := s.Zero.Add(time.Duration(*p.Observed * float64(time.Second)))
+		if !at.Before(from) && (next.IsZero() || at.Before(next)) && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // Over reports whether a request that was sent at this moment counts as sent after the detection:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
@@ -83,8 +84,21 @@ var (
 	duringOutage = map[string]bool{"error_window": true, "hung": true}
 )
 
-// afterReturn reports whether a load began only when all nodes and pods had returned.
+// afterReturn reports whether a load began only when all nodes and pods of each outage before its
+// end had returned.
 func afterReturn(sum *record.Summary, l record.Load) bool {
+	if l.Started == nil || !slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool { return !o.Returned.IsZero() }) {
+		return afterLastReturn(sum, l)
+	}
+	offset := func(at time.Time) float64 { return at.Sub(sum.Zero).Seconds() }
+	return !slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool {
+		later := l.Ended != nil && offset(o.Off) >= *l.Ended
+		return !later && (o.Returned.IsZero() || offset(o.Returned) > *l.Started)
+	})
+}
+
+// afterLastReturn reports the same of the last outage: records of early versions have no more.
+func afterLastReturn(sum *record.Summary, l record.Load) bool {
 	back := false
 	for _, p := range sum.Phases {
 		if p.Name != view.PhaseReady && p.Name != view.PhaseRestored {

@@ -70,9 +70,14 @@ func (r *run) observe(s *cluster.Snapshot) {
 // countPods counts the available pods of the deployment, and the pods without a node.
 func countPods(r *run, s *cluster.Snapshot) {
 	live := s.Link.State == cluster.LinkLive
-	if d := s.Deployment(r.deployment); live && d != nil && (r.lowest == nil || d.Available < *r.lowest) {
+	if d := s.Deployment(r.deployment); live && d != nil {
 		n := d.Available
-		r.lowest = &n
+		if !d.Gone.IsZero() { // deleted, and its pods with it
+			n = 0
+		}
+		if r.lowest == nil || n < *r.lowest {
+			r.lowest = &n
+		}
 	}
 	r.pending.count(r, s)
 }

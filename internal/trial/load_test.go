@@ -5,10 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // After power-on, earlier requests hold half of the slots, perhaps unknown to the
@@ -88,4 +91,59 @@ func TestFailuresAfterEachDetectionCount(t *testing.T) {
 	if n := l.failedAfter(at(second), sum.Undetected()); n == nil || *n != 4 {
 		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s", n)
 	}
+}
+
+// A node that goes off twice is detected twice: failures after the first detection count.
+func TestFailuresAfterEachDetectionOfOneNodeCount(t *testing.T) {
+	t.Parallel()
+	tr := twiceOff()
+	l := &loadRun{step: "a", number: 1}
+	for _, s := range []float64{20, 50, 290, 610, 650} {
+		r := request(loadgen.ClassReset, s, 1)
+		tr.Request(r)
+		l.count(r)
+	}
+	sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table()}
+	if n := l.failedAfter(at(640), sum.Undetected()); n == nil || *n != 3 {
+		t.Errorf("%v, wanted those at 50, 290 and 650 s", n)
+	}
+}
+
+// A load between two outages sends no request during an outage.
+func TestALoadBetweenTwoOutagesIsNotObserved(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		from, to   float64
+		unobserved bool
+	}{{350, 400, true}, {320, 400, false}, {350, 601, false}, {950, 1000, true}} {
+		tr := twiceOff()
+		for s := tc.from; s < tc.to; s++ {
+			tr.Request(request(loadgen.ClassOK, s, 0.1))
+		}
+		most := 60.0
+		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Window(1), zero), Started: &tc.from, Ended: &tc.to}}}
+		if got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); got.Unobserved != tc.unobserved || got.OK == tc.unobserved {
+			t.Errorf("%v to %v s: %+v", tc.from, tc.to, got)
+		}
+	}
+}
+
+// twiceOff is a tracker after k8s2 was off from 0 to 300 s, NotReady from 40 s and Ready again at
+// 330 s, and the same from 600 s on.
+func twiceOff() *phase.Tracker {
+	tr := phase.NewTracker(cluster.Key{})
+	see := func(s float64, ready cluster.Tri, boot string) {
+		tr.Observe(cluster.NewSnapshot(cluster.Contents{At: at(s), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(s)},
+			Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: boot, Changed: at(s), ReadySince: at(s)}}}), at(s))
+	}
+	see(-1, cluster.TriTrue, "a")
+	tr.Zero(zero, nil)
+	for i, boots := range [][2]string{{"a", "b"}, {"b", "c"}} {
+		off := 600 * float64(i)
+		tr.Switched("k8s2", power.ActionOff, at(off))
+		see(off+40, cluster.TriUnknown, boots[0])
+		tr.Switched("k8s2", power.ActionOn, at(off+300))
+		see(off+330, cluster.TriTrue, boots[1])
+	}
+	return tr
 }

@@ -163,13 +163,11 @@ func unobserved(r *run) []string {
 		if n.early {
 			out = append(out, n.name+" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
 		}
-		if !n.wantedOn || r.opt.KeepOff && !ready {
-			if !n.early && (planned(r, n.name) || !r.opt.KeepOff) {
-				out = append(out, n.name+" was not powered on again")
-			}
-			continue
-		}
+		toReturn := !r.opt.KeepOff || planned(r, n.name)
 		switch {
+		case !n.wantedOn && !n.early && toReturn:
+			out = append(out, n.name+" was not powered on again")
+		case !n.wantedOn, !toReturn && !ready: // nothing is expected of it
 		case !n.booted && n.bootID != "" && detected:
 			out = append(out, n.name+" was not seen to boot again")
 		case !ready && detected:

@@ -2,8 +2,12 @@ package trial
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"lightsout/cluster"
+	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -22,5 +26,37 @@ func TestAMachineThatSomebodyElsePoweredOnIsNotOff(t *testing.T) {
 		if got := unobserved(r); !slices.Equal(got, []string{off, want}) {
 			t.Errorf("booted early %v: %q", early, got)
 		}
+	}
+}
+
+// With --keep-off, a machine that the plan has powered on was powered on, also if the trial ends before
+// its node is Ready.
+func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	r.opt.KeepOff, r.plan = true, &plan.Plan{}
+	r.steps = []*stepRun{{Step: plan.Step{Action: &plan.On{Nodes: []string{"k8s2"}}}, state: view.StepDone}}
+	see(1, cluster.LinkLive, 1, 6, 0)
+	r.nodes[0].off = power.Reading{State: power.Off, Proof: power.Proven, Arrived: at(2)}
+	powerOn(r, 60)
+	r.nodes[0].on = power.Reading{State: power.On, Proof: power.Proven, Arrived: at(62)}
+	if got := strings.Join(unobserved(r), "; "); strings.Contains(got, "not powered on") {
+		t.Errorf("%s", got)
+	}
+	r.nodes[0].wantedOn = false
+	if got := strings.Join(unobserved(r), "; "); !strings.Contains(got, "k8s2 was not powered on again") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A deployment that is deleted has no pods left.
+func TestADeletedDeploymentHasNoPodsLeft(t *testing.T) {
+	t.Parallel()
+	r, see := countedRun()
+	see(1, cluster.LinkLive, 1, 6, 0)
+	r.observe(cluster.NewSnapshot(cluster.Contents{At: at(100), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(100)},
+		Deployments: []*cluster.Deployment{{Key: r.deployment, Replicas: 6, Available: 6, Gone: at(100)}}}))
+	if r.lowest == nil || *r.lowest != 0 {
+		t.Errorf("%v", r.lowest)
 	}
 }

@@ -14,6 +14,8 @@ import (
 // failures collects the failed requests of the outage.
 type failures struct {
 	outages loadgen.PowerOffs
+	// earlier counts those of outages that are over.
+	earlier int
 	all     *loadgen.Window
 	// runs holds the window of each of the generator's runs.
 	runs map[int]*loadgen.Window
@@ -40,9 +42,6 @@ func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failu
 
 // Window returns the window of one run of the generator.
 func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
-
-// Outages returns the power-off requests so far.
-func (t *Tracker) Outages() loadgen.PowerOffs { return slices.Clone(t.failures.outages) }
 
 // healed forecasts when requests can be answered again, as it is now and as it was at
 // first: no endpoint on the nodes is ready; where that leaves no pod, the pods are

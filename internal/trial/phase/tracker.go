@@ -172,10 +172,11 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if n != nil && n.on.IsZero() {
 		return // asked for again
 	}
-	t.failures.outages.SwitchedOff(name, at)
+	t.noteDetection(name)
 	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on.IsZero() }) {
 		t.again()
 	}
+	t.failures.outages.SwitchedOff(name, at)
 	for k := range t.rows {
 		if k.subject == name {
 			delete(t.rows, k)
@@ -269,6 +270,8 @@ func (n *node) found(s *cluster.Snapshot) {
 
 // again begins another outage after all nodes were asked to return.
 func (t *Tracker) again() {
+	t.noteReturn()
+	t.failures.earlier = len(t.failures.outages)
 	t.wave++
 	if t.service.known {
 		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
