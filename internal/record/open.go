@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -135,8 +136,21 @@ func EachEvent(fsys fs.FS, each func(e view.Event)) (torn bool, err error) {
 	})
 }
 
+// withReplicas returns an event with the number of available replicas, and of all, which early
+// versions recorded only as "3/6".
+func withReplicas(e view.Event) view.Event {
+	if e.Change != cluster.ChangeReplicas || e.Of != 0 {
+		return e
+	}
+	var n, of int
+	if fields, err := fmt.Sscanf(e.To, "%d/%d", &n, &of); fields == 2 && err == nil && n >= 0 && of >= 0 {
+		e.N, e.Of = n, of
+	}
+	return e
+}
+
 func (r *Record) read(fsys fs.FS) (*requestSums, error) {
-	torn, err := EachEvent(fsys, func(e view.Event) { r.Events = append(r.Events, e) })
+	torn, err := EachEvent(fsys, func(e view.Event) { r.Events = append(r.Events, withReplicas(e)) })
 	if err != nil {
 		return nil, err
 	}

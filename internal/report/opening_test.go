@@ -592,7 +592,7 @@ func TestPodsThatNobodySawAreNotCounted(t *testing.T) {
 func TestTheExamplesBeginAsAPersonWouldSayIt(t *testing.T) {
 	for name, want := range map[string]string{
 		"mdx":     "kube-node3 and kube-node4 were shut down at 22:46:24 UTC; of 12 requests 8 were served at once and 4 queued; no request failed; 8 of 16 pods of default/llm-jp-31-13b-00001-deployment had no place until 22:47:02.",
-		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods of default/nginx-webserver were not available until 22:51:27.",
+		"vagrant": "k8s2 was shut down at 22:50:59 UTC; clients saw errors for 5.5 s; 3 of 6 pods of default/nginx-webserver were not available until 22:51:26.",
 	} {
 		if got := strings.Join(opening(example(t, name)), " "); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
