@@ -172,17 +172,17 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	if !v.known || len(t.names) == 0 {
 		return
 	}
-	subject := t.deployment.String()
-	r := t.rows.of(view.PhaseReplaced, subject)
-	back := func(name string) bool { return returned(t, t.nodes[name]) }
-	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), back) {
-		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
-			r.predicted, r.why, r.never = i, why, v.never(t)
-		}
-	}
-	r = t.rows.of(view.PhaseRestored, subject)
+	v.renewReplaced(t, s.Deployment(t.deployment))
+	r := t.rows.of(view.PhaseRestored, t.deployment.String())
 	if r.observed.IsZero() {
 		r.why, r.never = notRestored(s.Deployment(t.deployment))
+		if r.why == "" {
+			r.why = deletedNode(t)
+		}
+		if r.why != "" {
+			r.predicted = forecast.Interval{}
+			return
+		}
 	}
 	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
@@ -199,14 +199,40 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
+// renewReplaced renews the forecast of the replacements.
+func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
+	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
+	if !r.observed.IsZero() {
+		return
+	}
+	if why, never := notRestored(d); why != "" {
+		r.predicted, r.why, r.never = forecast.Interval{}, why, never
+		return
+	}
+	if r.why == deploymentDeleted || r.why == deploymentEmpty { // it was, for a while
+		r.why, r.never = "", false
+	}
+	if slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }) {
+		return
+	}
+	if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
+		r.predicted, r.why, r.never = i, why, v.never(t)
+	}
+}
+
+const (
+	deploymentDeleted = "the deployment is deleted"
+	deploymentEmpty   = "the deployment is scaled to 0 pods"
+)
+
 // notRestored explains why a deployment does not have all its pods again; empty if it may. never:
 // it can't.
 func notRestored(d *cluster.Deployment) (why string, never bool) {
 	switch {
 	case d == nil, !d.Gone.IsZero():
-		return "the deployment is deleted", true
+		return deploymentDeleted, true
 	case d.Replicas == 0: // somebody, or an autoscaler, may scale it up
-		return "the deployment is scaled to 0 pods", false
+		return deploymentEmpty, false
 	}
 	return "", false
 }
@@ -239,7 +265,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		for _, name := range t.down() {
 			n := t.nodes[name]
 			ready := t.rows.of(view.PhaseReady, name).observed
-			if n.on.IsZero() || ready.IsZero() || n.last == nil || n.last.Ready != cluster.TriTrue {
+			if n.on.IsZero() || ready.IsZero() || n.deleted || n.last == nil || n.last.Ready != cluster.TriTrue {
 				return
 			}
 			if ready.After(at) {
