@@ -39,10 +39,10 @@ func (n *node) collects(p *cluster.Pod) bool {
 	return n.deleted && p.Evicted && p.Deleting.IsZero()
 }
 
-// deletedNode explains, if the Node object of a node of the present outage was deleted, that this
-// one does not return before it is registered again; empty if none was.
+// deletedNode explains, if the Node object of a node of the trial was deleted, that this one does
+// not return before it is registered again; empty if none was.
 func deletedNode(t *Tracker) string {
-	for _, name := range t.down() {
+	for _, name := range t.names {
 		if n := t.nodes[name]; n.deleted {
 			return n.wasDeleted()
 		}

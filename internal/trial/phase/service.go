@@ -206,10 +206,11 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		return
 	}
 	var last forecast.Interval
-	for _, name := range t.down() {
+	for _, name := range t.names {
 		ready := t.rows.of(view.PhaseReady, name)
 		i := ready.seenOr(ready.predicted)
-		if i.IsZero() {
+		if i.IsZero() && (isDown(t, name) || !t.nodes[name].up()) {
+			r.predicted = forecast.Interval{}
 			return
 		}
 		last = last.Latest(i)
@@ -280,10 +281,10 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 			return
 		}
 		at := d.Changed
-		for _, name := range t.down() {
+		for _, name := range t.names {
 			n := t.nodes[name]
 			ready := t.rows.of(view.PhaseReady, name).observed
-			if n.on.IsZero() || ready.IsZero() || n.deleted || n.last == nil || n.last.Ready != cluster.TriTrue {
+			if !n.up() || isDown(t, name) && (n.on.IsZero() || ready.IsZero()) {
 				return
 			}
 			if ready.After(at) {

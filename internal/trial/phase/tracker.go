@@ -290,6 +290,9 @@ func (t *Tracker) down() []string {
 	return out
 }
 
+// up reports whether the newest snapshot shows the node Ready.
+func (n *node) up() bool { return !n.deleted && n.last != nil && n.last.Ready == cluster.TriTrue }
+
 // isDown reports whether the node is one of the present outage.
 func isDown(t *Tracker, name string) bool {
 	n := t.nodes[name]
