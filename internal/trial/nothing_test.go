@@ -92,7 +92,7 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 			p := *c.Pods[0]
 			p.Name, p.Node, p.Ready = "web-2", "k8s2", false
 			c.Pods = append(c.Pods, &p)
-		}, noForecast, unforeseen},
+		}, noForecast, judged{"default/web not observed, none of its pods on the nodes was serving", false, true}},
 		"the node was not Ready before": {func(c *emptyNode) {
 			for _, n := range c.Nodes {
 				n.Ready = cluster.TriUnknown

@@ -99,6 +99,9 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 		}
 	}
 	for _, name := range t.names {
+		if n := t.nodes[name]; n.deleted {
+			forecastDeleted(t, n)
+		}
 		t.forecastReturn(t.nodes[name], s)
 	}
 	if t.deployment != (cluster.Key{}) {
@@ -200,6 +203,14 @@ const readyRounds = 3
 func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready := t.rows.of(view.PhaseReady, n.name)
 	booted := t.rows.of(view.PhaseBooted, n.name)
+	ready.why, booted.why = "", ""
+	if n.deleted { // its kubelet registers it again when it boots
+		ready.why, booted.why = n.wasDeleted(), n.wasDeleted()
+		if ready.observed.IsZero() {
+			ready.predicted = forecast.Interval{}
+		}
+		return
+	}
 	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}

@@ -109,7 +109,7 @@ func otherTaint(x *cluster.Node) bool {
 // evicting reports whether a pod that is deleted on the node is deleted because
 // the node goes down.
 func evicting(t *Tracker, n *node) bool {
-	return n.tainted && !t.rows.seen(view.PhaseReady, n.name)
+	return (n.tainted || n.deleted) && !t.rows.seen(view.PhaseReady, n.name)
 }
 
 // returning reports whether the node is on its way back: it was found not Ready,
@@ -213,8 +213,13 @@ func changed(t *Tracker, s *cluster.Snapshot) bool {
 // may also be older than a transition.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
+	gone := x == nil || !x.Gone.IsZero()
+	n.deleted = gone && (n.last != nil || n.deleted)
 	n.last = x
-	if x == nil || !x.Gone.IsZero() {
+	if gone {
+		if n.deleted {
+			observeEvictionOnce(t, n, s)
+		}
 		return
 	}
 	at := x.Changed
@@ -243,6 +248,11 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
 		t.observe(view.PhaseEndpointsOut, n.name, at, stamp{}, false)
 	}
+	observeEvictionOnce(t, n, s)
+}
+
+// observeEvictionOnce looks for the eviction of the pods on a node until it has found it.
+func observeEvictionOnce(t *Tracker, n *node, s *cluster.Snapshot) {
 	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
 		observeEviction(t, n, s)
 	}
@@ -254,6 +264,9 @@ func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	earlier := false
 	for _, p := range s.PodsOn(n.name) {
 		switch {
+		case n.collects(p):
+			t.observe(view.PhaseEvicted, n.name, p.Changed, stamp{}, false)
+			return
 		case !p.Gone.IsZero() || p.Deleting.IsZero():
 		case p.Deleting.Before(n.off.Add(-time.Second)):
 			earlier = true

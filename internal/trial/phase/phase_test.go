@@ -1004,3 +1004,42 @@ func TestAPauseIsDatedByTheSources(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A node whose power-on failed stays down while another one goes off and returns: the capacity is
+// restored only when both are back.
+func TestTheCapacityIsNotRestoredWhileANodeOfAnEarlierOutageIsDown(t *testing.T) {
+	w := newWorld(t, 1000)
+	w.off(power.ActionOff, n3)
+	w.lose(n3, 40)
+	w.available(12)
+	w.taint(n3, 41)
+	w.evict(n3, 341)
+	w.now = at(350)
+	for i := range 4 {
+		p := w.pod(fmt.Sprint("new-", i), "kube-node1", 1000)
+		p.Created, p.ReadySince, p.Changed = at(342), at(350), at(350)
+	}
+	w.available(16)
+	w.look(351)
+	Agreed(w.Tracker, n3, at(400)) // its power-on fails
+	w.now = at(500)
+	w.Switched(n4, power.ActionOff, at(500))
+	w.look(500.5)
+	w.lose(n4, 540)
+	w.available(12)
+	w.look(541)
+	w.Switched(n4, power.ActionOn, at(560))
+	w.boot(n4, 580)
+	w.ready(n4, 590)
+	w.now = at(595)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Ready = true })
+	w.available(16)
+	w.look(595)
+	w.want(view.PhaseReady, n3, "– | – | ")
+	w.want(view.PhaseRestored, llm.String(), "– | – | ")
+	w.PowerOnSent(n3, at(600)) // again
+	w.boot(n3, 620)
+	w.ready(n3, 630)
+	w.look(631)
+	w.want(view.PhaseRestored, llm.String(), "630..661 | 630 | ")
+}

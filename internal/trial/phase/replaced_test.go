@@ -121,3 +121,47 @@ func TestADrainedNodeOfALaterOutageHasNoPodsToReplace(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// Where no pod on the nodes was ready when they went off, as when they all load a model, there is
+// nothing to replace: the row is not observed, in a later outage too, and a wait for it can end.
+func TestPodsThatWereNotReadyNeedNoReplacement(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		w := newWorld(t, 1000)
+		if later {
+			w.off(power.ActionOff, n3)
+			w.lose(n3, 40)
+			w.Switched(n3, power.ActionOn, at(60))
+			w.boot(n3, 65)
+			w.ready(n3, 70)
+			w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
+		}
+		w.podsOn(n4, func(p *cluster.Pod) { p.Ready = false })
+		w.available(12)
+		w.look(99)
+		w.Switched(n4, power.ActionOff, at(100))
+		w.look(101)
+		const why = "none of its pods on the nodes was serving"
+		w.want(view.PhaseReplaced, llm.String(), "– | – | "+why)
+		if p := w.phase(view.PhaseReplaced, llm.String()); p.Unaffected || p.Before || w.Never(view.PhaseReplaced, llm.String()) != why {
+			t.Errorf("later: %t: %+v", later, p)
+		}
+		w.lose(n4, 140)
+		w.taint(n4, 141)
+		w.evict(n4, 441)
+		w.want(view.PhaseReplaced, llm.String(), "– | – | "+why)
+	}
+}
+
+// A recorder that began after the outage sees only that the pods are not ready any more: it does
+// not claim that there was nothing to replace.
+func TestPodsThatCeasedToBeReadyBeforeTheRecorderBegan(t *testing.T) {
+	w := newWorld(t, 1000)
+	w.now = at(13)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Ready, p.ReadySince = false, at(13) })
+	w.look(20)
+	w.off(power.ActionOff, n4)
+	w.look(21)
+	if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Unaffected || p.Note != "none of its pods on the nodes was seen to serve" {
+		t.Errorf("%+v", p)
+	}
+}

@@ -23,6 +23,8 @@ type service struct {
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
+	// idle: it has pods on the nodes, none of which served: there is nothing to replace.
+	idle bool
 	// gone: all of its pods that served were on the nodes.
 	gone bool
 	// room is the reason why the replacements do not fit; empty if they do.
@@ -63,20 +65,30 @@ func (v *service) forecastFirst(t *Tracker) {
 		return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) == down })
 	}
 	v.gone = serves(true) && !serves(false)
-	if !serves(true) && !v.served(t) {
-		r.observed, r.before, r.unaffected = t.zero, true, v.absent(t)
+	unserved := !serves(true) && !v.served(t)
+	present := v.present(t, func(*cluster.Pod) bool { return true })
+	v.idle = unserved && present && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
+	if unserved && !v.idle {
+		r.observed, r.before, r.unaffected = t.zero, true, !present && shows(t.snapshot, cluster.KindPod)
 		r.notes = []string{"none of its pods was on the nodes"}
+		if present { // lightsout saw them only later
+			r.notes = []string{"none of its pods on the nodes was seen to serve"}
+		}
 		return
 	}
 	r.observed, r.before, r.unaffected, r.notes = time.Time{}, false, false, nil
+	if v.idle {
+		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "none of its pods on the nodes was serving", true
+		return
+	}
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
 }
 
-// absent reports whether the API server showed that no pod of the deployment was on the nodes.
-func (v *service) absent(t *Tracker) bool {
-	return shows(t.snapshot, cluster.KindPod) && !slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
-		return p.Gone.IsZero() && !p.Finished() && isDown(t, p.Node)
+// present reports whether the snapshot shows such a pod of the deployment on the nodes.
+func (v *service) present(t *Tracker, such func(*cluster.Pod) bool) bool {
+	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
+		return p.Gone.IsZero() && !p.Finished() && isDown(t, p.Node) && such(p)
 	})
 }
 
@@ -101,8 +113,14 @@ func (v *service) served(t *Tracker) bool {
 		if end.IsZero() {
 			end = p.Gone
 		}
-		return isDown(t, p.Node) && !p.Finished() && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
+		return isDown(t, p.Node) && !p.Finished() && wasReady(t, p) && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
 	})
+}
+
+// wasReady reports whether a pod may have been ready when its node, one of the outage, went off: it
+// is, or became not ready afterwards. Its times have whole seconds.
+func wasReady(t *Tracker, p *cluster.Pod) bool {
+	return p.Ready || !p.ReadySince.Add(time.Second-t.snapshot.Ahead()).Before(t.nodes[p.Node].off)
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
@@ -172,26 +190,27 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	if !v.known || len(t.names) == 0 {
 		return
 	}
-	subject := t.deployment.String()
-	r := t.rows.of(view.PhaseReplaced, subject)
-	back := func(name string) bool { return returned(t, t.nodes[name]) }
-	if r.observed.IsZero() && !slices.ContainsFunc(t.down(), back) {
-		if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
-			r.predicted, r.why, r.never = i, why, v.never(t)
-		}
-	}
-	r = t.rows.of(view.PhaseRestored, subject)
+	v.renewReplaced(t, s.Deployment(t.deployment))
+	r := t.rows.of(view.PhaseRestored, t.deployment.String())
 	if r.observed.IsZero() {
 		r.why, r.never = notRestored(s.Deployment(t.deployment))
+		if r.why == "" {
+			r.why = deletedNode(t)
+		}
+		if r.why != "" {
+			r.predicted = forecast.Interval{}
+			return
+		}
 	}
 	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
 	var last forecast.Interval
-	for _, name := range t.down() {
+	for _, name := range t.names {
 		ready := t.rows.of(view.PhaseReady, name)
 		i := ready.seenOr(ready.predicted)
-		if i.IsZero() {
+		if i.IsZero() && (isDown(t, name) || !t.nodes[name].up()) {
+			r.predicted = forecast.Interval{}
 			return
 		}
 		last = last.Latest(i)
@@ -199,14 +218,40 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	r.predicted = forecast.Interval{From: last.From, To: last.To.Add(2*s.Settings.MonitorPeriod.Value + backOff + v.most + time.Second)}
 }
 
+// renewReplaced renews the forecast of the replacements.
+func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
+	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
+	if !r.observed.IsZero() || v.idle {
+		return
+	}
+	if why, never := notRestored(d); why != "" {
+		r.predicted, r.why, r.never = forecast.Interval{}, why, never
+		return
+	}
+	if r.why == deploymentDeleted || r.why == deploymentEmpty { // it was, for a while
+		r.why, r.never = "", false
+	}
+	if slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }) {
+		return
+	}
+	if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
+		r.predicted, r.why, r.never = i, why, v.never(t)
+	}
+}
+
+const (
+	deploymentDeleted = "the deployment is deleted"
+	deploymentEmpty   = "the deployment is scaled to 0 pods"
+)
+
 // notRestored explains why a deployment does not have all its pods again; empty if it may. never:
 // it can't.
 func notRestored(d *cluster.Deployment) (why string, never bool) {
 	switch {
 	case d == nil, !d.Gone.IsZero():
-		return "the deployment is deleted", true
+		return deploymentDeleted, true
 	case d.Replicas == 0: // somebody, or an autoscaler, may scale it up
-		return "the deployment is scaled to 0 pods", false
+		return deploymentEmpty, false
 	}
 	return "", false
 }
@@ -218,7 +263,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		return
 	}
 	subject := t.deployment.String()
-	if !t.rows.seen(view.PhaseReplaced, subject) {
+	if !v.idle && !t.rows.seen(view.PhaseReplaced, subject) {
 		if last := v.replacement(t, s); last != nil {
 			at, source := last.Changed, stamp{last.ReadySince, true}
 			switch {
@@ -236,10 +281,10 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 			return
 		}
 		at := d.Changed
-		for _, name := range t.down() {
+		for _, name := range t.names {
 			n := t.nodes[name]
 			ready := t.rows.of(view.PhaseReady, name).observed
-			if n.on.IsZero() || ready.IsZero() || n.last == nil || n.last.Ready != cluster.TriTrue {
+			if !n.up() || isDown(t, name) && (n.on.IsZero() || ready.IsZero()) {
 				return
 			}
 			if ready.After(at) {

@@ -52,6 +52,8 @@ type node struct {
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
 	wasDown bool
+	// deleted: its Node object was there and is not any more.
+	deleted bool
 	// unused: it was Ready then, and the API server showed that no endpoint on it was.
 	unused bool
 }
@@ -291,6 +293,9 @@ func (t *Tracker) down() []string {
 	return out
 }
 
+// up reports whether the newest snapshot shows the node Ready.
+func (n *node) up() bool { return !n.deleted && n.last != nil && n.last.Ready == cluster.TriTrue }
+
 // isDown reports whether the node is one of the present outage.
 func isDown(t *Tracker, name string) bool {
 	n := t.nodes[name]
@@ -337,6 +342,9 @@ func PodsStay(t *Tracker, name string) bool {
 func toEvict(t *Tracker, name string) (int, bool) {
 	if t.snapshot == nil {
 		return 0, false
+	}
+	if n := t.nodes[name]; n != nil && n.deleted {
+		return toCollect(t, name), true
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
 	return o.Pods, ok
