@@ -473,6 +473,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			other := cluster.Key{Namespace: "default", Name: "small"}
 			r.Samples = append(r.Samples, record.Sample{At: at(40), Focus: &other, Cluster: &record.Cluster{At: at(40), Deployments: []*cluster.Deployment{{Key: other, Replicas: 2}}}})
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"the operator selects another deployment, and pods of the first lose their places": {func(r *record.Record) {
+			r.Summary.Deployment = "default/web"
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			scales(r, 0, 6)
+			other := cluster.Key{Namespace: "shop", Name: "db"}
+			r.Samples = append(r.Samples, record.Sample{At: at(40), Focus: &other, Cluster: &record.Cluster{At: at(40), Deployments: []*cluster.Deployment{{Key: other, Replicas: 2}}}})
+			waits(r, 45, "web-1", "web-2")
+			place(r, 70, "web-1", "web-2")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods of default/web had no place until 08:01:10."},
 		"a deployment that is scaled down meanwhile": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)

@@ -14,7 +14,7 @@ import (
 // scheduler takes a moment for any pod.
 const unplacedLeast = 5 * time.Second
 
-// podsOf describes the pods of the deployment that receives the load: how many had no
+// podsOf describes the pods of the deployment that the record is about: how many had no
 // node, or were not available, and until when.
 func podsOf(r *record.Record, o *outage) string {
 	want := wanted(r, o.from)
@@ -218,25 +218,18 @@ type target struct {
 	replicas int
 }
 
-// targetsOf lists by the samples how many pods the deployment of the load should have.
+// targetsOf lists by the samples how many pods the deployment of the record should have.
 func targetsOf(r *record.Record) (out []target) {
-	replicas, focus := map[cluster.Key]int{}, cluster.Key{}
+	deployment := r.Deployment()
 	for i := range r.Samples {
 		x := &r.Samples[i]
-		if x.Focus != nil && *x.Focus != focus {
-			focus, out = *x.Focus, nil // another deployment is not scaled
-		}
 		if x.Cluster == nil {
 			continue
 		}
 		for _, d := range x.Cluster.Deployments {
-			if d != nil {
-				replicas[d.Key] = d.Replicas
+			if d != nil && d.Key == deployment && (len(out) == 0 || out[len(out)-1].replicas != d.Replicas) {
+				out = append(out, target{x.At, d.Replicas})
 			}
-		}
-		n, known := replicas[focus]
-		if known && (len(out) == 0 || out[len(out)-1].replicas != n) {
-			out = append(out, target{x.At, n})
 		}
 	}
 	return out
@@ -335,7 +328,7 @@ type availability struct {
 	available, replicas int
 }
 
-// availableIn lists the availability of the deployment of the load from a time on: the seconds,
+// availableIn lists the availability of the deployment of the record from a time on: the seconds,
 // and each change on the timeline. Within a second pods may go and come back.
 func availableIn(r *record.Record, from time.Time) (out []availability) {
 	for i := range r.Seconds {
@@ -343,10 +336,10 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 			out = append(out, availability{x.At, x.Available, -1})
 		}
 	}
-	deployment := deploymentOf(r)
+	deployment := r.Deployment()
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Change != cluster.ChangeReplicas || deployment == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}).String() != deployment {
+		if e.Change != cluster.ChangeReplicas || deployment.Name == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}) != deployment {
 			continue
 		}
 		if x := (availability{happened(*e), e.N, e.Of}); x.replicas > 0 && !x.at.Before(from) { // early versions did not record it
@@ -357,36 +350,17 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 	return out
 }
 
-// deploymentOf is the deployment that the load goes to, by the summary or, as the record of a
-// killed program has none, by the samples.
-func deploymentOf(r *record.Record) string {
-	if d := summaryOf(r).Deployment; d != "" {
-		return d
-	}
-	for _, x := range slices.Backward(r.Samples) {
-		if x.Focus != nil && x.Focus.Name != "" {
-			return x.Focus.String()
-		}
-	}
-	return ""
-}
-
 // unplaced finds by the samples how many pods of the deployment had no node.
 func unplaced(r *record.Record, o *outage) lack {
 	var l lack
-	var focus cluster.Key
-	waiting := map[cluster.Key]struct{}{}
+	deployment, waiting := r.Deployment(), map[cluster.Key]struct{}{}
 	for i := range r.Samples {
 		x := &r.Samples[i]
 		if x.Key {
 			clear(waiting)
-			focus = cluster.Key{}
-		}
-		if x.Focus != nil {
-			focus = *x.Focus
 		}
 		if x.Cluster != nil {
-			wait(waiting, x.Cluster, focus)
+			wait(waiting, x.Cluster, deployment)
 		}
 		if !x.More && !x.At.Before(o.from) && l.extend(len(waiting), x.At, o.end(r)) {
 			break
@@ -421,7 +395,7 @@ func replicas(r *record.Record, at time.Time) (n int, known bool) {
 	if f.Snapshot == nil {
 		return 0, false
 	}
-	d := f.Snapshot.Deployment(f.Focus)
+	d := f.Snapshot.Deployment(r.Deployment())
 	if d == nil {
 		return 0, false
 	}
