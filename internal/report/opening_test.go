@@ -289,6 +289,24 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; Kubernetes counted all 6 pods as available."},
+		"a machine that goes once, and not at the second request": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 1, 100)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			fail(r, 310, 320)
+		}, "k8s2 lost power at 08:00:00 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" k8s2 was asked to go off at 08:05:00 UTC, and lightsout did not see it go; clients saw errors for 10 s; Kubernetes counted all 6 pods as available."},
+		"a machine that goes once, and a second request that failed": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 1, 100)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			asks(r, "k8s2", 310, power.ActionOff, power.StageFailed)
+		}, "k8s2 lost power at 08:00:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"a machine that goes at the second request only": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionShutdown, power.StageSending)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 301, 400)
+		}, "k8s2 lost power at 08:05:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"a machine that goes long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
@@ -871,6 +889,17 @@ func TestEachOfSeveralOutagesHasItsOwnFailures(t *testing.T) {
 		if said := opening(r); len(said) > 2 != (c.other != "") || c.other != "" && said[2] != c.other {
 			t.Errorf("%s: %q", name, said)
 		}
+	}
+}
+
+// A node that was asked to go off again, and did not, went down once.
+func TestANodeThatDoesNotGoAgainWentDownOnce(t *testing.T) {
+	r := bare()
+	asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 1, 100)
+	asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+	if items := phasesOf(r).Items; len(items) != 0 {
+		t.Errorf("%+v", items)
 	}
 }
 

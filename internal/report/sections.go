@@ -60,7 +60,7 @@ func phasesOf(r *record.Record) section {
 	}
 	t.trim(early, "by its source")
 	var again []fallen
-	all := fallenOf(r)
+	all := wentDown(r)
 	for i, f := range all {
 		if slices.ContainsFunc(all[:i], func(x fallen) bool { return x.node == f.node }) {
 			again = append(again, f)
