@@ -969,6 +969,21 @@ func TestABurstBesideOtherLoadsHasNoQueueOfItsOwn(t *testing.T) {
 	}
 }
 
+// Without a report of the servers, the largest queue is an estimate, as the expectations have it.
+func TestAnEstimatedQueueIsAnEstimate(t *testing.T) {
+	started, ended := 15.0, 20.0
+	for basis, want := range map[loadgen.Basis]string{
+		loadgen.BasisMeasured: "of 12 requests 8 were served at once and 4 queued", loadgen.BasisPartial: "of 12 requests 8 were served at once and 4 queued",
+		loadgen.BasisEstimated: "by an estimate, of 12 requests 8 were served at once and 4 queued",
+	} {
+		burst := record.Load{Started: &started, Ended: &ended, PeakServed: 8, PeakQueued: 4, Basis: string(basis), Counts: loadgen.Counts{Scheduled: 12}}
+		r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: []record.Load{burst}}}
+		if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != want {
+			t.Errorf("%s: got %q", basis, got)
+		}
+	}
+}
+
 // The grace period of a second node begins when that node goes down.
 func TestAShorterGracePeriodCountsFromTheLastNode(t *testing.T) {
 	c := &causes{r: &record.Record{Zero: at(0)}, fallen: []fallen{{node: "node1", from: at(0)}, {node: "node2", from: at(37)}, {node: "node3", from: at(90)}}}
