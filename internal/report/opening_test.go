@@ -510,6 +510,27 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			scales(r, 44, 2)
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods were not available until 08:00:44." +
 			" The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		"a deployment that somebody deletes meanwhile": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 200)
+			scales(r, 0, 6)
+			lose(r, 4, 40, 102)
+			lose(r, -1, 102, 600)
+			key := cluster.Key{Namespace: "default", Name: "web"}
+			r.Samples = append(r.Samples, record.Sample{At: at(100), Cluster: &record.Cluster{At: at(100), Deployments: []*cluster.Deployment{{Key: key, Replicas: 6, Available: 4, Gone: at(100)}}}},
+				record.Sample{At: at(102), Cluster: &record.Cluster{At: at(102), GoneDeployments: []cluster.Key{key}}})
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
+			" The deployment was deleted at 08:01:40 UTC."},
+		"a deployment that is scaled up, and is gone a moment later": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 200)
+			scales(r, 0, 6)
+			scales(r, 40, 9)
+			lose(r, -1, 60, 600)
+			r.Samples = append(r.Samples, record.Sample{At: at(60), Cluster: &record.Cluster{At: at(60), GoneDeployments: []cluster.Key{{Namespace: "default", Name: "web"}}}})
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted at least 6 pods as available." +
+			" The deployment was scaled from 6 to 9 pods at 08:00:40 UTC, and up to 3 of them were not available, the last until 08:01:00." +
+			" The deployment was deleted at 08:01:00 UTC."},
 		"requests that failed before": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)

@@ -235,14 +235,58 @@ func targetsOf(r *record.Record) (out []target) {
 	return out
 }
 
+// changesFrom is from when on changes of the deployment matter to the outages; the zero time if
+// there are no outages.
+func changesFrom(r *record.Record, all []outage) time.Time {
+	switch {
+	case len(all) > 0:
+		return all[0].from
+	case recorded(r):
+		return r.Zero.Add(-changedBefore)
+	}
+	return time.Time{}
+}
+
+// deletedAt is when the deployment of the record was first deleted after a time, by the samples;
+// zero if it was not.
+func deletedAt(r *record.Record, from time.Time) time.Time {
+	deployment := r.Deployment()
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil || !x.At.After(from) {
+			continue
+		}
+		for _, d := range x.Cluster.Deployments { // it stays visible for a while
+			if d != nil && d.Key == deployment && d.Gone.After(from) {
+				return d.Gone
+			}
+		}
+		if slices.Contains(x.Cluster.GoneDeployments, deployment) {
+			return x.At
+		}
+	}
+	return time.Time{}
+}
+
+// deleted describes that the deployment was deleted in the outages or later: its pods are not
+// lost.
+func deleted(r *record.Record, all []outage) string {
+	from := changesFrom(r, all)
+	if from.IsZero() {
+		return ""
+	}
+	gone := deletedAt(r, from)
+	if gone.IsZero() {
+		return ""
+	}
+	return "the deployment was deleted at " + clock(gone) + " UTC"
+}
+
 // scaledDown describes the first time in the outages that the deployment should have fewer
 // pods than before: those are not lost.
 func scaledDown(r *record.Record, all []outage) string {
-	from := r.Zero.Add(-changedBefore)
-	switch {
-	case len(all) > 0:
-		from = all[0].from
-	case !recorded(r):
+	from := changesFrom(r, all)
+	if from.IsZero() {
 		return ""
 	}
 	targets := targetsOf(r)
@@ -282,7 +326,11 @@ func missingOf(r *record.Record, o *outage, targets []target) string {
 		again = targets[1].at
 	}
 	for _, x := range availableIn(r, targets[0].at) {
-		if !again.IsZero() && !x.at.Before(again) || l.extend(max(targets[0].replicas-x.available, 0), x.at, o.end(r)) {
+		want := targets[0].replicas
+		if x.replicas >= 0 {
+			want = min(want, x.replicas)
+		}
+		if !again.IsZero() && !x.at.Before(again) || l.extend(max(want-x.available, 0), x.at, o.end(r)) {
 			break
 		}
 	}
@@ -329,7 +377,8 @@ type availability struct {
 }
 
 // availableIn lists the availability of the deployment of the record from a time on: the seconds,
-// and each change on the timeline. Within a second pods may go and come back.
+// and each change on the timeline. Within a second pods may go and come back. The last one may be
+// the deletion of the deployment, which should have no pods then.
 func availableIn(r *record.Record, from time.Time) (out []availability) {
 	for i := range r.Seconds {
 		if x := &r.Seconds[i]; x.Available >= 0 && !x.At.Before(from) {
@@ -347,6 +396,10 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b availability) int { return a.at.Compare(b.at) })
+	if gone := deletedAt(r, from); !gone.IsZero() && len(out) > 0 {
+		out = slices.DeleteFunc(out, func(x availability) bool { return !x.at.Before(gone) })
+		out = append(out, availability{at: gone})
+	}
 	return out
 }
 
