@@ -1005,6 +1005,29 @@ func TestAnEstimatedQueueIsAnEstimate(t *testing.T) {
 	}
 }
 
+// Without an error window, the table of the phases reports what is known of the requests: perhaps
+// none was sent, or none ended.
+func TestThePhasesReportWhyThereIsNoErrorWindow(t *testing.T) {
+	for want, happens := range map[string]func(r *record.Record){
+		"no request failed":     func(*record.Record) {},
+		"no requests were sent": silence,
+		"16 requests hung until lightsout ended them": func(r *record.Record) {
+			silence(r)
+			r.Summary.Load = []record.Load{{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}}}
+		},
+	} {
+		r := bare()
+		happens(r)
+		asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+		down(r, "k8s2", view.SpanOff, 1, 400)
+		r.Summary.Phases = []view.Phase{{Name: view.PhaseErrors, Subject: "load", Predicted: iv(0, 60)}}
+		row := phasesOf(r).Rows[0]
+		if got := row[len(row)-1].Text; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The grace period of a second node begins when that node goes down.
 func TestAShorterGracePeriodCountsFromTheLastNode(t *testing.T) {
 	c := &causes{r: &record.Record{Zero: at(0)}, fallen: []fallen{{node: "node1", from: at(0)}, {node: "node2", from: at(37)}, {node: "node3", from: at(90)}}}
