@@ -201,7 +201,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			e.At, e.Seen = at(90), at(98)
 			r.Events = append(r.Events, e)
 		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent; 1 of 6 pods were still not available when lightsout last saw the cluster, at 08:01:30;" +
-			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
+			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer from 08:01:30 UTC until the record ended."},
+		"the API server answers late once, and not at all at the end": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			loseAPI(r, 100, 102)
+			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
+			e.At, e.Seen = at(120), at(120)
+			r.Events = append(r.Events, e)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" The API server gave lightsout no answer from 08:02:00 UTC until the record ended."},
 		"one pod finds no node, and none is available": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", view.SpanSilent, 20, 400)
