@@ -159,7 +159,7 @@ func (sm *sampler) sample() {
 	sm.ledger.time.at(out.At).Sample(out)
 	for _, r := range sm.ledger.runs {
 		if r.rest == nil {
-			r.PeakQueued = max(r.PeakQueued, out.leastQueued())
+			r.PeakQueued = max(r.PeakQueued, out.LeastQueued())
 		}
 	}
 	switch text := out.disagreement(); {

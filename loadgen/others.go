@@ -58,8 +58,8 @@ func (g *Gauge) share(m *measurement, s *survey, n int) {
 	g.Heard = min(g.Heard, atMost(s.flowing, m.most))
 }
 
-// leastQueued is how many of the generator's own requests are queued at least.
-func (g *Gauge) leastQueued() int {
+// LeastQueued is how many of the generator's own requests are queued at least.
+func (g *Gauge) LeastQueued() int {
 	if g.Others > 0 {
 		return max(min(g.Queued, g.Outstanding-g.OnDead-g.Stalled-g.ServedUpTo), 0)
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -19,7 +20,6 @@ const (
 type history struct {
 	begin time.Time // since when there is a cluster to be seen
 	steps map[cluster.Key][]step
-	focus []step // for each deployment that received the load
 }
 
 type step struct {
@@ -27,31 +27,24 @@ type step struct {
 	available int // negative: there is no such deployment
 }
 
-func newHistory(samples []Sample) history {
+// newHistory makes the history of the deployments in samples, always with that of about.
+func newHistory(samples []Sample, about cluster.Key) history {
 	h := history{steps: map[cluster.Key][]step{}}
 	here := map[cluster.Key]bool{} // the deployments of the moment
-	var focus cluster.Key
 	for i := range samples {
 		x := &samples[i]
 		if x.Key {
 			clear(here)
-			focus = cluster.Key{}
 		}
-		take(&focus, x.Focus)
 		if x.Cluster != nil {
-			h.take(x, here, focus)
+			h.take(x, here, about)
 		}
-		available := -1
-		if s := h.steps[focus]; len(s) > 0 {
-			available = s[len(s)-1].available
-		}
-		h.focus = appendStep(h.focus, x.At, available)
 	}
 	return h
 }
 
 // take adds a sample's deployments; here lists those that exist.
-func (h *history) take(x *Sample, here map[cluster.Key]bool, focus cluster.Key) {
+func (h *history) take(x *Sample, here map[cluster.Key]bool, about cluster.Key) {
 	if h.begin.IsZero() && !x.Cluster.None {
 		h.begin = x.At
 	}
@@ -60,7 +53,7 @@ func (h *history) take(x *Sample, here map[cluster.Key]bool, focus cluster.Key) 
 		h.steps[k] = appendStep(h.steps[k], x.At, -1)
 	}
 	for _, d := range x.Cluster.Deployments {
-		if d != nil && d.Gone.IsZero() && (h.steps[d.Key] != nil || len(h.steps) < historyMost || d.Key == focus) {
+		if d != nil && d.Gone.IsZero() && (h.steps[d.Key] != nil || len(h.steps) < historyMost || d.Key == about) {
 			here[d.Key] = true
 			h.steps[d.Key] = appendStep(h.steps[d.Key], x.At, d.Available)
 		}
@@ -86,13 +79,32 @@ func before(steps []step, t time.Time) int {
 	return sort.Search(len(steps), func(i int) bool { return steps[i].at.After(t) }) - 1
 }
 
-// available returns the available replicas of the deployment in focus at t; -1 if
-// unknown.
-func (h *history) available(t time.Time) int {
-	if i := before(h.focus, t); i >= 0 {
-		return h.focus[i].available
+// available returns the available replicas of a deployment at t; -1 if unknown.
+func (h *history) available(k cluster.Key, t time.Time) int {
+	steps := h.steps[k]
+	if i := before(steps, t); i >= 0 {
+		return steps[i].available
 	}
 	return -1
+}
+
+// Deployment is the deployment that the record is about, by the summary or, as the record of a
+// killed program has none, the first that the operator had selected; the zero Key if unknown.
+// The operator may select others meanwhile.
+func (r *Record) Deployment() cluster.Key {
+	if r.Summary != nil && r.Summary.Deployment != "" {
+		ns, name, ok := strings.Cut(r.Summary.Deployment, "/")
+		if !ok {
+			ns, name = "", ns
+		}
+		return cluster.Key{Namespace: ns, Name: name}
+	}
+	for i := range r.Samples {
+		if k := r.Samples[i].Focus; k != nil && k.Name != "" {
+			return *k
+		}
+	}
+	return cluster.Key{}
 }
 
 // History gives the available replicas of deployments as they were shown at t:

@@ -51,7 +51,8 @@ type Record struct {
 // requests by their records.
 type Second struct {
 	loadgen.Second
-	// Available is the deployment's available replicas at its end; -1 if unknown.
+	// Available is how many replicas of the record's deployment were available at its end; -1
+	// if unknown.
 	Available int
 }
 
@@ -294,7 +295,7 @@ func (r *Record) tooLong() error {
 // fill derives the other fields from the files.
 func (r *Record) fill(requests *requestSums) {
 	r.findZero()
-	r.history = newHistory(r.Samples)
+	r.history = newHistory(r.Samples, r.Deployment())
 	r.fillSeconds(requests)
 	r.fillLanes()
 	switch n := len(r.Samples); {

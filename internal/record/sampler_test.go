@@ -193,6 +193,30 @@ func TestARecordTellsSecondsAndLanes(t *testing.T) {
 	}
 }
 
+// The operator may select another deployment during a trial: the seconds of its record are about
+// the first one.
+func TestTheSecondsAreAboutOneDeployment(t *testing.T) {
+	o := newOutage(t)
+	var frames []*view.Frame
+	for _, f := range o.frames {
+		shown := *f
+		if f.Now.After(t0.Add(22 * time.Second)) {
+			shown.Focus = cluster.Key{Namespace: "shop", Name: "db"}
+		}
+		frames = append(frames, &shown)
+	}
+	if err := record.RecordFrames(o.dir, nil, frames, false); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(o.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Deployment() != o.f.Focus || r.Seconds[25].Available != 6 || r.Seconds[50].Available != 8 {
+		t.Errorf("%s, %d and %d available", r.Deployment(), r.Seconds[25].Available, r.Seconds[50].Available)
+	}
+}
+
 func TestAKilledRecordCountsRequestsThatNeverEnded(t *testing.T) {
 	o := newOutage(t)
 	// Killed at 18.5 s: the requests of 15 to 17 have not ended, nor that of 18.

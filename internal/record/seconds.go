@@ -16,11 +16,11 @@ func (r *Record) fillSeconds(requests *requestSums) {
 	if from.IsZero() {
 		return
 	}
-	first := from.Unix()
+	first, about := from.Unix(), r.Deployment()
 	r.Seconds = make([]Second, to.Unix()-first+1)
 	for i := range r.Seconds {
 		second := time.Unix(first+int64(i), 0)
-		r.Seconds[i] = Second{Second: loadgen.Second{At: second}, Available: r.history.available(second.Add(time.Second - 1))}
+		r.Seconds[i] = Second{Second: loadgen.Second{At: second}, Available: r.history.available(about, second.Add(time.Second-1))}
 	}
 	at := func(t time.Time) *Second {
 		if i := t.Unix() - first; !t.IsZero() && i >= 0 && i < int64(len(r.Seconds)) {

@@ -25,7 +25,7 @@ type causes struct {
 }
 
 func causesOf(r *record.Record) *causes {
-	c := &causes{r: r, settings: summaryOf(r).Settings, phases: phasesIn(r), fallen: fallenOf(r), taints: map[string]string{}, shutdowns: map[string]bool{}}
+	c := &causes{r: r, settings: summaryOf(r).Settings, phases: phasesIn(r), fallen: wentDown(r), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	if r.Summary == nil {
 		c.settings = settingsSeen(r)
 	}

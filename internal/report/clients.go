@@ -120,7 +120,11 @@ func queuedIn(r *record.Record, o *outage) string {
 	if most.PeakQueued == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %s %d were served at once and %d queued", text.Count(most.Scheduled, "request", "requests"), most.PeakServed, most.PeakQueued)
+	said := fmt.Sprintf("of %s %d were served at once and %d queued", text.Count(most.Scheduled, "request", "requests"), most.PeakServed, most.PeakQueued)
+	if most.Basis == string(loadgen.BasisEstimated) { // no server reported them
+		return "by an estimate, " + said
+	}
+	return said
 }
 
 // alone reports whether no other load ran at the same time: the gauge counts the requests of all.

@@ -239,7 +239,7 @@ func phaseMatrix(rs []*record.Record) *matrix {
 func phaseCell(p view.Phase, first *float64) string {
 	var parts []string
 	if p.Observed == nil && p.Name == view.PhaseErrors {
-		return "none" // no request failed
+		return "none" // no error window
 	}
 	if p.Observed == nil {
 		parts = append(parts, "not seen")

@@ -203,7 +203,7 @@ func momentsSection(r *record.Record) section {
 			nodes--
 		}
 		available := none
-		if d := m.frame.Snapshot.Deployment(m.frame.Focus); d != nil {
+		if d := m.frame.Snapshot.Deployment(r.Deployment()); d != nil {
 			available = fmt.Sprintf("%d/%d", d.Available, d.Replicas)
 		}
 		g := m.frame.Load.Gauge

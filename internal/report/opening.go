@@ -62,7 +62,7 @@ func opening(r *record.Record) []string {
 			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
 		}
 	}
-	for _, also := range []string{apiAway(r), doneIn(r), scaledUp(r, all), scaledDown(r, all)} {
+	for _, also := range []string{apiAway(r), doneIn(r), scaledUp(r, all), scaledDown(r, all), deleted(r, all)} {
 		if also != "" {
 			out = append(out, text.Capital(sentence(also)))
 		}

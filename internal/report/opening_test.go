@@ -201,7 +201,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			e.At, e.Seen = at(90), at(98)
 			r.Events = append(r.Events, e)
 		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent; 1 of 6 pods were still not available when lightsout last saw the cluster, at 08:01:30;" +
-			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
+			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer from 08:01:30 UTC until the record ended."},
+		"the API server answers late once, and not at all at the end": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			loseAPI(r, 100, 102)
+			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
+			e.At, e.Seen = at(120), at(120)
+			r.Events = append(r.Events, e)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" The API server gave lightsout no answer from 08:02:00 UTC until the record ended."},
 		"one pod finds no node, and none is available": {func(r *record.Record) {
 			silence(r)
 			down(r, "k8s2", view.SpanSilent, 20, 400)
@@ -289,6 +298,24 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
 		}, "k8s2 was asked to go off at 08:00:20 UTC, and lightsout did not see it go; no request failed; Kubernetes counted all 6 pods as available."},
+		"a machine that goes once, and not at the second request": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 1, 100)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			fail(r, 310, 320)
+		}, "k8s2 lost power at 08:00:00 UTC; no request failed; Kubernetes counted all 6 pods as available." +
+			" k8s2 was asked to go off at 08:05:00 UTC, and lightsout did not see it go; clients saw errors for 10 s; Kubernetes counted all 6 pods as available."},
+		"a machine that goes once, and a second request that failed": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 1, 100)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			asks(r, "k8s2", 310, power.ActionOff, power.StageFailed)
+		}, "k8s2 lost power at 08:00:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"a machine that goes at the second request only": {func(r *record.Record) {
+			asks(r, "k8s2", 0, power.ActionShutdown, power.StageSending)
+			asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 301, 400)
+		}, "k8s2 lost power at 08:05:00 UTC; no request failed; Kubernetes counted all 6 pods as available."},
 		"a machine that goes long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
@@ -473,6 +500,16 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			other := cluster.Key{Namespace: "default", Name: "small"}
 			r.Samples = append(r.Samples, record.Sample{At: at(40), Focus: &other, Cluster: &record.Cluster{At: at(40), Deployments: []*cluster.Deployment{{Key: other, Replicas: 2}}}})
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available."},
+		"the operator selects another deployment, and pods of the first lose their places": {func(r *record.Record) {
+			r.Summary.Deployment = "default/web"
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 90)
+			scales(r, 0, 6)
+			other := cluster.Key{Namespace: "shop", Name: "db"}
+			r.Samples = append(r.Samples, record.Sample{At: at(40), Focus: &other, Cluster: &record.Cluster{At: at(40), Deployments: []*cluster.Deployment{{Key: other, Replicas: 2}}}})
+			waits(r, 45, "web-1", "web-2")
+			place(r, 70, "web-1", "web-2")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods of default/web had no place until 08:01:10."},
 		"a deployment that is scaled down meanwhile": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)
@@ -482,6 +519,27 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			scales(r, 44, 2)
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods were not available until 08:00:44." +
 			" The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		"a deployment that somebody deletes meanwhile": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 200)
+			scales(r, 0, 6)
+			lose(r, 4, 40, 102)
+			lose(r, -1, 102, 600)
+			key := cluster.Key{Namespace: "default", Name: "web"}
+			r.Samples = append(r.Samples, record.Sample{At: at(100), Cluster: &record.Cluster{At: at(100), Deployments: []*cluster.Deployment{{Key: key, Replicas: 6, Available: 4, Gone: at(100)}}}},
+				record.Sample{At: at(102), Cluster: &record.Cluster{At: at(102), GoneDeployments: []cluster.Key{key}}})
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
+			" The deployment was deleted at 08:01:40 UTC."},
+		"a deployment that is scaled up, and is gone a moment later": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 200)
+			scales(r, 0, 6)
+			scales(r, 40, 9)
+			lose(r, -1, 60, 600)
+			r.Samples = append(r.Samples, record.Sample{At: at(60), Cluster: &record.Cluster{At: at(60), GoneDeployments: []cluster.Key{{Namespace: "default", Name: "web"}}}})
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted at least 6 pods as available." +
+			" The deployment was scaled from 6 to 9 pods at 08:00:40 UTC, and up to 3 of them were not available, the last until 08:01:00." +
+			" The deployment was deleted at 08:01:00 UTC."},
 		"requests that failed before": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 90)
@@ -864,6 +922,17 @@ func TestEachOfSeveralOutagesHasItsOwnFailures(t *testing.T) {
 	}
 }
 
+// A node that was asked to go off again, and did not, went down once.
+func TestANodeThatDoesNotGoAgainWentDownOnce(t *testing.T) {
+	r := bare()
+	asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 1, 100)
+	asks(r, "k8s2", 300, power.ActionOff, power.StageSending)
+	if items := phasesOf(r).Items; len(items) != 0 {
+		t.Errorf("%+v", items)
+	}
+}
+
 // An LLM's answers take 30 s. The error window counts from when the requests were sent, which is
 // long after the first outage.
 func TestRequestsOnTheNodeOfALaterOutageFailInThatOutage(t *testing.T) {
@@ -926,6 +995,44 @@ func TestABurstBesideOtherLoadsHasNoQueueOfItsOwn(t *testing.T) {
 		r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: append(c.others, burst)}}
 		if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != c.want {
 			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// Without a report of the servers, the largest queue is an estimate, as the expectations have it.
+func TestAnEstimatedQueueIsAnEstimate(t *testing.T) {
+	started, ended := 15.0, 20.0
+	for basis, want := range map[loadgen.Basis]string{
+		loadgen.BasisMeasured: "of 12 requests 8 were served at once and 4 queued", loadgen.BasisPartial: "of 12 requests 8 were served at once and 4 queued",
+		loadgen.BasisEstimated: "by an estimate, of 12 requests 8 were served at once and 4 queued",
+	} {
+		burst := record.Load{Started: &started, Ended: &ended, PeakServed: 8, PeakQueued: 4, Basis: string(basis), Counts: loadgen.Counts{Scheduled: 12}}
+		r := &record.Record{Zero: at(10), Summary: &record.Summary{Zero: at(10), Load: []record.Load{burst}}}
+		if got := queuedIn(r, &outage{from: at(10), to: at(40)}); got != want {
+			t.Errorf("%s: got %q", basis, got)
+		}
+	}
+}
+
+// Without an error window, the table of the phases reports what is known of the requests: perhaps
+// none was sent, or none ended.
+func TestThePhasesReportWhyThereIsNoErrorWindow(t *testing.T) {
+	for want, happens := range map[string]func(r *record.Record){
+		"no request failed":     func(*record.Record) {},
+		"no requests were sent": silence,
+		"16 requests hung until lightsout ended them": func(r *record.Record) {
+			silence(r)
+			r.Summary.Load = []record.Load{{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}}}
+		},
+	} {
+		r := bare()
+		happens(r)
+		asks(r, "k8s2", 0, power.ActionOff, power.StageSending)
+		down(r, "k8s2", view.SpanOff, 1, 400)
+		r.Summary.Phases = []view.Phase{{Name: view.PhaseErrors, Subject: "load", Predicted: iv(0, 60)}}
+		row := phasesOf(r).Rows[0]
+		if got := row[len(row)-1].Text; got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

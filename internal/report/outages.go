@@ -257,8 +257,8 @@ func downs(r *record.Record, node string, spans []view.NodeSpan) []fallen {
 // begins with, before the last heartbeat of the first node.
 func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-time.Second)) }
 
-// answer finds the last request before each time that a node went down. Of a node
-// that never did, it tells the last request.
+// answer finds the last request before each time that a node went down, and adds the last
+// request if the node did not go down at all, or not again.
 func answer(all []fallen, node string, asked []request) []fallen {
 	for _, q := range asked {
 		next := slices.IndexFunc(all, func(f fallen) bool { return f.to.IsZero() || q.at.Before(f.to) })
@@ -268,10 +268,32 @@ func answer(all []fallen, node string, asked []request) []fallen {
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
 		all[next].early, all[next].sign, all[next].asked = false, q.sign, !q.sign
 	}
-	if n := len(asked); n > 0 && len(all) == 0 && !asked[n-1].sign {
-		return []fallen{{node: node, how: fallAsked, from: asked[n-1].at, to: asked[n-1].at, asked: true}}
+	if q := unheeded(all, asked); q != nil {
+		all = append(all, fallen{node: node, how: fallAsked, from: q.at, to: q.at, asked: true})
 	}
 	return all
+}
+
+// unheeded is the last request of a node if the node did not go down after it; nil if it did, or
+// if lightsout gave up a request to take it down again.
+func unheeded(all []fallen, asked []request) *request {
+	if len(asked) == 0 || asked[len(asked)-1].sign {
+		return nil
+	}
+	q := &asked[len(asked)-1]
+	if len(all) == 0 {
+		return q
+	}
+	last := all[len(all)-1]
+	if !q.failed.IsZero() || last.to.IsZero() || q.at.Before(last.to) {
+		return nil
+	}
+	return q
+}
+
+// wentDown lists the nodes that went down as fallenOf does, without those that were only asked to.
+func wentDown(r *record.Record) []fallen {
+	return slices.DeleteFunc(fallenOf(r), func(f fallen) bool { return f.how == fallAsked })
 }
 
 // deletedOf finds the signs of a node that somebody deleted before it was seen silent: no

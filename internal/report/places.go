@@ -14,7 +14,7 @@ import (
 // scheduler takes a moment for any pod.
 const unplacedLeast = 5 * time.Second
 
-// podsOf describes the pods of the deployment that receives the load: how many had no
+// podsOf describes the pods of the deployment that the record is about: how many had no
 // node, or were not available, and until when.
 func podsOf(r *record.Record, o *outage) string {
 	want := wanted(r, o.from)
@@ -218,38 +218,75 @@ type target struct {
 	replicas int
 }
 
-// targetsOf lists by the samples how many pods the deployment of the load should have.
+// targetsOf lists by the samples how many pods the deployment of the record should have.
 func targetsOf(r *record.Record) (out []target) {
-	replicas, focus := map[cluster.Key]int{}, cluster.Key{}
+	deployment := r.Deployment()
 	for i := range r.Samples {
 		x := &r.Samples[i]
-		if x.Focus != nil && *x.Focus != focus {
-			focus, out = *x.Focus, nil // another deployment is not scaled
-		}
 		if x.Cluster == nil {
 			continue
 		}
 		for _, d := range x.Cluster.Deployments {
-			if d != nil {
-				replicas[d.Key] = d.Replicas
+			if d != nil && d.Key == deployment && (len(out) == 0 || out[len(out)-1].replicas != d.Replicas) {
+				out = append(out, target{x.At, d.Replicas})
 			}
-		}
-		n, known := replicas[focus]
-		if known && (len(out) == 0 || out[len(out)-1].replicas != n) {
-			out = append(out, target{x.At, n})
 		}
 	}
 	return out
 }
 
+// changesFrom is from when on changes of the deployment matter to the outages; the zero time if
+// there are no outages.
+func changesFrom(r *record.Record, all []outage) time.Time {
+	switch {
+	case len(all) > 0:
+		return all[0].from
+	case recorded(r):
+		return r.Zero.Add(-changedBefore)
+	}
+	return time.Time{}
+}
+
+// deletedAt is when the deployment of the record was first deleted after a time, by the samples;
+// zero if it was not.
+func deletedAt(r *record.Record, from time.Time) time.Time {
+	deployment := r.Deployment()
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil || !x.At.After(from) {
+			continue
+		}
+		for _, d := range x.Cluster.Deployments { // it stays visible for a while
+			if d != nil && d.Key == deployment && d.Gone.After(from) {
+				return d.Gone
+			}
+		}
+		if slices.Contains(x.Cluster.GoneDeployments, deployment) {
+			return x.At
+		}
+	}
+	return time.Time{}
+}
+
+// deleted describes that the deployment was deleted in the outages or later: its pods are not
+// lost.
+func deleted(r *record.Record, all []outage) string {
+	from := changesFrom(r, all)
+	if from.IsZero() {
+		return ""
+	}
+	gone := deletedAt(r, from)
+	if gone.IsZero() {
+		return ""
+	}
+	return "the deployment was deleted at " + clock(gone) + " UTC"
+}
+
 // scaledDown describes the first time in the outages that the deployment should have fewer
 // pods than before: those are not lost.
 func scaledDown(r *record.Record, all []outage) string {
-	from := r.Zero.Add(-changedBefore)
-	switch {
-	case len(all) > 0:
-		from = all[0].from
-	case !recorded(r):
+	from := changesFrom(r, all)
+	if from.IsZero() {
 		return ""
 	}
 	targets := targetsOf(r)
@@ -289,7 +326,11 @@ func missingOf(r *record.Record, o *outage, targets []target) string {
 		again = targets[1].at
 	}
 	for _, x := range availableIn(r, targets[0].at) {
-		if !again.IsZero() && !x.at.Before(again) || l.extend(max(targets[0].replicas-x.available, 0), x.at, o.end(r)) {
+		want := targets[0].replicas
+		if x.replicas >= 0 {
+			want = min(want, x.replicas)
+		}
+		if !again.IsZero() && !x.at.Before(again) || l.extend(max(want-x.available, 0), x.at, o.end(r)) {
 			break
 		}
 	}
@@ -335,18 +376,19 @@ type availability struct {
 	available, replicas int
 }
 
-// availableIn lists the availability of the deployment of the load from a time on: the seconds,
-// and each change on the timeline. Within a second pods may go and come back.
+// availableIn lists the availability of the deployment of the record from a time on: the seconds,
+// and each change on the timeline. Within a second pods may go and come back. The last one may be
+// the deletion of the deployment, which should have no pods then.
 func availableIn(r *record.Record, from time.Time) (out []availability) {
 	for i := range r.Seconds {
 		if x := &r.Seconds[i]; x.Available >= 0 && !x.At.Before(from) {
 			out = append(out, availability{x.At, x.Available, -1})
 		}
 	}
-	deployment := deploymentOf(r)
+	deployment := r.Deployment()
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Change != cluster.ChangeReplicas || deployment == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}).String() != deployment {
+		if e.Change != cluster.ChangeReplicas || deployment.Name == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}) != deployment {
 			continue
 		}
 		if x := (availability{happened(*e), e.N, e.Of}); x.replicas > 0 && !x.at.Before(from) { // early versions did not record it
@@ -354,39 +396,24 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b availability) int { return a.at.Compare(b.at) })
+	if gone := deletedAt(r, from); !gone.IsZero() && len(out) > 0 {
+		out = slices.DeleteFunc(out, func(x availability) bool { return !x.at.Before(gone) })
+		out = append(out, availability{at: gone})
+	}
 	return out
-}
-
-// deploymentOf is the deployment that the load goes to, by the summary or, as the record of a
-// killed program has none, by the samples.
-func deploymentOf(r *record.Record) string {
-	if d := summaryOf(r).Deployment; d != "" {
-		return d
-	}
-	for _, x := range slices.Backward(r.Samples) {
-		if x.Focus != nil && x.Focus.Name != "" {
-			return x.Focus.String()
-		}
-	}
-	return ""
 }
 
 // unplaced finds by the samples how many pods of the deployment had no node.
 func unplaced(r *record.Record, o *outage) lack {
 	var l lack
-	var focus cluster.Key
-	waiting := map[cluster.Key]struct{}{}
+	deployment, waiting := r.Deployment(), map[cluster.Key]struct{}{}
 	for i := range r.Samples {
 		x := &r.Samples[i]
 		if x.Key {
 			clear(waiting)
-			focus = cluster.Key{}
-		}
-		if x.Focus != nil {
-			focus = *x.Focus
 		}
 		if x.Cluster != nil {
-			wait(waiting, x.Cluster, focus)
+			wait(waiting, x.Cluster, deployment)
 		}
 		if !x.More && !x.At.Before(o.from) && l.extend(len(waiting), x.At, o.end(r)) {
 			break
@@ -421,7 +448,7 @@ func replicas(r *record.Record, at time.Time) (n int, known bool) {
 	if f.Snapshot == nil {
 		return 0, false
 	}
-	d := f.Snapshot.Deployment(f.Focus)
+	d := f.Snapshot.Deployment(r.Deployment())
 	if d == nil {
 		return 0, false
 	}

@@ -54,13 +54,13 @@ func phasesOf(r *record.Record) section {
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			note = "no request failed"
+			note = clientsOf(r, nil, -1)
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
 	t.trim(early, "by its source")
 	var again []fallen
-	all := fallenOf(r)
+	all := wentDown(r)
 	for i, f := range all {
 		if slices.ContainsFunc(all[:i], func(x fallen) bool { return x.node == f.node }) {
 			again = append(again, f)

@@ -302,17 +302,25 @@ func scaled(r *record.Record) (from, to int) {
 // apiAway describes the longest time in which the API server did not answer during a trial
 // or a session; recorded outages have a sign for it.
 func apiAway(r *record.Record) string {
-	var from time.Time
+	var longest apiSilence
 	var most time.Duration
 	for _, s := range apiLost(r) {
-		if d := s.to.Sub(s.from); d > most {
-			from, most = s.from, d
+		end := s.to
+		if end.IsZero() {
+			end = r.End
+		}
+		if d := end.Sub(s.from); d > most {
+			longest, most = s, d
 		}
 	}
-	if recorded(r) || most < apiAwayLeast {
+	from := clock(longest.from) + " UTC"
+	switch {
+	case recorded(r) || most < apiAwayLeast:
 		return ""
+	case longest.to.IsZero():
+		return "the API server gave lightsout no answer from " + from + " until the record ended"
 	}
-	return "the API server gave lightsout no answer for " + lasted(most) + " from " + clock(from) + " UTC"
+	return "the API server gave lightsout no answer for " + lasted(most) + " from " + from
 }
 
 // apiAwayLeast is how long the API server must be away to be named.

@@ -140,7 +140,7 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 	if upTo == 0 {
 		return
 	}
-	out.Got = fmt.Sprintf("%d to %d: the servers held requests of others as well", least, upTo)
+	out.Got = fmt.Sprintf("%d to %d: the servers held requests of others as well, or the gauge measured another deployment", least, upTo)
 	short, over := x.Min != nil && float64(least) < *x.Min, x.Max != nil && float64(upTo) > *x.Max
 	switch {
 	case x.Min != nil && float64(upTo) < *x.Min, x.Max != nil && float64(least) > *x.Max:

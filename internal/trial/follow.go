@@ -20,7 +20,7 @@ func (r *run) show(f *view.Frame) {
 	for _, l := range r.loads {
 		r.loadEnded(l) // notes when it came to rest
 	}
-	r.gauge(f.Load.Gauge)
+	r.gauge(f)
 	kept := r.shown(f)
 	if !r.opt.Unprompted {
 		f.Trial = kept.Trial

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -58,17 +60,37 @@ func (l *loadRun) failedAfter(detected time.Time, undetected record.Undetected) 
 	return &n
 }
 
-// gauge keeps the largest values that the gauge shows while loads run.
-func (r *run) gauge(g loadgen.Gauge) {
+// gauge keeps the largest values that the gauge of a frame shows while loads run. While the
+// operator has selected another deployment, the gauge measures the servers of that one.
+func (r *run) gauge(f *view.Frame) {
+	here, g := r.deployment == (cluster.Key{}) || f.Focus == r.deployment, f.Load.Gauge
+	switch {
+	case !here:
+		r.elsewhere = true
+	case r.elsewhere:
+		r.elsewhere, r.again = false, f.Now
+	}
 	if g.Basis == loadgen.BasisIdle || g.At.IsZero() {
 		return
 	}
 	for _, l := range r.loads {
-		if !l.ended.IsZero() || g.At.Before(l.started) {
-			continue
+		switch {
+		case !l.ended.IsZero() || g.At.Before(l.started):
+		case here && !g.At.Before(r.again):
+			l.peak.take(g)
+		default:
+			l.peak.miss(g)
 		}
-		l.peak.take(g)
 	}
+}
+
+// peakQueued is the largest queue of a load, by the generator, which samples more often than
+// frames show, unless that measured another deployment as well.
+func (r *run) peakQueued(l *loadRun) int {
+	if l.peak.missed {
+		return l.peak.queued
+	}
+	return r.t.opt.Load.PeakQueued(l.number)
 }
 
 // loadName names a load that was started by keyboard.

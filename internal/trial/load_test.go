@@ -38,13 +38,37 @@ func TestAPeakCountsOnlyServedRequestsThatServersReport(t *testing.T) {
 		l := &loadRun{step: "again", started: at}
 		r := &run{loads: []*loadRun{l}}
 		for _, g := range tt.gauges {
-			r.gauge(g)
+			r.gauge(&view.Frame{Load: loadgen.Run{Gauge: g}})
 		}
 		l.peak.settleAll()
 		sum := &record.Summary{Load: []record.Load{{Step: "again", PeakServed: l.peak.served, Basis: string(l.peak.basis)}}}
 		if got := JudgeExpectation(want, sum); l.peak.served != tt.peak || got.OK != tt.ok {
 			t.Errorf("%s: peak %d (%s), %+v", tt.what, l.peak.served, l.peak.basis, got)
 		}
+	}
+}
+
+// While the operator has selected another deployment, the gauge measures that one: the peaks of a
+// load may then be as large as what is in flight.
+func TestAPeakIsOfTheTrialsDeployment(t *testing.T) {
+	t.Parallel()
+	web, other := cluster.Key{Namespace: "default", Name: "web"}, cluster.Key{Namespace: "shop", Name: "db"}
+	l := &loadRun{started: at(0)}
+	r := &run{deployment: web, loads: []*loadRun{l}}
+	show := func(s float64, focus cluster.Key, sampled float64, served, queued int) {
+		g := loadgen.Gauge{At: at(sampled), Basis: loadgen.BasisMeasured, Served: served, Heard: served, Queued: queued, Outstanding: served + queued}
+		r.gauge(&view.Frame{Now: at(s), Focus: focus, Load: loadgen.Run{Gauge: g}})
+	}
+	show(1, web, 0.5, 8, 0)
+	if l.peak.missed {
+		t.Error("the gauge measured another deployment all the time")
+	}
+	show(2, other, 2, 0, 12)
+	show(3, web, 2.9, 10, 2) // the newest gauge is still of the other one
+	show(4, web, 4, 7, 1)
+	l.peak.settleAll()
+	if p := &l.peak; p.served != 8 || p.servedUpTo != 12 || r.peakQueued(l) != 1 || p.queuedUpTo != 12 {
+		t.Errorf("%d served, up to %d; %d queued, up to %d", p.served, p.servedUpTo, r.peakQueued(l), p.queuedUpTo)
 	}
 }
 

@@ -24,8 +24,12 @@ type peak struct {
 	// basis is its source.
 	served int
 	basis  loadgen.Basis
+	// queued is the largest queue that the gauges show. missed: some gauges measured another
+	// deployment.
+	queued int
+	missed bool
 	// servedUpTo and queuedUpTo are how large the peaks may be: the servers counted requests
-	// of others as well. They are 0 if they did not.
+	// of others as well, or the gauge measured another deployment. They are 0 if neither.
 	servedUpTo, queuedUpTo int
 	// streaming is the largest number of answers of which bytes came at once.
 	streaming int
@@ -41,9 +45,16 @@ func (p *peak) take(g loadgen.Gauge) {
 	if n := len(p.recent); n > 0 && !g.At.After(p.recent[n-1].At) {
 		return
 	}
-	p.streaming = max(p.streaming, g.Streaming)
+	p.streaming, p.queued = max(p.streaming, g.Streaming), max(p.queued, g.LeastQueued())
 	p.recent = append(p.recent, g)
 	p.settle(g.At.Add(-shareSpan))
+}
+
+// miss takes a gauge of the servers of another deployment: how many of the requests are served,
+// and how many queue, is unknown.
+func (p *peak) miss(g loadgen.Gauge) {
+	p.missed = true
+	p.servedUpTo, p.queuedUpTo = max(p.servedUpTo, g.Outstanding), max(p.queuedUpTo, g.Outstanding)
 }
 
 // settle decides about the gauges up to a time, and forgets those that decide nothing any more.

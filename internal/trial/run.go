@@ -28,10 +28,14 @@ type run struct {
 	dir  string
 	// deployment is the trial's deployment.
 	deployment cluster.Key
-	tracker    *phase.Tracker
-	sampler    *record.Sampler
-	health     record.Health
-	requests   *record.Requests
+	// elsewhere: the operator has selected another deployment, which the gauge measures. again
+	// is since when the gauge measures the trial's again; zero: always.
+	elsewhere bool
+	again     time.Time
+	tracker   *phase.Tracker
+	sampler   *record.Sampler
+	health    record.Health
+	requests  *record.Requests
 
 	started, zero, ended time.Time
 	// switched is when a machine was last switched; whole is since when everything is

@@ -113,7 +113,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetecte
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: l.peak.served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(l.peak.basis),
+		PeakServed: l.peak.served, PeakQueued: r.peakQueued(l), Basis: string(l.peak.basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
