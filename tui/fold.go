@@ -19,7 +19,8 @@ const manyAlike = 5
 // fold draws one transition of many objects at once as one row, so that a node's
 // loss does not push its own line off the screen. Pods to which the same
 // happened become one row with their number, and so do many nodes and machines;
-// steps of one count (16 → 15, 15 → 13) become one step. It folds rows of the
+// steps of one count (16 → 15, 15 → 13) become one step, as long as each begins where
+// the one before ended. It folds rows of the
 // screen only: the record has every event, and so has the pane under a filter.
 // Rows stay in the order of their first event and keep the Seq of it.
 func fold(events []view.Event) []view.Event {
@@ -49,11 +50,11 @@ func fold(events []view.Event) []view.Event {
 		switch g := groups[i]; {
 		case g == nil, g.n < manyAlike && g.noun != "" && g.noun != "pods":
 			out = append(out, e)
-		case g.row < 0:
+		case g.row < 0, g.noun == "" && out[g.row].To != e.From:
 			g.row = len(out)
 			if g.noun != "" && g.n > 1 {
 				e.Why = strings.ReplaceAll(e.Why, e.Subject, "…")
-				e.Subject = fmt.Sprintf("%d %s", g.n, g.noun)
+				e.Namespace, e.Subject = "", fmt.Sprintf("%d %s", g.n, g.noun)
 			}
 			out = append(out, e)
 		case g.noun == "":
@@ -72,7 +73,7 @@ func alike(e view.Event) (noun, key string) {
 	lane := string(e.Lane) + "\x00"
 	switch {
 	case isCount(e):
-		return "", lane + e.Subject
+		return "", lane + e.Namespace + "\x00" + e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
 		return "pods", lane + strings.ReplaceAll(e.Text, e.Subject, "") // the taint manager's events name their pod
 	case e.Lane == view.LanePower:

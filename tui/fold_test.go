@@ -2,10 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"lightsout/cluster"
+	"strings"
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -73,5 +74,73 @@ func TestManyNodesAreFoldedAndFewAreNot(t *testing.T) {
 	}
 	if got := fold(lost(100)); len(got) != 1 || got[0].Subject != "100 nodes" {
 		t.Errorf("100 nodes become %d rows, the first of %s", len(got), got[0].Subject)
+	}
+}
+
+// ready is a step of the number of a service's ready endpoints.
+func ready(namespace, from, to string) view.Event {
+	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindEndpointSlice, Key: cluster.Key{Namespace: namespace, Name: "web"}},
+		Change: cluster.ChangeEndpoints, From: from, To: to, Why: "ready", SourceTime: t0, Seen: t0})
+}
+
+// numbered gives events their numbers, in order.
+func numbered(events ...view.Event) []view.Event {
+	for i := range events {
+		events[i].Seq = i + 1
+	}
+	return events
+}
+
+// Steps of two services of one name, and steps with one missing between them, are no count.
+func TestOnlyStepsOfOneCountAreFolded(t *testing.T) {
+	for what, events := range map[string][]view.Event{
+		"web 16 → 8 ready; web 8 → 0 ready":                   {ready("shop", "16", "8"), ready("blog", "8", "0")},
+		"web 16 → 8 ready; web 4 → 0 ready":                   {ready("shop", "16", "8"), ready("shop", "4", "0")},
+		"web 16 → 6 ready; web 4 → 2 ready":                   {ready("shop", "16", "8"), ready("blog", "4", "2"), ready("shop", "8", "6")},
+		"web 16 → 8 ready; web 4 → 1 ready; web 20 → 6 ready": {ready("shop", "16", "8"), ready("shop", "4", "1"), ready("shop", "20", "6")},
+		"web 16 → 8 ready; web 4 → 1 ready; web 16 → 6 ready": {ready("shop", "16", "8"), ready("shop", "4", "2"), ready("shop", "2", "1"), ready("blog", "16", "6")},
+	} {
+		var rows []string
+		for _, e := range fold(numbered(events...)) {
+			rows = append(rows, e.Subject+" "+e.Sentence())
+		}
+		if got := strings.Join(rows, "; "); got != what {
+			t.Errorf("folded to %s, wanted %s", got, what)
+		}
+	}
+}
+
+// Pods of two namespaces that become one row belong to neither.
+func TestAFoldedRowOfManyPodsHasNoNamespace(t *testing.T) {
+	var events []view.Event
+	for _, namespace := range []string{"shop", "blog"} {
+		events = append(events, view.Event{Seen: t0, Lane: view.LanePod, Kind: "pod", Namespace: namespace, Subject: "db-0", Text: "Running → Terminating"})
+	}
+	if got := fold(numbered(events...)); len(got) != 1 || got[0].Subject != "2 pods" || got[0].Namespace != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The timeline names the namespace of a subject only if another namespace has one of the
+// same name: in its rows, under a filter, and in the line that is copied.
+func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {
+	f := calm()
+	f.Events = numbered(ready("shop", "16", "8"), ready("blog", "4", "0"))
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if v := plainView(m); !strings.Contains(v, "shop/web ") || !strings.Contains(v, "blog/web ") {
+		t.Errorf("the services have one name:\n%s", v)
+	}
+	typeKeys(m, "5 / s h o p / enter")
+	if v := plainView(m); !strings.Contains(v, "shop/web ") || strings.Contains(v, "blog/web ") {
+		t.Errorf("the filter does not find the name in the row:\n%s", v)
+	}
+	if o, _ := m.active.row(&m.s); !strings.Contains(o.name, " shop/web ") || !strings.Contains(o.title, " shop/web ") {
+		t.Errorf("copied is %q, and the details are called %q", o.name, o.title)
+	}
+	f = calm()
+	f.Events = numbered(ready("shop", "16", "8"))
+	m, _, _ = testModel(f, 120, 36, Options{})
+	if v := plainView(m); strings.Contains(v, "shop/web ") {
+		t.Errorf("the only service of its name has a namespace:\n%s", v)
 	}
 }

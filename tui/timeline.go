@@ -18,12 +18,15 @@ var timelineSpec = &paneSpec{
 
 // timelinePane lists events, in the order of their own times, and the next actions of
 // the control plane. The newest event is visible until the operator scrolls.
-type timelinePane struct{ list[int, view.Event] }
+type timelinePane struct {
+	list[int, view.Event]
+	subjects view.Subjects // of all events, also of those that a filter hides
+}
 
 func newTimelinePane() *timelinePane {
 	p := &timelinePane{}
 	p.list = list[int, view.Event]{
-		id: func(e view.Event) int { return e.Seq }, object: eventObject, has: eventHas, follows: true,
+		id: func(e view.Event) int { return e.Seq }, object: p.event, has: p.contains, follows: true,
 	}
 	return p
 }
@@ -36,6 +39,7 @@ func (p *timelinePane) settle(s *scene) {
 	if !p.stale(len(s.f.Events), first, last, s.f.Zero) {
 		return
 	}
+	p.subjects = view.SubjectsOf(s.f.Events)
 	events := slices.Clone(s.f.Events)
 	if !p.by.on() {
 		events = fold(events)
@@ -48,16 +52,18 @@ func (p *timelinePane) settle(s *scene) {
 	p.take(s, events)
 }
 
-func eventHas(s *scene, e view.Event, contains func(string) bool) bool {
-	return contains(e.Subject) || contains(string(e.Lane)) || contains(eventText(s.t, e))
+// contains reports whether a text of the row contains the searched text.
+func (p *timelinePane) contains(s *scene, e view.Event, contains func(string) bool) bool {
+	return contains(e.Subject) || contains(p.subjects.Name(e)) || contains(string(e.Lane)) || contains(eventText(s.t, e))
 }
 
 func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000, share: 3} }
 
-// eventObject is the whole line, with its times, and the object that it is about.
-func eventObject(s *scene, e view.Event) object {
-	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), e.Subject, e.Sentence()}, " ")
-	return object{line, strings.TrimSpace("Event: " + e.Subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
+// event is the whole line, with its times, and the object that it is about.
+func (p *timelinePane) event(s *scene, e view.Event) object {
+	subject := p.subjects.Name(e)
+	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), subject, e.Sentence()}, " ")
+	return object{line, strings.TrimSpace("Event: " + subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
 // sideBySide is the width from which the next actions are beside the timeline. In a
@@ -134,7 +140,7 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 		}
 		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.offset(e.At), when)
 		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
-		name := middle(t.text(e.Subject), subject, t.ellipsis)
+		name := middle(t.text(p.subjects.Name(e)), subject, t.ellipsis)
 		text := t.text(brief(e.Subject, e.Sentence()))
 		if lane > 0 {
 			r.cell(t, t.dim, t.text(string(e.Lane)), lane-1).space(1)
@@ -154,6 +160,7 @@ func (d *details) event(e view.Event) {
 	_, st := levelStyle(s.t, e.Level)
 	d.addStyled(st, "event", eventText(s.t, e))
 	d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	d.add("namespace", e.Namespace)
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
 		d.add("offset", s.offset(e.At))

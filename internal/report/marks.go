@@ -124,11 +124,13 @@ func marksFrom(r *record.Record, a axis, least int) (marks []mark, told int) {
 	}
 	at := func(e view.Event) float64 { return happened(e).Sub(base(r)).Seconds() }
 	slices.SortStableFunc(chosen, func(x, y view.Event) int { return cmp.Compare(at(x), at(y)) })
+	subjects := view.SubjectsOf(chosen)
 	for _, e := range chosen {
 		t := at(e)
 		if len(marks) == 0 || a.x(t)-a.x(marks[len(marks)-1].At) >= markGap {
 			marks = append(marks, mark{Number: len(marks) + 1, At: t})
 		}
+		e.Subject = subjects.Name(e)
 		marks[len(marks)-1].add(e, t)
 		told++
 	}
@@ -147,7 +149,7 @@ func happened(e view.Event) time.Time {
 
 // add puts an event into the mark: it goes on with an entry of the same subject
 // that ended where it begins (16 → 15, 15 → 13), joins one that tells the same of
-// other subjects, or is an entry of its own.
+// other subjects, or is an entry of its own. Different subjects have different names.
 func (m *mark) add(e view.Event, at float64) {
 	subject, text := clean(e.Subject), clean(e.Text)
 	from, to := clean(e.From), clean(e.To)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -80,6 +81,22 @@ func TestMarksDoNotCoverEachOther(t *testing.T) {
 			if d := a.x(marks[i].At) - a.x(marks[i-1].At); d < markGap || marks[i].Number != marks[i-1].Number+1 {
 				t.Errorf("%s: marks %d and %d are %.1f apart", name, marks[i-1].Number, marks[i].Number, d)
 			}
+		}
+	}
+}
+
+// The timeline joins no steps and no subjects of two namespaces, and tells services of
+// one name apart.
+func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {
+	r := mdxRecord()
+	for i, step := range [][3]string{{"shop", "16", "8"}, {"blog", "8", "0"}, {"shop", "8", "6"}, {"news", "16", "6"}} {
+		r.Events = append(r.Events, view.Event{Seq: len(r.Events) + i, At: at(300), Seen: at(300), Lane: view.LaneEndpoints, Kind: "endpointslice", Change: cluster.ChangeEndpoints,
+			Namespace: step[0], Subject: "web", From: step[1], To: step[2], Why: "ready", Text: step[1] + " → " + step[2] + " ready"})
+	}
+	lines := told(r)
+	for _, want := range []string{"news/web, shop/web: 16 → 6 ready", "blog/web: 8 → 0 ready"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("%q is not told in\n%s", want, strings.Join(lines, "\n"))
 		}
 	}
 }
