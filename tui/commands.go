@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -136,18 +137,40 @@ func aim(m *Model) {
 }
 
 // selectedDeployment returns the deployment under the cursor, or that of the pod under
-// it. If there is none, it shows that.
+// it. If there is none, it shows why.
 func selectedDeployment(m *Model) (cluster.Key, bool) {
 	pods, ok := m.active.pane.(*podsPane)
 	if !ok {
+		if m.s.deployment.Name == "" {
+			m.say(noDeployment(m))
+		}
 		return m.s.deployment, m.s.deployment.Name != ""
 	}
 	p, ok := pods.selected()
-	if !ok || p.Deployment == "" {
+	switch {
+	case !ok:
+		m.say(pods.empty(&m.s))
+	case p.Deployment == "":
 		m.say("this pod belongs to no deployment")
-		return cluster.Key{}, false
+	default:
+		return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
 	}
-	return cluster.Key{Namespace: p.Namespace, Name: p.Deployment}, true
+	return cluster.Key{}, false
+}
+
+// noDeployment returns the reason, in a sentence, why the list of deployments is empty.
+func noDeployment(m *Model) string {
+	open := m.find("Deployments")
+	p := open.pane.(*deploymentsPane)
+	switch {
+	case p.by.on() && m.active == open:
+		return "no deployment matches the filter: esc clears it"
+	case p.by.on():
+		return fmt.Sprintf("no deployment matches the filter: %d and then esc clear it", open.number)
+	case p.by.only != "" && p.by.all > 0:
+		return "no deployment in " + p.by.only + ": 0 shows all namespaces"
+	}
+	return p.empty(&m.s)
 }
 
 // askPower asks about the marked nodes, or the one under the cursor.

@@ -80,7 +80,10 @@ func (p *deploymentsPane) settle(s *scene) {
 			p.begin(func(d *cluster.Deployment) bool { return d.Key == s.f.Focus })
 		}
 	}
-	s.deployment = p.cursor
+	s.deployment = cluster.Key{}
+	if d, ok := p.selected(); ok {
+		s.deployment = d.Key
+	}
 }
 
 func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }

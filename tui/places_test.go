@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -97,5 +98,43 @@ func TestTheHeaderNamesTheNamespaces(t *testing.T) {
 	m, _, _ := testModel(f, 80, 24, Options{})
 	if v := plainView(m); !strings.Contains(v, "mdx /shop,db") {
 		t.Errorf("they are not named:\n%s", v)
+	}
+}
+
+// The keys of a deployment act on none that a filter or a choice of namespaces hides, and
+// say why; nor do its pods stay chosen.
+func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
+	const filtered, hidden = "no deployment matches the filter", "no deployment in knative-serving: 0 shows all namespaces"
+	for keys, want := range map[string]string{
+		"/ n o s u c h enter f":         filtered + ": esc clears it",
+		"/ n o s u c h enter r":         filtered + ": esc clears it",
+		"/ n o s u c h enter down up f": filtered + ": esc clears it",
+		"/ n o s u c h enter 1 r":       filtered + ": 2 and then esc clear it",
+		": n s space k n a enter 2 f":   hidden,
+		": n s space k n a enter 2 r":   hidden,
+		": n s space k n a enter 1 r":   hidden,
+	} {
+		f := places(calm())
+		f.Focus = cluster.Key{}
+		m, sent, _ := testModel(f, 120, 36, Options{})
+		typeKeys(m, "2 down "+keys)
+		if v := plainView(m); len(*sent) > 0 || m.notices.newest() != want || !strings.Contains(v, want) {
+			t.Errorf("%s: sent %#v, said %q, shown\n%s", keys, *sent, m.notices.newest(), v)
+		}
+		if m.s.deployment.Name != "" || podsOf(m).of != "" {
+			t.Errorf("%s: %v is chosen, with the pods of %q", keys, m.s.deployment, podsOf(m).of)
+		}
+	}
+}
+
+// Where there is no deployment and no pod, the keys of a deployment say so.
+func TestTheKeysOfADeploymentNeedOne(t *testing.T) {
+	f := withPods(calm(), func(c *cluster.Contents) { c.Deployments, c.Pods = nil, nil })
+	f.Focus = cluster.Key{}
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	for keys, want := range map[string]string{"2 f": "no deployments", "2 r": "no deployments", "1 r": "no deployments", "3 f": "no pods"} {
+		if typeKeys(m, keys); len(*sent) > 0 || m.notices.newest() != want {
+			t.Errorf("%s: sent %#v, said %q", keys, *sent, m.notices.newest())
+		}
 	}
 }

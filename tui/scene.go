@@ -30,7 +30,7 @@ type scene struct {
 	marked int
 	undo   []map[string]bool
 	// scope is the choice of the Pods pane; node and deployment are under the cursors
-	// of those lists.
+	// of those lists; deployment is empty while that list is.
 	scope      scope
 	node       string
 	deployment cluster.Key
