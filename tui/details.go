@@ -51,11 +51,11 @@ func (d *details) number(label string, n int) { d.add(label, fmt.Sprint(n)) }
 const mostEvents = 12
 
 // events lists the timeline's events of an object, the newest first.
-func (d *details) events(names ...string) {
+func (d *details) events(k cluster.Key) {
 	d.head("Timeline")
 	n := 0
 	for _, e := range slices.Backward(d.s.f.Events) {
-		if !slices.Contains(names, e.Subject) {
+		if !about(e, k) {
 			continue
 		}
 		_, st := levelStyle(d.s.t, e.Level)
@@ -112,7 +112,7 @@ func (d *details) node(ref cluster.Ref) {
 			d.add("requested", cores(askedCPU(s, n))+" CPU by its pods")
 		}
 	}
-	d.events(ref.Name)
+	d.events(ref.Key)
 	if cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {
 		d.head("Pods")
 		d.addStyled(s.t.dim, s.missing(cluster.KindPod), "")
@@ -206,7 +206,7 @@ func (d *details) pod(ref cluster.Ref) {
 	d.add("unreachable", tolerates(p.UnreachableFor))
 	d.add("not ready", tolerates(p.NotReadyFor))
 	d.add("then", explained[cluster.Kind(strings.ToLower(p.OwnerKind))])
-	d.events(k.Name, k.String())
+	d.events(k)
 }
 
 // labelList writes labels so that they can be wrapped.
@@ -253,7 +253,7 @@ func (d *details) deployment(ref cluster.Ref) {
 	d.add("name", dep.Name)
 	d.add("namespace", dep.Namespace)
 	d.add("labels", labelList(dep.Labels))
-	d.events(k.Name, k.String())
+	d.events(k)
 }
 
 // bound formats a limit; 0 means that there is none.

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,5 +245,98 @@ func TestAnErrorIsOfItsObject(t *testing.T) {
 	typeKeys(m, "3 d")
 	if v := plainView(m); strings.Contains(v, "kube-node1 can't be read") || !strings.Contains(v, "asking the API server") {
 		t.Errorf("another object's error:\n%s", v)
+	}
+}
+
+// change is the event of a change of an object.
+func change(kind cluster.Kind, namespace, name string) view.Event {
+	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: namespace, Name: name}},
+		Change: cluster.ChangeStatus, From: "Running", To: "Terminating", SourceTime: t0, Seen: t0})
+}
+
+// sameNames has objects of one name: in two namespaces, and of three kinds.
+func sameNames() *view.Frame {
+	f := calm()
+	c := cluster.Contents{At: t0, Access: synced, Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}}
+	for _, name := range []string{"web", "only"} {
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, Renewed: t0})
+	}
+	for _, namespace := range []string{"blog", "shop"} {
+		key := cluster.Key{Namespace: namespace, Name: "web"}
+		c.Pods = append(c.Pods, &cluster.Pod{Key: key, Phase: "Running"})
+		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: key, Word: "Running"})
+	}
+	f.Snapshot, f.Focus = cluster.NewSnapshot(c), cluster.Key{}
+	return f
+}
+
+// An event leads to the object of its own namespace and kind. Only an event that names no
+// namespace leads to an object by the name alone.
+func TestAnEventLeadsToTheObjectOfItsNamespaceAndKind(t *testing.T) {
+	m, _, _ := testModel(sameNames(), 120, 36, Options{})
+	for _, c := range []struct {
+		event view.Event
+		want  string
+	}{
+		{change(cluster.KindPod, "shop", "web"), "pod shop/web"},
+		{change(cluster.KindPod, "blog", "web"), "pod blog/web"},
+		{change(cluster.KindPod, "news", "web"), ""},
+		{change(cluster.KindDeployment, "shop", "web"), "deployment shop/web"},
+		{change(cluster.KindDeployment, "news", "web"), ""},
+		{change(cluster.KindEndpointSlice, "shop", "web"), "deployment shop/web"},
+		{change(cluster.KindStatefulSet, "shop", "web"), ""},
+		{change(cluster.KindNode, "", "web"), "node web"},
+		{change(cluster.KindPod, "shop", "only"), ""},
+		{view.NewEvent(view.CodeRolloutRestarted, "shop/web", view.Facts{}), "deployment shop/web"},
+		{view.NewEvent(view.CodeDrained, "only", view.Facts{}), "node only"},
+		{view.Event{Kind: "pod", Subject: "web", Text: "from a record of an early version"}, "pod blog/web"},
+	} {
+		got := ""
+		if ref := objectOf(&m.s, c.event).ref; ref.Kind != "" {
+			got = string(ref.Kind) + " " + ref.Key.String()
+		}
+		if got != c.want {
+			t.Errorf("the event of %s %s/%s leads to %q, not %q", c.event.Kind, c.event.Namespace, c.event.Subject, got, c.want)
+		}
+	}
+}
+
+// The log that an event opens is that of its own pod.
+func TestTheLogOfAnEventIsOfItsPod(t *testing.T) {
+	f := sameNames()
+	f.Events = numbered(change(cluster.KindPod, "shop", "web"))
+	m, sent, _ := testModel(f, 120, 36, Options{})
+	typeKeys(m, "5 l")
+	want := podObject(cluster.Key{Namespace: "shop", Name: "web"}).ref
+	wantIntent(t, sent, view.Inspect{Of: want, Log: true})
+}
+
+// The details of an object list its own events, and none of an object of the same name.
+func TestDetailsListTheEventsOfTheirObjectOnly(t *testing.T) {
+	f := sameNames()
+	shop, blog, node := change(cluster.KindPod, "shop", "web"), change(cluster.KindPod, "blog", "web"), change(cluster.KindNode, "", "web")
+	shop.To, blog.To, node.To = "of the shop", "of the blog", "of the node"
+	restarted := view.NewEvent(view.CodeRolloutRestarted, "shop/web", view.Facts{})
+	f.Events = numbered(shop, blog, node, restarted)
+	m, _, _ := testModel(f, 120, 36, Options{})
+	key := func(namespace string) cluster.Key { return cluster.Key{Namespace: namespace, Name: "web"} }
+	for what, c := range map[string]struct {
+		object object
+		texts  string
+	}{
+		"shop": {deploymentObject(key("shop")), "rollout restarted, Running → of the shop"},
+		"blog": {podObject(key("blog")), "Running → of the blog"},
+		"node": {nodeObject("web"), "Running → of the node"},
+	} {
+		d := &details{s: &m.s}
+		c.object.facts(d)
+		at := slices.IndexFunc(d.facts, func(f fact) bool { return f.label == "Timeline" })
+		var texts []string
+		for _, f := range d.facts[at+1:] {
+			texts = append(texts, f.value)
+		}
+		if got := strings.Join(texts, ", "); got != c.texts {
+			t.Errorf("the details of %s list %s, not %s", what, got, c.texts)
+		}
 	}
 }

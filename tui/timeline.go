@@ -178,20 +178,32 @@ func (d *details) event(e view.Event) {
 	}
 }
 
+// about reports whether an event's subject has the key of an object. Nodes are in no
+// namespace; of any other event without a namespace, the name alone may decide.
+func about(e view.Event, k cluster.Key) bool {
+	if e.Namespace != "" || e.Kind == string(cluster.KindNode) {
+		return k == cluster.Key{Namespace: e.Namespace, Name: e.Subject}
+	}
+	return k.Name == e.Subject || k.String() == e.Subject
+}
+
 // objectOf gives the node, deployment or pod that an event names; nothing where
-// it names none that is still there.
+// it names none that is still there. An event about the endpoints of a service leads to
+// the deployment of the same name.
 func objectOf(s *scene, e view.Event) object {
-	if s.snap.Node(e.Subject) != nil {
+	is := func(kinds ...cluster.Kind) bool { return e.Kind == "" || slices.Contains(kinds, cluster.Kind(e.Kind)) }
+	if is(cluster.KindNode) && s.snap.Node(e.Subject) != nil {
 		return nodeObject(e.Subject)
 	}
-	is := func(k cluster.Key) bool { return k.Name == e.Subject || k.String() == e.Subject }
-	deployments := s.snap.Deployments()
-	if i := slices.IndexFunc(deployments, func(d *cluster.Deployment) bool { return is(d.Key) }); i >= 0 {
-		return deploymentObject(deployments[i].Key)
+	if is(cluster.KindDeployment, cluster.KindEndpointSlice) {
+		deployments := s.snap.Deployments()
+		if i := slices.IndexFunc(deployments, func(d *cluster.Deployment) bool { return about(e, d.Key) }); i >= 0 {
+			return deploymentObject(deployments[i].Key)
+		}
 	}
 	if e.Kind == string(cluster.KindPod) { // only when the details are opened
 		pods := s.snap.Pods()
-		if i := slices.IndexFunc(pods, func(p *cluster.Pod) bool { return is(p.Key) }); i >= 0 {
+		if i := slices.IndexFunc(pods, func(p *cluster.Pod) bool { return about(e, p.Key) }); i >= 0 {
 			return podObject(pods[i].Key)
 		}
 	}

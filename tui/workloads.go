@@ -274,7 +274,7 @@ func (d *details) workload(ref cluster.Ref) {
 	d.add("name", w.Name)
 	d.add("namespace", w.Namespace)
 	d.add("labels", labelList(w.Labels))
-	d.events(ref.Name, ref.Key.String())
+	d.events(ref.Key)
 }
 
 func workloadStyle(t *theme, word string) style {
