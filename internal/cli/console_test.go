@@ -34,7 +34,7 @@ func TestTheConsoleStopsWaitingWhenTheQuestionIsWithdrawn(t *testing.T) {
 		"ended":     func(s *askingSession) { close(s.frames) },
 		"replaced":  func(s *askingSession) { s.frames <- &view.Frame{Question: &view.Question{ID: "q2"}} },
 	} {
-		s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 1)}
+		s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 3)}
 		s.frames <- &view.Frame{Question: &q}
 		time.AfterFunc(50*time.Millisecond, func() { last(s) })
 		if err := c.answer(t.Context(), s, q); err != nil || len(s.answers) > 0 || strings.Contains(out.String(), "confirmed") || !strings.Contains(out.String(), "withdrawn") {
@@ -46,7 +46,7 @@ func TestTheConsoleStopsWaitingWhenTheQuestionIsWithdrawn(t *testing.T) {
 	for len(c.reading) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 1)}
+	s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 3)}
 	time.AfterFunc(300*time.Millisecond, func() { typed("n\n") })
 	if err := c.answer(t.Context(), s, q); !errors.Is(err, errNotDone) || (<-s.answers).(view.Answer).Choice != view.ChoiceNo {
 		t.Errorf("a late answer counts for the next question: %v", err)
