@@ -157,3 +157,42 @@ func (d unfinding) State(context.Context, power.Machine) (power.Reading, error) 
 	return power.Reading{}, d.err
 }
 func (d unfinding) Switch(context.Context, power.Action, power.Machine) error { return d.err }
+
+// A machine that can only have its plug pulled is sound: check asks its driver about that, and not about a shutdown.
+func TestCheckOfAMachineThatCanOnlyHaveItsPlugPulled(t *testing.T) {
+	for want, refusal := range map[checkResult]error{checkWorks: nil, checkMissing: errors.New("the agent does not report the state")} {
+		fleet, err := power.NewFleet(power.Config{Off: "plug", On: "plug"}, nil, plug{refusal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := fleet.Resolve(t.Context(), []power.NodeRef{{Name: "node1"}})[0]
+		rows := (&checkup{power: &machines{fleet: fleet}}).machine(t.Context(), "node1", b)
+		if rows[0].What != "off" || rows[0].Result != want || rows[1].What != "on" || rows[1].Result != checkWorks {
+			t.Errorf("refusal %v: %+v", refusal, rows)
+		}
+		if refusal == nil && rows[0].Detail != "plug pulls the plug of socket 3 (3)" {
+			t.Errorf("check prints %q", rows[0].Detail)
+		}
+	}
+}
+
+// plug is a driver that can only pull the plug, and refuses to for a reason.
+type plug struct{ refusal error }
+
+func (plug) Name() string { return "plug" }
+func (plug) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+func (plug) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
+	return power.Machine{Driver: "plug", ID: "3", Name: "socket 3"}, nil
+}
+func (plug) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reported(power.On, "on"), nil
+}
+func (p plug) Preflight(_ context.Context, a power.Action, _ power.Machine) error {
+	if a != power.ActionOff {
+		return power.ErrCannot
+	}
+	return p.refusal
+}
+func (plug) Switch(context.Context, power.Action, power.Machine) error { return nil }

@@ -83,19 +83,15 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	var rows []checkRow
-	m, err := c.power.fleet.Can(b, power.ActionShutdown)
-	if err != nil { // some machines can only have their plug pulled
-		if pulled, e := c.power.fleet.Can(b, power.ActionOff); e == nil {
-			m, err = pulled, nil
-		}
-	}
+	action, m, err := c.switchesOff(b)
 	switch {
 	case err != nil:
 		rows = append(rows, missing("off", err, unboundTodo(err, "name its machine under power.nodes, and a driver with power.off_by")))
 	case m.Driver == ssh.DriverName:
 		rows = append(rows, c.overSSH(ctx, node, b, m)...)
 	default:
-		rows = append(rows, c.obeys(ctx, "off", b, fmt.Sprintf("%s switches %s", m.Driver, m.Title())))
+		does := map[power.Action]string{power.ActionShutdown: "switches", power.ActionOff: "pulls the plug of"}
+		rows = append(rows, c.obeys(ctx, "off", action, b, fmt.Sprintf("%s %s %s", m.Driver, does[action], m.Title())))
 	}
 	m, err = c.power.fleet.Can(b, power.ActionOn)
 	if err != nil {
@@ -105,6 +101,18 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 		return append(rows, missing("on", fmt.Errorf("cannot prove that it can be powered on: %w", err), "check the power API, its token, and that the machine is there"))
 	}
 	return append(rows, works("on", "%s reports the state of %s", m.Driver, m.Title()))
+}
+
+// switchesOff returns how a machine can be switched off: by a shutdown, or else by pulling its
+// plug. The error is about the shutdown.
+func (c *checkup) switchesOff(b power.Binding) (power.Action, power.Machine, error) {
+	m, err := c.power.fleet.Can(b, power.ActionShutdown)
+	if err != nil {
+		if pulled, e := c.power.fleet.Can(b, power.ActionOff); e == nil {
+			return power.ActionOff, pulled, nil
+		}
+	}
+	return power.ActionShutdown, m, err
 }
 
 // unboundTodo returns what to do about a node without a machine: about a driver that
@@ -133,14 +141,14 @@ func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m p
 	user := m.Params["user"]
 	return []checkRow{
 		works("ssh", "logged in to %s as %s", m.ID, user),
-		c.obeys(ctx, "sudo", b, fmt.Sprintf("it accepts %q", c.power.ssh.Command())),
+		c.obeys(ctx, "sudo", power.ActionShutdown, b, fmt.Sprintf("it accepts %q", c.power.ssh.Command())),
 		clockRow("clock", ahead, within, err),
 	}
 }
 
-// obeys asks the driver that can tell whether the machine would shut down.
-func (c *checkup) obeys(ctx context.Context, what string, b power.Binding, good string) checkRow {
-	if err := c.power.fleet.Preflight(ctx, power.ActionShutdown, []power.Binding{b})[b.Node.Name]; err != nil {
+// obeys asks the driver that can tell whether it would permit the action.
+func (c *checkup) obeys(ctx context.Context, what string, a power.Action, b power.Binding, good string) checkRow {
+	if err := c.power.fleet.Preflight(ctx, a, []power.Binding{b})[b.Node.Name]; err != nil {
 		return missing(what, err, "log in and try it by hand")
 	}
 	return works(what, "%s", good)

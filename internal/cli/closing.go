@@ -83,8 +83,12 @@ func leftName(l power.LeftOff, present string) string {
 	return l.Node
 }
 
-// sayLeftOff prints the machines and nodes that are still off or cordoned.
+// sayLeftOff prints the machines and nodes that are still off or cordoned, or may be; nothing for
+// a lab, which has ended with them.
 func (a *app) sayLeftOff() {
+	if a.opt.lab {
+		return
+	}
 	if len(a.left) > 0 {
 		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.restore(a.config))
 	}

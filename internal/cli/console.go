@@ -93,9 +93,36 @@ func (c *console) events(e *session.Session) {
 	}
 }
 
+// asker is a session that asks.
+type asker interface {
+	Frames() <-chan *view.Frame
+	Send(view.Intent)
+}
+
+// whileOpen returns a context that ends when the session shows the question no longer, or ends.
+// stop must be called before somebody else receives frames.
+func whileOpen(ctx context.Context, e asker, question string) (open context.Context, stop func()) {
+	open, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		defer cancel()
+		for {
+			select {
+			case f, running := <-e.Frames():
+				if !running || f.Question == nil || f.Question.ID != question {
+					return
+				}
+			case <-open.Done():
+				return
+			}
+		}
+	})
+	return open, func() { cancel(); watching.Wait() }
+}
+
 // answer asks the question, or takes the answer from the flags. It returns an error if
-// the answer is no, or if there is no one to ask.
-func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
+// the answer is no, or if there is no one to ask; nil if the session withdraws the question.
+func (c *console) answer(ctx context.Context, e asker, q view.Question) error {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	for _, line := range questionLines(q) {
@@ -106,7 +133,13 @@ func (c *console) answer(ctx context.Context, e *session.Session, q view.Questio
 		choice = q.Choices[i]
 	}
 	a := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}
-	typed, yes, err := c.decide(ctx, q, choice.Label)
+	open, stop := whileOpen(ctx, e, q.ID)
+	defer stop()
+	typed, yes, err := c.decide(open, q, choice.Label)
+	if open.Err() != nil && ctx.Err() == nil {
+		fmt.Fprintln(c.out, "\nlightsout waits for no answer any more: the question was withdrawn")
+		return nil
+	}
 	if yes {
 		a.Choice, a.Typed = choice.ID, typed
 	}
@@ -162,6 +195,7 @@ var errNotDone = fmt.Errorf("nothing was switched: the answer was no")
 // before: they are no answer. It returns early when ctx ends. It must not be called for a
 // console without a terminal.
 func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string, error) {
+	c.dropLine()
 	if c.reading == nil {
 		c.in.Reset(os.Stdin)
 	}
@@ -172,6 +206,15 @@ func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string
 		terminal.DropInput(os.Stdin)
 	}
 	return c.line(ctx)
+}
+
+// dropLine drops a line that was typed after its question was withdrawn.
+func (c *console) dropLine() {
+	select {
+	case <-c.reading:
+		c.reading = nil
+	default:
+	}
 }
 
 // promptDrawn is longer than a terminal takes that accepts output.

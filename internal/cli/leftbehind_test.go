@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/config"
 	"lightsout/internal/testenv"
 	"lightsout/power"
 )
@@ -39,5 +41,28 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 	off, late, _, err := leftBehind(j)
 	if err != nil || !slices.Equal(off, []string{"n3"}) || len(late) != 1 || !strings.HasPrefix(late[0], "n4 (asked to go off; outcome unknown; it may still go off until ") {
 		t.Errorf("off %q, may still go off %q, %v", off, late, err)
+	}
+}
+
+// The end of a command names what may be off, also where nothing else is left; the end of a lab names nothing.
+func TestTheEndNamesWhatMayBeOff(t *testing.T) {
+	for want, a := range map[string]*app{
+		"":                 {opt: options{lab: true}, late: []string{"n4"}},
+		"may be off: n4. ": {late: []string{"n4"}},
+		"still off: n3. ":  {left: []string{"n3"}},
+	} {
+		a.config = &config.Config{}
+		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr := os.Stderr
+		os.Stderr = out
+		a.sayLeftOff()
+		os.Stderr = stderr
+		printed, err := os.ReadFile(out.Name())
+		if err := errors.Join(err, out.Close()); err != nil || !strings.HasPrefix(string(printed), want) || (want == "") != (len(printed) == 0) {
+			t.Errorf("it prints %q, want %q: %v", printed, want, err)
+		}
 	}
 }

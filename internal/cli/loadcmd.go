@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -310,9 +311,10 @@ func ownFault(r *loadgen.Run) string {
 	return fmt.Sprintf("stopped: all %d requests that have ended failed by a local error, and none reached the target", own)
 }
 
-// watchLoad prints a line a second about a run until the run has ended. When ctx ends
-// it starts no more requests, waits a moment, and cancels the others. stopped is the
-// reason why watchLoad itself stopped an endless run; otherwise it is empty.
+// watchLoad prints a line a second about a run until the run has ended. When ctx ends, or
+// nobody reads the lines of an endless run any more, it starts no more requests, waits a
+// moment, and cancels the others. stopped is the reason why watchLoad itself stopped an
+// endless run; otherwise it is empty.
 func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (stopped string) {
 	over, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -326,24 +328,31 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (s
 	began := time.Now()
 	interrupted := ctx.Done()
 	var grace <-chan time.Time
+	end := func() {
+		g.Stop(false)
+		if n := g.Run().Totals.InFlight(); n > 0 {
+			fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
+		}
+		grace = time.After(graceTime)
+	}
 	for {
 		select {
 		case <-over.Done():
 			return stopped
 		case <-tick.C:
 			run := g.Run()
-			fmt.Fprintln(progress, progressLine(run, time.Since(began)))
+			_, unread := fmt.Fprintln(progress, progressLine(run, time.Since(began)))
+			if errors.Is(unread, syscall.EPIPE) && endless(run.Spec) && grace == nil {
+				stopped = "stopped: nobody reads the output any more"
+				end()
+			}
 			if why := ownFault(run); why != "" && stopped == "" {
 				stopped = why
 				g.Stop(true)
 			}
 		case <-interrupted:
 			interrupted = nil
-			g.Stop(false)
-			if n := g.Run().Totals.InFlight(); n > 0 {
-				fmt.Fprintf(progress, "stopping: %d in flight have %v to end\n", n, graceTime)
-			}
-			grace = time.After(graceTime)
+			end()
 		case <-grace:
 			g.Stop(true)
 		}

@@ -17,17 +17,7 @@ import (
 // question.
 func onATerminal(t *testing.T, answers ...string) {
 	t.Helper()
-	operator, terminal, err := pty.Open()
-	if err != nil {
-		testenv.Skip(t, "there is no pseudo-terminal: "+err.Error())
-	}
-	in, out := os.Stdin, os.Stdout
-	os.Stdin, os.Stdout = terminal, terminal
-	t.Cleanup(func() {
-		os.Stdin, os.Stdout = in, out
-		_ = terminal.Close()
-		_ = operator.Close()
-	})
+	operator := openTerminal(t)
 	go func() {
 		var shown []byte
 		for b := make([]byte, 1); ; {
@@ -40,6 +30,23 @@ func onATerminal(t *testing.T, answers ...string) {
 			}
 		}
 	}()
+}
+
+// openTerminal gives the test a terminal, and returns the operator's end of it.
+func openTerminal(t *testing.T) (operator *os.File) {
+	t.Helper()
+	operator, terminal, err := pty.Open()
+	if err != nil {
+		testenv.Skip(t, "there is no pseudo-terminal: "+err.Error())
+	}
+	in, out := os.Stdin, os.Stdout
+	os.Stdin, os.Stdout = terminal, terminal
+	t.Cleanup(func() {
+		os.Stdin, os.Stdout = in, out
+		_ = terminal.Close()
+		_ = operator.Close()
+	})
+	return operator
 }
 
 // The operator says yes to the machines of both clusters, and ends the input at the question

@@ -267,11 +267,7 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if len(s.left)+len(s.cordoned) > 0 && !f.lab {
-			s.sayLeftOff()
-		}
-	}()
+	defer s.sayLeftOff()
 	c := newConsole(f.yes, "")
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}

@@ -31,6 +31,8 @@ type cordons struct {
 	machines *machines
 
 	ours map[string]*ourCordon
+	// underWay is how many cordons have no result yet, which each has within apiTimeout.
+	underWay int
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -107,6 +109,7 @@ func (c *cordons) mayNot(node string, forbidden error) cordoning {
 
 // cordoned handles the result of a cordon.
 func (c *cordons) cordoned(node string, r cordoning) {
+	c.underWay--
 	c.read()
 	o := c.ours[node]
 	if o != nil {
@@ -282,6 +285,7 @@ func (c *cordons) cordonAll(nodes []string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
+		c.underWay++
 		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
@@ -322,12 +326,15 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 }
 
-// uncordonOwn uncordons what this session has cordoned, but for machines that are
-// left off, and waits until that is done or has failed.
+// uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, but
+// for machines that are left off, and waits until that is done or has failed.
 func (c *cordons) uncordonOwn() Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
+		if nodes == nil && c.underWay > 0 {
+			return false, "waiting for the API server to answer a cordon", nil
+		}
 		if nodes == nil { // the first check may come long after
 			nodes, deadline = []string{}, now.Add(2*apiTimeout)
 			for _, n := range c.names() {

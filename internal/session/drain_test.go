@@ -581,3 +581,46 @@ func TestADrainWithoutTheRightToPatchNodesReportsThatNobodyCordoned(t *testing.T
 		t.Errorf("done: %q; left cordoned %v", log, w.x.leftCordoned())
 	}
 }
+
+// slowCordon is a drainer whose API server answers a cordon late, and carries it out in any case.
+type slowCordon struct {
+	*drainer
+	began, free chan struct{}
+}
+
+func (d *slowCordon) Cordon(ctx context.Context, node string, before func() error) (bool, error) {
+	if err := before(); err != nil {
+		return false, err
+	}
+	close(d.began)
+	select {
+	case <-d.free:
+	case <-ctx.Done():
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cordoned[node] = true
+	return true, ctx.Err()
+}
+
+// An aborted trial uncordons also the node whose cordon was under way, before its verdict, whether the session then ends or
+// not.
+func TestAnAbortUncordonsTheNodeThatIsBeingCordoned(t *testing.T) {
+	for _, step := range []string{"cordon", "drain"} {
+		for _, end := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, end %t", step, end), func(t *testing.T) {
+				t.Parallel()
+				d := &slowCordon{newDrainer(), make(chan struct{}), make(chan struct{})}
+				w := startWorld(t, session.Options{Drain: d}, nil)
+				w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - "+step+": [kube-node2]\n  - off: [kube-node3]\n  - pause: 1h\n"), trial.RunOptions{Auto: true, End: end})
+				<-d.began
+				w.x.Send(view.AbortTrial{Why: "by a signal"})
+				time.AfterFunc(1500*time.Millisecond, func() { close(d.free) })
+				w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Verdict != "" })
+				if left := w.x.leftCordoned(); len(d.now()) > 0 || len(left) > 0 {
+					t.Errorf("cordoned after the verdict: %v, in the journal %v", d.now(), left)
+				}
+			})
+		}
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -164,4 +166,24 @@ func fullWorld() *cluster.Snapshot {
 	s := cluster.NewSnapshot(c)
 	s.Link, s.Access = old.Link, old.Access
 	return s
+}
+
+// The time in which a question is open does not count for the within of its step; the time after the answer does.
+func TestTheTimeOfAStepLeavesItsQuestionOut(t *testing.T) {
+	t.Parallel()
+	for want, answers := range map[view.StepState]time.Duration{view.StepDone: 0, view.StepFailed: 4 * time.Second} {
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			obeys := make(chan struct{})
+			w := startWorld(t, session.Options{}, func(w *world) { w.board.hanging = map[string]chan struct{}{"kube-node3": obeys} })
+			w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - off: {nodes: [kube-node3], within: 2s}\n  - on: [kube-node3]\n"), trial.RunOptions{End: true})
+			q := w.x.question(view.QuestionSwitch)
+			time.Sleep(4 * time.Second) // the operator reads
+			w.x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+			time.AfterFunc(answers, func() { close(obeys) })
+			if sum, _ := w.outcome(t); sum.Steps[0].State != want {
+				t.Errorf("a power API that answers after %s: %+v", answers, sum.Steps[0])
+			}
+		})
+	}
 }

@@ -14,7 +14,8 @@ import (
 	"lightsout/power"
 )
 
-// Switch switches machines once the guards, and the operator if required, have agreed.
+// Switch switches machines once the guards, and the operator if required, have agreed. The
+// time in which a question is open does not count for within.
 func (r steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
 	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
@@ -25,7 +26,8 @@ func (r steps) Switch(action power.Action, nodes []string, within time.Duration)
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	err := r.s.Switch(a, r.opt.Auto || action == power.ActionOn, func(err error) {
+	unasked := r.opt.Auto || action == power.ActionOn
+	err := r.s.Switch(a, unasked, func(err error) {
 		var notDone *power.NotDoneError
 		if errors.As(err, &notDone) && notDone.Why == power.NotWanted {
 			r.refusedBy(end)
@@ -39,8 +41,13 @@ func (r steps) Switch(action power.Action, nodes []string, within time.Duration)
 	if err != nil {
 		return failNow(err)
 	}
-	deadline := r.now().Add(within)
+	looked := r.now()
+	deadline := looked.Add(within)
 	return func(now time.Time) (bool, string, error) {
+		if !unasked && r.s.Asking() {
+			deadline = deadline.Add(now.Sub(looked))
+		}
+		looked = now
 		if !over && within > 0 && now.After(deadline) {
 			return true, "", fmt.Errorf("not done within %s", text.Span(within))
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Off switches machines off. The step ends when every machine is off, or fails
-// when Within has passed.
+// when Within has passed, in which the time for the operator's answers does not count.
 type Off struct {
 	Nodes  []string
 	How    power.Action  // ActionShutdown or ActionOff

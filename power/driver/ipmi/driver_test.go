@@ -58,6 +58,8 @@ type relay struct {
 	deaf bool
 	// lose drops answers from the moment that the machine's state has changed.
 	lose func() bool
+	// status, unless it is 0, is the RMCP+ status of each answer to an open-session request.
+	status byte
 }
 
 func newController(t *testing.T) *controller {
@@ -136,6 +138,7 @@ func newRelay(t *testing.T, to *net.UDPAddr) *relay {
 							return
 						}
 						if err == nil && !r.drops(true) {
+							r.refuse(buf[:n])
 							_, _ = front.WriteToUDP(buf[:n], peer)
 						}
 					}
@@ -160,6 +163,16 @@ func (r *relay) drops(answer bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.deaf || answer && r.lose != nil && r.lose()
+}
+
+// refuse writes the relay's status into an answer to an open-session request (13.18).
+func (r *relay) refuse(answer []byte) {
+	const openSessionResponse = 0x11
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status != 0 && len(answer) > 17 && answer[4] == 6 && answer[5]&0x3f == openSessionResponse {
+		answer[17] = r.status
+	}
 }
 
 func (r *relay) set(f func(*relay)) {
@@ -223,6 +236,40 @@ func TestAWrongPasswordIsNotTakenForSilence(t *testing.T) {
 	t.Log(err)
 	if err := d.Switch(t.Context(), power.ActionOff, m); !errors.As(err, &refused) || c.state() != power.On {
 		t.Errorf("off: %v, the machine is %s", err, c.state())
+	}
+}
+
+// A controller without a free session answers the login with an RMCP+ status. That is no refusal: the power-on is
+// repeated, and no machine is claimed.
+func TestAControllerWithoutAFreeSessionIsBusy(t *testing.T) {
+	c := newController(t)
+	d := newDriver(t, c, password)
+	m := power.Machine{Driver: DriverName, ID: c.address, Name: "n"}
+	for status, busy := range map[byte]bool{0x01: true, 0x02: true, 0x08: true, 0x0b: true, 0x09: false, 0x0a: false, 0x0d: false, 0x11: false} {
+		c.front.set(func(r *relay) { r.status = status })
+		_, stateErr := d.State(t.Context(), m)
+		for _, err := range []error{stateErr, d.Switch(t.Context(), power.ActionOn, m)} {
+			refused := errors.As(err, new(*power.RefusedError))
+			if err == nil || refused == busy || strings.Contains(err.Error(), "no free session") != busy || strings.Contains(err.Error(), "check user") == busy {
+				t.Errorf("status %#02x: refused %t: %v", status, refused, err)
+			}
+		}
+	}
+	c.front.set(func(r *relay) { r.status = 0x01 })
+	if powertest.Claims(t, d, power.ActionOff, m) {
+		t.Error("the journal lists a machine to which nothing was sent")
+	}
+	b := power.Binding{Node: power.NodeRef{Name: m.Name}, On: &m}
+	f, err := power.NewFleet(power.Config{On: d.Name(), PollInterval: 10 * time.Millisecond}, nil, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.chassis.SetPower(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { c.front.set(func(r *relay) { r.status = 0 }) })
+	if err := f.Do(t.Context(), power.ActionOn, []power.Binding{b}, nil, nil); err != nil || c.state() != power.On {
+		t.Errorf("the machine is %s after a session has become free: %v", c.state(), err)
 	}
 }
 

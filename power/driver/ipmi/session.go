@@ -102,17 +102,34 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	return do(ctx, c)
 }
 
-// notConnected tells a controller that does not answer from one that does not
-// let us in.
+// silenceSigns are parts of the library's errors about a controller that does not answer.
+var silenceSigns = []string{"timeout", "connection refused", "unreachable", "no datagram", "resolve addr failed", "dial failed"}
+
+// rejectSigns are parts of the library's errors about a login that the controller rejects, in
+// one cipher suite at least: role, privilege, name, or password.
+var rejectSigns = []string{
+	"RMCP+ status 0x09", "RMCP+ status 0x0a", "RMCP+ status 0x0d", "RMCP+ status 0x0f", "authentication code mismatch", "integrity check value does not match",
+}
+
+// busySigns are the RMCP+ status codes of a controller that has no free session, or has given
+// away the one of this login (IPMI 2.0, table 13-15). The library gives them only in its text.
+var busySigns = []string{"RMCP+ status 0x01", "RMCP+ status 0x02", "RMCP+ status 0x08", "RMCP+ status 0x0b"}
+
+// notConnected tells a controller that does not answer, or that has no free session, from one
+// that does not let us in. Only the last is a refusal: the others may change by themselves.
 func (d *Driver) notConnected(ctx context.Context, m power.Machine, err error) error {
 	text := err.Error()
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	said := func(sign string) bool { return strings.Contains(text, sign) }
-	if ctx.Err() != nil || slices.ContainsFunc([]string{"timeout", "connection refused", "unreachable", "no datagram", "resolve addr failed", "dial failed"}, said) {
-		return &power.SilentError{Text: fmt.Sprintf("the controller %s does not answer: %s", power.Clean(m.ID), cause(err)), Err: err}
+	name := power.Clean(m.ID)
+	switch {
+	case ctx.Err() != nil, slices.ContainsFunc(silenceSigns, said):
+		return &power.SilentError{Text: fmt.Sprintf("the controller %s does not answer: %s", name, cause(err)), Err: err}
+	case slices.ContainsFunc(busySigns, said) && !slices.ContainsFunc(rejectSigns, said):
+		return fmt.Errorf("the controller %s has no free session, because other programs hold them (%s); lightsout sent no request", name, secret.Say(cause(err)))
 	}
 	return &power.RefusedError{Why: fmt.Sprintf("the controller %s rejects %s as operator (%s); check user and password under power.ipmi",
-		power.Clean(m.ID), power.Clean(d.opt.User), secret.Say(cause(err)))}
+		name, power.Clean(d.opt.User), secret.Say(cause(err)))}
 }
