@@ -453,9 +453,29 @@ func (x *request) finished(err error) {
 			}
 		}
 	}
-	if w.leaveWhenOn && x.action == power.ActionOn && (err != nil || len(w.machines.own()) > 0) {
-		w.leaveWhenOn = false
-	}
+	w.stayIfOff(err)
 	w.undone = true
 	x.onEnd(err)
+}
+
+// stayIfOff has lightsout stay, after a request that ended with err, if the operator leaves
+// when everything is on and no request powers on a machine that is still off.
+func (w *switching) stayIfOff(err error) {
+	off := slices.DeleteFunc(w.machines.own(), w.poweringOn)
+	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
+		return
+	}
+	w.leaveWhenOn = false
+	why := "lightsout does not leave: " + text.List(off) + text.Noun(len(off), " is", " are") + " still off"
+	if err != nil && !errors.Is(err, context.Canceled) {
+		why += "; " + err.Error()
+	}
+	w.warn(view.LanePower, off[0], why)
+}
+
+// poweringOn reports whether a request that needs no more answer powers a node's machine on.
+func (w *switching) poweringOn(node string) bool {
+	return slices.ContainsFunc(w.requests, func(x *request) bool {
+		return x.action == power.ActionOn && (x.yes || x.unasked) && slices.Contains(x.nodes, node)
+	})
 }
