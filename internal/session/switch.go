@@ -392,7 +392,7 @@ func (w *switching) progress(pr power.Progress) {
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
 	e.At, e.Level = pr.At, stageLevel(pr.Stage)
 	w.say(e)
-	if pr.Stage == power.StageDone || pr.Stage == power.StageUncertain {
+	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
 	if pr.Stage == power.StageDone && pr.Action == power.ActionOn {
