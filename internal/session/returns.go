@@ -9,6 +9,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // returns follows machines after power-on until their nodes are Ready and the
@@ -88,6 +89,20 @@ func (r *returns) forget(nodes []string) {
 		delete(r.waiting, n)
 	}
 	r.restore = r.restore && len(r.waiting) > 0
+}
+
+// offAgain forgets the machines that have been proven off since their power-on ended: somebody
+// else has switched them off.
+func (r *returns) offAgain(views map[string]view.MachineView) {
+	var gone []string
+	for n, a := range r.waiting {
+		v := views[n]
+		off := v.Reading.State == power.Off && v.Reading.Proof == power.Proven && v.Reading.CountsFrom().After(a.since)
+		if a.sent && off && !v.Stage.Active() {
+			gone = append(gone, n)
+		}
+	}
+	r.forget(gone)
 }
 
 // observe follows up on changes.
