@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -164,4 +165,32 @@ func fullWorld() *cluster.Snapshot {
 	s := cluster.NewSnapshot(c)
 	s.Link, s.Access = old.Link, old.Access
 	return s
+}
+
+// A key that asks for another question while lightsout prepares one is answered with a notice.
+func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
+	t.Parallel()
+	prepared := make(chan struct{})
+	self := func(ctx context.Context) power.Self {
+		select {
+		case <-prepared:
+		case <-ctx.Done():
+		}
+		return power.Self{}
+	}
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Self: self})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	for _, i := range []view.Intent{view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}}, view.AskTrial{}, view.NextStep{}} {
+		x.Send(i)
+		x.frame("a notice", func(f *view.Frame) bool {
+			return f.Notice.Text == "lightsout still prepares the question about kube-node3; ask again after it"
+		})
+		x.Send(view.StartLoad{}) // there is no load: another notice
+		x.frame("another notice", func(f *view.Frame) bool { return !strings.Contains(f.Notice.Text, "still prepares") })
+	}
+	close(prepared)
+	q := x.question(view.QuestionSwitch)
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.frame("kube-node3 off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
 }

@@ -88,7 +88,8 @@ func (w *switching) ask(a view.AskPower) {
 	case w.switcher == nil:
 		w.warn(view.LanePower, "power", w.noPower())
 		return
-	case len(a.Nodes) == 0 || w.asking():
+	case w.asking():
+		w.sayPreparing()
 		return
 	}
 	a.Nodes = w.needed(a)
@@ -146,7 +147,20 @@ func (w *switching) notedBy(nodes []string) (said string) {
 
 // asking reports whether something is being asked, or soon will be.
 func (w *switching) asking() bool {
-	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked && !x.unasked })
+	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, (*request).prepares)
+}
+
+// prepares reports whether lightsout still prepares the question of a request.
+func (x *request) prepares() bool { return !x.asked && !x.unasked }
+
+// sayPreparing answers a key that does nothing while lightsout prepares another question. An
+// open question answers it itself.
+func (w *switching) sayPreparing() {
+	i := slices.IndexFunc(w.requests, (*request).prepares)
+	if i >= 0 && w.opt.Questions.first() == nil {
+		about := w.requests[i].nodes
+		w.warn(view.LanePower, about[0], "lightsout still prepares the question about "+text.List(about)+"; ask again after it")
+	}
 }
 
 // run switches machines by carryOut, a method of the switcher, after the answer of asker;
