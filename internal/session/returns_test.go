@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,5 +53,59 @@ func TestAMachineThatIsOffAgainIsNotAwaited(t *testing.T) {
 		if awaited := len(r.next()) > 0; awaited != m.awaited {
 			t.Errorf("%s, %+v: awaited is %t", m.stage, m.reading, awaited)
 		}
+	}
+}
+
+// The screen forecasts the return of each machine by its own request: not by that of a machine
+// that failed, nor of one that was powered on earlier.
+func TestEachReturnCountsFromItsOwnRequest(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	r := &returns{loop: &loop{now: func() time.Time { return now }}}
+	want := func(lines ...string) {
+		t.Helper()
+		if next := r.next(); !slices.Equal(next, lines) {
+			t.Errorf("%q", next)
+		}
+	}
+	r.poweredOn([]string{"n1", "n2", "n3"})
+	r.sent("n1", now)
+	now = now.Add(4 * time.Minute)
+	r.failed("n1")
+	r.sent("n3", now)
+	now = now.Add(2 * time.Second)
+	r.sent("n2", now)
+	now = now.Add(4 * time.Second)
+	r.sent("n2", now) // the request is repeated
+	want("n2 and n3 Ready again (powered on 6s ago)")
+	now = now.Add(3 * time.Hour)
+	r.poweredOn([]string{"n2", "n4"})
+	r.sent("n4", now)
+	now = now.Add(time.Second)
+	want("n2 and n3 Ready again (powered on 3h00m ago)", "n4 Ready again (powered on 1s ago)")
+	r.sent("n2", now) // once more, by the second request
+	now = now.Add(5 * time.Second)
+	want("n3 Ready again (powered on 3h00m ago)", "n2 and n4 Ready again (powered on 6s ago)")
+}
+
+// The time until the deployment has all its pods counts from the first request that returned
+// a machine.
+func TestTheCapacityCountsFromTheFirstMachineThatReturned(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	r := &returns{loop: &loop{now: func() time.Time { return now }}}
+	r.poweredOn([]string{"n1", "n2", "n3"})
+	r.sent("n1", now)
+	r.failed("n1")
+	now = now.Add(time.Minute)
+	first := now
+	r.sent("n2", now)
+	now = now.Add(time.Minute)
+	r.sent("n3", now)
+	r.returned("n3")
+	r.returned("n2")
+	r.forget([]string{"n1"})
+	if !r.since.Equal(first) {
+		t.Errorf("since %s", r.since)
 	}
 }
