@@ -55,9 +55,11 @@ type request struct {
 
 	// Of the loop.
 	nodes   []string
-	asked   bool // the question is open, or answered
-	yes     bool // the operator has agreed to it
-	drained bool // its nodes were drained
+	asked   bool     // the question is open, or answered
+	yes     bool     // the operator has agreed to it
+	drained bool     // its nodes were drained
+	acted   bool     // its action has begun
+	done    []string // the nodes whose machines it has switched
 }
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
@@ -176,7 +178,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
 		Acting: x.acting,
-		Report: func(p power.Progress) { w.post(func() { w.progress(p) }) },
+		Report: func(p power.Progress) { w.post(func() { x.progress(p) }) },
 	}
 	if asker == nil {
 		asker = x
@@ -268,6 +270,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		x.cancel()
 		return
 	}
+	x.acted = true
 	x.leaveOut(q)
 	x.nodes = slices.Clone(q.Nodes)
 	if q.DryRun {
@@ -379,6 +382,19 @@ func (w *switching) noPower() string {
 	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
 }
 
+// progress keeps one step of the request.
+func (x *request) progress(p power.Progress) {
+	if p.Stage == power.StageDone {
+		x.done = append(x.done, p.Node)
+	}
+	x.w.progress(p)
+}
+
+// notSwitched names the nodes of the request whose machines it has not switched.
+func (x *request) notSwitched() []string {
+	return slices.DeleteFunc(slices.Clone(x.nodes), func(n string) bool { return slices.Contains(x.done, n) })
+}
+
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
@@ -447,13 +463,13 @@ func (x *request) finished(err error) {
 		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
 	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
 	default:
-		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
-		for _, n := range x.nodes {
+		w.warn(view.LanePower, "power", err.Error())
+		for _, n := range x.notSwitched() {
 			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
 		}
 	}
-	if x.action == power.ActionOn && err != nil {
-		gone := x.nodes
+	if x.action == power.ActionOn && x.acted && err != nil {
+		gone := x.notSwitched()
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}

@@ -1,6 +1,9 @@
 package session_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -183,4 +186,48 @@ func TestLightsoutSaysThatItDoesNotLeave(t *testing.T) {
 	x.Send(view.AskQuit{})
 	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
 	x.waitEnd()
+}
+
+// A damaged line of the journal does not make a power-on that succeeded a failure: the machine is
+// done and awaited, and the screen shows the damage.
+func TestADamagedLineIsNoFailureOfAPowerOn(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3")
+	journal, err := os.OpenFile(filepath.Join(dir, "power.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = journal.WriteString(`{"kind":"int` + "\n")
+	if err := errors.Join(err, journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x := startSession(t, dir, b, session.Options{})
+	x.Send(view.Answer{Question: x.question(view.QuestionRestore).ID, Choice: view.ChoiceYes})
+	x.frame("the damage, and the return of kube-node3", func(f *view.Frame) bool {
+		m := f.Power["kube-node3"]
+		return strings.Contains(f.Notice.Text, "is damaged") && m.Stage == power.StageDone && m.Busy == "" && !m.LeftOff &&
+			strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again")
+	})
+}
+
+// The answer "no" to another power-on of a machine does not end the wait for its return.
+func TestANoDoesNotEndTheWaitForAReturn(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	offIn(x, "kube-node3")
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceYes})
+	awaited := func(f *view.Frame) bool { return strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again") }
+	x.frame("the return", func(f *view.Frame) bool { return awaited(f) && len(f.Switching) == 0 })
+	x.board.mu.Lock()
+	x.board.state["kube-node3"] = power.Unknown // otherwise there is no question
+	x.board.mu.Unlock()
+	x.frame("its state is unknown", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == power.Unknown })
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceNo})
+	x.frame("the request has ended", func(f *view.Frame) bool { return f.Question == nil && len(f.Switching) == 0 })
+	if f := x.frame("the next frame", func(*view.Frame) bool { return true }); !awaited(f) {
+		t.Errorf("next: %q", f.Next)
+	}
 }
