@@ -9,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/power"
 )
 
 // details collects facts; it leaves out unknown ones, and headings without facts.
@@ -139,7 +140,7 @@ func (d *details) machine(name string) {
 	d.add("says", m.Reading.Detail)
 	d.time("read", cmp.Or(m.Reading.RequestedAt, m.Reading.Arrived))
 	d.add("machine", m.Machine)
-	if m.Busy != "" {
+	if m.Busy != "" && m.Stage != power.StageFailed {
 		d.addStyled(d.s.t.fresh, "under way", fmt.Sprintf("%s: %s", m.Busy, m.Stage))
 	}
 	d.add("", m.Text)

@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // lostPod is the first pod in trouble of outage.
@@ -63,6 +64,21 @@ func TestDetailsShowTheAPIServersAnswer(t *testing.T) {
 	wantIntent(t, sent, view.Inspect{Of: deploymentObject(llm).ref})
 	typeKeys(m, "esc esc")
 	wantIntent(t, sent, view.Inspect{})
+}
+
+// The details of a node show no action under way on a machine that refused it.
+func TestARefusedActionIsNotUnderWay(t *testing.T) {
+	for stage, underWay := range map[power.Stage]bool{power.StageSending: true, power.StageFailed: false} {
+		f := outage()
+		v := f.Power["kube-node3"]
+		v.Busy, v.Stage, v.Text = power.ActionShutdown, stage, "the power API refused"
+		f.Power["kube-node3"] = v
+		m, _, _ := testModel(f, 120, 36, Options{})
+		typeKeys(m, "enter")
+		if v := plainView(m); strings.Contains(v, "under way") != underWay || !strings.Contains(v, "the power API refused") {
+			t.Errorf("%s:\n%s", stage, v)
+		}
+	}
 }
 
 func TestTheChainLeadsToTheKnativeService(t *testing.T) {

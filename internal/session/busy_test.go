@@ -108,6 +108,26 @@ func TestAPowerOnCountsFromItsRequest(t *testing.T) {
 	}
 }
 
+// The screen forecasts no return of a machine that somebody else has switched off after its
+// power-on.
+func TestTheScreenForecastsNoReturnOfAMachineThatIsOffAgain(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	x := startSession(t, t.TempDir(), b, session.Options{})
+	offIn(x, "kube-node3")
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("the return", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].Busy == "" && strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again")
+	})
+	b.mu.Lock()
+	b.state["kube-node3"] = power.Off
+	b.mu.Unlock()
+	x.frame("no return", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].LeftOff && !strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again")
+	})
+}
+
 // A refusal that the operator has not seen, as of an automatic power-on, is shown.
 func TestTheScreenShowsARefusedAutomaticPowerOn(t *testing.T) {
 	t.Parallel()

@@ -106,6 +106,9 @@ func (c Controls) AskWhile(now func() (view.Question, bool), answer func(view.An
 // Asking reports whether something is being asked, or soon will be.
 func (c Controls) Asking() bool { return c.s.switching.asking() }
 
+// SayPreparing answers a key that does nothing while lightsout prepares another question.
+func (c Controls) SayPreparing() { c.s.switching.sayPreparing() }
+
 // StartLoad starts requests.
 func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, err error) {
 	return c.s.loads.start(spec)

@@ -231,8 +231,8 @@ func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 func (m *machines) down() []string {
 	out := m.off()
 	for node, v := range m.views {
-		busy := v.Busy == power.ActionOff || v.Busy == power.ActionShutdown
-		if (busy || v.Reading.State == power.Off) && !slices.Contains(out, node) {
+		goesOff := (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
+		if (goesOff || v.Reading.State == power.Off) && !slices.Contains(out, node) {
 			out = append(out, node)
 		}
 	}

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -168,22 +169,57 @@ func fullWorld() *cluster.Snapshot {
 	return s
 }
 
-// The time in which a question is open does not count for the within of its step; the time after the answer does.
+// The time in which a question is open does not count for the within of its step; the time after
+// the answer does.
 func TestTheTimeOfAStepLeavesItsQuestionOut(t *testing.T) {
 	t.Parallel()
-	for want, answers := range map[view.StepState]time.Duration{view.StepDone: 0, view.StepFailed: 4 * time.Second} {
+	for _, want := range []view.StepState{view.StepDone, view.StepFailed} {
 		t.Run(string(want), func(t *testing.T) {
 			t.Parallel()
 			obeys := make(chan struct{})
 			w := startWorld(t, session.Options{}, func(w *world) { w.board.hanging = map[string]chan struct{}{"kube-node3": obeys} })
 			w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - off: {nodes: [kube-node3], within: 2s}\n  - on: [kube-node3]\n"), trial.RunOptions{End: true})
 			q := w.x.question(view.QuestionSwitch)
-			time.Sleep(4 * time.Second) // the operator reads
+			asked := time.Now()
+			w.x.frame("the operator reads", func(f *view.Frame) bool { return f.Now.Sub(asked) > 3*time.Second })
 			w.x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-			time.AfterFunc(answers, func() { close(obeys) })
+			if want == view.StepDone {
+				close(obeys)
+			} else {
+				w.x.frame("the end of the step", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Steps[0].State == want })
+				close(obeys)
+			}
 			if sum, _ := w.outcome(t); sum.Steps[0].State != want {
-				t.Errorf("a power API that answers after %s: %+v", answers, sum.Steps[0])
+				t.Errorf("%+v", sum.Steps[0])
 			}
 		})
 	}
+}
+
+// A key that asks for another question while lightsout prepares one is answered with a notice.
+func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
+	t.Parallel()
+	prepared := make(chan struct{})
+	self := func(ctx context.Context) power.Self {
+		select {
+		case <-prepared:
+		case <-ctx.Done():
+		}
+		return power.Self{}
+	}
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Self: self})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
+	for _, i := range []view.Intent{view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}}, view.AskTrial{}, view.NextStep{}} {
+		x.Send(i)
+		x.frame("a notice", func(f *view.Frame) bool {
+			return f.Notice.Text == "lightsout still prepares the question about kube-node3; ask again after it"
+		})
+		x.Send(view.StartLoad{}) // there is no load: another notice
+		x.frame("another notice", func(f *view.Frame) bool { return !strings.Contains(f.Notice.Text, "still prepares") })
+	}
+	close(prepared)
+	q := x.question(view.QuestionSwitch)
+	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
+	x.frame("kube-node3 off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // returns follows machines after power-on until their nodes are Ready and the
@@ -17,7 +19,7 @@ import (
 type returns struct {
 	*loop
 
-	since   time.Time // the first request to power on of those that are followed; zero before
+	since   time.Time // the first request to power on one of the machines that have returned; zero before
 	waiting map[string]awaited
 	restore bool // the deployment is waited for
 	lacked  bool // it has lacked pods since then
@@ -30,23 +32,29 @@ type awaited struct {
 	boot  string
 	since time.Time // the request to power it on
 	sent  bool      // the driver has it; until then, since is when the operator agreed
+	asked time.Time // when the operator agreed last
 }
 
 // stayedOnAfter is how long after the power-on a node that is Ready with the boot
 // of before is taken for one that had never been off.
 const stayedOnAfter = 5 * time.Minute
 
-// poweredOn records that machines receive power-on requests now.
+// sentTogether is the time within which requests to power on count as one in the forecast.
+const sentTogether = 5 * time.Second
+
+// poweredOn records that machines receive power-on requests now. A machine that has been sent
+// one keeps it, unless another one is sent.
 func (r *returns) poweredOn(nodes []string) {
 	if len(r.waiting) == 0 {
 		r.since, r.lacked, r.waiting = time.Time{}, false, map[string]awaited{}
 	}
 	r.restore = true
 	for _, n := range nodes {
-		a := awaited{since: r.now()}
-		if r.snapshot != nil && r.snapshot.Node(n) != nil {
-			a.boot = r.snapshot.Node(n).BootID
+		a := r.waiting[n]
+		if !a.sent {
+			a = awaited{boot: r.boot(n), since: r.now()}
 		}
+		a.asked = r.now()
 		r.waiting[n] = a
 	}
 	if r.snapshot != nil {
@@ -54,16 +62,35 @@ func (r *returns) poweredOn(nodes []string) {
 	}
 }
 
-// sent records that the driver is asked to power a machine on.
+// boot returns a node's boot id; empty if it is unknown.
+func (r *returns) boot(node string) string {
+	if r.snapshot == nil || r.snapshot.Node(node) == nil {
+		return ""
+	}
+	return r.snapshot.Node(node).BootID
+}
+
+// sent records that the driver is asked to power a machine on. The first request counts that
+// follows the operator's agreement; the later ones repeat it.
 func (r *returns) sent(node string, at time.Time) {
 	a, followed := r.waiting[node]
-	if !followed || a.sent {
+	if !followed || a.sent && !a.asked.After(a.since) {
 		return
+	}
+	if a.sent {
+		a.boot = r.boot(node)
 	}
 	a.since, a.sent = at, true
 	r.waiting[node] = a
-	if r.since.IsZero() {
-		r.since = at
+}
+
+// returned ends the wait for a node. Its request counts for the time until the deployment has
+// all its pods.
+func (r *returns) returned(node string) {
+	a := r.waiting[node]
+	delete(r.waiting, node)
+	if a.sent && (r.since.IsZero() || a.since.Before(r.since)) {
+		r.since = a.since
 	}
 }
 
@@ -90,6 +117,20 @@ func (r *returns) forget(nodes []string) {
 	r.restore = r.restore && len(r.waiting) > 0
 }
 
+// offAgain forgets the machines that have been proven off since their power-on ended: somebody
+// else has switched them off.
+func (r *returns) offAgain(views map[string]view.MachineView) {
+	var gone []string
+	for n, a := range r.waiting {
+		v := views[n]
+		off := v.Reading.State == power.Off && v.Reading.Proof == power.Proven && v.Reading.CountsFrom().After(a.since)
+		if a.sent && off && !v.Stage.Active() {
+			gone = append(gone, n)
+		}
+	}
+	r.forget(gone)
+}
+
 // observe follows up on changes.
 func (r *returns) observe(s *cluster.Snapshot) {
 	if !r.restore || s.Link.State != cluster.LinkLive {
@@ -101,10 +142,10 @@ func (r *returns) observe(s *cluster.Snapshot) {
 		switch {
 		case n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()):
 		case n.BootID != a.boot || n.BootID == "":
-			delete(r.waiting, name)
+			r.returned(name)
 			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: r.now().Sub(a.since).Seconds()}))
 		case r.now().Sub(a.since) > stayedOnAfter:
-			delete(r.waiting, name)
+			r.returned(name)
 		}
 	}
 	if len(r.waiting) > 0 {
@@ -131,19 +172,24 @@ func (r *returns) tell(kind cluster.Kind, ev view.Event) {
 	}
 }
 
-func (r *returns) ago() string { return text.Span(r.now().Sub(r.since)) }
-
-// next describes the event to wait for.
-func (r *returns) next() []string {
+// next describes the events to wait for, one for the machines whose requests were sent together.
+func (r *returns) next() (lines []string) {
 	var sent []string
 	for n, a := range r.waiting {
 		if a.sent {
 			sent = append(sent, n)
 		}
 	}
-	if len(sent) == 0 {
-		return nil
+	slices.SortFunc(sent, func(a, b string) int {
+		return cmp.Or(r.waiting[a].since.Compare(r.waiting[b].since), cmp.Compare(a, b))
+	})
+	for len(sent) > 0 {
+		first := r.waiting[sent[0]].since
+		later := func(n string) bool { return r.waiting[n].since.Sub(first) > sentTogether }
+		together := slices.DeleteFunc(slices.Clone(sent), later)
+		sent = sent[len(together):]
+		slices.Sort(together)
+		lines = append(lines, fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(together), text.Span(r.now().Sub(first))))
 	}
-	slices.Sort(sent)
-	return []string{fmt.Sprintf("%s Ready again (powered on %s ago)", text.List(sent), r.ago())}
+	return lines
 }

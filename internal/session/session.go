@@ -277,6 +277,7 @@ func (s *Session) observe() {
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
+	s.returns.offAgain(s.machines.views)
 	s.returns.observe(snap)
 	s.guest.Observe(snap)
 }

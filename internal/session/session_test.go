@@ -35,8 +35,8 @@ type board struct {
 	asked []string
 	// hanging holds the nodes whose shutdown waits until the channel is closed.
 	hanging map[string]chan struct{}
-	// slowOn: unless nil, a power-on waits until it is closed.
-	slowOn chan struct{}
+	// slowOn holds the nodes whose power-on waits until the channel is closed.
+	slowOn map[string]chan struct{}
 	// asOf, unless zero, is the time of the readings; looked counts them.
 	asOf   time.Time
 	looked int
@@ -87,8 +87,8 @@ func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error
 	if wait != nil && a == power.ActionShutdown {
 		<-wait
 	}
-	if b.slowOn != nil && a == power.ActionOn {
-		<-b.slowOn
+	if slow := b.slowOn[m.Name]; slow != nil && a == power.ActionOn {
+		<-slow
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

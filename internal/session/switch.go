@@ -55,9 +55,11 @@ type request struct {
 
 	// Of the loop.
 	nodes   []string
-	asked   bool // the question is open, or answered
-	yes     bool // the operator has agreed to it
-	drained bool // its nodes were drained
+	asked   bool     // the question is open, or answered
+	yes     bool     // the operator has agreed to it
+	drained bool     // its nodes were drained
+	acted   bool     // its action has begun
+	done    []string // the nodes whose machines it has switched
 }
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
@@ -88,7 +90,8 @@ func (w *switching) ask(a view.AskPower) {
 	case w.switcher == nil:
 		w.warn(view.LanePower, "power", w.noPower())
 		return
-	case len(a.Nodes) == 0 || w.asking():
+	case w.asking():
+		w.sayPreparing()
 		return
 	}
 	a.Nodes = w.needed(a)
@@ -146,7 +149,20 @@ func (w *switching) notedBy(nodes []string) (said string) {
 
 // asking reports whether something is being asked, or soon will be.
 func (w *switching) asking() bool {
-	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, func(x *request) bool { return !x.asked && !x.unasked })
+	return w.opt.Questions.first() != nil || slices.ContainsFunc(w.requests, (*request).prepares)
+}
+
+// prepares reports whether lightsout still prepares the question of a request.
+func (x *request) prepares() bool { return !x.asked && !x.unasked }
+
+// sayPreparing answers a key that does nothing while lightsout prepares another question. An
+// open question answers it itself.
+func (w *switching) sayPreparing() {
+	i := slices.IndexFunc(w.requests, (*request).prepares)
+	if i >= 0 && w.opt.Questions.first() == nil {
+		about := w.requests[i].nodes
+		w.warn(view.LanePower, about[0], "lightsout still prepares the question about "+text.List(about)+"; ask again after it")
+	}
 }
 
 // run switches machines by carryOut, a method of the switcher, after the answer of asker;
@@ -162,7 +178,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	r := power.Request{
 		Action: a.Action, Nodes: slices.Clone(a.Nodes), While: while,
 		Acting: x.acting,
-		Report: func(p power.Progress) { w.post(func() { w.progress(p) }) },
+		Report: func(p power.Progress) { w.post(func() { x.progress(p) }) },
 	}
 	if asker == nil {
 		asker = x
@@ -254,6 +270,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		x.cancel()
 		return
 	}
+	x.acted = true
 	x.leaveOut(q)
 	x.nodes = slices.Clone(q.Nodes)
 	if q.DryRun {
@@ -365,6 +382,19 @@ func (w *switching) noPower() string {
 	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
 }
 
+// progress keeps one step of the request.
+func (x *request) progress(p power.Progress) {
+	if p.Stage == power.StageDone {
+		x.done = append(x.done, p.Node)
+	}
+	x.w.progress(p)
+}
+
+// notSwitched names the nodes of the request whose machines it has not switched.
+func (x *request) notSwitched() []string {
+	return slices.DeleteFunc(slices.Clone(x.nodes), func(n string) bool { return slices.Contains(x.done, n) })
+}
+
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
@@ -392,7 +422,7 @@ func (w *switching) progress(pr power.Progress) {
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
 	e.At, e.Level = pr.At, stageLevel(pr.Stage)
 	w.say(e)
-	if pr.Stage == power.StageDone || pr.Stage == power.StageUncertain {
+	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
 	if pr.Stage == power.StageDone && pr.Action == power.ActionOn {
@@ -433,13 +463,13 @@ func (x *request) finished(err error) {
 		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
 	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
 	default:
-		w.warn(view.LanePower, "power", err.Error()) // nothing was switched
-		for _, n := range x.nodes {
+		w.warn(view.LanePower, "power", err.Error())
+		for _, n := range x.notSwitched() {
 			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
 		}
 	}
-	if x.action == power.ActionOn && err != nil {
-		gone := x.nodes
+	if x.action == power.ActionOn && x.acted && err != nil {
+		gone := x.notSwitched()
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}
@@ -453,9 +483,29 @@ func (x *request) finished(err error) {
 			}
 		}
 	}
-	if w.leaveWhenOn && x.action == power.ActionOn && (err != nil || len(w.machines.own()) > 0) {
-		w.leaveWhenOn = false
-	}
+	w.stayIfOff(err)
 	w.undone = true
 	x.onEnd(err)
+}
+
+// stayIfOff has lightsout stay, after a request that ended with err, if the operator leaves
+// when everything is on and no request powers on a machine that is still off.
+func (w *switching) stayIfOff(err error) {
+	off := slices.DeleteFunc(w.machines.own(), w.poweringOn)
+	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
+		return
+	}
+	w.leaveWhenOn = false
+	why := "lightsout does not leave: " + text.List(off) + text.Noun(len(off), " is", " are") + " still off"
+	if err != nil && !errors.Is(err, context.Canceled) {
+		why += "; " + err.Error()
+	}
+	w.warn(view.LanePower, off[0], why)
+}
+
+// poweringOn reports whether a request that needs no more answer powers a node's machine on.
+func (w *switching) poweringOn(node string) bool {
+	return slices.ContainsFunc(w.requests, func(x *request) bool {
+		return x.action == power.ActionOn && (x.yes || x.unasked) && slices.Contains(x.nodes, node)
+	})
 }

@@ -1,8 +1,12 @@
 package session_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,21 +106,128 @@ func TestLeavingDoesNotWaitForACordonedNodeOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// offIn switches nodes off in a session.
+func offIn(x *bench, nodes ...string) {
+	x.t.Helper()
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: nodes})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.frame("they are off", func(f *view.Frame) bool {
+		return len(f.LeavesAfter) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return !f.Power[n].LeftOff || f.Power[n].Busy != "" })
+	})
+}
+
 // While "Power on, then leave" waits, each frame names the nodes it waits for.
 func TestLeavingNamesTheNodesItWaitsFor(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
-	b.slowOn = make(chan struct{})
+	slow := make(chan struct{})
+	b.slowOn = map[string]chan struct{}{"kube-node3": slow}
 	x := startSession(t, dir, b, session.Options{})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
-	x.frame("it is off", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" && len(f.LeavesAfter) == 0
-	})
+	on := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(on)
+	offIn(x, "kube-node3")
 	x.Send(view.AskQuit{})
 	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
 	x.frame("what leaving waits for", func(f *view.Frame) bool { return slices.Equal(f.LeavesAfter, []string{"kube-node3"}) })
-	close(b.slowOn)
+	on()
 	x.waitEnd()
+}
+
+// leaveBesidePowerOn answers "Power on, then leave" while an earlier request powers kube-node3
+// on, and waits until the power-on of kube-node4 is under way.
+func leaveBesidePowerOn(t *testing.T) (x *bench, release func(node string)) {
+	b := newBoard(workers...)
+	nodes, on := []string{"kube-node3", "kube-node4"}, map[string]func(){}
+	b.slowOn = map[string]chan struct{}{}
+	x = startSession(t, t.TempDir(), b, session.Options{})
+	for _, n := range nodes {
+		slow := make(chan struct{})
+		b.slowOn[n], on[n] = slow, sync.OnceFunc(func() { close(slow) })
+		t.Cleanup(on[n])
+	}
+	offIn(x, nodes...)
+	sending := func(n string) {
+		t.Helper()
+		x.frame(n+" is being powered on", func(f *view.Frame) bool { return f.Power[n].Stage == power.StageSending })
+	}
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	sending("kube-node3")
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	sending("kube-node4")
+	return x, func(node string) { on[node]() }
+}
+
+// The end of an earlier power-on does not cancel "Power on, then leave".
+func TestLeavingOutlastsAnEarlierPowerOn(t *testing.T) {
+	t.Parallel()
+	x, release := leaveBesidePowerOn(t)
+	release("kube-node3")
+	x.frame("the earlier request has ended, and lightsout waits for kube-node4", func(f *view.Frame) bool {
+		return !f.Power["kube-node3"].LeftOff && len(f.Switching) == 2 && slices.Contains(f.LeavesAfter, "kube-node4")
+	})
+	release("kube-node4")
+	x.waitEnd()
+}
+
+// When "Power on, then leave" has failed for a machine, the screen says that lightsout stays,
+// and why.
+func TestLightsoutSaysThatItDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	x, release := leaveBesidePowerOn(t)
+	x.board.forget("kube-node4")
+	release("kube-node4")
+	release("kube-node3")
+	x.frame("the reason", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "lightsout does not leave: kube-node4 is still off; ") && strings.Contains(f.Notice.Text, "out of service") && len(f.LeavesAfter) == 0
+	})
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
+	x.waitEnd()
+}
+
+// A damaged line of the journal does not make a power-on that succeeded a failure: the machine is
+// done and awaited, and the screen shows the damage.
+func TestADamagedLineIsNoFailureOfAPowerOn(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3")
+	journal, err := os.OpenFile(filepath.Join(dir, "power.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = journal.WriteString(`{"kind":"int` + "\n")
+	if err := errors.Join(err, journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x := startSession(t, dir, b, session.Options{})
+	x.Send(view.Answer{Question: x.question(view.QuestionRestore).ID, Choice: view.ChoiceYes})
+	x.frame("the damage, and the return of kube-node3", func(f *view.Frame) bool {
+		m := f.Power["kube-node3"]
+		return strings.Contains(f.Notice.Text, "is damaged") && m.Stage == power.StageDone && m.Busy == "" && !m.LeftOff &&
+			strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again")
+	})
+}
+
+// The answer "no" to another power-on of a machine does not end the wait for its return.
+func TestANoDoesNotEndTheWaitForAReturn(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	offIn(x, "kube-node3")
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceYes})
+	awaited := func(f *view.Frame) bool { return strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again") }
+	x.frame("the return", func(f *view.Frame) bool { return awaited(f) && len(f.Switching) == 0 })
+	x.board.mu.Lock()
+	x.board.state["kube-node3"] = power.Unknown // otherwise there is no question
+	x.board.mu.Unlock()
+	x.frame("its state is unknown", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == power.Unknown })
+	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
+	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceNo})
+	x.frame("the request has ended", func(f *view.Frame) bool { return f.Question == nil && len(f.Switching) == 0 })
+	if f := x.frame("the next frame", func(*view.Frame) bool { return true }); !awaited(f) {
+		t.Errorf("next: %q", f.Next)
+	}
 }

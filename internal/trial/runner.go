@@ -317,9 +317,11 @@ func (t *Runner) Intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		if !t.s.Asking() {
-			t.ifLive(func(r *run) { r.nextStep(i.Step) })
+		if t.s.Asking() {
+			t.s.SayPreparing()
+			return
 		}
+		t.ifLive(func(r *run) { r.nextStep(i.Step) })
 	case view.AbortTrial:
 		t.ifLive(func(r *run) { r.abort(i.Why) })
 	}
