@@ -422,9 +422,13 @@ func (g *signs) leave(news []record.Sign) {
 	}
 }
 
-// settle ends an outage: the signs that still show begin no other one.
+// settle ends an outage: the signs that still show begin no other one. Those that something
+// excuses are not of the outage, and may begin another one when nothing excuses them any more.
 func (g *signs) settle() (down []string) {
 	for _, o := range g.open {
+		if o.excused {
+			continue
+		}
 		o.ignored = true
 		if o.Kind.OfNode() {
 			down = append(down, o.Subject)
