@@ -325,7 +325,8 @@ func (g *Generator) unsent(run *oneRun, due time.Time, n int, text string) {
 	g.lastID++
 	id := g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 	g.ledger.mu.Unlock()
-	g.emit(Record{ID: id, Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, End: g.now(), Error: text})
+	end := due.Add(g.now().Sub(due)) // on the clock of due, as of every request
+	g.emit(Record{ID: id, Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, End: end, Error: text})
 	g.ledger.mu.Lock()
 	g.ledger.unsentRecords--
 	g.ledger.mu.Unlock()

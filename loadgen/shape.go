@@ -121,7 +121,8 @@ func (s Spec) dueBy(t time.Duration) int {
 	return n
 }
 
-// rate sends on an absolute schedule, which is kept however long sending took.
+// rate sends on an absolute schedule, which is kept however long sending took, and whatever
+// becomes of the wall clock: begin counts on the monotonic clock only.
 func (g *Generator) rate(c *oneRun, begin time.Time) {
 	for i := 0; ; {
 		due := c.Spec.dueAfter(i)
@@ -143,7 +144,9 @@ func (g *Generator) rate(c *oneRun, begin time.Time) {
 // tick sends request i of a rate, or skips it if it is too late, or if too many are in flight. It
 // returns how many requests it has dealt with, and whether there are more.
 func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
-	now, due := g.now(), begin.Add(c.Spec.dueAfter(i))
+	now := g.now()
+	late := now.Sub(begin.Add(c.Spec.dueAfter(i)))
+	due := now.Add(-late) // the wall clock may have been set since begin
 	l := g.ledger
 	l.mu.Lock()
 	if g.current != c {
@@ -157,7 +160,7 @@ func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	}
 	n = 1
 	text := ""
-	if late := now.Sub(due); late > lateBound {
+	if late > lateBound {
 		n = max(n, c.Spec.dueBy(now.Add(-lateBound).Sub(begin))-i)
 		if c.Spec.Requests > 0 {
 			n = min(n, c.Spec.Requests-i)

@@ -126,11 +126,6 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 	w.mark(lost)
 	stay := sortedNodes(w, o.Stay)
 	evicted := slices.DeleteFunc(slices.Clone(lost), func(i int) bool { return slices.Contains(stay, i) })
-	for _, c := range w.classes {
-		if c.rules != nil && c.rules.depends {
-			c.rules = nil
-		}
-	}
 	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, ill: map[*class]int{}, pending: map[int]int{}}
 	for _, i := range lost {
 		for _, p := range w.nodes[i].pods {

@@ -13,8 +13,11 @@ func (w *World) Fits(nodes ...string) (left int, certain bool) {
 	return w.scratch.left, certain
 }
 
-// mark marks the nodes that are down, and no others.
+// mark marks the nodes that are down, and no others. Rules that depend on them are stale then.
 func (w *World) mark(lost []int) {
+	if slices.Equal(lost, w.marked) {
+		return
+	}
 	for _, i := range w.marked {
 		w.dead[i] = w.nodes[i].unwell
 	}
@@ -22,6 +25,9 @@ func (w *World) mark(lost []int) {
 		w.dead[i] = true
 	}
 	w.marked = lost
+	for _, c := range w.depending {
+		c.rules.stale = true
+	}
 }
 
 // movers are the pods that need a node in an outage, by class, including those that

@@ -62,15 +62,32 @@ type rules struct {
 	preferred   []int64 // by node
 	reluctant   []int64 // by node: untolerated PreferNoSchedule taints
 	depends     bool    // the result depends on which nodes are lost
+	stale       bool    // other nodes are lost since
+	first       int     // the number of its first counter; the others follow
 }
 
-// rulesOf returns the rules of a class.
+// rulesOf returns the rules of a class. It compiles them again when they depend on which nodes
+// are lost, and others are now: their counters, which are as many, keep their numbers.
 func (w *World) rulesOf(c *class) *rules {
-	if c.rules != nil && !c.rules.depends {
-		return c.rules
+	switch {
+	case c.rules == nil:
+		w.compileRules(c)
+		if c.rules.depends {
+			w.depending = append(w.depending, c)
+		}
+	case c.rules.stale:
+		all := w.counters
+		w.counters = c.rules.first
+		w.compileRules(c)
+		w.counters = all
 	}
+	return c.rules
+}
+
+// compileRules compiles the rules of a class.
+func (w *World) compileRules(c *class) {
 	c.labelSet()
-	r := &rules{}
+	r := &rules{first: w.counters}
 	c.rules = r
 	r.tolerates = tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoSchedule}) &&
 		tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoExecute})
@@ -100,7 +117,6 @@ func (w *World) rulesOf(c *class) *rules {
 	for _, t := range c.spec.TopologySpreadConstraints {
 		r.depends = r.depends || t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
 	}
-	return r
 }
 
 // score collects the preferences of the class.

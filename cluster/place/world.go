@@ -49,11 +49,12 @@ type World struct {
 	used []int64
 	load []load
 
-	counters int      // number of counters
-	dead     []bool   // by node: lost before or in the current forecast
-	marked   []int    // the nodes of the current forecast
-	idle     []*class // classes with pods that wait for a node
-	scratch  movers   // of Fits
+	counters  int      // number of counters
+	dead      []bool   // by node: lost before or in the current forecast
+	marked    []int    // the nodes of the current forecast
+	depending []*class // classes whose rules depend on dead
+	idle      []*class // classes with pods that wait for a node
+	scratch   movers   // of Fits
 }
 
 // load is the use of a node apart from the resources.

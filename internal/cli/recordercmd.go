@@ -26,6 +26,9 @@ func newRecorderCommand(o *options) *cobra.Command {
 		Short: "Watch a cluster, switch nothing, and record outages that nobody planned",
 		Args:  takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkRecorderFlags(cmd.Flags().Changed, f); err != nil {
+				return usageError{err}
+			}
 			return runRecorder(cmd.Context(), *o, f, cmd.OutOrStdout())
 		},
 	}
@@ -35,6 +38,19 @@ func newRecorderCommand(o *options) *cobra.Command {
 	cmd.Flags().DurationVar(&f.Every, "every", 0, "send a request at this `interval` (default 1s)")
 	cmd.Flags().DurationVar(&f.Steady, "steady", 0, "end a record after this `time` without a new sign (default 5m)")
 	return cmd
+}
+
+// checkRecorderFlags holds the flags that were given to the rules of the config.
+func checkRecorderFlags(given func(string) bool, f config.Recorder) error {
+	switch {
+	case given("every") && f.Every <= 0:
+		return fmt.Errorf("--every %s: give a time above 0", f.Every)
+	case given("steady") && f.Steady <= 0:
+		return fmt.Errorf("--steady %s: give a time above 0", f.Steady)
+	case f.URL != "" && !config.IsWebAddress(f.URL):
+		return fmt.Errorf("--url %s is not a URL; give one like http://10.0.0.11:31080/path", f.URL)
+	}
+	return nil
 }
 
 // hooksWait bounds how long the end of the recorder waits for its hooks.

@@ -290,6 +290,9 @@ func (l Load) Addresses() ([]string, error) {
 	return out, nil
 }
 
+// IsWebAddress reports whether s is a URL of http or https, as recorder.url must be.
+func IsWebAddress(s string) bool { return webAddress(s) != nil }
+
 // webAddress parses a URL of http or https; nil if it is none.
 func webAddress(s string) *url.URL {
 	u, err := url.Parse(s)

@@ -9,8 +9,9 @@ import (
 
 // probes follows the requests' ends.
 type probes struct {
-	count bool      // failures are a sign
-	good  time.Time // the end of the newest good answer before requests began to fail
+	count bool          // failures are a sign
+	every time.Duration // the interval between two requests; 0: unknown
+	good  time.Time     // the end of the newest good answer before requests began to fail
 	// newest is the end of the newest good answer, and inRow the good answers in a row.
 	newest time.Time
 	inRow  int
@@ -18,10 +19,15 @@ type probes struct {
 	failed []time.Time
 }
 
+// newProbes follows requests at that interval; 0: the recorder sends none, and none are a sign.
+func newProbes(every time.Duration) probes { return probes{count: every > 0, every: every} }
+
 const (
-	// failedWithin is the time within which failedLeast requests must fail to be a sign.
-	failedWithin = 10 * time.Second
-	failedLeast  = 2
+	// failedLeast requests must fail to be a sign: within failedWithin, or within
+	// failedIntervals between two requests if that is longer.
+	failedWithin    = 10 * time.Second
+	failedIntervals = 3
+	failedLeast     = 2
 	// A failure after recoveredLeast good answers in a row, and recoveredWithin after the
 	// failure before, is the first of others: requests had succeeded again.
 	recoveredLeast  = 8
@@ -58,9 +64,10 @@ func (p *probes) recovered(now time.Time) bool {
 	return len(failed) > 0 && p.inRow >= recoveredLeast && now.Sub(failed[len(failed)-1]) >= recoveredWithin
 }
 
-// failedLately forgets the failures before failedWithin, and returns the others.
+// failedLately forgets the failures that are too old for a sign, and returns the others.
 func (p *probes) failedLately(now time.Time) []time.Time {
-	p.failed = slices.DeleteFunc(p.failed, func(t time.Time) bool { return now.Sub(t) > failedWithin })
+	within := max(failedWithin, failedIntervals*p.every)
+	p.failed = slices.DeleteFunc(p.failed, func(t time.Time) bool { return now.Sub(t) > within })
 	return p.failed
 }
 

@@ -123,7 +123,7 @@ type Recorder struct {
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
 	r.rolling.Redact(opt.Names)
-	r.signs, r.probes.count = newSigns(opt.Past), opt.Every > 0
+	r.signs, r.probes = newSigns(opt.Past), newProbes(opt.Every)
 	r.signs.returning(opt.Returning, opt.Now())
 	return r
 }

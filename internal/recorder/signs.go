@@ -81,8 +81,10 @@ type signs struct {
 	changed time.Time // when a sign came or went
 	// served names the services that had a ready endpoint.
 	served map[cluster.Key]bool
-	// waiting is the least number of pods without a node; more are a sign. -1: unknown.
+	// waiting is the least number of pods without a node; more are a sign. -1: unknown. pending
+	// is their present number.
 	waiting  int
+	pending  int
 	cordoned time.Time
 	// apiBack is when the API server answered again last.
 	apiBack time.Time
@@ -239,11 +241,11 @@ func (g *signs) find(s *cluster.Snapshot, now time.Time, add func(view.Sign, str
 		}
 	}
 	if s.Access[cluster.KindPod].Synced {
-		n := forecast.Unscheduled(s)
-		if g.waiting < 0 || n < g.waiting {
-			g.waiting = n
+		g.pending = forecast.Unscheduled(s)
+		if g.waiting < 0 || g.pending < g.waiting {
+			g.waiting = g.pending
 		}
-		if n > g.waiting {
+		if g.pending > g.waiting {
 			add(view.SignPending, "", now)
 		}
 	}
@@ -422,9 +424,18 @@ func (g *signs) leave(news []record.Sign) {
 	}
 }
 
-// settle ends an outage: the signs that still show begin no other one.
+// settle ends an outage: the signs that still show begin no other one. Those that something
+// excuses are not of the outage, and may begin another one when nothing excuses them any more.
+// Pods that still have no node are as usual from now on: only more of them are a sign.
 func (g *signs) settle() (down []string) {
-	for _, o := range g.open {
+	for k, o := range g.open {
+		switch {
+		case o.excused:
+			continue
+		case k.kind == view.SignPending:
+			g.waiting = g.pending
+			delete(g.open, k)
+		}
 		o.ignored = true
 		if o.Kind.OfNode() {
 			down = append(down, o.Subject)

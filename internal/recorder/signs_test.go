@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -511,5 +512,33 @@ func TestAPlanBeforeTheRecorderEndsWithoutLeases(t *testing.T) {
 	}
 	if began < 240 || began > 265 {
 		t.Errorf("the outage began at %d s, wanted 240", began)
+	}
+}
+
+// A pod that no node takes stays after its record has ended. Only more such pods are a sign again,
+// each time.
+func TestMorePodsWithoutANodeAreASignAgain(t *testing.T) {
+	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	g, p := newSigns(15*time.Minute), &probes{}
+	look := func(seconds, pending int) (news []record.Sign) {
+		for range seconds {
+			now = now.Add(time.Second)
+			c := cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkLive, LastContact: now}, Access: map[cluster.Kind]cluster.Access{}}
+			for _, k := range judgedBy {
+				c.Access[k] = cluster.Access{Synced: true}
+			}
+			for i := range pending {
+				c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "p" + strconv.Itoa(i)}, Phase: "Pending"})
+			}
+			news = append(news, g.observe(cluster.NewSnapshot(c), p, false, now)...)
+		}
+		return news
+	}
+	look(3, 0)
+	for _, x := range []struct{ pending, signs int }{{1, 1}, {1, 0}, {20, 1}, {20, 0}, {5, 0}, {6, 1}} {
+		if news := look(60, x.pending); len(news) != x.signs {
+			t.Errorf("%d pods have no node: signs %+v, want %d", x.pending, news, x.signs)
+		}
+		g.settle()
 	}
 }
