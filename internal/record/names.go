@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -38,13 +37,9 @@ type Names struct {
 	words   int // number of words in the longest name
 	longest int // length of the longest name
 	// odd marks the bytes that begin or end a name but do not belong to a word.
-	odd      [256]bool
-	seen     *cluster.Snapshot
-	podsSeen time.Time
+	odd  [256]bool
+	seen *cluster.Snapshot
 }
-
-// podsEach is how often a snapshot's pods are looked through: there may be many.
-const podsEach = time.Second
 
 // NewNames makes a Names that knows no name.
 func NewNames() *Names {
@@ -146,11 +141,8 @@ func (n *Names) Learn(f *view.Frame) {
 		return
 	}
 	n.mu.Lock()
-	same, pods := n.seen == s, s.At.Sub(n.podsSeen).Abs() >= podsEach
+	same := n.seen == s
 	n.seen = s
-	if pods {
-		n.podsSeen = s.At
-	}
 	n.mu.Unlock()
 	if same {
 		return
@@ -166,11 +158,12 @@ func (n *Names) Learn(f *view.Frame) {
 	for _, d := range s.Deployments() {
 		n.Add(NameNamespace, d.Namespace)
 	}
-	if !pods {
-		return
-	}
+	last := "" // pods are sorted by namespace, and there may be many
 	for _, p := range s.Pods() {
-		n.Add(NameNamespace, p.Namespace)
+		if p.Namespace != last {
+			last = p.Namespace
+			n.Add(NameNamespace, last)
+		}
 	}
 }
 

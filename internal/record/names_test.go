@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -162,6 +163,20 @@ func TestWhatThePaletteOffersIsReplaced(t *testing.T) {
 	n.Learn(&view.Frame{Scopes: &view.Scopes{Contexts: []string{"acme-prod", "acme-test"}, Namespaces: []string{"payments", "default"}}})
 	got := n.Line("│ ctx acme-prod │ ctx acme-test │ ns payments │ ns default │")
 	if strings.Contains(got, "acme") || strings.Contains(got, "payments") || !strings.Contains(got, "default") {
+		t.Error(got)
+	}
+}
+
+// The pods of a snapshot that closely follows another are looked through, too: while the cluster
+// is quiet, no other snapshot comes.
+func TestNamespacesOfPodsAreLearnedFromEachSnapshot(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	nodes := []*cluster.Node{{Name: "n1"}}
+	pods := []*cluster.Pod{{Key: cluster.Key{Namespace: "acme-ledger", Name: "db-0"}}, {Key: cluster.Key{Namespace: "payments", Name: "web"}}}
+	n := NewNames()
+	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at, Nodes: nodes})})
+	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at.Add(300 * time.Millisecond), Nodes: nodes, Pods: pods})})
+	if got := n.Text("acme-ledger/db-0 payments/web"); strings.Contains(got, "acme") || strings.Contains(got, "payments") {
 		t.Error(got)
 	}
 }
