@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -30,12 +31,12 @@ const (
 // that columns stay aligned. It knows the names that were added, and recognizes
 // addresses. It is safe for concurrent use; a nil Names replaces nothing.
 type Names struct {
-	mu      sync.Mutex
-	standIn map[string]string
-	address map[string]string // pseudonyms of addresses
-	used    map[string]bool
-	words   int // number of words in the longest name
-	longest int // length of the longest name
+	mu        sync.Mutex
+	standIn   map[string]string
+	addresses map[string]string // pseudonyms of addresses
+	used      map[string]bool
+	words     int // number of words in the longest name
+	longest   int // length of the longest name
 	// odd marks the bytes that begin or end a name but do not belong to a word.
 	odd  [256]bool
 	seen *cluster.Snapshot
@@ -43,17 +44,38 @@ type Names struct {
 
 // NewNames makes a Names that knows no name.
 func NewNames() *Names {
-	return &Names{standIn: map[string]string{}, address: map[string]string{}, used: map[string]bool{}}
+	return &Names{standIn: map[string]string{}, addresses: map[string]string{}, used: map[string]bool{}}
 }
 
 // plainNames tell nothing, because every cluster or host has them.
 var plainNames = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true,
 	"localhost": true, "root": true, "in-cluster": true}
 
-// plain reports whether a name identifies nothing: numbers and single letters,
-// including parts of addresses.
+// numberMost is the length of the longest number that identifies nothing: a port, a year,
+// a part of an address.
+const numberMost = 6
+
+// plain reports whether a name identifies nothing, or is an address, which Text recognizes.
 func plain(name string) bool {
-	return plainNames[name] || ownWords[name] || len(name) < 2 || !strings.ContainsFunc(name, unicode.IsLetter)
+	if plainNames[name] || ownWords[name] || len(name) < 2 || isAddress(withoutPort(name)) {
+		return true
+	}
+	return len(name) <= numberMost && !strings.ContainsFunc(name, unicode.IsLetter)
+}
+
+// isAddress reports whether s is an IP address, or a MAC address with colons.
+func isAddress(s string) bool {
+	_, notIP := netip.ParseAddr(s)
+	_, notMAC := net.ParseMAC(s)
+	return notIP == nil || notMAC == nil && strings.Contains(s, ":")
+}
+
+// withoutPort returns the host in host:port, and any other text unchanged.
+func withoutPort(s string) string {
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		return host
+	}
+	return s
 }
 
 // Add adds names. Addresses need not be added.
@@ -65,7 +87,7 @@ func (n *Names) Add(kind NameKind, names ...string) {
 	defer n.mu.Unlock()
 	for _, name := range names {
 		if kind == NameHost {
-			name, _, _ = strings.Cut(name, ":") // without its port, or an address
+			name = withoutPort(name)
 		}
 		n.add(kind, name)
 	}
@@ -113,7 +135,6 @@ func (n *Names) Way(way string) {
 	if !ok {
 		user, host = "", user
 	}
-	host, _, _ = strings.Cut(host, ":")
 	n.Add(NameUser, user)
 	n.Add(NameHost, host)
 }
@@ -186,8 +207,8 @@ func (n *Names) Text(text string) string {
 	return n.text(text)
 }
 
-// addresses matches every text that may be an address.
-var addresses = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
+// addresses matches every text that may be an address, or contain one between colons.
+var addresses = regexp.MustCompile(`(?:[0-9A-Fa-f]*:)*\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
 
 func (n *Names) text(text string) string {
 	var out strings.Builder
@@ -254,21 +275,33 @@ func wordByte(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// ofAddress returns the pseudonym of an address, and other text unchanged.
+// ofAddress replaces the address in a text that addresses matches: the longest part between
+// colons that is one.
 func (n *Names) ofAddress(s string) string {
-	if known := n.address[s]; known != "" {
+	parts := strings.Split(s, ":")
+	for size := len(parts); size > 0; size-- {
+		for from := range len(parts) - size + 1 {
+			address := strings.Join(parts[from:from+size], ":")
+			if !isAddress(address) {
+				continue
+			}
+			return strings.Join(slices.Concat(parts[:from], []string{n.address(address)}, parts[from+size:]), ":")
+		}
+	}
+	return s
+}
+
+// address returns the pseudonym of an address. Those that every host has stay.
+func (n *Names) address(s string) string {
+	if known := n.addresses[s]; known != "" {
 		return known
 	}
 	ip, err := netip.ParseAddr(s)
-	mac := false
-	if err != nil {
-		_, e := net.ParseMAC(s)
-		mac = e == nil
-	}
-	if !mac && (err != nil || ip.IsLoopback() || ip.IsUnspecified()) {
+	mac := err != nil
+	if !mac && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return s
 	}
-	for i := len(n.address); ; i++ {
+	for i := len(n.addresses); ; i++ {
 		standIn := fmt.Sprintf("2001:db8::%x:%x", i>>16, i&0xffff)
 		switch {
 		case mac:
@@ -277,7 +310,7 @@ func (n *Names) ofAddress(s string) string {
 			standIn = likeIPv4(s, i)
 		}
 		if !n.used[standIn] && standIn != s {
-			n.address[s], n.used[standIn] = standIn, true
+			n.addresses[s], n.used[standIn] = standIn, true
 			return standIn
 		}
 	}

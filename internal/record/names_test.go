@@ -180,3 +180,40 @@ func TestNamespacesOfPodsAreLearnedFromEachSnapshot(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// An address is replaced with a colon before or after it, too, and as a whole.
+func TestAddressesBesideColonsAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "fd00:aa::12", "[fd00:aa::12]:22")
+	for was, left := range map[string]string{
+		"fd00:aa::12: no answer": ": no answer", "machine 52:54:00:ab:cd:ef: off": ": off", "address:fd00:aa::12": "address:",
+		"machine:52:54:00:12:34:56": "machine:", "ssh fd00:1:2:3:4:5:6:7: no route": ": no route", "[fd00:aa::12]:22": "]:22",
+		"::ffff:10.1.2.3": "", "address:10.1.2.3:22": "address:", "a:b:10.1.2.3": "a:b:",
+	} {
+		got := n.Text(was)
+		if !strings.Contains(got, left) || regexp.MustCompile(`fd00|::12|52:54|10\.1|1\.2\.3`).MatchString(got) {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+	for _, stays := range []string{"07:51:39", "at 07:51:39: ready", "::1: refused", "127.0.0.1:22", "2026-03-04T10:20:30.5Z"} {
+		if got := n.Text(stays); got != stays {
+			t.Errorf("%s became %s", stays, got)
+		}
+	}
+}
+
+// A node may be named after its address, and an account by its number.
+func TestNamesWithoutLettersAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "10-0-0-13", "10.0.0.14", "6443")
+	n.AddMachine("123456789012", "17", "10.0.0.15:22")
+	got := n.Text("10-0-0-13 123456789012 17 6443 10.0.0.14 10.0.0.15:22")
+	for _, name := range []string{"10-0", "123456", "10.0"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is in %s", name, got)
+		}
+	}
+	if !strings.Contains(got, " 17 6443 ") || !strings.HasSuffix(got, ":22") {
+		t.Errorf("got %s", got)
+	}
+}
