@@ -49,7 +49,8 @@ func NewNames() *Names {
 
 // plainNames tell nothing, because every cluster or host has them.
 var plainNames = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true,
-	"localhost": true, "root": true, "in-cluster": true}
+	"localhost": true, "root": true, "in-cluster": true,
+	"admin": true, "kubernetes": true, "kubernetes-admin": true, "arn": true, "aws": true, "eks": true, "gke": true}
 
 // numberMost is the length of the longest number that identifies nothing: a port, a year,
 // a part of an address.
@@ -106,6 +107,25 @@ func (n *Names) AddMachine(names ...string) {
 	}
 }
 
+// partLeast is the length of the shortest part of a context's name that is replaced alone.
+const partLeast = 3
+
+// betweenParts matches what separates the parts of a context's name.
+var betweenParts = regexp.MustCompile(`[^\pL\pN.-]+`)
+
+// AddContext adds the names of contexts, and their parts: a context often consists of the names
+// of a cluster, an account and a namespace.
+func (n *Names) AddContext(contexts ...string) {
+	for _, c := range contexts {
+		n.AddMachine(c)
+		for _, part := range betweenParts.Split(c, -1) {
+			if part = strings.Trim(part, ".-"); len(part) >= partLeast {
+				n.AddMachine(part)
+			}
+		}
+	}
+}
+
 // add gives a name its stand-in. A host is also called by the first part of its
 // name: the stand-in of that begins the one of the whole.
 func (n *Names) add(kind NameKind, name string) {
@@ -145,10 +165,10 @@ func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
 	}
-	n.Add(NameHost, f.Cluster)
+	n.AddContext(f.Cluster)
 	n.Way(f.Via)
 	if f.Scopes != nil {
-		n.Add(NameHost, f.Scopes.Contexts...)
+		n.AddContext(f.Scopes.Contexts...)
 		n.Add(NameNamespace, f.Scopes.Namespaces...)
 	}
 	for _, m := range f.Power {

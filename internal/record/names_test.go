@@ -217,3 +217,30 @@ func TestNamesWithoutLettersAreReplaced(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A context often has the name of a cluster, an account and a namespace, and characters that
+// separate them.
+func TestContextsAreReplacedWithTheirParts(t *testing.T) {
+	for context, parts := range map[string][]string{
+		"payments/api-ocp-acme-example-com:6443/tanaka":             {"payments", "api-ocp-acme-example-com", "tanaka"},
+		"arn:aws:eks:ap-northeast-1:123456789012:cluster/acme-prod": {"123456789012", "acme-prod"},
+		"gke_acme-project_europe-west1-b_prod":                      {"acme-project", "prod"},
+		"kubernetes-admin@acme-prod":                                {"acme-prod"},
+		"東京 (acme)":                                                 {"東京", "acme"},
+	} {
+		frames := []*view.Frame{{Title: view.Title{Cluster: context}}, {Scopes: &view.Scopes{Contexts: []string{context}}}}
+		for _, f := range frames {
+			n := NewNames()
+			n.Learn(f)
+			text := n.Text("in " + context + ", of kubernetes-admin: " + strings.Join(parts, " and "))
+			for _, part := range parts {
+				if strings.Contains(text, part) {
+					t.Errorf("%s is in %s", part, text)
+				}
+			}
+			if !strings.HasPrefix(text, "in ") || !strings.Contains(text, ", of kubernetes-admin: ") {
+				t.Errorf("%s left %s", context, text)
+			}
+		}
+	}
+}
