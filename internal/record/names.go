@@ -114,10 +114,10 @@ const partLeast = 3
 var betweenParts = regexp.MustCompile(`[^\pL\pN.-]+`)
 
 // AddContext adds the names of contexts, and their parts: a context often consists of the names
-// of a cluster, an account and a namespace.
+// of a cluster, an account and a namespace. Folders are named after contexts (see FolderName).
 func (n *Names) AddContext(contexts ...string) {
 	for _, c := range contexts {
-		n.AddMachine(c)
+		n.AddMachine(c, FolderName(c))
 		for _, part := range betweenParts.Split(c, -1) {
 			if part = strings.Trim(part, ".-"); len(part) >= partLeast {
 				n.AddMachine(part)

@@ -244,3 +244,19 @@ func TestContextsAreReplacedWithTheirParts(t *testing.T) {
 		}
 	}
 }
+
+// The folder of a cluster's records is named after the context; screens and events contain its
+// path.
+func TestTheFolderOfAContextIsReplaced(t *testing.T) {
+	for _, context := range []string{"kubernetes-admin@acme-prod", "acme/lab 7:x", strings.Repeat("acme-prod@", 12), "東京-acme"} {
+		frames := []*view.Frame{{Title: view.Title{Cluster: context}}, {Scopes: &view.Scopes{Contexts: []string{context}}}}
+		for _, f := range frames {
+			n := NewNames()
+			n.Learn(f)
+			got := n.Line("the report is /var/lib/lightsout/" + FolderName(context) + "/trials/20260101T000000Z/report.html")
+			if strings.Contains(got, "acme") || !strings.Contains(got, "/trials/20260101T000000Z/report.html") {
+				t.Errorf("%s left %s", context, got)
+			}
+		}
+	}
+}
