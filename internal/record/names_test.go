@@ -260,3 +260,26 @@ func TestTheFolderOfAContextIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+// A name may be cut in its middle or within its domain, and another name may end it; as much as
+// is left of it is replaced, at the same width.
+func TestCutNamesAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "gpu-r12-0.siemens-energy.fra1.example.net", "gpu-rack12-fra1-acme-siemens7", "acme-tokyo", "10-0-0-13", "prod-pod", "node-100")
+	n.Add(NameNamespace, "payments")
+	for _, line := range []string{
+		"│ ● llm-0  gpu-r12-0.siemens-ener…  1/1 │", "│ gpu-r…-siemens7 Ready │", "│ gpu-rack…siemens7 │", "│ gpu-r12-0.siem..ple.net │",
+		"db-0 on gp…s7: off", "payments/gpu-rack1…", "payments/web on acme-t…siemens7 at 10:00:00", "10-0-0…", "10-0…13",
+		"\x1b[1mgpu-rack12-fr\x1b[0m\x1b[7ma1…ens7\x1b[0m",
+	} {
+		got := n.Line(line)
+		if regexp.MustCompile("siem|gpu|acme|s7|10-0|payments|net").MatchString(ansi.Strip(got)) || ansi.StringWidth(got) != ansi.StringWidth(line) {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+	for _, line := range []string{"ready… 2/2", "…pod", "waiting … and", "…", "", "a..b", "1..100"} {
+		if got := n.Line(line); got != line {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
