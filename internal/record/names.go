@@ -159,8 +159,16 @@ func (n *Names) Way(way string) {
 	n.Add(NameHost, host)
 }
 
+// AddNote adds the names in a note about a machine that is off: the operator, the host, and the
+// folders in the command that powers it on.
+func (n *Names) AddNote(note power.Note) {
+	n.Way(note.By)
+	n.paths(note.Back)
+}
+
 // Learn adds the names in a frame: cluster, bastion, nodes, machines and their IDs,
-// namespaces, operators who switched machines off, and the places in the palette.
+// namespaces, operators who switched machines off, and the places in the palette. Only the
+// journal may know a node that somebody has deleted.
 func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
@@ -171,7 +179,12 @@ func (n *Names) Learn(f *view.Frame) {
 		n.AddContext(f.Scopes.Contexts...)
 		n.Add(NameNamespace, f.Scopes.Namespaces...)
 	}
-	for _, m := range f.Power {
+	n.Add(NameHost, f.LeavesAfter...)
+	for _, o := range f.Outages {
+		n.Add(NameHost, o.Node)
+	}
+	for node, m := range f.Power {
+		n.Add(NameHost, node)
 		for _, names := range m.Names {
 			n.AddMachine(names.Name, names.ID)
 			n.Add(NameHost, names.Address)
@@ -192,8 +205,7 @@ func (n *Names) Learn(f *view.Frame) {
 		n.Add(NameHost, node.Name)
 		n.AddMachine(node.ProviderID)
 		for _, note := range power.NotesOn(node.Annotations) {
-			n.Way(note.By)
-			n.paths(note.Back)
+			n.AddNote(note)
 		}
 	}
 	for _, d := range s.Deployments() {

@@ -283,3 +283,16 @@ func TestCutNamesAreReplaced(t *testing.T) {
 		}
 	}
 }
+
+// Only the journal, an outage or the end of the session may name a node that somebody has deleted.
+func TestNamesOfDeletedNodesAreLearned(t *testing.T) {
+	n := NewNames()
+	n.Learn(&view.Frame{
+		Power:       map[string]view.MachineView{"acme-node1": {LeftOff: true}},
+		Outages:     []view.NodeSpan{{Node: "acme-node2"}},
+		LeavesAfter: []string{"acme-node3"},
+	})
+	if got := n.Text("acme-node1, acme-node2, acme-node3"); strings.Contains(got, "acme") {
+		t.Error(got)
+	}
+}
