@@ -25,6 +25,7 @@ type notes struct {
 	annotations      NoteStore // nil: nodes are not annotated
 	wayBack          string
 	dryRun, readOnly bool
+	noted            func(Note) // see Switcher; may be nil
 }
 
 // me is the note of this program's journal.
@@ -272,7 +273,15 @@ func (s notes) unaskedOn(nodes []Node) map[string]bool {
 
 // registered returns the notes on this host, by node.
 func (s notes) registered() map[string]Note {
-	return register{s.fleet.cfg.Locks, s.fleet.cluster()}.read()
+	all := register{s.fleet.cfg.Locks, s.fleet.cluster()}.read()
+	for _, n := range all {
+		for _, m := range n.all() {
+			if s.noted != nil {
+				s.noted(m)
+			}
+		}
+	}
+	return all
 }
 
 // withRegister adds the notes that are kept on this host to those on the nodes;

@@ -49,6 +49,9 @@ type Switcher struct {
 	// WayBack is the command that powers on, from any folder, the machines that the
 	// journal lists as off; empty is the Fleet's.
 	WayBack string
+	// Noted is called with each note in the register of this host that the Switcher reads,
+	// before any text contains it; nil: with none.
+	Noted func(Note)
 
 	// judge is Guard; tests replace it to inject a fault.
 	judge func(GuardInput) []Finding
@@ -56,7 +59,7 @@ type Switcher struct {
 
 // notes returns the notes of the Switcher's cluster.
 func (s *Switcher) notes() notes {
-	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly}
+	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly, s.Noted}
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,17 +193,6 @@ func focus(cfg *config.Config) cluster.Key {
 		return cluster.Key{}
 	}
 	return cluster.Key{Namespace: ns, Name: name}
-}
-
-var notFileName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-
-// fileName makes a context's name fit for a folder.
-func fileName(name string) string {
-	name = strings.Trim(notFileName.ReplaceAllString(name, "_"), ".")
-	if name == "" {
-		return "cluster"
-	}
-	return name[:min(len(name), 100)]
 }
 
 // windowsKept is how many seconds of load the screen can look back on: ten

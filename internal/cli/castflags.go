@@ -65,7 +65,7 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 	if n == nil {
 		return nil
 	}
-	n.Add(record.NameHost, access.Context)
+	n.AddContext(access.Context)
 	n.Add(record.NameUser, cfg.SSH.User)
 	n.Way(cfg.Bastion)
 	n.Way(via)

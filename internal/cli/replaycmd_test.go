@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,6 +47,20 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		if _, err := replay.New(r, replay.Options{}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The names in a record's texts are not all known, so a replay can't promise to replace them.
+func TestAReplayDoesNotPromiseToReplaceNames(t *testing.T) {
+	cast := filepath.Join(t.TempDir(), "x.cast")
+	cmd := Command("test")
+	cmd.SetArgs([]string{"replay", examples.Names()[0], "--cast", cast, "--redact"})
+	var usage usageError
+	if err := cmd.Execute(); !errors.As(err, &usage) || !strings.Contains(err.Error(), "run the trial with --redact") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(cast); err == nil {
+		t.Error("the screen is recorded")
 	}
 }
 

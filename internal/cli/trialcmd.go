@@ -370,7 +370,7 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 		c = &config.Config{State: o.trials} // the lab's own folder goes with it
 	}
 	dir, err := c.StateDir()
-	return filepath.Join(dir, fileName(context), "trials"), err
+	return filepath.Join(dir, record.FolderName(context), "trials"), err
 }
 
 // openPlan reads the plan in that file, or the built-in one of that name.

@@ -17,6 +17,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/record"
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
@@ -113,7 +114,7 @@ func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *s
 // of that context.
 func clusterDir(cfg *config.Config, context string) (string, error) {
 	state, err := cfg.StateDir()
-	return filepath.Join(state, fileName(context)), err
+	return filepath.Join(state, record.FolderName(context)), err
 }
 
 // openJournal opens the journal for a cluster; it is made when it is not there.

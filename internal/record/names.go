@@ -5,9 +5,9 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,34 +31,52 @@ const (
 // that columns stay aligned. It knows the names that were added, and recognizes
 // addresses. It is safe for concurrent use; a nil Names replaces nothing.
 type Names struct {
-	mu      sync.Mutex
-	standIn map[string]string
-	address map[string]string // pseudonyms of addresses
-	used    map[string]bool
-	words   int // number of words in the longest name
-	longest int // length of the longest name
+	mu        sync.Mutex
+	standIn   map[string]string
+	addresses map[string]string // pseudonyms of addresses
+	used      map[string]bool
+	words     int // number of words in the longest name
+	longest   int // length of the longest name
 	// odd marks the bytes that begin or end a name but do not belong to a word.
-	odd      [256]bool
-	seen     *cluster.Snapshot
-	podsSeen time.Time
+	odd  [256]bool
+	seen *cluster.Snapshot
 }
-
-// podsEach is how often a snapshot's pods are looked through: there may be many.
-const podsEach = time.Second
 
 // NewNames makes a Names that knows no name.
 func NewNames() *Names {
-	return &Names{standIn: map[string]string{}, address: map[string]string{}, used: map[string]bool{}}
+	return &Names{standIn: map[string]string{}, addresses: map[string]string{}, used: map[string]bool{}}
 }
 
 // plainNames tell nothing, because every cluster or host has them.
 var plainNames = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true,
-	"localhost": true, "root": true, "in-cluster": true}
+	"localhost": true, "root": true, "in-cluster": true,
+	"admin": true, "kubernetes": true, "kubernetes-admin": true, "arn": true, "aws": true, "eks": true, "gke": true}
 
-// plain reports whether a name identifies nothing: numbers and single letters,
-// including parts of addresses.
+// numberMost is the length of the longest number that identifies nothing: a port, a year,
+// a part of an address.
+const numberMost = 6
+
+// plain reports whether a name identifies nothing, or is an address, which Text recognizes.
 func plain(name string) bool {
-	return plainNames[name] || ownWords[name] || len(name) < 2 || !strings.ContainsFunc(name, unicode.IsLetter)
+	if plainNames[name] || ownWords[name] || len(name) < 2 || isAddress(withoutPort(name)) {
+		return true
+	}
+	return len(name) <= numberMost && !strings.ContainsFunc(name, unicode.IsLetter)
+}
+
+// isAddress reports whether s is an IP address, or a MAC address with colons.
+func isAddress(s string) bool {
+	_, notIP := netip.ParseAddr(s)
+	_, notMAC := net.ParseMAC(s)
+	return notIP == nil || notMAC == nil && strings.Contains(s, ":")
+}
+
+// withoutPort returns the host in host:port, and any other text unchanged.
+func withoutPort(s string) string {
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		return host
+	}
+	return s
 }
 
 // Add adds names. Addresses need not be added.
@@ -70,7 +88,7 @@ func (n *Names) Add(kind NameKind, names ...string) {
 	defer n.mu.Unlock()
 	for _, name := range names {
 		if kind == NameHost {
-			name, _, _ = strings.Cut(name, ":") // without its port, or an address
+			name = withoutPort(name)
 		}
 		n.add(kind, name)
 	}
@@ -86,6 +104,25 @@ func (n *Names) AddMachine(names ...string) {
 	for _, name := range names {
 		n.add(NameHost, name)
 		n.add(NameHost, power.Clean(name)) // the form that people see
+	}
+}
+
+// partLeast is the length of the shortest part of a context's name that is replaced alone.
+const partLeast = 3
+
+// betweenParts matches what separates the parts of a context's name.
+var betweenParts = regexp.MustCompile(`[^\pL\pN.-]+`)
+
+// AddContext adds the names of contexts, and their parts: a context often consists of the names
+// of a cluster, an account and a namespace. Folders are named after contexts (see FolderName).
+func (n *Names) AddContext(contexts ...string) {
+	for _, c := range contexts {
+		n.AddMachine(c, FolderName(c))
+		for _, part := range betweenParts.Split(c, -1) {
+			if part = strings.Trim(part, ".-"); len(part) >= partLeast {
+				n.AddMachine(part)
+			}
+		}
 	}
 }
 
@@ -118,24 +155,36 @@ func (n *Names) Way(way string) {
 	if !ok {
 		user, host = "", user
 	}
-	host, _, _ = strings.Cut(host, ":")
 	n.Add(NameUser, user)
 	n.Add(NameHost, host)
 }
 
+// AddNote adds the names in a note about a machine that is off: the operator, the host, and the
+// folders in the command that powers it on.
+func (n *Names) AddNote(note power.Note) {
+	n.Way(note.By)
+	n.paths(note.Back)
+}
+
 // Learn adds the names in a frame: cluster, bastion, nodes, machines and their IDs,
-// namespaces, operators who switched machines off, and the places in the palette.
+// namespaces, operators who switched machines off, and the places in the palette. Only the
+// journal may know a node that somebody has deleted.
 func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
 	}
-	n.Add(NameHost, f.Cluster)
+	n.AddContext(f.Cluster)
 	n.Way(f.Via)
 	if f.Scopes != nil {
-		n.Add(NameHost, f.Scopes.Contexts...)
+		n.AddContext(f.Scopes.Contexts...)
 		n.Add(NameNamespace, f.Scopes.Namespaces...)
 	}
-	for _, m := range f.Power {
+	n.Add(NameHost, f.LeavesAfter...)
+	for _, o := range f.Outages {
+		n.Add(NameHost, o.Node)
+	}
+	for node, m := range f.Power {
+		n.Add(NameHost, node)
 		for _, names := range m.Names {
 			n.AddMachine(names.Name, names.ID)
 			n.Add(NameHost, names.Address)
@@ -146,11 +195,8 @@ func (n *Names) Learn(f *view.Frame) {
 		return
 	}
 	n.mu.Lock()
-	same, pods := n.seen == s, s.At.Sub(n.podsSeen).Abs() >= podsEach
+	same := n.seen == s
 	n.seen = s
-	if pods {
-		n.podsSeen = s.At
-	}
 	n.mu.Unlock()
 	if same {
 		return
@@ -159,18 +205,18 @@ func (n *Names) Learn(f *view.Frame) {
 		n.Add(NameHost, node.Name)
 		n.AddMachine(node.ProviderID)
 		for _, note := range power.NotesOn(node.Annotations) {
-			n.Way(note.By)
-			n.paths(note.Back)
+			n.AddNote(note)
 		}
 	}
 	for _, d := range s.Deployments() {
 		n.Add(NameNamespace, d.Namespace)
 	}
-	if !pods {
-		return
-	}
+	last := "" // pods are sorted by namespace, and there may be many
 	for _, p := range s.Pods() {
-		n.Add(NameNamespace, p.Namespace)
+		if p.Namespace != last {
+			last = p.Namespace
+			n.Add(NameNamespace, last)
+		}
 	}
 }
 
@@ -193,8 +239,8 @@ func (n *Names) Text(text string) string {
 	return n.text(text)
 }
 
-// addresses matches every text that may be an address.
-var addresses = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
+// addresses matches every text that may be an address, or contain one between colons.
+var addresses = regexp.MustCompile(`(?:[0-9A-Fa-f]*:)*\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
 
 func (n *Names) text(text string) string {
 	var out strings.Builder
@@ -261,21 +307,33 @@ func wordByte(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// ofAddress returns the pseudonym of an address, and other text unchanged.
+// ofAddress replaces the address in a text that addresses matches: the longest part between
+// colons that is one.
 func (n *Names) ofAddress(s string) string {
-	if known := n.address[s]; known != "" {
+	parts := strings.Split(s, ":")
+	for size := len(parts); size > 0; size-- {
+		for from := range len(parts) - size + 1 {
+			address := strings.Join(parts[from:from+size], ":")
+			if !isAddress(address) {
+				continue
+			}
+			return strings.Join(slices.Concat(parts[:from], []string{n.address(address)}, parts[from+size:]), ":")
+		}
+	}
+	return s
+}
+
+// address returns the pseudonym of an address. Those that every host has stay.
+func (n *Names) address(s string) string {
+	if known := n.addresses[s]; known != "" {
 		return known
 	}
 	ip, err := netip.ParseAddr(s)
-	mac := false
-	if err != nil {
-		_, e := net.ParseMAC(s)
-		mac = e == nil
-	}
-	if !mac && (err != nil || ip.IsLoopback() || ip.IsUnspecified()) {
+	mac := err != nil
+	if !mac && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return s
 	}
-	for i := len(n.address); ; i++ {
+	for i := len(n.addresses); ; i++ {
 		standIn := fmt.Sprintf("2001:db8::%x:%x", i>>16, i&0xffff)
 		switch {
 		case mac:
@@ -284,7 +342,7 @@ func (n *Names) ofAddress(s string) string {
 			standIn = likeIPv4(s, i)
 		}
 		if !n.used[standIn] && standIn != s {
-			n.address[s], n.used[standIn] = standIn, true
+			n.addresses[s], n.used[standIn] = standIn, true
 			return standIn
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -162,6 +163,136 @@ func TestWhatThePaletteOffersIsReplaced(t *testing.T) {
 	n.Learn(&view.Frame{Scopes: &view.Scopes{Contexts: []string{"acme-prod", "acme-test"}, Namespaces: []string{"payments", "default"}}})
 	got := n.Line("│ ctx acme-prod │ ctx acme-test │ ns payments │ ns default │")
 	if strings.Contains(got, "acme") || strings.Contains(got, "payments") || !strings.Contains(got, "default") {
+		t.Error(got)
+	}
+}
+
+// The pods of a snapshot that closely follows another are looked through, too: while the cluster
+// is quiet, no other snapshot comes.
+func TestNamespacesOfPodsAreLearnedFromEachSnapshot(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	nodes := []*cluster.Node{{Name: "n1"}}
+	pods := []*cluster.Pod{{Key: cluster.Key{Namespace: "acme-ledger", Name: "db-0"}}, {Key: cluster.Key{Namespace: "payments", Name: "web"}}}
+	n := NewNames()
+	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at, Nodes: nodes})})
+	n.Learn(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at.Add(300 * time.Millisecond), Nodes: nodes, Pods: pods})})
+	if got := n.Text("acme-ledger/db-0 payments/web"); strings.Contains(got, "acme") || strings.Contains(got, "payments") {
+		t.Error(got)
+	}
+}
+
+// An address is replaced with a colon before or after it, too, and as a whole.
+func TestAddressesBesideColonsAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "fd00:aa::12", "[fd00:aa::12]:22")
+	for was, left := range map[string]string{
+		"fd00:aa::12: no answer": ": no answer", "machine 52:54:00:ab:cd:ef: off": ": off", "address:fd00:aa::12": "address:",
+		"machine:52:54:00:12:34:56": "machine:", "ssh fd00:1:2:3:4:5:6:7: no route": ": no route", "[fd00:aa::12]:22": "]:22",
+		"::ffff:10.1.2.3": "", "address:10.1.2.3:22": "address:", "a:b:10.1.2.3": "a:b:",
+	} {
+		got := n.Text(was)
+		if !strings.Contains(got, left) || regexp.MustCompile(`fd00|::12|52:54|10\.1|1\.2\.3`).MatchString(got) {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+	for _, stays := range []string{"07:51:39", "at 07:51:39: ready", "::1: refused", "127.0.0.1:22", "2026-03-04T10:20:30.5Z"} {
+		if got := n.Text(stays); got != stays {
+			t.Errorf("%s became %s", stays, got)
+		}
+	}
+}
+
+// A node may be named after its address, and an account by its number.
+func TestNamesWithoutLettersAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "10-0-0-13", "10.0.0.14", "6443")
+	n.AddMachine("123456789012", "17", "10.0.0.15:22")
+	got := n.Text("10-0-0-13 123456789012 17 6443 10.0.0.14 10.0.0.15:22")
+	for _, name := range []string{"10-0", "123456", "10.0"} {
+		if strings.Contains(got, name) {
+			t.Errorf("%s is in %s", name, got)
+		}
+	}
+	if !strings.Contains(got, " 17 6443 ") || !strings.HasSuffix(got, ":22") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A context often has the name of a cluster, an account and a namespace, and characters that
+// separate them.
+func TestContextsAreReplacedWithTheirParts(t *testing.T) {
+	for context, parts := range map[string][]string{
+		"payments/api-ocp-acme-example-com:6443/tanaka":             {"payments", "api-ocp-acme-example-com", "tanaka"},
+		"arn:aws:eks:ap-northeast-1:123456789012:cluster/acme-prod": {"123456789012", "acme-prod"},
+		"gke_acme-project_europe-west1-b_prod":                      {"acme-project", "prod"},
+		"kubernetes-admin@acme-prod":                                {"acme-prod"},
+		"東京 (acme)":                                                 {"東京", "acme"},
+	} {
+		frames := []*view.Frame{{Title: view.Title{Cluster: context}}, {Scopes: &view.Scopes{Contexts: []string{context}}}}
+		for _, f := range frames {
+			n := NewNames()
+			n.Learn(f)
+			text := n.Text("in " + context + ", of kubernetes-admin: " + strings.Join(parts, " and "))
+			for _, part := range parts {
+				if strings.Contains(text, part) {
+					t.Errorf("%s is in %s", part, text)
+				}
+			}
+			if !strings.HasPrefix(text, "in ") || !strings.Contains(text, ", of kubernetes-admin: ") {
+				t.Errorf("%s left %s", context, text)
+			}
+		}
+	}
+}
+
+// The folder of a cluster's records is named after the context; screens and events contain its
+// path.
+func TestTheFolderOfAContextIsReplaced(t *testing.T) {
+	for _, context := range []string{"kubernetes-admin@acme-prod", "acme/lab 7:x", strings.Repeat("acme-prod@", 12), "東京-acme"} {
+		frames := []*view.Frame{{Title: view.Title{Cluster: context}}, {Scopes: &view.Scopes{Contexts: []string{context}}}}
+		for _, f := range frames {
+			n := NewNames()
+			n.Learn(f)
+			got := n.Line("the report is /var/lib/lightsout/" + FolderName(context) + "/trials/20260101T000000Z/report.html")
+			if strings.Contains(got, "acme") || !strings.Contains(got, "/trials/20260101T000000Z/report.html") {
+				t.Errorf("%s left %s", context, got)
+			}
+		}
+	}
+}
+
+// A name may be cut in its middle or within its domain, and another name may end it; as much as
+// is left of it is replaced, at the same width.
+func TestCutNamesAreReplaced(t *testing.T) {
+	n := NewNames()
+	n.Add(NameHost, "gpu-r12-0.siemens-energy.fra1.example.net", "gpu-rack12-fra1-acme-siemens7", "acme-tokyo", "10-0-0-13", "prod-pod", "node-100")
+	n.Add(NameNamespace, "payments")
+	for _, line := range []string{
+		"│ ● llm-0  gpu-r12-0.siemens-ener…  1/1 │", "│ gpu-r…-siemens7 Ready │", "│ gpu-rack…siemens7 │", "│ gpu-r12-0.siem..ple.net │",
+		"db-0 on gp…s7: off", "payments/gpu-rack1…", "payments/web on acme-t…siemens7 at 10:00:00", "10-0-0…", "10-0…13",
+		"\x1b[1mgpu-rack12-fr\x1b[0m\x1b[7ma1…ens7\x1b[0m",
+	} {
+		got := n.Line(line)
+		if regexp.MustCompile("siem|gpu|acme|s7|10-0|payments|net").MatchString(ansi.Strip(got)) || ansi.StringWidth(got) != ansi.StringWidth(line) {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+	for _, line := range []string{"ready… 2/2", "…pod", "waiting … and", "…", "", "a..b", "1..100"} {
+		if got := n.Line(line); got != line {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+// Only the journal, an outage or the end of the session may name a node that somebody has deleted.
+func TestNamesOfDeletedNodesAreLearned(t *testing.T) {
+	n := NewNames()
+	n.Learn(&view.Frame{
+		Power:       map[string]view.MachineView{"acme-node1": {LeftOff: true}},
+		Outages:     []view.NodeSpan{{Node: "acme-node2"}},
+		LeavesAfter: []string{"acme-node3"},
+	})
+	if got := n.Text("acme-node1, acme-node2, acme-node3"); strings.Contains(got, "acme") {
 		t.Error(got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -162,8 +163,8 @@ func (n *Names) JSON(lines []byte) []byte {
 }
 
 // Line replaces the names in a line of a screen, which may hold SGR sequences.
-// A name that is cut off there, as its ellipsis shows, is replaced as far as it
-// goes. Where a stand-in is longer than its name, names are not looked for across
+// A name that is cut off there, or in its middle, as an ellipsis shows, is replaced as
+// far as it goes. Where a stand-in is longer than its name, names are not looked for across
 // the sequences.
 func (n *Names) Line(line string) string {
 	if n == nil || line == "" {
@@ -179,51 +180,114 @@ func (n *Names) Line(line string) string {
 		}
 		was += parts[i]
 	}
-	is := n.cut(n.text(was))
+	is := n.screenText(was)
 	inPlace := len(is) == len(was) // byte by byte
 	for i, p := range parts {
 		if inPlace {
 			p, is = is[:len(p)], is[len(p):]
 		} else {
-			p = n.cut(n.text(p))
+			p = n.screenText(p)
 		}
 		parts[i] = sgr[i] + p
 	}
 	return strings.Join(parts, "\x1b")
 }
 
-// leastCut is how much of a name must be left of it to be replaced.
+// leastCut is how much of a name must be left of it, on one side, to be replaced.
 const leastCut = 3
 
-// cut replaces a text before an ellipsis that begins as a name does.
-func (n *Names) cut(text string) string {
-	for _, ellipsis := range []string{"…", ".."} {
-		for from := 0; ; {
-			i := strings.Index(text[from:], ellipsis)
-			if i < 0 {
-				break
-			}
-			end := from + i
-			if start, s := n.begins(text[:end]); s != "" {
-				text = text[:start] + s + text[end:]
-			}
-			from = end + len(ellipsis)
-		}
+// ellipses matches the mark of a cut.
+var ellipses = regexp.MustCompile(`…|\.{2,}`)
+
+// screenText replaces the names in a text of a screen. It looks for cut names first: the rest
+// of one may contain another name as a whole.
+func (n *Names) screenText(text string) string {
+	var out strings.Builder
+	last := 0
+	for _, at := range ellipses.FindAllStringIndex(text, -1) {
+		c := n.cutAt(text[last:at[0]], text[at[1]:])
+		out.WriteString(n.text(text[last : at[0]-len(c.head)]))
+		out.WriteString(c.headIs + text[at[0]:at[1]] + c.tailIs)
+		last = at[1] + len(c.tail)
 	}
-	return text
+	return out.String() + n.text(text[last:])
 }
 
-// begins returns the longest end of text with which a name begins, and its pseudonym.
-func (n *Names) begins(text string) (start int, standIn string) {
-	for start := max(0, len(text)-64); start <= len(text)-leastCut; start++ {
-		if start > 0 && wordByte(text[start-1]) {
-			continue
+// cutName is what is left of a name before an ellipsis and after it, and what replaces that.
+type cutName struct{ head, headIs, tail, tailIs string }
+
+// cutAt finds the rest of a name, or of two, at the ellipsis between two texts.
+func (n *Names) cutAt(before, after string) (c cutName) {
+	head := n.longestPart(n.endsOf(before), strings.HasPrefix)
+	tail := n.longestPart(n.beginningsOf(after), strings.HasSuffix)
+	if s := n.standInOf(head, tail); s != "" && head != "" && tail != "" && len(head)+len(tail) > leastCut {
+		return cutName{head, s[:len(head)], tail, s[len(s)-len(tail):]}
+	}
+	if telling(head) {
+		c.head, c.headIs = head, n.standInOf(head, "")[:len(head)]
+	}
+	if telling(tail) {
+		s := n.standInOf("", tail)
+		c.tail, c.tailIs = tail, s[len(s)-len(tail):]
+	}
+	return c
+}
+
+// telling reports whether a part of a name tells something about it.
+func telling(part string) bool {
+	return len(part) >= leastCut && !plainNames[part] && !ownWords[part] && strings.Trim(part, "0123456789") != ""
+}
+
+// endsOf returns the ends of a text that begin where a name may, the longest first.
+func (n *Names) endsOf(text string) (out []string) {
+	for i := max(0, len(text)-n.longest); i < len(text); i++ {
+		if n.begin(text, i) {
+			out = append(out, text[i:])
 		}
-		for name, s := range n.standIn {
-			if strings.HasPrefix(name, text[start:]) && len(s) >= len(text)-start {
-				return start, s[:len(text)-start]
+	}
+	return out
+}
+
+// beginningsOf returns the beginnings of a text that end where a name may, the longest first.
+func (n *Names) beginningsOf(text string) (out []string) {
+	for i := min(len(text), n.longest); i > 0; i-- {
+		if n.ends(text, i) {
+			out = append(out, text[:i])
+		}
+	}
+	return out
+}
+
+// ends reports whether a name may end before i.
+func (n *Names) ends(text string, i int) bool {
+	if !wordByte(text[i-1]) {
+		return n.odd[text[i-1]]
+	}
+	return i == len(text) || !wordByte(text[i])
+}
+
+// longestPart returns the first of the texts that is a part of a name; empty if none is.
+func (n *Names) longestPart(texts []string, isPart func(name, text string) bool) string {
+	for _, text := range texts {
+		for name := range n.standIn {
+			if isPart(name, text) {
+				return text
 			}
 		}
 	}
-	return 0, ""
+	return ""
+}
+
+// standInOf returns the stand-in of the first name, in the order of the alphabet, that begins
+// with head and ends with tail; empty if there is none. A stand-in is as long as its name, or
+// longer.
+func (n *Names) standInOf(head, tail string) string {
+	first := ""
+	for name := range n.standIn {
+		fits := len(head)+len(tail) <= len(name) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
+		if fits && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return n.standIn[first]
 }

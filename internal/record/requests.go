@@ -4,10 +4,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"lightsout/loadgen"
 )
+
+var notInFolder = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// FolderName returns the name of the folder for the records of a context's cluster.
+func FolderName(context string) string {
+	name := strings.Trim(notInFolder.ReplaceAllString(context, "_"), ".")
+	if name == "" {
+		return "cluster"
+	}
+	return name[:min(len(name), 100)]
+}
 
 // NewSessionDir makes the folder of a session's record below dir, named after
 // the moment, mode 0700, and returns its path.

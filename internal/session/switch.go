@@ -70,7 +70,7 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 	}
 	w.switcher = &power.Switcher{
 		Fleet: opt.Fleet, Journal: opt.Journal, Cluster: w.cluster, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
-		WayBack: opt.Restore,
+		WayBack: opt.Restore, Noted: opt.RecordWriter.names.AddNote,
 	}
 	if opt.Drain != nil && opt.Journal != nil {
 		w.switcher.Drain = w
