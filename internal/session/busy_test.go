@@ -92,7 +92,9 @@ func TestAPowerOnCountsFromItsRequest(t *testing.T) {
 	w.x.Start(nil, trial.RunOptions{End: true})
 	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
-	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
+	w.x.frame("the machine shuts down", func(f *view.Frame) bool {
+		return f.Power["kube-node4"].Busy == power.ActionShutdown && f.Power["kube-node4"].Stage == power.StageSending
+	})
 	w.x.Send(view.AbortTrial{Why: "by a signal"})
 	w.x.frame("the power-on waits", func(f *view.Frame) bool {
 		if slices.ContainsFunc(f.Next, func(s string) bool { return strings.Contains(s, "powered on") }) {
