@@ -48,13 +48,15 @@ type secret struct {
 	// lack it, and looking for it is cheap.
 	part string
 	form *regexp.Regexp
+	// beside, unless nil, reports whether a byte beside it makes it a part of a word.
+	beside func(byte) bool
 }
 
 // hide replaces the secrets in a text.
 func (all secrets) hide(text string) string {
 	for _, s := range all {
 		if strings.Contains(text, s.part) {
-			text = s.form.ReplaceAllLiteralString(text, "…")
+			text = s.hide(text)
 		}
 	}
 	return text
@@ -159,28 +161,59 @@ func newSecret(value string) secret {
 		forms.WriteString(formsOf(r))
 	}
 	form := forms.String()
-	if mayBePartOfWord(value) {
-		form = beforeWord + form + afterWord
-	}
 	s.form = regexp.MustCompile(form)
+	s.beside = besideOf(value)
 	return s
 }
 
-// beforeWord and afterWord stand beside a value that stands alone. Servers encode the character
-// before it (%3D, \n, \u003d, &#61;).
-const (
-	beforeWord = `(?:\b|_|%[0-9a-fA-F]{2}|\\+[a-z]|\\+u[0-9a-fA-F]{4})`
-	afterWord  = `(?:\b|_)`
-)
-
-// mayBePartOfWord reports whether other words of an error may contain a secret by chance: it is
-// short, and has nothing but letters.
-func mayBePartOfWord(value string) bool {
-	most := leastSecret
-	if strings.ContainsAny(value, "0123456789") {
-		most = leastNamed
+// besideOf is what may not stand beside a secret that other words of an error may contain by
+// chance, because it is short; nil for others.
+func besideOf(value string) func(byte) bool {
+	digit := func(b byte) bool { return b >= '0' && b <= '9' }
+	letter := func(b byte) bool { return plain(rune(b)) }
+	letters, digits, others := false, false, false
+	for _, r := range value {
+		isDigit := r >= '0' && r <= '9'
+		letters, digits, others = letters || plain(r) && !isDigit, digits || isDigit, others || !plain(r)
 	}
-	return len(value) < most && !strings.ContainsFunc(value, func(r rune) bool { return !plain(r) })
+	switch {
+	case len(value) >= leastSecret, len(value) >= leastNamed && others:
+		return nil
+	case !letters && digits:
+		return digit
+	case len(value) < leastNamed || !digits:
+		return letter
+	}
+	return nil
+}
+
+// encodedEnd fits a character as servers encode it (%3D, \n, \u003d), at the end of a text.
+var encodedEnd = regexp.MustCompile(`(?:%[0-9a-fA-F]{2}|\\[a-z]|\\u[0-9a-fA-F]{4})$`)
+
+// longestEncoded is the length of the longest of those.
+const longestEncoded = 6
+
+// alone reports whether what is in a text from one index to another is no part of a word.
+func (s secret) alone(text string, from, to int) bool {
+	before := text[max(0, from-longestEncoded):from]
+	begins := before == "" || !s.beside(before[len(before)-1]) || encodedEnd.MatchString(before)
+	return begins && (to == len(text) || !s.beside(text[to]))
+}
+
+// hide replaces the secret in a text.
+func (s secret) hide(text string) string {
+	if s.beside == nil {
+		return s.form.ReplaceAllLiteralString(text, "…")
+	}
+	var out strings.Builder
+	done := 0
+	for _, at := range s.form.FindAllStringIndex(text, -1) {
+		if s.alone(text, at[0], at[1]) {
+			out.WriteString(text[done:at[0]] + "…")
+			done = at[1]
+		}
+	}
+	return out.String() + text[done:]
 }
 
 // plain reports whether r is a letter or a digit of ASCII.

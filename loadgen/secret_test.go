@@ -140,6 +140,7 @@ func TestEachPartThatMayBeASecretIsHidden(t *testing.T) {
 		"a short key in a header":         {header("X-Api-Key", "abc12"), "abc12", false},
 		"a short session in a cookie":     {header("Cookie", "session=abc12; lang=english"), "abc12", false},
 		"a short value within a word":     {Target{URL: "http://10.0.0.1/?token_type=test"}, "latest", true},
+		"a short number within another":   {Target{URL: "http://me:1234@10.0.0.1/"}, "10.0.0.1:31234", true},
 		"a number of tokens":              {Target{URL: "http://10.0.0.1/?max_tokens=1000"}, "1000", true},
 		"a short word in the query":       {Target{URL: "http://10.0.0.1/?lang=english"}, "english", true},
 		"such a word in the query":        {Target{URL: "http://10.0.0.1/?t=" + token + "%20v2"}, token, false},
@@ -168,14 +169,14 @@ func TestNoErrorHasASecretBeyondTheBasicPlane(t *testing.T) {
 // A server repeats a short secret in an encoded address, in JSON or beside an underscore.
 func TestAShortSecretIsHiddenBesideLetters(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"ab12cd", "hunter", "pw"} {
+	for _, value := range []string{"ab12cd", "hunter", "pw", "4711", "12345"} {
 		w, err := newWire(Target{URL: "http://me:" + value + "@10.0.0.1/"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, repeated := range []string{
 			"/login?next=" + url.QueryEscape("/x?key="+value), `{"err":"bad line\n` + value + `"}`, `{"err":"bad line\\n` + value + `"}`, `\u003d` + value + `\u0026x`,
-			"&#61;" + value, "u_" + value, value + "_u", "'" + value + "'",
+			"&#61;" + value, "u_" + value, value + "_u", "'" + value + "'", "pw_" + value + "_" + value + "_x", value + " " + value, "%2F" + value + "%2F",
 		} {
 			if got := w.secrets.hide("refused: " + repeated); strings.Contains(got, value) {
 				t.Errorf("%s: %q", value, got)

@@ -66,6 +66,7 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 		return nil
 	}
 	n.AddContext(access.Context)
+	n.AddContexts(cluster.Contexts(cfg.Kubeconfig)...)
 	n.Add(record.NameUser, cfg.SSH.User)
 	n.Way(cfg.Bastion)
 	n.Way(via)

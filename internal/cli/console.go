@@ -173,6 +173,12 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		}
 		return "", false, fmt.Errorf("%s: lightsout switched nothing, because there is no terminal to confirm on; %s", strings.TrimSuffix(q.Title, "?"), hint)
 	case q.Secret:
+		if c.reading != nil { // a read for a question that was withdrawn still takes the next line
+			fmt.Fprint(c.out, "press Enter first: ")
+			if _, err := c.line(ctx); err != nil {
+				return "", false, err
+			}
+		}
 		typed, err := askHidden(c.out, "> ")
 		return typed, err == nil, nil
 	case q.Type != "":
@@ -204,6 +210,7 @@ func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string
 	fmt.Fprint(out, prompt)
 	if time.Since(began) > promptDrawn { // the terminal was stalled, and showed nothing
 		terminal.DropInput(os.Stdin)
+		c.dropLine()
 	}
 	return c.line(ctx)
 }

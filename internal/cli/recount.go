@@ -22,6 +22,8 @@ type recount struct {
 	seen idSet
 	// earlier counts the requests that ended before an unplanned outage began.
 	earlier int
+	// setBack is how far the wall clock was set back while requests were sent, by their times.
+	setBack time.Duration
 	// torn: the last line is cut off, because the program was killed.
 	torn bool
 	// faults are the contradictions in the ledger; at most maxFaults.
@@ -34,6 +36,9 @@ type recountedRun struct {
 	window *loadgen.Window
 	failed []time.Time // the time from which each failed request counts
 	first  uint64      // the number of the first request that was scheduled while the record was kept
+	// last is the highest number so far, and lastDue the time at which that one was scheduled.
+	last    uint64
+	lastDue time.Time
 	// lastSent is from when the last request counts that succeeded or failed.
 	lastSent time.Time
 }
@@ -53,16 +58,17 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since, began time
 			c.fault("line %d: request %q has ended before", n, r.ID)
 		}
 		c.check(n, r)
+		run := c.runs[r.Run]
+		if run == nil {
+			run = &recountedRun{window: loadgen.NewWindow(outages), first: math.MaxUint64}
+		}
+		c.setBack = max(c.setBack, run.setBack(number, r.Scheduled))
 		if r.End.Before(since) {
 			c.earlier++
 			return nil
 		}
 		c.all.Count(*r)
-		run := c.runs[r.Run]
-		if run == nil {
-			run = &recountedRun{window: loadgen.NewWindow(outages), first: math.MaxUint64}
-			c.runs[r.Run] = run
-		}
+		c.runs[r.Run] = run
 		run.Count(*r)
 		run.window.Note(r)
 		if !r.Scheduled.Before(began) {
@@ -77,6 +83,23 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since, began time
 		return nil
 	})
 	return c, err
+}
+
+// leastSetBack is the least step of the wall clock that counts: requests of one moment may be
+// numbered in another order.
+const leastSetBack = time.Second
+
+// setBack is how far the wall clock was set back before a request was scheduled: later requests
+// have higher numbers. 0: it was not.
+func (r *recountedRun) setBack(number uint64, scheduled time.Time) (by time.Duration) {
+	if number <= r.last {
+		return 0
+	}
+	if d := r.lastDue.Sub(scheduled); r.last > 0 && d > leastSetBack {
+		by = d
+	}
+	r.last, r.lastDue = number, scheduled
+	return by
 }
 
 // idSet is a set of requests' IDs. Those of one generator are numbered

@@ -61,8 +61,22 @@ func (v *verification) differ(format string, args ...any) {
 	v.differences = append(v.differences, fmt.Sprintf(format, args...))
 }
 
+// differInTime notes a difference of what depends on the requests' times. Nobody can check that if
+// the wall clock was set back meanwhile: the summary was made by a clock that was not.
+func (v *verification) differInTime(format string, args ...any) {
+	if v.setBack == 0 {
+		v.differ(format, args...)
+		return
+	}
+	v.unchecked = append(v.unchecked, fmt.Sprintf(format, args...)+fmt.Sprintf(": the wall clock was set back by %.0f s while requests were sent", v.setBack.Seconds()))
+}
+
 // counts compares a claim with records. byClass: the claim has FailedByClass.
 func (v *verification) counts(what string, c loadgen.Counts, t *loadgen.Totals, byClass bool) {
+	differ := v.differ
+	if !v.since().IsZero() { // which requests count depends on their times
+		differ = v.differInTime
+	}
 	for _, x := range []struct {
 		name       string
 		claim, got int
@@ -71,12 +85,12 @@ func (v *verification) counts(what string, c loadgen.Counts, t *loadgen.Totals, 
 		{"cancelled", c.Cancelled, t.Cancelled}, {"unsent", c.Unsent, t.Unsent},
 	} {
 		if x.claim != x.got {
-			v.differ("%s: %s is %d, but the requests give %d", what, x.name, x.claim, x.got)
+			differ("%s: %s is %d, but the requests give %d", what, x.name, x.claim, x.got)
 			return
 		}
 	}
 	if byClass && !sameCounts(c.FailedByClass, t.Failed) {
-		v.differ("%s: failed_by_class is %v, but the requests give %v", what, c.FailedByClass, t.Failed)
+		differ("%s: failed_by_class is %v, but the requests give %v", what, c.FailedByClass, t.Failed)
 	}
 }
 
@@ -184,7 +198,7 @@ func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun)
 	}
 	got := record.FailuresOf(run.window, s.Zero)
 	if !sameFailures(got, l.Failures) {
-		v.differ("%s: the error windows, later_failures, at_zero, hung, unasked or unrecovered do not match the requests", what)
+		v.differInTime("%s: the error windows, later_failures, at_zero, hung, unasked or unrecovered do not match the requests", what)
 	}
 	if l.FailedAfterDetection != nil {
 		v.afterDetection(what, s, *l.FailedAfterDetection, run)
@@ -235,7 +249,7 @@ func (v *verification) afterDetection(what string, s *record.Summary, claim int,
 		}
 	}
 	if (claim < least || claim > most) && claim != earlier {
-		v.differ("%s: failed_after_detection is %d, but the requests give %d", what, claim, most)
+		v.differInTime("%s: failed_after_detection is %d, but the requests give %d", what, claim, most)
 	}
 	if !run.lastSent.After(at.Add(-rounding)) { // an early version counted 0 then
 		v.unchecked = append(v.unchecked, what+": failed_after_detection: no request that was sent after the detection succeeded or failed")

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -191,6 +193,40 @@ func TestLoadVerifyAcceptsARecordOfALoadThatGoesOn(t *testing.T) {
 		}
 		if all := strings.Join(v.unchecked, "; "); !strings.Contains(all, tc.unchecked) || tc.unchecked == "" && strings.Contains(all, "no line") {
 			t.Errorf("%s: not checked %q", name, v.unchecked)
+		}
+	}
+}
+
+// After the wall clock was set back, requests have times from before the power-off. The summary was
+// made by a clock that was not set back, so nobody can check its times.
+func TestVerifyChecksNoTimesOfAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	zero := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	for back, want := range map[time.Duration]string{0: "", 30 * time.Second: "the wall clock was set back by 29 s"} {
+		var lines bytes.Buffer
+		for i := range 4 {
+			due := zero.Add(time.Duration(i+1) * time.Second)
+			if i >= 2 {
+				due = due.Add(-back)
+			}
+			if err := json.NewEncoder(&lines).Encode(loadgen.Record{ID: fmt.Sprintf("p-%d", i+1), Run: 1, Shape: loadgen.Rate, Class: loadgen.ClassReset, Count: 1, Scheduled: due, Sent: due, End: due.Add(time.Millisecond)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := record.Load{Step: "a", Run: 1, Sent: 4, Counts: loadgen.Counts{Scheduled: 4, Failed: 4, FailedByClass: map[loadgen.Class]int{loadgen.ClassReset: 4}},
+			Failures: record.Failures{ErrorWindows: []record.Span{{From: 1, To: 4.001, Failed: 4}}}}
+		sum := &record.Summary{Zero: zero, Verdict: view.NotJudged, Outages: loadgen.PowerOffs{{Off: zero}}, Load: []record.Load{l}}
+		sum.Ledger.Counts, sum.Ledger.Balanced = l.Counts, true
+		folder := fstest.MapFS{record.RequestsFile: {Data: lines.Bytes()}, record.PlanFile: {Data: []byte("name: x\nsteps:\n  - load: {burst: 1}\n    name: a\n  - off: [k8s2]\n")}}
+		c, err := recountRequests(folder, &sum.Outages, time.Time{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &verification{recount: c, claims: claims{trial: sum}, folder: folder}
+		v.trial()
+		said := strings.Join(v.unchecked, "; ")
+		if len(v.differences) > 0 || strings.Contains(said, "set back") != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("%s back: differences %q, unchecked %q", back, v.differences, said)
 		}
 	}
 }

@@ -89,8 +89,8 @@ func (h *history) available(k cluster.Key, t time.Time) int {
 }
 
 // Deployment is the deployment that the record is about, by the summary or, as the record of a
-// killed program has none, the first that the operator had selected; the zero Key if unknown.
-// The operator may select others meanwhile.
+// killed program has none, the one that the operator had selected last before the first
+// power-off; the zero Key if unknown. The operator may select others later.
 func (r *Record) Deployment() cluster.Key {
 	if r.Summary != nil && r.Summary.Deployment != "" {
 		ns, name, ok := strings.Cut(r.Summary.Deployment, "/")
@@ -99,12 +99,18 @@ func (r *Record) Deployment() cluster.Key {
 		}
 		return cluster.Key{Namespace: ns, Name: name}
 	}
+	var about cluster.Key
 	for i := range r.Samples {
-		if k := r.Samples[i].Focus; k != nil && k.Name != "" {
-			return *k
+		x := &r.Samples[i]
+		if x.Focus == nil || x.Focus.Name == "" {
+			continue
 		}
+		if about.Name != "" && !r.Zero.IsZero() && x.At.After(r.Zero) {
+			break
+		}
+		about = *x.Focus
 	}
-	return cluster.Key{}
+	return about
 }
 
 // History gives the available replicas of deployments as they were shown at t:

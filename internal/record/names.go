@@ -113,15 +113,22 @@ const partLeast = 3
 // betweenParts matches what separates the parts of a context's name.
 var betweenParts = regexp.MustCompile(`[^\pL\pN.-]+`)
 
-// AddContext adds the names of contexts, and their parts: a context often consists of the names
-// of a cluster, an account and a namespace. Folders are named after contexts (see FolderName).
-func (n *Names) AddContext(contexts ...string) {
+// AddContexts adds the names of contexts, and of the folders that are named after them (see
+// FolderName).
+func (n *Names) AddContexts(contexts ...string) {
 	for _, c := range contexts {
 		n.AddMachine(c, FolderName(c))
-		for _, part := range betweenParts.Split(c, -1) {
-			if part = strings.Trim(part, ".-"); len(part) >= partLeast {
-				n.AddMachine(part)
-			}
+	}
+}
+
+// AddContext adds the name of the context in use, and its parts: it often consists of the names
+// of a cluster, an account and a namespace.
+func (n *Names) AddContext(context string) {
+	n.AddContexts(context)
+	for _, part := range betweenParts.Split(context, -1) {
+		part = strings.Trim(part, ".-")
+		if first, _, _ := strings.Cut(part, "."); len(first) >= partLeast {
+			n.AddMachine(part)
 		}
 	}
 }
@@ -176,7 +183,7 @@ func (n *Names) Learn(f *view.Frame) {
 	n.AddContext(f.Cluster)
 	n.Way(f.Via)
 	if f.Scopes != nil {
-		n.AddContext(f.Scopes.Contexts...)
+		n.AddContexts(f.Scopes.Contexts...)
 		n.Add(NameNamespace, f.Scopes.Namespaces...)
 	}
 	n.Add(NameHost, f.LeavesAfter...)

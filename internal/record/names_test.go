@@ -228,11 +228,14 @@ func TestContextsAreReplacedWithTheirParts(t *testing.T) {
 		"kubernetes-admin@acme-prod":                                {"acme-prod"},
 		"東京 (acme)":                                                 {"東京", "acme"},
 	} {
-		frames := []*view.Frame{{Title: view.Title{Cluster: context}}, {Scopes: &view.Scopes{Contexts: []string{context}}}}
-		for _, f := range frames {
+		for used, f := range map[bool]*view.Frame{true: {Title: view.Title{Cluster: context}}, false: {Scopes: &view.Scopes{Contexts: []string{context}}}} {
 			n := NewNames()
 			n.Learn(f)
-			text := n.Text("in " + context + ", of kubernetes-admin: " + strings.Join(parts, " and "))
+			text := "in " + context + ", of kubernetes-admin: "
+			if used { // only the whole name of another one is replaced: its parts may be words
+				text += strings.Join(parts, " and ")
+			}
+			text = n.Text(text)
 			for _, part := range parts {
 				if strings.Contains(text, part) {
 					t.Errorf("%s is in %s", part, text)
@@ -242,6 +245,16 @@ func TestContextsAreReplacedWithTheirParts(t *testing.T) {
 				t.Errorf("%s left %s", context, text)
 			}
 		}
+	}
+}
+
+// Parts of a context do not replace what Kubernetes itself calls its things.
+func TestPartsOfContextsLeaveTheWordsOfKubernetes(t *testing.T) {
+	n := NewNames()
+	n.AddContext("io.acme.com/v1.2/Running_control-plane")
+	const text = `"phase":"Running","taint":"node.kubernetes.io/unreachable","role":"node-role.kubernetes.io/control-plane","v1":"v1.29.3"`
+	if got := n.Text(text); got != text {
+		t.Errorf("got %s", got)
 	}
 }
 

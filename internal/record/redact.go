@@ -25,6 +25,8 @@ func init() {
 		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
 		how plug nodes within background timeout requests for all out true false null balanced predicted min max hung later
 		error_window endpoints_out
+		Running Pending Succeeded Failed Unknown Ready NotReady control-plane control plane worker kubernetes k8s io
+		unreachable not-ready out-of-service NoSchedule NoExecute PreferNoSchedule v1 default
 		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz`) {
 		ownWords[w] = true
 	}

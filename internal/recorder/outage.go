@@ -367,7 +367,7 @@ func (o *outage) inFlight() map[int]int {
 func (o *outage) finish(now time.Time) {
 	r := o.r
 	o.over = true
-	down := r.signs.settle()
+	down := r.signs.settle(now)
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	failed := r.rest(now)

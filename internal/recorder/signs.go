@@ -424,21 +424,25 @@ func (g *signs) leave(news []record.Sign) {
 	}
 }
 
-// settle ends an outage: the signs that still show begin no other one. Those that something
-// excuses are not of the outage, and may begin another one when nothing excuses them any more.
-// Pods that still have no node are as usual from now on: only more of them are a sign.
-func (g *signs) settle() (down []string) {
+// settle ends an outage: the signs that still show begin no other one. Pods that still have no
+// node are as usual from now on: only more of them are a sign. Other signs that something excuses
+// are not of this outage, and may begin another one, from now on, when nothing excuses them any
+// more.
+func (g *signs) settle(now time.Time) (down []string) {
 	for k, o := range g.open {
 		switch {
-		case o.excused:
-			continue
 		case k.kind == view.SignPending:
 			g.waiting = g.pending
 			delete(g.open, k)
-		}
-		o.ignored = true
-		if o.Kind.OfNode() {
-			down = append(down, o.Subject)
+		case o.excused:
+			if !o.Kind.OfNode() {
+				o.At = now
+			}
+		default:
+			o.ignored = true
+			if o.Kind.OfNode() {
+				down = append(down, o.Subject)
+			}
 		}
 	}
 	slices.Sort(down)

@@ -530,6 +530,18 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 				record.Sample{At: at(102), Cluster: &record.Cluster{At: at(102), GoneDeployments: []cluster.Key{key}}})
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
 			" The deployment was deleted at 08:01:40 UTC."},
+		"a deployment that somebody deletes and creates again": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 500)
+			scales(r, 0, 6)
+			lose(r, 2, 100, 400)
+			lose(r, 6, 400, 600)
+			key := cluster.Key{Namespace: "default", Name: "web"}
+			for s, d := range map[float64]*cluster.Deployment{100: {Key: key, Replicas: 6, Available: 6, Gone: at(100)}, 101: {Key: key, Replicas: 6}} {
+				r.Samples = append(r.Samples, record.Sample{At: at(s), Cluster: &record.Cluster{At: at(s), Deployments: []*cluster.Deployment{d}}})
+			}
+			slices.SortStableFunc(r.Samples, func(a, b record.Sample) int { return a.At.Compare(b.At) })
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 4 of 6 pods were not available until 08:06:40."},
 		"a deployment that is scaled up, and is gone a moment later": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 200)

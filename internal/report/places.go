@@ -247,9 +247,9 @@ func changesFrom(r *record.Record, all []outage) time.Time {
 	return time.Time{}
 }
 
-// deletedAt is when the deployment of the record was first deleted after a time, by the samples;
-// zero if it was not.
-func deletedAt(r *record.Record, from time.Time) time.Time {
+// deletedAt is when the deployment of the record was deleted after a time, by the samples; zero if
+// it was not, or was created again.
+func deletedAt(r *record.Record, from time.Time) (at time.Time) {
 	deployment := r.Deployment()
 	for i := range r.Samples {
 		x := &r.Samples[i]
@@ -257,15 +257,19 @@ func deletedAt(r *record.Record, from time.Time) time.Time {
 			continue
 		}
 		for _, d := range x.Cluster.Deployments { // it stays visible for a while
-			if d != nil && d.Key == deployment && d.Gone.After(from) {
-				return d.Gone
+			switch {
+			case d == nil || d.Key != deployment:
+			case d.Gone.IsZero():
+				at = time.Time{}
+			case at.IsZero() && d.Gone.After(from):
+				at = d.Gone
 			}
 		}
-		if slices.Contains(x.Cluster.GoneDeployments, deployment) {
-			return x.At
+		if at.IsZero() && slices.Contains(x.Cluster.GoneDeployments, deployment) {
+			at = x.At
 		}
 	}
-	return time.Time{}
+	return at
 }
 
 // deleted describes that the deployment was deleted in the outages or later: its pods are not

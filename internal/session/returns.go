@@ -62,12 +62,20 @@ func (r *returns) poweredOn(nodes []string) {
 	}
 }
 
-// boot returns a node's boot id; empty if it is unknown.
-func (r *returns) boot(node string) string {
-	if r.snapshot == nil || r.snapshot.Node(node) == nil {
-		return ""
+// node returns a node of the newest snapshot; nil if there is none.
+func (r *returns) node(name string) *cluster.Node {
+	if r.snapshot == nil {
+		return nil
 	}
-	return r.snapshot.Node(node).BootID
+	return r.snapshot.Node(name)
+}
+
+// boot returns a node's boot id; empty if it is unknown.
+func (r *returns) boot(name string) string {
+	if n := r.node(name); n != nil {
+		return n.BootID
+	}
+	return ""
 }
 
 // sent records that the driver is asked to power a machine on. The first request counts that
@@ -77,8 +85,8 @@ func (r *returns) sent(node string, at time.Time) {
 	if !followed || a.sent && !a.asked.After(a.since) {
 		return
 	}
-	if a.sent {
-		a.boot = r.boot(node)
+	if n := r.node(node); a.sent && n != nil && n.Ready == cluster.TriTrue {
+		a.boot = n.BootID // until then, its kubelet may have registered the boot to come
 	}
 	a.since, a.sent = at, true
 	r.waiting[node] = a

@@ -25,35 +25,37 @@ func (t *Tracker) noteDetection(name string) {
 	}
 }
 
-// noteReturn records when the present outage was over: the rows show only the last one.
+// noteReturn records when the outages were over: the rows show only the last one. An earlier outage
+// that was not over when the next one began ends with that one.
 func (t *Tracker) noteReturn() {
 	at := t.returnedAt()
-	for i := range t.failures.outages[t.failures.earlier:] {
-		t.failures.outages[t.failures.earlier+i].Returned = at
+	for i := range t.failures.outages {
+		if o := &t.failures.outages[i]; i >= t.failures.earlier || o.Returned.IsZero() {
+			o.Returned = at
+		}
 	}
 }
 
-// returnedAt is when all nodes of the present outage were Ready again and the deployment had all
-// its pods; zero before.
+// returnedAt is when all nodes were Ready again and the deployment had all its pods; zero before.
 func (t *Tracker) returnedAt() (last time.Time) {
-	for _, name := range t.down() {
+	for _, name := range t.names {
 		at, seen := t.Observed(view.PhaseReady, name)
-		if !seen {
+		if !seen && (isDown(t, name) || !t.nodes[name].up()) {
 			return time.Time{}
 		}
 		if at.After(last) {
 			last = at
 		}
 	}
-	if t.deployment == (cluster.Key{}) {
+	restored := t.rows[rowKey{view.PhaseRestored, t.deployment.String()}]
+	if t.deployment == (cluster.Key{}) || restored == nil {
 		return last
 	}
-	at, seen := t.Observed(view.PhaseRestored, t.deployment.String())
-	switch {
-	case !seen && t.rows[rowKey{view.PhaseRestored, t.deployment.String()}] != nil:
+	if restored.observed.IsZero() {
 		return time.Time{}
-	case at.After(last):
-		return at
+	}
+	if restored.observed.After(last) {
+		return restored.observed
 	}
 	return last
 }

@@ -165,3 +165,17 @@ func TestPodsThatCeasedToBeReadyBeforeTheRecorderBegan(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// When somebody was deleting all pods on a node as it went off, nothing is to be replaced, and
+// `replaced` is no condition that cannot come true.
+func TestPodsThatWereBeingDeletedNeedNoReplacement(t *testing.T) {
+	w := newWorld(t, 1000)
+	w.now = at(-5)
+	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(-5) })
+	w.look(-4)
+	w.off(power.ActionOff, n4)
+	w.look(1)
+	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed != 0 || w.Never(view.PhaseReplaced, llm.String()) != "" {
+		t.Errorf("%+v, never %q", p, w.Never(view.PhaseReplaced, llm.String()))
+	}
+}

@@ -67,11 +67,15 @@ func (v *service) forecastFirst(t *Tracker) {
 	v.gone = serves(true) && !serves(false)
 	unserved := !serves(true) && !v.served(t)
 	present := v.present(t, func(*cluster.Pod) bool { return true })
-	v.idle = unserved && present && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
+	staying := v.present(t, func(p *cluster.Pod) bool { return p.Deleting.IsZero() || p.Deleting.After(t.nodes[p.Node].off) })
+	v.idle = unserved && staying && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
 	if unserved && !v.idle {
 		r.observed, r.before, r.unaffected = t.zero, true, !present && shows(t.snapshot, cluster.KindPod)
 		r.notes = []string{"none of its pods was on the nodes"}
-		if present { // lightsout saw them only later
+		switch {
+		case present && !staying:
+			r.notes = []string{"all its pods on the nodes were being deleted"}
+		case present: // lightsout saw them only later
 			r.notes = []string{"none of its pods on the nodes was seen to serve"}
 		}
 		return
