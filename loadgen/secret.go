@@ -187,11 +187,11 @@ func besideOf(value string) func(byte) bool {
 	return nil
 }
 
-// encodedEnd fits a character as servers encode it (%3D, \n, \u003d), at the end of a text.
-var encodedEnd = regexp.MustCompile(`(?:%[0-9a-fA-F]{2}|\\[a-z]|\\u[0-9a-fA-F]{4})$`)
+// encodedEnd fits a character as servers encode it (%3D, %253D, \n, \x3d, \u003d), at the end of a text.
+var encodedEnd = regexp.MustCompile(`(?:%(?:25)*[0-9a-fA-F]{2}|\\[a-z]|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4})$`)
 
 // longestEncoded is the length of the longest of those.
-const longestEncoded = 6
+const longestEncoded = 12
 
 // alone reports whether what is in a text from one index to another is no part of a word.
 func (s secret) alone(text string, from, to int) bool {

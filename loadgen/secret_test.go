@@ -176,7 +176,7 @@ func TestAShortSecretIsHiddenBesideLetters(t *testing.T) {
 		}
 		for _, repeated := range []string{
 			"/login?next=" + url.QueryEscape("/x?key="+value), `{"err":"bad line\n` + value + `"}`, `{"err":"bad line\\n` + value + `"}`, `\u003d` + value + `\u0026x`,
-			"&#61;" + value, "u_" + value, value + "_u", "'" + value + "'", "pw_" + value + "_" + value + "_x", value + " " + value, "%2F" + value + "%2F",
+			"&#61;" + value, "u_" + value, value + "_u", "'" + value + "'", "pw_" + value + "_" + value + "_x", value + " " + value, "%2F" + value + "%2F", "%2520" + value, `\x3d` + value,
 		} {
 			if got := w.secrets.hide("refused: " + repeated); strings.Contains(got, value) {
 				t.Errorf("%s: %q", value, got)

@@ -24,6 +24,9 @@ type recount struct {
 	earlier int
 	// setBack is how far the wall clock was set back while requests were sent, by their times.
 	setBack time.Duration
+	// last is the highest number so far, and lastDue the time at which that one was scheduled.
+	last    uint64
+	lastDue time.Time
 	// torn: the last line is cut off, because the program was killed.
 	torn bool
 	// faults are the contradictions in the ledger; at most maxFaults.
@@ -36,9 +39,6 @@ type recountedRun struct {
 	window *loadgen.Window
 	failed []time.Time // the time from which each failed request counts
 	first  uint64      // the number of the first request that was scheduled while the record was kept
-	// last is the highest number so far, and lastDue the time at which that one was scheduled.
-	last    uint64
-	lastDue time.Time
 	// lastSent is from when the last request counts that succeeded or failed.
 	lastSent time.Time
 }
@@ -58,17 +58,17 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since, began time
 			c.fault("line %d: request %q has ended before", n, r.ID)
 		}
 		c.check(n, r)
-		run := c.runs[r.Run]
-		if run == nil {
-			run = &recountedRun{window: loadgen.NewWindow(outages), first: math.MaxUint64}
-		}
-		c.setBack = max(c.setBack, run.setBack(number, r.Scheduled))
+		c.noteOrder(number, r.Scheduled)
 		if r.End.Before(since) {
 			c.earlier++
 			return nil
 		}
 		c.all.Count(*r)
-		c.runs[r.Run] = run
+		run := c.runs[r.Run]
+		if run == nil {
+			run = &recountedRun{window: loadgen.NewWindow(outages), first: math.MaxUint64}
+			c.runs[r.Run] = run
+		}
 		run.Count(*r)
 		run.window.Note(r)
 		if !r.Scheduled.Before(began) {
@@ -89,17 +89,16 @@ func recountRequests(folder fs.FS, outages *loadgen.PowerOffs, since, began time
 // numbered in another order.
 const leastSetBack = time.Second
 
-// setBack is how far the wall clock was set back before a request was scheduled: later requests
-// have higher numbers. 0: it was not.
-func (r *recountedRun) setBack(number uint64, scheduled time.Time) (by time.Duration) {
-	if number <= r.last {
-		return 0
+// noteOrder notes how far the wall clock was set back before a request was scheduled: later
+// requests have higher numbers.
+func (c *recount) noteOrder(number uint64, scheduled time.Time) {
+	if number <= c.last {
+		return
 	}
-	if d := r.lastDue.Sub(scheduled); r.last > 0 && d > leastSetBack {
-		by = d
+	if d := c.lastDue.Sub(scheduled); c.last > 0 && d > leastSetBack {
+		c.setBack = max(c.setBack, d)
 	}
-	r.last, r.lastDue = number, scheduled
-	return by
+	c.last, c.lastDue = number, scheduled
 }
 
 // idSet is a set of requests' IDs. Those of one generator are numbered

@@ -62,13 +62,17 @@ func (v *verification) differ(format string, args ...any) {
 }
 
 // differInTime notes a difference of what depends on the requests' times. Nobody can check that if
-// the wall clock was set back meanwhile: the summary was made by a clock that was not.
+// the wall clock was set meanwhile: the summary was made by a clock that was not.
 func (v *verification) differInTime(format string, args ...any) {
-	if v.setBack == 0 {
+	set := v.setBack.Seconds() // records of early versions show only that
+	if v.claims.trial != nil {
+		set = max(set, v.claims.trial.ClockSet)
+	}
+	if set == 0 {
 		v.differ(format, args...)
 		return
 	}
-	v.unchecked = append(v.unchecked, fmt.Sprintf(format, args...)+fmt.Sprintf(": the wall clock was set back by %.0f s while requests were sent", v.setBack.Seconds()))
+	v.unchecked = append(v.unchecked, fmt.Sprintf(format, args...)+fmt.Sprintf(": the wall clock was set by %.1f s while the record was kept", set))
 }
 
 // counts compares a claim with records. byClass: the claim has FailedByClass.
@@ -295,7 +299,7 @@ func (v *verification) judgement(s *record.Summary) {
 			case early == got && trial.HiddenSinceUnknown(x, s):
 				v.unchecked = append(v.unchecked, fmt.Sprintf("expectation %q (met: %v): a blind span hid its phase, and the summary lacks hidden_from", said.Name, said.OK))
 			default:
-				v.differ("expectation %q (met: %v, wanted %q, got %q) is not what the figures of the summary give: %q (met: %v, wanted %q, got %q)",
+				v.differInTime("expectation %q (met: %v, wanted %q, got %q) is not what the figures of the summary give: %q (met: %v, wanted %q, got %q)",
 					said.Name, said.OK, said.Want, said.Got, got.Name, got.OK, got.Want, got.Got)
 			}
 		}

@@ -29,7 +29,7 @@ var imports = map[string]string{
 	"internal/terminal":    "tui internal/export internal/report internal/record internal/view internal/text",
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/session":     "internal/clock internal/record internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/trial":       "internal/trial/* internal/session internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial":       "internal/trial/* internal/session internal/clock internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/recorder":    "internal/trial/phase internal/report internal/record internal/view internal/text internal/clock cluster cluster/forecast power loadgen",
 	"internal/trial/phase": "internal/clock internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":  "internal/config/yamlfile internal/view internal/text power loadgen",

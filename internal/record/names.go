@@ -126,10 +126,14 @@ func (n *Names) AddContexts(contexts ...string) {
 func (n *Names) AddContext(context string) {
 	n.AddContexts(context)
 	for _, part := range betweenParts.Split(context, -1) {
-		part = strings.Trim(part, ".-")
-		if first, _, _ := strings.Cut(part, "."); len(first) >= partLeast {
-			n.AddMachine(part)
+		if part = strings.Trim(part, ".-"); len(part) < partLeast {
+			continue
 		}
+		if first, _, _ := strings.Cut(part, "."); len(first) < partLeast {
+			n.Add(NameUser, part) // as a whole: its first label is too short to be a name
+			continue
+		}
+		n.AddMachine(part)
 	}
 }
 

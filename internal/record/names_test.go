@@ -248,6 +248,15 @@ func TestContextsAreReplacedWithTheirParts(t *testing.T) {
 	}
 }
 
+// A context may contain a host whose first label is short.
+func TestAHostOfAContextIsReplacedAsAWhole(t *testing.T) {
+	n := NewNames()
+	n.AddContext("admin@c1.lab.acme.org")
+	if got := n.Text("lookup c1.lab.acme.org: no such host"); strings.Contains(got, "acme") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Parts of a context do not replace what Kubernetes itself calls its things.
 func TestPartsOfContextsLeaveTheWordsOfKubernetes(t *testing.T) {
 	n := NewNames()

@@ -99,6 +99,9 @@ type Summary struct {
 	// the power API may carry out lightsout's last request to switch them off late.
 	MayGoOff []string `json:"may_go_off,omitempty"`
 	Restore  string   `json:"restore,omitempty"`
+	// ClockSet is how far, in seconds, the wall clock was set while the record was kept, in either
+	// direction. Times of requests and events are by that clock, all others by one that nobody sets.
+	ClockSet float64 `json:"clock_set,omitempty"`
 	// Unplanned is there if the recorder wrote the record. Zero is then the time of the
 	// first sign, and the verdict is empty.
 	Unplanned *Unplanned `json:"unplanned,omitempty"`

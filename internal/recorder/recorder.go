@@ -85,6 +85,8 @@ type Recorder struct {
 	probes  probes
 	outage  *outage // nil: there is none
 	health  record.Health
+	// clock notices when the wall clock is set.
+	clock clock.Steps
 	// calm is the newest snapshot without a sign.
 	calm *cluster.Snapshot
 	// replicas are the newest changes of the deployment's available pods while there is no outage.
@@ -235,6 +237,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	if r.opt.Status != nil {
 		defer func() { r.opt.Status.observe(s, r.outage != nil, r.leads, now) }()
 	}
+	r.clock.Look(now)
 	r.awake(now)
 	r.lead(now)
 	r.startProbes()

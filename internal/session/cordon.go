@@ -332,7 +332,10 @@ func (c *cordons) uncordonOwn() Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
-		if nodes == nil && c.underWay > 0 {
+		if deadline.IsZero() {
+			deadline = now.Add(2 * apiTimeout)
+		}
+		if nodes == nil && c.underWay > 0 && now.Before(deadline) {
 			return false, "waiting for the API server to answer a cordon", nil
 		}
 		if nodes == nil { // the first check may come long after

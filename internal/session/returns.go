@@ -52,7 +52,10 @@ func (r *returns) poweredOn(nodes []string) {
 	for _, n := range nodes {
 		a := r.waiting[n]
 		if !a.sent {
-			a = awaited{boot: r.boot(n), since: r.now()}
+			a.since = r.now()
+		}
+		if a.boot == "" { // that of an earlier request stays: the machine may have booted since
+			a.boot = r.boot(n)
 		}
 		a.asked = r.now()
 		r.waiting[n] = a

@@ -21,6 +21,7 @@ func (r *run) show(f *view.Frame) {
 		r.loadEnded(l) // notes when it came to rest
 	}
 	r.gauge(f)
+	r.clock.Look(r.now())
 	kept := r.shown(f)
 	if !r.opt.Unprompted {
 		f.Trial = kept.Trial

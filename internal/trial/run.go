@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/clock"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/trial/phase"
@@ -32,10 +33,12 @@ type run struct {
 	// is since when the gauge measures the trial's again; zero: always.
 	elsewhere bool
 	again     time.Time
-	tracker   *phase.Tracker
-	sampler   *record.Sampler
-	health    record.Health
-	requests  *record.Requests
+	// clock notices when the wall clock is set.
+	clock    clock.Steps
+	tracker  *phase.Tracker
+	sampler  *record.Sampler
+	health   record.Health
+	requests *record.Requests
 
 	started, zero, ended time.Time
 	// switched is when a machine was last switched; whole is since when everything is

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -167,15 +168,18 @@ func TestPodsThatCeasedToBeReadyBeforeTheRecorderBegan(t *testing.T) {
 }
 
 // When somebody was deleting all pods on a node as it went off, nothing is to be replaced, and
-// `replaced` is no condition that cannot come true.
+// `replaced` is no condition that cannot come true, also if the API server's clock is ahead.
 func TestPodsThatWereBeingDeletedNeedNoReplacement(t *testing.T) {
-	w := newWorld(t, 1000)
-	w.now = at(-5)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(-5) })
-	w.look(-4)
-	w.off(power.ActionOff, n4)
-	w.look(1)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed != 0 || w.Never(view.PhaseReplaced, llm.String()) != "" {
-		t.Errorf("%+v, never %q", p, w.Never(view.PhaseReplaced, llm.String()))
+	for _, ahead := range []float64{0, 30} {
+		w := newWorld(t, 1000)
+		w.c.Link.Ahead = time.Duration(ahead) * time.Second
+		w.now = at(-5)
+		w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(-5 + ahead) })
+		w.look(-4)
+		w.off(power.ActionOff, n4)
+		w.look(1)
+		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed != 0 || w.Never(view.PhaseReplaced, llm.String()) != "" {
+			t.Errorf("%v s ahead: %+v, never %q", ahead, p, w.Never(view.PhaseReplaced, llm.String()))
+		}
 	}
 }

@@ -67,7 +67,9 @@ func (v *service) forecastFirst(t *Tracker) {
 	v.gone = serves(true) && !serves(false)
 	unserved := !serves(true) && !v.served(t)
 	present := v.present(t, func(*cluster.Pod) bool { return true })
-	staying := v.present(t, func(p *cluster.Pod) bool { return p.Deleting.IsZero() || p.Deleting.After(t.nodes[p.Node].off) })
+	staying := v.present(t, func(p *cluster.Pod) bool {
+		return p.Deleting.IsZero() || p.Deleting.Add(-t.snapshot.Ahead()).After(t.nodes[p.Node].off.Add(deletedWith))
+	})
 	v.idle = unserved && staying && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
 	if unserved && !v.idle {
 		r.observed, r.before, r.unaffected = t.zero, true, !present && shows(t.snapshot, cluster.KindPod)
@@ -88,6 +90,10 @@ func (v *service) forecastFirst(t *Tracker) {
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
 }
+
+// deletedWith is how long after a power-off, by the API server's clock, a deletion may be dated that
+// came before: Snapshot.Ahead ignores small differences.
+const deletedWith = 2 * time.Second
 
 // present reports whether the snapshot shows such a pod of the deployment on the nodes.
 func (v *service) present(t *Tracker, such func(*cluster.Pod) bool) bool {
