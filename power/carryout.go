@@ -251,6 +251,9 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		} else if err == nil {
 			unread = 0
 		}
+		if seen, ok := o.seenOff(r); ok {
+			r, err = seen, nil
+		}
 		if err == nil {
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
@@ -285,6 +288,15 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		}
 		return o.gaveUp(ctx, lastErr)
 	}
+}
+
+// seenOff returns a reading of Watch that proves the machine off since the request to switch it
+// off, if the operation's own poll does not: somebody may have powered it on between two polls.
+func (o *operation) seenOff(own Reading) (Reading, bool) {
+	if o.action == ActionOn || o.sentAt.IsZero() || o.wanted(own) {
+		return Reading{}, false
+	}
+	return o.fleet.watchedOff(o.binding.Node.Name, o.sentAt)
 }
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the

@@ -591,3 +591,30 @@ func TestAHangingDriverThatHasPoweredOnHasNotFailed(t *testing.T) {
 		}
 	})
 }
+
+// Somebody powers a machine on again between two polls of the operation that switched it off: what
+// Watch saw meanwhile proves that it was off.
+func TestAMachineThatWasOffBetweenTwoPollsWasSwitchedOff(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	var f *Fleet
+	api.machines["n3"].obey = func(Action, *fakeMachine) error {
+		f.noteOff("n3", Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(-time.Hour), Detail: "an old reading"})
+		time.AfterFunc(50*time.Millisecond, func() {
+			f.noteOff("n3", Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
+		})
+		return nil
+	}
+	fleet, j := testFleet(t, Config{}, api)
+	f = fleet
+	var got stages
+	began := time.Now()
+	if err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
+		t.Fatal(err)
+	}
+	if p := got.last["n3"]; p.Stage != StageDone || p.Reading.Detail != "PowerOFF" || p.Reading.RequestedAt.Before(began) {
+		t.Errorf("%+v", p)
+	}
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
+		t.Errorf("%v: a later look has to find it on", got)
+	}
+}

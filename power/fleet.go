@@ -111,6 +111,8 @@ type Fleet struct {
 
 	mu   sync.Mutex
 	busy []claim
+	// off holds, by node, the newest reading of Watch that proves its machine off.
+	off map[string]Reading
 	// resolved are bindings that were found a while ago, by node.
 	resolved map[string]resolved
 }

@@ -130,9 +130,32 @@ func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval t
 		round := bindings()
 		f.read(ctx, f.watches, round, func(i int, r Reading) {
 			if ctx.Err() == nil { // an ended context makes every reading Unknown
+				f.noteOff(round[i].Node.Name, r)
 				report(round[i].Node.Name, r)
 			}
 		})
 		sleep(ctx, max(interval, time.Second))
 	}
+}
+
+// noteOff keeps a reading that proves a node's machine off.
+func (f *Fleet) noteOff(node string, r Reading) {
+	if r.State != Off || r.Proof != Proven {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.off == nil {
+		f.off = map[string]Reading{}
+	}
+	f.off[node] = r
+}
+
+// watchedOff returns the newest reading of Watch that proves a node's machine off, if it was
+// requested after a time.
+func (f *Fleet) watchedOff(node string, after time.Time) (Reading, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, seen := f.off[node]
+	return r, seen && r.CountsFrom().After(after)
 }

@@ -368,3 +368,25 @@ func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
 		t.Errorf("lightsout requested %v", calls)
 	}
 }
+
+// The question before the end of a trial names the machine that is being switched off, and the answer
+// "leave them off" does not power it on.
+func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	obey := w.board.hang("kube-node4")
+	w.x.Start(nil, trial.RunOptions{End: true})
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
+	w.x.Send(view.AskTrial{})
+	q := w.x.question(view.QuestionTrial)
+	if !strings.Contains(questionText(q), "Being switched off: kube-node4") {
+		t.Errorf("%s", questionText(q))
+	}
+	w.x.Send(view.Answer{Question: q.ID, Choice: "end"})
+	obey()
+	if _, dir := w.outcome(t); dir == "" || !w.board.is("kube-node4", power.Off) {
+		t.Errorf("calls %v", w.board.calls())
+	}
+}

@@ -200,6 +200,11 @@ func (c Controls) LeftOff(node string) bool {
 	return isOff
 }
 
+// GoesOff reports whether a request to switch a node's machine off is under way.
+func GoesOff(c Controls, node string) bool {
+	return goesOff(c.s.machines.views[node])
+}
+
 // Down names the nodes whose machines are off, or on their way off, although the API server
 // may call them Ready: off in forecast.Outage.
 func (c Controls) Down() []string { return c.s.machines.down() }

@@ -231,8 +231,7 @@ func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 func (m *machines) down() []string {
 	out := m.off()
 	for node, v := range m.views {
-		goesOff := (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
-		if (goesOff || v.Reading.State == power.Off) && !slices.Contains(out, node) {
+		if (goesOff(v) || v.Reading.State == power.Off) && !slices.Contains(out, node) {
 			out = append(out, node)
 		}
 	}
@@ -274,6 +273,11 @@ func listed(title string, nodes []string, note func(node string) string) (lines 
 		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + note(n)})
 	}
 	return lines
+}
+
+// goesOff reports whether a request to switch a machine off is under way.
+func goesOff(v view.MachineView) bool {
+	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
 }
 
 // settleReading marks a machine as on again that its driver proves on, once what
