@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ const (
 	gracePeriod   = "node-monitor-grace-period"
 	monitorPeriod = "node-monitor-period"
 	evictionRate  = "node-eviction-rate"
+	unhealthyZone = "unhealthy-zone-threshold"
 	statusUpdate  = "nodeStatusUpdateFrequency"
 	shutdownGrace = "shutdownGracePeriod"
 	tolerationOf  = "tolerationSeconds of "
@@ -57,7 +59,8 @@ func settingsSeen(r *record.Record) []record.Setting {
 			continue
 		}
 		s := x.Cluster.Settings
-		out := []record.Setting{{Name: evictionRate, Value: fmt.Sprint(s.EvictionRate.Value), Source: s.EvictionRate.Source}}
+		out := []record.Setting{{Name: evictionRate, Value: fmt.Sprint(s.EvictionRate.Value), Source: s.EvictionRate.Source},
+			{Name: unhealthyZone, Value: fmt.Sprint(s.UnhealthyZone.Value), Source: s.UnhealthyZone.Source}}
 		for name, d := range map[string]cluster.Setting[time.Duration]{
 			gracePeriod: s.GracePeriod, monitorPeriod: s.MonitorPeriod, statusUpdate: s.StatusUpdate, shutdownGrace: s.ShutdownGrace,
 			tolerationOf + unreachable: s.UnreachableToleration, tolerationOf + notReady: s.NotReadyToleration,
@@ -93,9 +96,37 @@ func (c *causes) endpoints(string) string {
 	return "readiness: the pods of a NotReady node are not ready, and Services send requests only to ready pods"
 }
 
-func (c *causes) tainted(string) string {
+// tainted: node lifecycle controller, pkg/controller/nodelifecycle, ReducedQPSFunc and
+// handleDisruption.
+func (c *causes) tainted(node string) string {
+	if c.taintedLate(node) {
+		return "while too many nodes of a zone are not Ready, no node is tainted, or few: " + c.setting(unhealthyZone)
+	}
 	return "one node after the other, by " + c.setting(evictionRate) + " a second"
 }
+
+// taintedLate reports whether a node waited longer for its taint than the eviction rate explains.
+func (c *causes) taintedLate(node string) bool {
+	most, nodes := 0.0, map[string]bool{}
+	for _, p := range c.phases {
+		if p.Name != view.PhaseTainted || p.Observed == nil {
+			continue
+		}
+		nodes[p.Subject] = true
+		if from, hidden := c.follows(view.PhaseDetected, node, true, *p.Observed); p.Subject == node && from != nil && !hidden {
+			most = max(most, *p.Observed-*from)
+		}
+	}
+	i := slices.IndexFunc(c.settings, func(s record.Setting) bool { return s.Name == evictionRate })
+	if i < 0 {
+		return false
+	}
+	rate, err := strconv.ParseFloat(c.settings[i].Value, 64)
+	return err == nil && rate > 0 && most > float64(len(nodes))/rate+taintSlack
+}
+
+// taintSlack is how many seconds a taint may come later than the eviction rate explains.
+const taintSlack = 5
 
 func (c *causes) evicted(node string) string {
 	return c.setting(tolerationOf + cmp.Or(c.taints[node], unreachable))

@@ -62,7 +62,7 @@ func opening(r *record.Record) []string {
 			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
 		}
 	}
-	for _, also := range []string{apiAway(r), doneIn(r), scaledUp(r, all), scaledDown(r, all), deleted(r, all)} {
+	for _, also := range slices.Concat([]string{apiAway(r), doneIn(r)}, changesOf(r, all)) {
 		if also != "" {
 			out = append(out, text.Capital(sentence(also)))
 		}
@@ -177,6 +177,7 @@ func named(nodes []fallen) string {
 		names = append(names, clean(f.node))
 	}
 	slices.Sort(names)
+	names = slices.Compact(names) // a node may go down several times
 	if n := len(names) - namesMost; n > 1 {
 		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
 	}

@@ -530,6 +530,14 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 				record.Sample{At: at(102), Cluster: &record.Cluster{At: at(102), GoneDeployments: []cluster.Key{key}}})
 		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 2 of 6 pods were not available until 08:01:40." +
 			" The deployment was deleted at 08:01:40 UTC."},
+		"a deployment that is scaled down, and up again": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 21, 200)
+			scales(r, 0, 6)
+			scales(r, 40, 2)
+			scales(r, 60, 6)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all pods that the deployment should have as available." +
+			" The deployment was scaled from 6 to 2 pods at 08:00:40 UTC. The deployment was scaled from 2 to 6 pods at 08:01:00 UTC."},
 		"a deployment that somebody deletes and creates again": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
 			down(r, "k8s2", view.SpanOff, 21, 500)
@@ -1076,5 +1084,25 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	}
 	if got := strings.Join(opening(r), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A taint that waited longer than the eviction rate explains came late because too many nodes of
+// the zone were not Ready.
+func TestALateTaintHasTheReasonOfTheZone(t *testing.T) {
+	p := func(name, node string, at float64) view.Phase {
+		return view.Phase{Name: name, Subject: node, Observed: &at}
+	}
+	c := &causes{
+		settings: []record.Setting{{Name: evictionRate, Value: "0.1"}, {Name: unhealthyZone, Value: "0.55"}},
+		phases: []view.Phase{
+			p(view.PhaseDetected, "node3", 5), p(view.PhaseDetected, "node4", 6), p(view.PhaseDetected, "node5", 7),
+			p(view.PhaseTainted, "node3", 6), p(view.PhaseTainted, "node4", 16), p(view.PhaseTainted, "node5", 60),
+		},
+	}
+	for node, want := range map[string]string{"node3": "node-eviction-rate 0.1", "node4": "node-eviction-rate 0.1", "node5": "unhealthy-zone-threshold 0.55"} {
+		if got := c.tainted(node); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", node, got)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func podsOf(r *record.Record, o *outage) string {
 		}
 	}
 	seen := lack.most
-	if s := summaryOf(r); recorded(r) && scaledDown(r, []outage{*o}) == "" && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
+	if s := summaryOf(r); recorded(r) && scaledDown(r, []outage{*o}).text == "" && s.LowestAvailable != nil && len(outagesOf(r)) <= 1 {
 		lack.most = max(lack.most, want-*s.LowestAvailable) // between two of the seconds
 	}
 	switch {
@@ -49,7 +49,9 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0 && fewerLater(r, want):
 		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
-	case lack.most <= 0 && scaledUp(r, []outage{*o}) != "":
+	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "" && scaledDown(r, []outage{*o}).text != "":
+		return "Kubernetes counted all pods that the deployment should have as available"
+	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "":
 		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
 	case lack.most <= 0:
 		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
@@ -66,7 +68,7 @@ func podsOf(r *record.Record, o *outage) string {
 func fewerLater(r *record.Record, want int) bool {
 	s := summaryOf(r)
 	all := outagesOf(r)
-	return !recorded(r) && s.LowestAvailable != nil && *s.LowestAvailable < want && len(all) == 1 && scaledDown(r, all) == ""
+	return !recorded(r) && s.LowestAvailable != nil && *s.LowestAvailable < want && len(all) == 1 && scaledDown(r, all).text == ""
 }
 
 // atLeast stands before a number of pods that may have been higher while lightsout did not see
@@ -272,34 +274,50 @@ func deletedAt(r *record.Record, from time.Time) (at time.Time) {
 	return at
 }
 
+// change is what somebody did to the deployment in the outages, as a sentence; empty if nothing.
+type change struct {
+	at   time.Time
+	text string
+}
+
+// changesOf describes what somebody did to the deployment, in the order of time.
+func changesOf(r *record.Record, all []outage) (sentences []string) {
+	changes := []change{scaledUp(r, all), scaledDown(r, all), deleted(r, all)}
+	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
+	for _, c := range changes {
+		sentences = append(sentences, c.text)
+	}
+	return sentences
+}
+
 // deleted describes that the deployment was deleted in the outages or later: its pods are not
 // lost.
-func deleted(r *record.Record, all []outage) string {
+func deleted(r *record.Record, all []outage) change {
 	from := changesFrom(r, all)
 	if from.IsZero() {
-		return ""
+		return change{}
 	}
 	gone := deletedAt(r, from)
 	if gone.IsZero() {
-		return ""
+		return change{}
 	}
-	return "the deployment was deleted at " + clock(gone) + " UTC"
+	return change{gone, "the deployment was deleted at " + clock(gone) + " UTC"}
 }
 
 // scaledDown describes the first time in the outages that the deployment should have fewer
 // pods than before: those are not lost.
-func scaledDown(r *record.Record, all []outage) string {
+func scaledDown(r *record.Record, all []outage) change {
 	from := changesFrom(r, all)
 	if from.IsZero() {
-		return ""
+		return change{}
 	}
 	targets := targetsOf(r)
 	for i := 1; i < len(targets); i++ {
 		if was, to := targets[i-1].replicas, targets[i]; to.replicas < was && to.at.After(from) {
-			return scaling(was, to)
+			return change{to.at, scaling(was, to)}
 		}
 	}
-	return ""
+	return change{}
 }
 
 // scaling describes that a deployment was scaled.
@@ -309,16 +327,16 @@ func scaling(was int, to target) string {
 
 // scaledUp describes the first time in the outages that the deployment should have more pods than
 // before, and until when so many were not available: podsOf counts those of before only.
-func scaledUp(r *record.Record, all []outage) string {
+func scaledUp(r *record.Record, all []outage) change {
 	targets := targetsOf(r)
 	for _, o := range all {
 		for i := 1; i < len(targets); i++ {
 			if was, to := targets[i-1].replicas, targets[i]; to.replicas > was && to.at.After(o.from) && to.at.Before(o.end(r)) {
-				return scaling(was, to) + missingOf(r, &o, targets[i:])
+				return change{to.at, scaling(was, to) + missingOf(r, &o, targets[i:])}
 			}
 		}
 	}
-	return ""
+	return change{}
 }
 
 // missingOf describes how many pods were not available of those that a deployment should have by

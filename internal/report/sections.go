@@ -173,7 +173,7 @@ func blindOf(s *record.Summary) section {
 func forecastOf(s *record.Summary) section {
 	t := section{ID: "forecast", Title: "Forecast at zero: what would happen, and what would not", Nothing: cell{Text: "Nothing was forecast."}}
 	if s.Unplanned != nil {
-		t.Title = "Forecast when it was noticed: what would happen, and what would not"
+		t.Title = "Forecast when the last node that went down was noticed: what would happen, and what would not"
 	}
 	for _, f := range s.Forecast {
 		t.Items = append(t.Items, cell{Text: clean(f)})

@@ -3,7 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -44,7 +47,7 @@ func shorterOf(r *record.Record) section {
 	restored, back := at(view.PhaseRestored)
 	ready, known := at(view.PhaseReady)
 	if len(all) > 0 && deleted && back && known && !moved {
-		if lack := unplaced(r, &all[0]); lack.most > 0 {
+		if lack := unplaced(r, &all[0]); lack.most > 0 && othersTakePods(r, secondsAfter(r, detected)) {
 			add("keep room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
 		}
 	}
@@ -85,4 +88,14 @@ func (c *causes) taint(s *record.Summary) string {
 		}
 	}
 	return unreachable
+}
+
+// othersTakePods reports whether a node that takes pods was Ready at a time.
+func othersTakePods(r *record.Record, at time.Time) bool {
+	cursor := record.Cursor{Record: r}
+	shown := r.Shown(at, 0)
+	s := cursor.To(shown).Frame(shown).Snapshot
+	return s != nil && slices.ContainsFunc(s.Nodes(), func(n *cluster.Node) bool {
+		return n.Gone.IsZero() && n.Ready == cluster.TriTrue && n.TakesPods()
+	})
 }
