@@ -49,7 +49,7 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0 && fewerLater(r, want):
 		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
-	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "" && scaledDown(r, []outage{*o}).text != "":
+	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "" && scaledBelow(r, o, want):
 		return "Kubernetes counted all pods that the deployment should have as available"
 	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "":
 		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
@@ -318,6 +318,13 @@ func scaledDown(r *record.Record, all []outage) change {
 		}
 	}
 	return change{}
+}
+
+// scaledBelow reports whether the deployment should have fewer pods than that during an outage.
+func scaledBelow(r *record.Record, o *outage, pods int) bool {
+	return slices.ContainsFunc(targetsOf(r), func(t target) bool {
+		return t.replicas < pods && t.at.After(o.from) && t.at.Before(o.end(r))
+	})
 }
 
 // scaling describes that a deployment was scaled.
