@@ -57,7 +57,11 @@ func (v *leaving) question() (view.Question, bool) {
 		}
 		return q, !v.settled() || v.loads.busy()
 	}
-	off, cordoned := v.machines.lines("Still off:"), v.cordons.lines("Still cordoned by lightsout:")
+	still := "Still off:"
+	if len(v.machines.mayGoOff()) > 0 {
+		still = "Still off, or may go off:"
+	}
+	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
 		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, v.machines.takenLines(), []view.Line{v.later()})...)

@@ -247,6 +247,14 @@ func (m *machines) takenOver(node string) bool {
 // own names the nodes whose machines are off because of us, and of nobody else since.
 func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
 
+// mayGoOff names the machines of own that are on, but may still go off by a request that nobody has
+// seen carried out.
+func (m *machines) mayGoOff() []string {
+	return slices.DeleteFunc(m.own(), func(n string) bool {
+		return m.leftOff[n].Certainty != power.LeftOffUncertain || m.views[n].Reading.State != power.On
+	})
+}
+
 // takenLines lists the machines that another journal has switched off since, with who
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {
@@ -257,7 +265,10 @@ func (m *machines) takenLines() []view.Line {
 // lines lists the machines of own below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
 	return listed(title, m.own(), func(node string) string {
-		if m.leftOff[node].Certainty == power.LeftOffUncertain {
+		switch {
+		case slices.Contains(m.mayGoOff(), node):
+			return " (on, but may still go off by a request from here)"
+		case m.leftOff[node].Certainty == power.LeftOffUncertain:
 			return " (requested, outcome unknown)"
 		}
 		return ""

@@ -212,7 +212,7 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 		}
 	}
 	notes := strings.Join(r.Notes(), "\n")
-	for _, want := range []string{"a is down already: each line counts the room that its pods need.", "Without another loss, 1 of these pods gets no node; the table does not count them."} {
+	for _, want := range []string{"a counts as down already (not Ready, or off or going off by lightsout): each line counts the room that its pods need.", "Without another loss, 1 of these pods gets no node; the table does not count them."} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not in\n%s", want, notes)
 		}

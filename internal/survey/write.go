@@ -192,7 +192,7 @@ func (r *Report) notes() (out []string) {
 		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
 	}
 	if len(r.Down) > 0 {
-		out = append(out, fmt.Sprintf("%s %s down already: each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "is", "are"), text.Noun(len(r.Down), "its", "their")))
+		out = append(out, fmt.Sprintf("%s %s as down already (not Ready, or off or going off by lightsout): each line counts the room that %s pods need.", text.List(r.Down), text.Noun(len(r.Down), "counts", "count"), text.Noun(len(r.Down), "its", "their")))
 	}
 	if r.DownPending.High > 0 {
 		out = append(out, fmt.Sprintf("Without another loss, %s no node; the table does not count them.", counted(r.DownPending, "of these pods gets", "of these pods get")))
