@@ -318,3 +318,20 @@ func TestNamesOfDeletedNodesAreLearned(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The screen cuts addresses, too.
+func TestCutAddressesAreReplaced(t *testing.T) {
+	n := NewNames()
+	for line, want := range map[string]string{
+		"to http://10.0.0.…":          "to http://xx.x.x.…",
+		"off: ssh 192.168.12…":        "off: ssh xxx.xxx.xx…",
+		"via …0.0.11:31080":           "via …x.x.xx:31080",
+		"v1.36.… and 12.5… and 3…":    "v1.36.… and 12.5… and 3…",
+		"10.0.0.12 and T+00:12.4 on…": "",
+	} {
+		got := n.Line(line)
+		if want != "" && got != want || strings.Contains(got, "10.0") {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}

@@ -227,13 +227,25 @@ func (n *Names) cutAt(before, after string) (c cutName) {
 	}
 	if telling(head) {
 		c.head, c.headIs = head, n.standInOf(head, "")[:len(head)]
+	} else if at := cutAddress.FindStringSubmatch(before); at != nil {
+		c.head, c.headIs = at[1], digits.ReplaceAllString(at[1], "x")
 	}
 	if telling(tail) {
 		s := n.standInOf("", tail)
 		c.tail, c.tailIs = tail, s[len(s)-len(tail):]
+	} else if at := addressEnd.FindString(after); at != "" {
+		c.tail, c.tailIs = at, digits.ReplaceAllString(at, "x")
 	}
 	return c
 }
+
+// cutAddress matches the beginning of an IPv4 address before an ellipsis, and addressEnd the end
+// of one after it. A number with a decimal point is none.
+var (
+	cutAddress = regexp.MustCompile(`(?:^|[^0-9A-Za-z.])([0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{0,3}){1,2})$`)
+	addressEnd = regexp.MustCompile(`^[0-9]{0,3}(?:\.[0-9]{1,3}){2,3}\b`)
+	digits     = regexp.MustCompile(`[0-9]`)
+)
 
 // telling reports whether a part of a name tells something about it.
 func telling(part string) bool {
