@@ -164,7 +164,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
 		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
 		s := readSummary(t, dir)
-		if code != exitNotObserved || s.Verdict != view.NotObserved || len(s.Why) == 0 || !strings.Contains(s.Why[0], "kube-node4 was not Ready before") {
+		if code != exitNotObserved || s.Verdict != view.NotObserved || len(s.Why) == 0 || !strings.Contains(s.Why[0], "kube-node4 was not Ready when") {
 			t.Errorf("exit %d, %s %v\n%s%s", code, s.Verdict, s.Why, out, errs)
 		}
 		for _, p := range s.Phases {

@@ -119,7 +119,7 @@ func latest(a, b time.Time) time.Time {
 // saidOf says of one or of several nodes how they went down.
 var saidOf = map[fall][2]string{
 	fallShutdown: {"was shut down", "were shut down"}, fallOff: {"lost power", "lost power"}, fallWentOff: {"was found off", "were found off"},
-	fallSilent: {"fell silent", "fell silent"}, fallNotReady: {"became NotReady", "became NotReady"},
+	fallSilent: {"fell silent", "fell silent"}, fallDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"}, fallNotReady: {"became NotReady", "became NotReady"},
 	fallAsked: {"was asked to go off", "were asked to go off"}, fallNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
 }
 

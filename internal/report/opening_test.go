@@ -617,7 +617,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			gone := view.Event{Code: view.CodeNodeNode, Subject: "b", Cause: cluster.CauseDeleted}
 			gone.At, gone.Seen = at(21), at(21)
 			r.Events = append(r.Events, gone, sign)
-		}, "b fell silent at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available; b was still down when the record ended."},
+		}, "b was deleted after its last heartbeat at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods as available; b was still down when the record ended."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
 			down(r, "a", view.SpanSilent, 20, 0)

@@ -52,6 +52,7 @@ const (
 	fallShutdown fall = "shutdown"  // lightsout asked the machine to shut down
 	fallOff      fall = "off"       // lightsout had its power cut
 	fallSilent   fall = "silent"    // nobody asked; its heartbeats stopped
+	fallDeleted  fall = "deleted"   // nobody asked; its Node object was deleted before it was silent
 	fallNotReady fall = "not ready" // nobody asked; it was not Ready
 	fallWentOff  fall = "went off"  // nobody asked; its machine was seen off
 	fallNotBack  fall = "not back"  // it did not return after a planned switch-off
@@ -305,7 +306,7 @@ func deletedOf(r *record.Record, node string, asked []request, all []fallen) (ou
 		if !q.sign || q.how != fallSilent || seen || gone.IsZero() {
 			continue
 		}
-		out = append(out, fallen{node: node, how: fallSilent, from: q.at, went: q.at, to: nodeEvent(r, node, false, gone), sign: true})
+		out = append(out, fallen{node: node, how: fallDeleted, from: q.at, went: q.at, to: nodeEvent(r, node, false, gone), sign: true})
 	}
 	return out
 }

@@ -390,3 +390,24 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 		t.Errorf("calls %v", w.board.calls())
 	}
 }
+
+// The question before leaving names the machine that is being switched off.
+func TestLeavingNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
+	t.Parallel()
+	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	obey := x.board.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
+	x.Send(view.AskQuit{})
+	if q := x.question(view.QuestionQuit); !strings.Contains(questionText(q), "kube-node4") {
+		t.Errorf("%s", questionText(q))
+	}
+	obey()
+	x.frame("it is off", func(f *view.Frame) bool {
+		return f.Question != nil && strings.Contains(questionText(f.Question), "Still off:")
+	})
+	x.Send(view.Answer{Question: x.question(view.QuestionQuit).ID, Choice: "leave"})
+	x.waitEnd()
+}

@@ -64,11 +64,11 @@ func (v *leaving) question() (view.Question, bool) {
 	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
-		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, v.machines.going(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned")
 	case v.busy():
-		return question("Leave while machines are being switched?", "", "Leave", cordoned...)
+		return question("Leave while machines are being switched?", "", "Leave", append(v.machines.going(), cordoned...)...)
 	case cordoned == nil:
 		q, open := question("Leave while requests are in flight?", "", "Cancel them and leave")
 		q.Lines = append(q.Lines, view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})

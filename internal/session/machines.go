@@ -255,6 +255,14 @@ func (m *machines) mayGoOff() []string {
 	})
 }
 
+// going lists the machines that are being switched off and that own lacks yet.
+func (m *machines) going() []view.Line {
+	nodes := slices.Sorted(maps.Keys(m.views))
+	own := m.own()
+	nodes = slices.DeleteFunc(nodes, func(n string) bool { return !goesOff(m.views[n]) || slices.Contains(own, n) })
+	return listed("Being switched off:", nodes, func(string) string { return "" })
+}
+
 // takenLines lists the machines that another journal has switched off since, with who
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {

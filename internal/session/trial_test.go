@@ -298,7 +298,7 @@ func TestATrialOfADeadNodeIsNotBegun(t *testing.T) {
 	})
 	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
 	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || len(sum.Why) == 0 || !strings.Contains(sum.Why[0], "kube-node4 was not Ready before") {
+	if sum.Verdict != view.NotObserved || len(sum.Why) == 0 || !strings.Contains(sum.Why[0], "kube-node4 was not Ready when") {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
 	}
 	for _, p := range sum.Phases {

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,19 +175,32 @@ func (r *run) steady(nodes []string) error {
 			continue
 		}
 		_, silent := s.Silent(n, r.now())
+		was := ""
 		switch {
 		case n.Ready != cluster.TriTrue:
-			r.unsteady = append(r.unsteady, name+" was not Ready before it was switched off")
+			was = name + " was not Ready"
 		case silent:
-			r.unsteady = append(r.unsteady, name+" was silent before it was switched off")
+			was = name + " was silent"
 		case state == power.Off || state == power.Transitioning:
-			r.unsteady = append(r.unsteady, fmt.Sprintf("the machine of %s was %s before it was switched off", name, state))
+			was = fmt.Sprintf("the machine of %s was %s", name, state)
+		default:
+			continue
 		}
+		was += " when the trial was to switch it off"
+		if r.switchedOff(name) {
+			was += ": somebody had switched it off in this trial"
+		}
+		r.unsteady = append(r.unsteady, was)
 	}
 	if len(r.unsteady) > 0 {
 		return errors.New(strings.Join(r.unsteady, "; "))
 	}
 	return nil
+}
+
+// switchedOff reports whether a node has been switched off since the trial began.
+func (r *run) switchedOff(node string) bool {
+	return slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.wantedOff })
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }
