@@ -537,3 +537,46 @@ func FuzzMarks(f *testing.F) {
 		}
 	})
 }
+
+// lateOn powers one machine on late.
+type lateOn struct {
+	Driver
+	machine string
+}
+
+func (d lateOn) Switch(ctx context.Context, a Action, m Machine) error {
+	if a == ActionOn && m.Name == d.machine && !sleep(ctx, time.Minute) {
+		return ctx.Err()
+	}
+	return d.Driver.Switch(ctx, a, m)
+}
+
+// The note on a machine that is on does not wait for the other machines of its request.
+func TestANoteDoesNotWaitForOtherMachines(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		nodes := []string{"n1", "n2"}
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: nodes}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		f := p.switcher.Fleet
+		f.drivers["portal"] = lateOn{f.drivers["portal"], "n2"}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: nodes}, &yes{p: p})
+		}()
+		time.Sleep(45 * time.Second)
+		p.w.mu.Lock()
+		early := [2]bool{p.w.annotations["n1"] != (Note{}), p.w.annotations["n2"] != (Note{})}
+		p.w.mu.Unlock()
+		if early != [2]bool{false, true} {
+			t.Errorf("noted while n2 is still off: %v", early)
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if p.w.annotations["n2"] != (Note{}) {
+			t.Error("n2 is on, and noted")
+		}
+	})
+}

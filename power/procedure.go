@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -194,14 +195,21 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
+	var removals sync.WaitGroup // of the notes on machines that are on before the last one is
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
-		if p.Stage == StageDone && p.Action == ActionOn && !p.WasOff.IsZero() {
-			wasOff[p.Node] = p.WasOff.Add(q.ahead)
+		if p.Stage == StageDone && p.Action == ActionOn {
+			off := map[string]time.Time{}
+			if !p.WasOff.IsZero() {
+				off[p.Node] = p.WasOff.Add(q.ahead)
+			}
+			maps.Copy(wasOff, off)
+			removals.Go(func() { s.notes().remove([]string{p.Node}, off, "") })
 		}
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
+	removals.Wait()
 	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
 	return err
 }
