@@ -330,7 +330,7 @@ func (o *operation) gaveUp(ctx context.Context, lastErr error) (Stage, string) {
 	if ctx.Err() != nil {
 		return stage, fmt.Sprintf("stopped polling %s after the request to %s; %s", o.machine.Title(), Verb(o.action), seen)
 	}
-	return stage, fmt.Sprintf("%s did not %s within %s; %s", o.machine.Title(), Verb(o.action), o.fleet.cfg.timeout(o.action), seen)
+	return stage, fmt.Sprintf("lightsout did not see %s %s within %s of the request to %s; %s", o.machine.Title(), o.action.Wanted(), o.fleet.cfg.timeout(o.action), Verb(o.action), seen)
 }
 
 // poll reads the state from the source that counts for this action: the machine's

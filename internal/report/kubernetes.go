@@ -79,7 +79,8 @@ const sameSeconds = 2
 
 // phasesSeen are the phases that events show, each time that they were seen.
 func phasesSeen(r *record.Record) (out []view.Phase) {
-	past := recorded(r) // it is about an earlier outage, or about none
+	past := recorded(r)                     // it is about an earlier outage, or about none
+	tainted := map[string]map[string]bool{} // by node: a node that boots gets another taint for a moment
 	add := func(e *view.Event, phase, subject string) {
 		s := e.Seen.Sub(base(r)).Seconds()
 		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s})
@@ -92,7 +93,13 @@ func phasesSeen(r *record.Record) (out []view.Phase) {
 		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthGood && e.Was == cluster.HealthBad:
 			add(e, view.PhaseReady, e.Subject)
 		case e.Change == cluster.ChangeTaint && evicts(e.To):
-			add(e, view.PhaseTainted, e.Subject)
+			if len(tainted[e.Subject]) == 0 {
+				add(e, view.PhaseTainted, e.Subject)
+				tainted[e.Subject] = map[string]bool{}
+			}
+			tainted[e.Subject][e.To] = true
+		case e.Change == cluster.ChangeTaint && evicts(e.From):
+			delete(tainted[e.Subject], e.From)
 		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts():
 			add(e, view.PhaseEvicted, e.Subject)
 		}

@@ -1106,3 +1106,25 @@ func TestALateTaintHasTheReasonOfTheZone(t *testing.T) {
 		}
 	}
 }
+
+// A node that boots has another taint for a moment: it is tainted once.
+func TestANodeThatExchangesItsTaintIsTaintedOnce(t *testing.T) {
+	r := bare()
+	taint := func(s float64, from, to string) {
+		r.Events = append(r.Events, view.Event{At: at(s), Seen: at(s), Lane: view.LaneTaint, Kind: "node", Subject: "k8s2", Change: cluster.ChangeTaint, From: from, To: to})
+	}
+	taint(30, "", unreachable+":NoExecute")
+	taint(80, "", notReady+":NoExecute")
+	taint(81, unreachable+":NoExecute", "")
+	taint(82, notReady+":NoExecute", "")
+	taint(100, "", unreachable+":NoExecute")
+	var times []float64
+	for _, p := range phasesSeen(r) {
+		if p.Name == view.PhaseTainted {
+			times = append(times, *p.Observed)
+		}
+	}
+	if len(times) != 2 || times[1]-times[0] != 70 {
+		t.Errorf("tainted at %v", times)
+	}
+}

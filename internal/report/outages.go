@@ -125,6 +125,9 @@ func fallenOf(r *record.Record) []fallen {
 	for node := range spans {
 		all := answer(downs(r, node, spans[node]), node, asked[node])
 		for _, f := range append(all, deletedOf(r, node, asked[node], all)...) {
+			if gone := nodeEvent(r, node, true, f.from); f.sign && f.how == fallSilent && !gone.IsZero() && gone.Before(f.went) {
+				f.how = fallDeleted
+			}
 			if f.silent {
 				silent = append(silent, f)
 			} else if !f.early {

@@ -60,3 +60,15 @@ func TestADeletedDeploymentHasNoPodsLeft(t *testing.T) {
 		t.Errorf("%v", r.lowest)
 	}
 }
+
+// A node that booted again while lightsout saw neither its machine off nor its node NotReady went
+// down all the same.
+func TestANodeThatBootedAgainDidGoDown(t *testing.T) {
+	t.Parallel()
+	r, _ := countedRun()
+	n := r.nodes[0]
+	n.off.State, n.early, n.booted = power.On, true, true
+	if got := strings.Join(unobserved(r), "; "); strings.Contains(got, "never went down") || !strings.Contains(got, "k8s2 booted again") {
+		t.Errorf("%s", got)
+	}
+}
