@@ -61,7 +61,7 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 			word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 				power.Verb(l.Action), int(time.Since(l.At).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
 		}
-		fmt.Printf("  %s  %s  %s  since %s\n", l.Node, word, view.MachineText(l.Binding), l.At.Local().Format(time.DateTime+" MST"))
+		fmt.Printf("  %s  %s  %s  requested %s\n", l.Node, word, view.MachineText(l.Binding), l.At.Local().Format(time.DateTime+" MST"))
 	}
 	r.left = still
 	for _, e := range r.cordoned {
