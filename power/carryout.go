@@ -296,7 +296,11 @@ func (o *operation) seenOff(own Reading) (Reading, bool) {
 	if o.action == ActionOn || o.sentAt.IsZero() || o.wanted(own) {
 		return Reading{}, false
 	}
-	return o.fleet.watchedOff(o.binding.Node.Name, o.sentAt)
+	m, ok := o.fleet.stateMachine(o.binding)
+	if !ok {
+		return Reading{}, false
+	}
+	return o.fleet.watchedOff(m, o.sentAt)
 }
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the

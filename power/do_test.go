@@ -598,9 +598,11 @@ func TestAMachineThatWasOffBetweenTwoPollsWasSwitchedOff(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3")
 	var f *Fleet
 	api.machines["n3"].obey = func(Action, *fakeMachine) error {
-		f.noteOff("n3", Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(-time.Hour), Detail: "an old reading"})
+		m := api.machines["n3"].Machine
+		f.noteOff(m, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(-time.Hour), Detail: "an old reading"})
+		f.noteOff(Machine{Driver: "mdx", ID: "old", Name: "n3"}, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(time.Second), Detail: "another machine"})
 		time.AfterFunc(50*time.Millisecond, func() {
-			f.noteOff("n3", Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
+			f.noteOff(m, Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
 		})
 		return nil
 	}

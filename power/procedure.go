@@ -195,6 +195,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
+	var done []Progress         // to report, if the API server is slow
 	var removals sync.WaitGroup // of the notes on machines that are on before the last one is
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
@@ -203,13 +204,19 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 				off[p.Node] = p.WasOff.Add(q.ahead)
 			}
 			maps.Copy(wasOff, off)
+			p := p
+			p.Text += "; lightsout waits for the API server to remove its annotation"
+			done = append(done, p)
 			removals.Go(func() { s.notes().remove([]string{p.Node}, off, "") })
 		}
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
-	removals.Wait()
+	if q.Report != nil {
+		defer slowly(q.Report, done...)()
+	}
 	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
+	removals.Wait()
 	return err
 }

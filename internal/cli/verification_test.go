@@ -206,7 +206,7 @@ func TestVerifyChecksNoTimesOfAClockThatWasSet(t *testing.T) {
 		back time.Duration
 		set  float64 // by the summary, which records of early versions lack
 		want string
-	}{{0, 0, ""}, {30 * time.Second, 0, "the wall clock was set by 29.0 s"}, {-30 * time.Second, 30, "the wall clock was set by 30.0 s"}} {
+	}{{0, 0, ""}, {30 * time.Second, 0, "the wall clock was set by 29.00 s"}, {-30 * time.Second, 30, "the wall clock was set by 30.00 s"}} {
 		back, want := tc.back, tc.want
 		var lines bytes.Buffer
 		for i := range 4 {

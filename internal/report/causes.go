@@ -145,4 +145,4 @@ func (c *causes) restored(string) string {
 }
 
 // askedFor are the words for the moment from which a node's detection counts.
-var askedFor = map[fall]string{fallShutdown: "the request to shut down", fallOff: "the power cut", fallWentOff: "it was found off", fallSilent: "its heartbeat was overdue"}
+var askedFor = map[fall]string{fallShutdown: "the request to shut down", fallOff: "the power cut", fallWentOff: "it was found off", fallSilent: "its heartbeat was overdue", fallDeleted: "its last heartbeat"}

@@ -100,6 +100,8 @@ func phasesSeen(r *record.Record) (out []view.Phase) {
 			tainted[e.Subject][e.To] = true
 		case e.Change == cluster.ChangeTaint && evicts(e.From):
 			delete(tainted[e.Subject], e.From)
+		case e.Code == view.CodeNodeNode && e.Cause == cluster.CauseDeleted:
+			delete(tainted, e.Subject)
 		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts():
 			add(e, view.PhaseEvicted, e.Subject)
 		}

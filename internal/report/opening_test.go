@@ -536,7 +536,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			scales(r, 0, 6)
 			scales(r, 40, 2)
 			scales(r, 60, 6)
-		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all pods that the deployment should have as available." +
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed." +
 			" The deployment was scaled from 6 to 2 pods at 08:00:40 UTC. The deployment was scaled from 2 to 6 pods at 08:01:00 UTC."},
 		"a deployment that somebody deletes and creates again": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
@@ -1118,13 +1118,16 @@ func TestANodeThatExchangesItsTaintIsTaintedOnce(t *testing.T) {
 	taint(81, unreachable+":NoExecute", "")
 	taint(82, notReady+":NoExecute", "")
 	taint(100, "", unreachable+":NoExecute")
+	gone := view.Event{Code: view.CodeNodeNode, Subject: "k8s2", Cause: cluster.CauseDeleted, At: at(120), Seen: at(120)}
+	r.Events = append(r.Events, gone)
+	taint(140, "", unreachable+":NoExecute") // it has joined again
 	var times []float64
 	for _, p := range phasesSeen(r) {
 		if p.Name == view.PhaseTainted {
 			times = append(times, *p.Observed)
 		}
 	}
-	if len(times) != 2 || times[1]-times[0] != 70 {
+	if len(times) != 3 || times[1]-times[0] != 70 || times[2]-times[1] != 40 {
 		t.Errorf("tainted at %v", times)
 	}
 }

@@ -50,7 +50,7 @@ func podsOf(r *record.Record, o *outage) string {
 	case lack.most <= 0 && fewerLater(r, want):
 		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
 	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "" && scaledBelow(r, o, want):
-		return "Kubernetes counted all pods that the deployment should have as available"
+		return "" // the sentences about the changes tell which pods were missing
 	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "":
 		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
 	case lack.most <= 0:

@@ -231,7 +231,8 @@ func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 func (m *machines) down() []string {
 	out := m.off()
 	for node, v := range m.views {
-		if (goesOff(v) || v.Reading.State == power.Off) && !slices.Contains(out, node) {
+		busy := (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
+		if (busy || v.Reading.State == power.Off) && !slices.Contains(out, node) {
 			out = append(out, node)
 		}
 	}
@@ -296,7 +297,7 @@ func listed(title string, nodes []string, note func(node string) string) (lines 
 
 // goesOff reports whether a request to switch a machine off is under way.
 func goesOff(v view.MachineView) bool {
-	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
+	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage.Active()
 }
 
 // settleReading marks a machine as on again that its driver proves on, once what

@@ -187,10 +187,7 @@ func (r *run) steady(nodes []string) error {
 			continue
 		}
 		was += " when the trial was to switch it off"
-		if r.switchedOff(name) {
-			was += ": somebody had switched it off in this trial"
-		}
-		r.unsteady = append(r.unsteady, was)
+		r.unsteady = append(r.unsteady, was+r.switchedBefore(name))
 	}
 	if len(r.unsteady) > 0 {
 		return errors.New(strings.Join(r.unsteady, "; "))
@@ -198,9 +195,17 @@ func (r *run) steady(nodes []string) error {
 	return nil
 }
 
-// switchedOff reports whether a node has been switched off since the trial began.
-func (r *run) switchedOff(node string) bool {
-	return slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.wantedOff })
+// switchedBefore describes, after a colon, how a node has been switched in this trial; empty if it
+// has not.
+func (r *run) switchedBefore(node string) string {
+	i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.wantedOff })
+	switch {
+	case i < 0:
+		return ""
+	case r.nodes[i].wantedOn:
+		return ": it had been powered on in this trial, and was not back yet"
+	}
+	return ": it had been switched off in this trial already"
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }
