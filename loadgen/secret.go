@@ -193,7 +193,7 @@ var encodedEnd = regexp.MustCompile(`(?:%(?:25)*[0-9a-fA-F]{2}|\\[a-z]|\\x[0-9a-
 // longestEncoded is the length of the longest of those.
 const longestEncoded = 12
 
-// alone reports whether what is in a text from one index to another is no part of a word.
+// alone reports whether the part of a text from one index to another stands outside of words.
 func (s secret) alone(text string, from, to int) bool {
 	before := text[max(0, from-longestEncoded):from]
 	begins := before == "" || !s.beside(before[len(before)-1]) || encodedEnd.MatchString(before)

@@ -91,7 +91,7 @@ func numbered(events ...view.Event) []view.Event {
 	return events
 }
 
-// Steps of two services of one name, and steps with one missing between them, are no count.
+// The timeline does not join steps of two services of one name, nor steps between which one is missing.
 func TestOnlyStepsOfOneCountAreFolded(t *testing.T) {
 	for what, events := range map[string][]view.Event{
 		"web 16 → 8 ready; web 8 → 0 ready":                   {ready("shop", "16", "8"), ready("blog", "8", "0")},

@@ -127,7 +127,7 @@ func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
 	}
 }
 
-// Where there is no deployment and no pod, the keys of a deployment say so.
+// Without a deployment and a pod, the keys of a deployment show why they do nothing.
 func TestTheKeysOfADeploymentNeedOne(t *testing.T) {
 	f := withPods(calm(), func(c *cluster.Contents) { c.Deployments, c.Pods = nil, nil })
 	f.Focus = cluster.Key{}

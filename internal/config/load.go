@@ -293,7 +293,7 @@ func (l Load) Addresses() ([]string, error) {
 // IsWebAddress reports whether s is a URL of http or https, as recorder.url must be.
 func IsWebAddress(s string) bool { return webAddress(s) != nil }
 
-// webAddress parses a URL of http or https; nil if it is none.
+// webAddress parses a URL of http or https; nil for any other text.
 func webAddress(s string) *url.URL {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {

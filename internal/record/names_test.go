@@ -257,7 +257,7 @@ func TestAHostOfAContextIsReplacedAsAWhole(t *testing.T) {
 	}
 }
 
-// Parts of a context do not replace what Kubernetes itself calls its things.
+// The redaction leaves the words of Kubernetes that are parts of a context.
 func TestPartsOfContextsLeaveTheWordsOfKubernetes(t *testing.T) {
 	n := NewNames()
 	n.AddContext("io.acme.com/v1.2/Running_control-plane")

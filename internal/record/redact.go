@@ -215,7 +215,7 @@ func (n *Names) screenText(text string) string {
 	return out.String() + n.text(text[last:])
 }
 
-// cutName is what is left of a name before an ellipsis and after it, and what replaces that.
+// cutName holds the parts of a name before and after an ellipsis, and their stand-ins.
 type cutName struct{ head, headIs, tail, tailIs string }
 
 // cutAt finds the rest of a name, or of two, at the ellipsis between two texts.
@@ -240,7 +240,7 @@ func (n *Names) cutAt(before, after string) (c cutName) {
 }
 
 // cutAddress matches the beginning of an IPv4 address before an ellipsis, and addressEnd the end
-// of one after it. A number with a decimal point is none.
+// of one after it. They do not match a number with a decimal point.
 var (
 	cutAddress = regexp.MustCompile(`(?:^|[^0-9A-Za-z.])([0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{0,3}){1,2})$`)
 	addressEnd = regexp.MustCompile(`^[0-9]{0,3}(?:\.[0-9]{1,3}){2,3}\b`)

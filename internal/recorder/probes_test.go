@@ -7,8 +7,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// Failed requests are a sign at any interval between them; a single one is none, and they are
-// none any more when requests have succeeded for long enough.
+// Two failed requests are a sign at any interval between them, and one is not. They no longer are
+// when requests have succeeded for long enough.
 func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 	for _, every := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, 10 * time.Minute} {
 		p := newProbes(every)

@@ -53,8 +53,8 @@ func seen(s *cluster.Snapshot) bool {
 	})
 }
 
-// sayAnswered prints that requests have succeeded, once the cluster is in view: before, failures
-// are no sign.
+// sayAnswered prints that requests have succeeded, once the cluster is in view: the recorder
+// ignores failures before that.
 func (r *Recorder) sayAnswered() {
 	if r.answered && !r.began.IsZero() {
 		r.answered = false

@@ -96,7 +96,7 @@ func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {
 	lines := told(r)
 	for _, want := range []string{"news/web, shop/web: 16 → 6 ready", "blog/web: 8 → 0 ready"} {
 		if !slices.Contains(lines, want) {
-			t.Errorf("%q is not told in\n%s", want, strings.Join(lines, "\n"))
+			t.Errorf("%q is missing in\n%s", want, strings.Join(lines, "\n"))
 		}
 	}
 }

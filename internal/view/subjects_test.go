@@ -2,8 +2,8 @@ package view
 
 import "testing"
 
-// Only a name that two namespaces have is told with its namespace; subjects without a
-// namespace keep their names.
+// Only a name that two namespaces share gets its namespace; subjects without a namespace keep
+// their names.
 func TestSubjectsOfOneNameHaveTheirNamespaces(t *testing.T) {
 	events := []Event{
 		{Namespace: "shop", Subject: "web"}, {Namespace: "blog", Subject: "web"}, {Subject: "web"},

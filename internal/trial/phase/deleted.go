@@ -6,7 +6,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// wasDeleted explains why nothing is expected of a node.
+// wasDeleted is the reason why the tracker forecasts no phase of a node.
 func (n *node) wasDeleted() string { return "the Node object of " + n.name + " was deleted" }
 
 // forecastDeleted withdraws the forecasts of a node whose Node object was deleted: nobody marks it

@@ -167,8 +167,8 @@ func TestPodsThatCeasedToBeReadyBeforeTheRecorderBegan(t *testing.T) {
 	}
 }
 
-// When somebody was deleting all pods on a node as it went off, nothing is to be replaced, and
-// `replaced` is no condition that cannot come true, also if the API server's clock is ahead.
+// When somebody was deleting all pods on a node as it went off, no pod needs a replacement, and
+// a wait for `replaced` ends at once, also if the API server's clock is ahead.
 func TestPodsThatWereBeingDeletedNeedNoReplacement(t *testing.T) {
 	for _, ahead := range []float64{0, 30} {
 		w := newWorld(t, 1000)

@@ -239,8 +239,8 @@ func TestAWrongPasswordIsNotTakenForSilence(t *testing.T) {
 	}
 }
 
-// A controller without a free session answers the login with an RMCP+ status. That is no refusal: the power-on is
-// repeated, and no machine is claimed.
+// A controller without a free session answers the login with an RMCP+ status. lightsout does not take that for a
+// refusal: it repeats the power-on, and the journal claims no machine.
 func TestAControllerWithoutAFreeSessionIsBusy(t *testing.T) {
 	c := newController(t)
 	d := newDriver(t, c, password)
