@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -390,11 +389,6 @@ func (x *request) progress(p power.Progress) {
 	x.w.progress(p)
 }
 
-// notSwitched names the nodes of the request whose machines it has not switched.
-func (x *request) notSwitched() []string {
-	return slices.DeleteFunc(slices.Clone(x.nodes), func(n string) bool { return slices.Contains(x.done, n) })
-}
-
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
@@ -437,75 +431,4 @@ func (w *switching) nodes() []string {
 		nodes = append(nodes, x.nodes...)
 	}
 	return nodes
-}
-
-// finished ends a request, on the loop.
-func (x *request) finished(err error) {
-	w := x.w
-	x.cancel()
-	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
-	x.release()
-	agreed := x.yes && !x.unasked
-	failed := power.FailedNodes(err)
-	var notDone *power.NotDoneError
-	switch {
-	case errors.Is(err, context.Canceled) && agreed && w.ctx.Err() == nil:
-		w.warn(view.LanePower, x.nodes[0], "nothing was switched: the trial that ran when you asked has ended; ask again")
-	case err == nil, errors.Is(err, context.Canceled):
-	case len(failed) > 0:
-		for n, why := range failed {
-			w.machines.update(n, func(v *view.MachineView) {
-				if v.Stage == power.StageFailed {
-					v.Text = why
-				}
-			})
-		}
-		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
-	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
-	default:
-		w.warn(view.LanePower, "power", err.Error())
-		for _, n := range x.notSwitched() {
-			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
-		}
-	}
-	if x.action == power.ActionOn && x.acted && err != nil {
-		gone := x.notSwitched()
-		if len(failed) > 0 {
-			gone = slices.Collect(maps.Keys(failed))
-		}
-		w.returns.forget(gone)
-	}
-	w.readJournal()
-	if x.drained {
-		for _, n := range x.nodes {
-			if _, off := w.machines.leftOff[n]; !off {
-				w.cordons.release(n) // it has not been switched off
-			}
-		}
-	}
-	w.stayIfOff(err)
-	w.undone = true
-	x.onEnd(err)
-}
-
-// stayIfOff has lightsout stay, after a request that ended with err, if the operator leaves
-// when everything is on and no request powers on a machine that is still off.
-func (w *switching) stayIfOff(err error) {
-	off := slices.DeleteFunc(w.machines.own(), w.poweringOn)
-	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
-		return
-	}
-	w.leaveWhenOn = false
-	why := "lightsout does not leave: " + text.List(off) + text.Noun(len(off), " is", " are") + " still off"
-	if err != nil && !errors.Is(err, context.Canceled) {
-		why += "; " + err.Error()
-	}
-	w.warn(view.LanePower, off[0], why)
-}
-
-// poweringOn reports whether a request that needs no more answer powers a node's machine on.
-func (w *switching) poweringOn(node string) bool {
-	return slices.ContainsFunc(w.requests, func(x *request) bool {
-		return x.action == power.ActionOn && (x.yes || x.unasked) && slices.Contains(x.nodes, node)
-	})
 }
