@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -195,28 +194,26 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
-	var done []Progress         // to report, if the API server is slow
+	var last Progress           // of the machine that was on last
 	var removals sync.WaitGroup // of the notes on machines that are on before the last one is
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
-			off := map[string]time.Time{}
-			if !p.WasOff.IsZero() {
-				off[p.Node] = p.WasOff.Add(q.ahead)
+			was := p.WasOff
+			if !was.IsZero() {
+				was = was.Add(q.ahead)
 			}
-			maps.Copy(wasOff, off)
-			p := p
-			p.Text += "; lightsout waits for the API server to remove its annotation"
-			done = append(done, p)
-			removals.Go(func() { s.notes().remove([]string{p.Node}, off, "") })
+			wasOff[p.Node], last = was, p
+			removals.Go(func() { s.notes().remove([]string{p.Node}, map[string]time.Time{p.Node: was}, "") })
 		}
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
-	if q.Report != nil {
-		defer slowly(q.Report, done...)()
+	if q.Report != nil && last.Node != "" {
+		last.Text += "; lightsout waits for the API server to remove annotations"
+		defer slowly(q.Report, last)()
 	}
+	removals.Wait()                           // they hold the cluster's lock, for which remove waits only briefly
 	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
-	removals.Wait()
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode"
@@ -222,12 +223,10 @@ func (n *Names) Learn(f *view.Frame) {
 	for _, d := range s.Deployments() {
 		n.Add(NameNamespace, d.Namespace)
 	}
-	last := "" // pods are sorted by namespace, and there may be many
-	for _, p := range s.Pods() {
-		if p.Namespace != last {
-			last = p.Namespace
-			n.Add(NameNamespace, last)
-		}
+	for pods := s.Pods(); len(pods) > 0; { // sorted by namespace, and there may be many
+		ns := pods[0].Namespace
+		n.Add(NameNamespace, ns)
+		pods = pods[sort.Search(len(pods), func(i int) bool { return pods[i].Namespace > ns }):]
 	}
 }
 

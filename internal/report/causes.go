@@ -113,7 +113,10 @@ func (c *causes) taintedLate(node string) bool {
 			continue
 		}
 		nodes[p.Subject] = true
-		if from, hidden := c.follows(view.PhaseDetected, node, true, *p.Observed); p.Subject == node && from != nil && !hidden {
+		if p.Subject != node {
+			continue
+		}
+		if from, hidden := c.follows(view.PhaseDetected, node, true, *p.Observed); from != nil && !hidden {
 			most = max(most, *p.Observed-*from)
 		}
 	}

@@ -49,18 +49,25 @@ func podsOf(r *record.Record, o *outage) string {
 		return fmt.Sprintf("Kubernetes counted all %s as available whenever lightsout saw them", pods)
 	case lack.most <= 0 && fewerLater(r, want):
 		return fmt.Sprintf("Kubernetes counted all %s as available until the outage was over", pods)
-	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "" && scaledBelow(r, o, want):
-		return "" // the sentences about the changes tell which pods were missing
-	case lack.most <= 0 && scaledUp(r, []outage{*o}).text != "":
-		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
 	case lack.most <= 0:
-		return fmt.Sprintf("Kubernetes counted all %s as available", pods)
+		return allAvailable(r, o, want, pods)
 	case seen == 0 && blind(r, o):
 		return fmt.Sprintf("at least %d of %s were not available, and lightsout cannot tell for how long", lack.most, pods)
 	case seen == 0:
 		return fmt.Sprintf("%d of %s were not available for a moment", lack.most, pods)
 	}
 	return lacked(r, o, &lack, seen, pods)
+}
+
+// allAvailable describes an outage in which no pod was missing.
+func allAvailable(r *record.Record, o *outage, want int, pods string) string {
+	switch grew := scaledUp(r, []outage{*o}).text != ""; {
+	case grew && scaledBelow(r, o, want):
+		return "" // the sentences about the changes tell which pods were missing
+	case grew:
+		return fmt.Sprintf("Kubernetes counted at least %s as available", pods)
+	}
+	return fmt.Sprintf("Kubernetes counted all %s as available", pods)
 }
 
 // fewerLater reports whether a trial saw fewer pods available than these, although none were
@@ -260,7 +267,7 @@ func availableIn(r *record.Record, from time.Time) (out []availability) {
 		if e.Change != cluster.ChangeReplicas || deployment.Name == "" || (cluster.Key{Namespace: e.Namespace, Name: e.Subject}) != deployment {
 			continue
 		}
-		if x := (availability{happened(*e), e.N, e.Of}); x.replicas > 0 && !x.at.Before(from) { // early versions did not record it
+		if x := (availability{happened(*e), e.N, e.Of}); x.replicas > 0 && !x.at.Before(from) { // 0: it should have none, or the event lacks it
 			out = append(out, x)
 		}
 	}

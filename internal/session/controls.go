@@ -212,12 +212,9 @@ func (c Controls) Down() []string { return c.s.machines.down() }
 // TakenOver reports whether somebody else has switched a node off since lightsout did.
 func TakenOver(c Controls, node string) bool { return c.s.machines.takenOver(node) }
 
-// MayGoOff reports whether a node's machine is on, although lightsout has requested to
-// switch it off, has not seen it off, and the request may still be carried out.
-func MayGoOff(c Controls, node string) bool {
-	left, listed := c.s.machines.leftOff[node]
-	return listed && left.Certainty == power.LeftOffUncertain && c.s.machines.views[node].Reading.State == power.On
-}
+// MayGoOff reports whether a node's machine is on, but may still go off by lightsout's last
+// request.
+func MayGoOff(c Controls, node string) bool { return c.s.machines.isOnYet(node) }
 
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's
 // machine; nil if it can, and while it is still finding the machines.

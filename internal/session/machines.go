@@ -248,12 +248,15 @@ func (m *machines) takenOver(node string) bool {
 // own names the nodes whose machines are off because of us, and of nobody else since.
 func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
 
-// mayGoOff names the machines of own that are on, but may still go off by a request that nobody has
-// seen carried out.
+// isOnYet reports whether a node's machine is on, but may still go off by lightsout's last request.
+func (m *machines) isOnYet(node string) bool {
+	left, listed := m.leftOff[node]
+	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
+}
+
+// mayGoOff names the machines of own that are on, but may still go off.
 func (m *machines) mayGoOff() []string {
-	return slices.DeleteFunc(m.own(), func(n string) bool {
-		return m.leftOff[n].Certainty != power.LeftOffUncertain || m.views[n].Reading.State != power.On
-	})
+	return slices.DeleteFunc(m.own(), func(n string) bool { return !m.isOnYet(n) })
 }
 
 // going lists the machines that are being switched off and that own lacks yet.
@@ -275,7 +278,7 @@ func (m *machines) takenLines() []view.Line {
 func (m *machines) lines(title string) []view.Line {
 	return listed(title, m.own(), func(node string) string {
 		switch {
-		case slices.Contains(m.mayGoOff(), node):
+		case m.isOnYet(node):
 			return " (on, but may still go off by a request from here)"
 		case m.leftOff[node].Certainty == power.LeftOffUncertain:
 			return " (requested, outcome unknown)"
