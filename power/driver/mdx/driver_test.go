@@ -348,7 +348,7 @@ func TestTheWholeWayThroughAFleet(t *testing.T) {
 	}
 	p.with(func() { p.lazy = true })
 	err = f.Do(ctx, power.ActionShutdown, b[:1], nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "did not shut down") || !strings.Contains(err.Error(), "PowerON") {
+	if err == nil || !strings.Contains(err.Error(), "did not see kube-node3 (uuid-3) off within 300ms") || !strings.Contains(err.Error(), "PowerON") {
 		t.Errorf("accepted and never done: %v", err)
 	}
 	if got := p.posts(); len(got) != 5 {
