@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -170,12 +171,13 @@ func (g *Generator) PeakQueued(run int) int {
 	return 0
 }
 
-// Last returns the result of the newest run that has ended; nil: none has. It is
-// immutable, and costs next to nothing.
-func (g *Generator) Last() *Result {
+// Ended returns the results of all runs that have ended, in the order in which they ended,
+// without the first ones of them: readers pass how many they have seen. The results are
+// immutable, and the call costs next to nothing.
+func (g *Generator) Ended(seen int) []*Result {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	return g.ledger.last
+	return slices.Clone(g.ledger.ended[min(seen, len(g.ledger.ended)):])
 }
 
 // Stop starts no more requests. Those in flight go on to their end, or are

@@ -16,7 +16,7 @@ type ledger struct {
 	live      []*request // each knows its index
 	all       RunSum     // over all runs, without requests in flight
 	runs      []*oneRun  // by number, from 1
-	last      *Result    // of the run that came to rest last; nil: none has
+	ended     []*Result  // of the runs that have come to rest, in that order
 	time      timeline
 	latency   latencies
 	single    digest

@@ -138,5 +138,5 @@ func (l *ledger) settleRun(r *oneRun, now time.Time) {
 	out := l.result(r)
 	out.Ended = now
 	r.rest, r.latency, r.firstToken = &out, nil, nil
-	l.last = r.rest
+	l.ended = append(l.ended, r.rest)
 }

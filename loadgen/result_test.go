@@ -27,7 +27,7 @@ func TestEachRunHasItsResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "two that queue", func() bool { return resultOf(g, first).PeakQueued == 2 })
-	if r := resultOf(g, first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || g.Last() != nil {
+	if r := resultOf(g, first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || len(g.Ended(0)) != 0 {
 		t.Errorf("while it lasts: %+v", r)
 	}
 	close(release)
@@ -39,8 +39,8 @@ func TestEachRunHasItsResult(t *testing.T) {
 	if r.OKPerSecond() <= 0 || r.TokensPerSecond() != 0 {
 		t.Errorf("%g ok and %g tokens a second", r.OKPerSecond(), r.TokensPerSecond())
 	}
-	if last := g.Last(); last == nil || last.Number != first || last.Totals.OK != 4 {
-		t.Errorf("the last result is %+v", last)
+	if ended := g.Ended(0); len(ended) != 1 || ended[0].Number != first || ended[0].Totals.OK != 4 {
+		t.Errorf("the results are %+v", ended)
 	}
 	second, err := g.Begin(Spec{Shape: Hold, N: 2})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestEachRunHasItsResult(t *testing.T) {
 	waitFor(t, "some requests", func() bool { return resultOf(g, second).Totals.OK > 10 })
 	g.StopRun(second)
 	wait(t, g)
-	if r := resultOf(g, second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || g.Last().Number != second {
+	if r := resultOf(g, second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || len(g.Ended(1)) != 1 || g.Ended(1)[0].Number != second {
 		t.Errorf("%+v", r)
 	}
 	if r := resultOf(g, first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,9 +22,9 @@ type loads struct {
 	// agreed: the operator has agreed to send requests.
 	agreed bool
 
-	telling    sync.Mutex
-	lastResult *loadgen.Result // the last result on the timeline
-	replaced   int             // the run that was changed last, which did not end
+	telling  sync.Mutex
+	results  int   // how many of the generator's results have been on the timeline
+	replaced []int // the runs that were changed: the timeline does not report their end
 }
 
 func (l *loads) begin() {
@@ -70,7 +71,7 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	e := view.NewEvent(view.CodeLoadStarted, "load", view.Facts{Name: spec.Text()})
 	if before.Active && before.Spec.Shape == spec.Shape && spec.Shape != loadgen.Burst {
 		e = view.Event{Code: view.CodeLoadChanged, Lane: view.LaneLoad, Subject: "load", From: before.Spec.Size(), To: spec.Size(), Facts: view.Facts{Name: string(spec.Shape)}}
-		l.replaced = l.steady
+		l.replaced = append(l.replaced, l.steady)
 	}
 	if spec.Shape != loadgen.Burst {
 		l.steady = number
@@ -187,24 +188,26 @@ func (l *loads) follow(ctx context.Context) {
 	}
 }
 
-// sayResult reports the result of the last run, once.
+// sayResult reports the results of the runs that have ended, each once.
 func (l *loads) sayResult() {
 	if l.opt.Load == nil {
 		return
 	}
 	l.telling.Lock()
 	defer l.telling.Unlock()
-	last := l.opt.Load.Last()
-	if last == l.lastResult {
-		return
+	for _, r := range l.opt.Load.Ended(l.results) {
+		l.results++
+		if !slices.Contains(l.replaced, r.Number) {
+			l.sayEnd(r)
+		}
 	}
-	l.lastResult = last
-	if last.Number == l.replaced {
-		return
-	}
-	n := last.Totals.Counts()
-	e := view.NewEvent(view.CodeLoadEnded, "load", view.Facts{Name: last.Spec.Text(), Counts: &n, Reported: last.Text()})
-	e.At = last.Ended
+}
+
+// sayEnd reports the result of a run on the timeline.
+func (l *loads) sayEnd(r *loadgen.Result) {
+	n := r.Totals.Counts()
+	e := view.NewEvent(view.CodeLoadEnded, "load", view.Facts{Name: r.Spec.Text(), Counts: &n, Reported: r.Text()})
+	e.At = r.Ended
 	if n.Failed > 0 {
 		e.Level = view.Bad
 	}

@@ -57,6 +57,43 @@ func TestTheSessionAsksOnceBeforeItSendsRequests(t *testing.T) {
 	x.allEnded(7)
 }
 
+// The timeline reports the end of each run, also of those that end within one moment; a hold that
+// was changed several times has one end.
+func TestTheTimelineReportsTheEndOfEachRun(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	x := loadSessionTo(t, session.Options{}, func(http.ResponseWriter, *http.Request) { <-release })
+	for n := range 5 {
+		x.Send(view.StartLoad{Spec: burst(n + 1)})
+	}
+	for n := range 4 {
+		x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: n + 1}})
+	}
+	x.frame("the requests", func(f *view.Frame) bool { return f.Load.Totals.InFlight() == 19 })
+	x.Send(view.StopLoad{})
+	x.frame("the end of the hold", func(f *view.Frame) bool { return !f.Load.Active })
+	close(release)
+	f := x.frame("six ends", func(f *view.Frame) bool {
+		return f.Load.Totals.InFlight() == 0 && len(ends(f)) >= 6
+	})
+	want := []string{"burst of 1", "burst of 2", "burst of 3", "burst of 4", "burst of 5", "hold at 4"}
+	got := ends(f)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("ended: %q, want %q", got, want)
+	}
+}
+
+// ends are the names of the runs that the timeline shows as ended.
+func ends(f *view.Frame) (out []string) {
+	for _, e := range f.Events {
+		if e.Code == view.CodeLoadEnded {
+			out = append(out, e.Facts.Name)
+		}
+	}
+	return out
+}
+
 func TestLeavingAsksWhileRequestsAreInFlight(t *testing.T) {
 	t.Parallel()
 	x := loadSessionTo(t, session.Options{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
