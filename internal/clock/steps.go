@@ -14,6 +14,7 @@ const mostSteps = 1000
 type Steps struct {
 	first  time.Time
 	offset time.Duration // of the wall clock, against first
+	seen   step          // by the last Look, which the next one has to confirm; zero: none
 	steps  []step
 }
 
@@ -23,6 +24,8 @@ type step struct {
 }
 
 // Look compares the clocks. now must have a monotonic reading; without one nothing is noticed.
+// Look notices a step when it sees it twice in a row: a program that is descheduled between its
+// two clocks reads a step that never was.
 func (s *Steps) Look(now time.Time) {
 	if s.first.IsZero() {
 		s.first = now
@@ -30,14 +33,20 @@ func (s *Steps) Look(now time.Time) {
 	}
 	offset := now.Round(0).Sub(s.first.Round(0)) - now.Sub(s.first)
 	by := offset - s.offset
-	if by.Abs() < leastStep {
+	before := s.seen
+	s.seen = step{}
+	switch {
+	case by.Abs() < leastStep:
+		return
+	case before.noticed.IsZero() || (by-before.by).Abs() >= leastStep:
+		s.seen = step{now, by}
 		return
 	}
 	s.offset = offset
 	if len(s.steps) == mostSteps {
 		s.steps = s.steps[1:]
 	}
-	s.steps = append(s.steps, step{now, by})
+	s.steps = append(s.steps, step{before.noticed, by})
 }
 
 // Since returns how far the wall clock was set, in either direction, in the steps that were noticed
