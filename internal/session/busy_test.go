@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -388,6 +389,53 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	obey()
 	if _, dir := w.outcome(t); dir == "" || !w.board.is("kube-node4", power.Off) {
 		t.Errorf("calls %v", w.board.calls())
+	}
+}
+
+// "Give the verdict, leave them off" waits for the machine that is being switched off: verdict and
+// record are about it, too.
+func TestTheVerdictWaitsForAMachineThatIsBeingSwitchedOff(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	obey := w.board.hang("kube-node4")
+	w.x.Start(nil, trial.RunOptions{End: true})
+	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question(view.QuestionTrial).ID, Choice: "end"})
+	w.x.frame("the trial waits", func(f *view.Frame) bool {
+		return f.Trial != nil && strings.Contains(fmt.Sprint(f.Trial), "waiting until kube-node4 is off")
+	})
+	obey()
+	if sum, _ := w.outcome(t); !slices.Equal(sum.LeftOff, []string{"kube-node4"}) || len(sum.Why) > 0 {
+		t.Errorf("left off %q, why %q", sum.LeftOff, sum.Why)
+	}
+}
+
+// "Power on, then leave" is about each machine that the question names, also about one whose
+// switch-off is in no journal yet.
+func TestPowerOnThenLeaveIncludesAMachineThatIsAboutToGoOff(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	x := startSession(t, t.TempDir(), b, session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	offIn(x, "kube-node3")
+	obey := b.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	x.Send(view.AskQuit{})
+	q := x.frame("a question that names both", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Kind == view.QuestionQuit && strings.Contains(questionText(f.Question), "kube-node4")
+	}).Question
+	x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	x.frame("kube-node4 is to be powered on", func(f *view.Frame) bool {
+		return strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+	})
+	obey()
+	x.waitEnd()
+	if !b.is("kube-node3", power.On) || !b.is("kube-node4", power.On) || len(x.left()) != 0 {
+		t.Errorf("left off: %v, requested: %v", x.left(), b.calls())
 	}
 }
 

@@ -57,16 +57,19 @@ func (v *leaving) question() (view.Question, bool) {
 		}
 		return q, !v.settled() || v.loads.busy()
 	}
-	still := "Still off:"
-	if len(v.machines.mayGoOff()) > 0 {
+	still, title, leave := "Still off:", "Leave with machines off?", "Leave them off"
+	switch late := len(v.machines.mayGoOff()); {
+	case late > 0 && late == len(v.machines.own()):
+		still, title, leave = "May still go off:", "Leave with machines that may go off?", "Leave them"
+	case late > 0:
 		still = "Still off, or may go off:"
 	}
 	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
-		return question("Leave with machines off?", "Power on, then leave", "Leave them off", slices.Concat(off, v.machines.going(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question(title, "Power on, then leave", leave, slices.Concat(off, v.machines.going(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
-		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned")
+		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned", v.machines.going()...)
 	case v.busy():
 		return question("Leave while machines are being switched?", "", "Leave", append(v.machines.going(), cordoned...)...)
 	case cordoned == nil:
@@ -86,6 +89,7 @@ func (v *leaving) answered(a view.Answer) {
 	case leaveOn:
 		v.leaveWhenOn = true
 		v.drains.leave()
+		v.onOnceOff = v.machines.goingOff()
 		v.restore(v.machines.own())
 		v.undone = true
 	}

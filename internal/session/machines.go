@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -259,12 +260,35 @@ func (m *machines) mayGoOff() []string {
 	return slices.DeleteFunc(m.own(), func(n string) bool { return !m.isOnYet(n) })
 }
 
-// going lists the machines that are being switched off and that own lacks yet.
+// stillOff is a sentence about machines of own: which of them are off, and which may go off.
+func (m *machines) stillOff(nodes []string) string {
+	var off, late []string
+	for _, n := range nodes {
+		if m.isOnYet(n) {
+			late = append(late, n)
+		} else {
+			off = append(off, n)
+		}
+	}
+	var parts []string
+	if len(off) > 0 {
+		parts = append(parts, text.List(off)+text.Noun(len(off), " is", " are")+" still off")
+	}
+	if len(late) > 0 {
+		parts = append(parts, text.List(late)+text.Noun(len(late), " is", " are")+" on, but may still go off by a request from here")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// goingOff names the machines that are being switched off and that own lacks yet.
+func (m *machines) goingOff() []string {
+	nodes, own := slices.Sorted(maps.Keys(m.views)), m.own()
+	return slices.DeleteFunc(nodes, func(n string) bool { return !goesOff(m.views[n]) || slices.Contains(own, n) })
+}
+
+// going lists the machines of goingOff; nil if there are none.
 func (m *machines) going() []view.Line {
-	nodes := slices.Sorted(maps.Keys(m.views))
-	own := m.own()
-	nodes = slices.DeleteFunc(nodes, func(n string) bool { return !goesOff(m.views[n]) || slices.Contains(own, n) })
-	return listed("Being switched off:", nodes, func(string) string { return "" })
+	return listed("Being switched off:", m.goingOff(), func(string) string { return "" })
 }
 
 // takenLines lists the machines that another journal has switched off since, with who

@@ -119,15 +119,12 @@ func (m *moving) question(to view.Scope) view.Question {
 // is none.
 func (m *moving) held() string {
 	m.leaving.readJournal()
-	off, late := m.leaving.machines.own(), m.leaving.machines.mayGoOff()
-	off = slices.DeleteFunc(off, func(n string) bool { return slices.Contains(late, n) })
+	off := m.leaving.machines.own()
 	switch {
 	case m.guest.Running():
 		return "a trial is under way: t ends it"
-	case len(off) == 0 && len(late) > 0:
-		return fmt.Sprintf("%s %s on, but may still go off by a request from here (o powers on)", text.List(late), text.Noun(len(late), "is", "are"))
 	case len(off) > 0:
-		return fmt.Sprintf("%s %s still off from here (o powers on)", text.List(off), text.Noun(len(off), "is", "are"))
+		return m.leaving.machines.stillOff(off) + " (o powers on)"
 	case !m.leaving.settled():
 		return "machines are being switched, or nodes are cordoned or drained from here"
 	case m.opt.Questions.first() != nil:

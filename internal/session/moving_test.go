@@ -48,7 +48,7 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
 	x.frame("the machine off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	to("other")
-	refused("kube-node3 is still off from here")
+	refused("kube-node3 is still off (o powers on)")
 	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
 	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: view.ChoiceYes})
 	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })

@@ -29,6 +29,18 @@ func (w *switching) readJournal() {
 		})
 	}
 	w.greeted = true
+	w.powerOnOnceOff()
+}
+
+// powerOnOnceOff powers on the machines of onOnceOff, as soon as the journal lists them: each is
+// powered on when its switch-off has ended.
+func (w *switching) powerOnOnceOff() {
+	listed := slices.DeleteFunc(w.machines.own(), func(n string) bool { return !slices.Contains(w.onOnceOff, n) })
+	if len(listed) == 0 || w.ctx.Err() != nil {
+		return
+	}
+	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool { return slices.Contains(listed, n) })
+	w.restore(listed)
 }
 
 // restoreQuestion offers to power on what an earlier run has left off.
@@ -37,6 +49,9 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
+	if off != nil && len(w.machines.mayGoOff()) == len(w.machines.own()) {
+		q.Title = "Machines may still go off"
+	}
 	if cordoned != nil {
 		q.Choices[1].Label = "Power on and uncordon"
 		if off == nil {

@@ -36,6 +36,9 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
+	// onOnceOff are the nodes whose machines were going off, by no journal yet, when the operator chose to have
+	// everything on before lightsout leaves.
+	onOnceOff []string
 }
 
 // request is one run of the procedure. It asks the operator itself, as a

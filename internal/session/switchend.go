@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -48,6 +47,7 @@ func (x *request) finished(err error) {
 		w.returns.forget(gone)
 	}
 	w.readJournal()
+	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool { return slices.Contains(x.nodes, n) })
 	if x.drained {
 		for _, n := range x.nodes {
 			if _, off := w.machines.leftOff[n]; !off {
@@ -73,7 +73,7 @@ func (w *switching) stayIfOff(err error) {
 		return
 	}
 	w.leaveWhenOn = false
-	why := "lightsout does not leave: " + text.List(off) + text.Noun(len(off), " is", " are") + " still off"
+	why := "lightsout does not leave: " + w.machines.stillOff(off)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		why += "; " + err.Error()
 	}

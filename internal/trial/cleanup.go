@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,10 @@ func powerOnAgain(r *run) poll {
 		}
 	}
 	done := func(time.Time) (bool, string, error) { return true, "", nil }
-	if r.opt.KeepOff || len(off) == 0 {
+	switch {
+	case r.opt.KeepOff && !r.aborted:
+		return r.untilOff()
+	case r.opt.KeepOff, len(off) == 0:
 		return done
 	}
 	// A machine that is still being switched is powered on later; the others are
@@ -99,6 +103,18 @@ func powerOnAgain(r *run) poll {
 			}
 		}
 		return true, "", nil
+	}
+}
+
+// untilOff waits until no machine of the trial is being switched off: the verdict is about all of
+// them. The switching has a deadline of its own.
+func (r *run) untilOff() poll {
+	return func(time.Time) (bool, string, error) {
+		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return session.GoesOff(r.s, n.name) })
+		if i < 0 || r.aborted {
+			return true, "", nil
+		}
+		return false, "waiting until " + r.nodes[i].name + " is off", nil
 	}
 }
 

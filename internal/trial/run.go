@@ -109,6 +109,8 @@ type nodeRun struct {
 	wantedOff, wantedOn bool
 	// booted: another boot was seen since; early: before the trial asked for it.
 	booted, early bool
+	// goesOff: it was still being switched off when the trial ended.
+	goesOff bool
 }
 
 // newRun makes a trial, without the files of its record.

@@ -37,9 +37,10 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	sum.OthersInFlight = r.othersInFlight()
 	for _, n := range r.nodes {
+		n.goesOff = session.GoesOff(r.s, n.name)
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
 		switch {
-		case session.MayGoOff(r.s, n.name):
+		case session.MayGoOff(r.s, n.name), n.goesOff:
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
 		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)

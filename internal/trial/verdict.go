@@ -153,6 +153,8 @@ func unobserved(r *run) []string {
 		_, detected := r.tracker.Observed(view.PhaseDetected, n.name)
 		_, ready := r.tracker.Observed(view.PhaseReady, n.name)
 		switch {
+		case n.off.State != power.Off && n.goesOff:
+			out = append(out, n.name+" was still being switched off when the trial ended")
 		case n.off.State != power.Off && !detected && n.booted:
 			out = append(out, n.name+" booted again, but lightsout saw neither its machine off nor the control plane notice it")
 		case n.off.State != power.Off && !detected:
