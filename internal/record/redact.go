@@ -227,25 +227,51 @@ func (n *Names) cutAt(before, after string) (c cutName) {
 	}
 	if telling(head) {
 		c.head, c.headIs = head, n.standInOf(head, "")[:len(head)]
-	} else if at := cutAddress.FindStringSubmatch(before); at != nil {
-		c.head, c.headIs = at[1], digits.ReplaceAllString(at[1], "x")
+	} else if at := addressBegin(before); at != "" {
+		c.head, c.headIs = at, digits.ReplaceAllString(at, "x")
 	}
 	if telling(tail) {
 		s := n.standInOf("", tail)
 		c.tail, c.tailIs = tail, s[len(s)-len(tail):]
-	} else if at := addressEnd.FindString(after); at != "" {
+	} else if at := addressRest(after); at != "" {
 		c.tail, c.tailIs = at, digits.ReplaceAllString(at, "x")
 	}
 	return c
 }
 
 // cutAddress matches the beginning of an IPv4 address before an ellipsis, and addressEnd the end
-// of one after it. They do not match a number with a decimal point.
+// of one after it. They do not match a number with a decimal point. cutGroups and groupsEnd match
+// the beginning and the end of an IPv6 address or a MAC, and also a time of the day.
 var (
 	cutAddress = regexp.MustCompile(`(?:^|[^0-9A-Za-z.])([0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{0,3}){1,2})$`)
-	addressEnd = regexp.MustCompile(`^[0-9]{0,3}(?:\.[0-9]{1,3}){2,3}\b`)
-	digits     = regexp.MustCompile(`[0-9]`)
+	addressEnd = regexp.MustCompile(`^[0-9]{0,3}(?:(?:\.[0-9]{1,3}){2,3}\b|\.[0-9]{1,3}:[0-9]{2,5}\b)`)
+	cutGroups  = regexp.MustCompile(`(?:^|[^0-9A-Za-z.:])((?:[0-9A-Fa-f]{1,4}:){2,}[0-9A-Fa-f]{0,4})$`)
+	groupsEnd  = regexp.MustCompile(`^[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{1,4}){2,}\b`)
+	timeOfDay  = regexp.MustCompile(`^[0-9]{0,2}:[0-9]{2}:[0-9]{0,2}$`)
+	digits     = regexp.MustCompile(`[0-9A-Fa-f]`)
 )
+
+// addressBegin returns the beginning of an address with which a text ends; empty if there is none.
+func addressBegin(text string) string {
+	if at := cutAddress.FindStringSubmatch(text); at != nil {
+		return at[1]
+	}
+	if at := cutGroups.FindStringSubmatch(text); at != nil && !timeOfDay.MatchString(at[1]) {
+		return at[1]
+	}
+	return ""
+}
+
+// addressRest returns the end of an address with which a text begins; empty if there is none.
+func addressRest(text string) string {
+	if at := addressEnd.FindString(text); at != "" {
+		return at
+	}
+	if at := groupsEnd.FindString(text); !timeOfDay.MatchString(at) {
+		return at
+	}
+	return ""
+}
 
 // telling reports whether a part of a name tells something about it.
 func telling(part string) bool {
