@@ -189,7 +189,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if l.output == "text" {
 		progress = out
 	}
-	requests, err := newRequests(l.dir)
+	requests, discard, err := newRequests(l.dir)
 	if err != nil {
 		return err
 	}
@@ -199,12 +199,14 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	}
 	g, err := loadgen.New(o)
 	if err != nil {
+		discard()
 		return usageError{err}
 	}
 	defer g.Close()
 	signals.inOrder.Store(true)
 	began := time.Now()
 	if err := g.Start(spec); err != nil {
+		discard()
 		return usageError{err}
 	}
 	if endless(spec) {
@@ -251,19 +253,28 @@ func followLoad(ctx context.Context, g *loadgen.Generator, common *options, colo
 	return over, nil
 }
 
-// newRequests makes the record of the requests in dir; an empty dir keeps none.
-func newRequests(dir string) (*record.Requests, error) {
+// newRequests makes the record of the requests in dir; an empty dir keeps none. discard removes
+// what it made, of a load that sends nothing.
+func newRequests(dir string) (requests *record.Requests, discard func(), err error) {
 	if dir == "" {
-		return record.NewRequests("")
+		requests, err = record.NewRequests("")
+		return requests, func() {}, err
 	}
+	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the record can't be written: %w", err)
+		return nil, nil, fmt.Errorf("the record can't be written: %w", err)
 	}
 	path := filepath.Join(dir, record.RequestsFile)
 	if _, err := os.Stat(path); err == nil {
-		return nil, fmt.Errorf("%s already contains a record: name another folder", dir)
+		return nil, nil, fmt.Errorf("%s already contains a record: name another folder", dir)
 	}
-	return record.NewRequests(path)
+	requests, err = record.NewRequests(path)
+	return requests, func() {
+		_ = os.Remove(path)
+		if missing != nil {
+			_ = os.Remove(dir)
+		}
+	}, err
 }
 
 // sumUp writes the summary. The error reports a missing part of the record, or requests

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -81,5 +83,18 @@ func TestAnEndlessLoadEndsWithItsReader(t *testing.T) {
 		if err := l.sumUp(summarizeLoad(g.Run(), began, time.Now()), nil, writer); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("the end of the load: %v", err)
 		}
+	}
+}
+
+// A load that lightsout refuses leaves no record.
+func TestARefusedLoadLeavesNoRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "record")
+	l := loadOptions{hold: 9, dir: dir, output: "text"}
+	l.send.MaxInFlight, l.send.Connections = 3, "fresh"
+	if err := runLoad(t.Context(), &options{}, l, "http://127.0.0.1:1/", io.Discard, io.Discard); err == nil {
+		t.Error("lightsout sends more requests than the bound")
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("an empty record is left")
 	}
 }
