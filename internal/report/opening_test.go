@@ -1195,3 +1195,40 @@ func TestEachTaintOfANodeIsJudgedByItsOwnWait(t *testing.T) {
 		}
 	}
 }
+
+// A node that somebody deleted may join again and fall silent later, with a sign of that or without.
+func TestANodeThatJoinedAgainAndFellSilentWasDeletedBefore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		signs []float64
+		ready float64 // when it is Ready after it has joined
+		want  string
+	}{
+		"one sign":           {[]float64{20}, 60, "b fell silent at 08:02:40 UTC"},
+		"two signs":          {[]float64{20, 150}, 60, "b fell silent at 08:02:30 UTC"},
+		"not Ready at first": {[]float64{20, 150}, 70, "b fell silent at 08:02:30 UTC"},
+	} {
+		r := bare()
+		r.Summary.Unplanned = &record.Unplanned{}
+		r.Zero, r.Summary.Zero = at(20), at(20)
+		for s, cause := range map[float64]cluster.Cause{21: cluster.CauseDeleted, 60: ""} {
+			r.Events = append(r.Events, view.Event{Code: view.CodeNodeNode, Subject: "b", Cause: cause, At: at(s), Seen: at(s)})
+		}
+		for _, s := range tc.signs {
+			sign := view.NewEvent(view.CodeOutageSign, "b", view.Facts{Sign: view.SignSilent})
+			sign.At, sign.Seen = at(s), at(s+3)
+			r.Events = append(r.Events, sign)
+		}
+		if tc.ready > 60 {
+			down(r, "b", view.SpanNotReady, 60, tc.ready)
+		}
+		down(r, "b", view.SpanSilent, 160, 260)
+		const rest = "; no request failed; Kubernetes counted all 6 pods as available."
+		want := "b was deleted after its last heartbeat at 08:00:20 UTC" + rest + " " + tc.want + rest
+		if got := strings.Join(opening(r), " "); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+		}
+		if all := outagesOf(r); len(all) != 2 || !all[0].to.Equal(at(tc.ready)) || !all[1].to.Equal(at(260)) {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+}
