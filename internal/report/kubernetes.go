@@ -81,9 +81,10 @@ const sameSeconds = 2
 func phasesSeen(r *record.Record) (out []view.Phase) {
 	past := recorded(r)                     // it is about an earlier outage, or about none
 	tainted := map[string]map[string]bool{} // by node: a node that boots gets another taint for a moment
+	unseen := unseenIn(r)
 	add := func(e *view.Event, phase, subject string) {
 		s := e.Seen.Sub(base(r)).Seconds()
-		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s})
+		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s, Hidden: hides(unseen, e.Seen)})
 	}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
@@ -121,10 +122,10 @@ const (
 )
 
 // does says of each phase that is Kubernetes' own what Kubernetes did, why it did so
-// then, and which phase the wait counts from; "" is the request to go down.
+// at that time, and which phase the wait counts from; "" is the request to go down.
 var does = map[string]struct {
 	what  string
-	why   func(c *causes, subject string) string
+	why   func(c *causes, subject string, at float64) string
 	after string
 	since string
 }{

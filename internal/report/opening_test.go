@@ -1087,22 +1087,44 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	}
 }
 
+// nodesAt adds that the record shows the cluster with that many nodes, the first of them not Ready.
+func nodesAt(r *record.Record, s float64, nodes, down int) {
+	c := &record.Cluster{At: at(s)}
+	for i := range nodes {
+		n := &cluster.Node{Name: fmt.Sprint("node", i+1), Ready: cluster.TriTrue}
+		if i < down {
+			n.Ready = cluster.TriFalse
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: true, Cluster: c})
+}
+
 // A taint that waited longer than the eviction rate explains came late because too many nodes of
-// the zone were not Ready.
+// the zone were not Ready, if the record shows that they were.
 func TestALateTaintHasTheReasonOfTheZone(t *testing.T) {
-	p := func(name, node string, at float64) view.Phase {
-		return view.Phase{Name: name, Subject: node, Observed: &at}
-	}
-	c := &causes{
-		settings: []record.Setting{{Name: evictionRate, Value: "0.1"}, {Name: unhealthyZone, Value: "0.55"}},
-		phases: []view.Phase{
-			p(view.PhaseDetected, "node3", 5), p(view.PhaseDetected, "node4", 6), p(view.PhaseDetected, "node5", 7),
-			p(view.PhaseTainted, "node3", 6), p(view.PhaseTainted, "node4", 16), p(view.PhaseTainted, "node5", 60),
-		},
-	}
-	for node, want := range map[string]string{"node3": "node-eviction-rate 0.1", "node4": "node-eviction-rate 0.1", "node5": "unhealthy-zone-threshold 0.55"} {
-		if got := c.tainted(node); !strings.Contains(got, want) {
-			t.Errorf("%s: %q", node, got)
+	const rate, zone, other = "one node after the other, by node-eviction-rate 0.1", "unhealthy-zone-threshold 0.55", "later than node-eviction-rate 0.1 a second explains"
+	for name, tc := range map[string]struct {
+		nodes, down int
+		want        string
+	}{
+		"three of five nodes": {5, 3, zone}, "three of six nodes": {6, 3, other}, "all of two nodes": {2, 2, zone},
+		"two of three nodes": {3, 2, other}, "no sample": {0, 0, other},
+	} {
+		r := bare()
+		r.Summary.Settings = []record.Setting{{Name: evictionRate, Value: "0.1"}, {Name: unhealthyZone, Value: "0.55"}}
+		if tc.nodes > 0 {
+			nodesAt(r, 7, tc.nodes, tc.down)
+		}
+		for node, s := range map[string][2]float64{"node2": {5, 6}, "node3": {6, 16}, "node1": {7, 60}} {
+			sees(r, view.PhaseDetected, node, s[0])
+			sees(r, view.PhaseTainted, node, s[1])
+		}
+		c := causesOf(r)
+		for node, want := range map[string]string{"node2": rate, "node3": rate, "node1": tc.want} {
+			if got := c.tainted(node, 60); !strings.Contains(got, want) {
+				t.Errorf("%s, %s: %q", name, node, got)
+			}
 		}
 	}
 }
@@ -1129,5 +1151,84 @@ func TestANodeThatExchangesItsTaintIsTaintedOnce(t *testing.T) {
 	}
 	if len(times) != 3 || times[1]-times[0] != 70 || times[2]-times[1] != 40 {
 		t.Errorf("tainted at %v", times)
+	}
+}
+
+// Of a taint that a blind span hid, nobody knows how long it waited.
+func TestATaintThatNobodySawIsNotLate(t *testing.T) {
+	for name, hide := range map[string]func(r *record.Record){
+		"the timeline shows it": func(r *record.Record) { r.Summary = nil },
+		"the summary shows it": func(r *record.Record) {
+			sees(r, view.PhaseDetected, "k8s2", 40)
+			sees(r, view.PhaseTainted, "k8s2", 101)
+			r.Summary.Phases[1].Hidden = true
+		},
+	} {
+		r := bare()
+		nodesAt(r, 1, 5, 0)
+		r.Samples[0].Cluster.Settings = &cluster.Settings{EvictionRate: cluster.Setting[float64]{Value: 0.1}}
+		r.Summary.Settings = []record.Setting{{Name: evictionRate, Value: "0.1"}}
+		loseAPI(r, 41, 101)
+		r.Events = append(r.Events,
+			view.Event{At: at(40), Seen: at(40), Code: view.CodeNodeStatus, Kind: "node", Subject: "k8s2", Is: cluster.HealthBad, Was: cluster.HealthGood},
+			view.Event{At: at(101), Seen: at(101), Lane: view.LaneTaint, Kind: "node", Subject: "k8s2", Change: cluster.ChangeTaint, To: unreachable + ":NoExecute"})
+		hide(r)
+		want := "T+01:41.0 or before|taints k8s2 with NoExecute|unknown|one node after the other, by node-eviction-rate 0.1 a second"
+		if got := rowsOf(kubernetesOf(r)); !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in\n%s", name, want, got)
+		}
+	}
+}
+
+// Each taint of a node that goes down several times is judged by its own wait.
+func TestEachTaintOfANodeIsJudgedByItsOwnWait(t *testing.T) {
+	r := bare()
+	r.Summary.Settings = []record.Setting{{Name: evictionRate, Value: "0.1"}}
+	for detected, tainted := range map[float64]float64{5: 60, 300: 301} {
+		sees(r, view.PhaseDetected, "n", detected)
+		sees(r, view.PhaseTainted, "n", tainted)
+	}
+	for s, late := range map[float64]bool{60: true, 301: false} {
+		got := causesOf(r).why(act{phase: view.PhaseTainted, subjects: []string{"n"}, times: []float64{s}})
+		if strings.HasPrefix(got, "later than") != late {
+			t.Errorf("tainted at %v s: %q", s, got)
+		}
+	}
+}
+
+// A node that somebody deleted may join again and fall silent later, with a sign of that or without.
+func TestANodeThatJoinedAgainAndFellSilentWasDeletedBefore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		signs []float64
+		ready float64 // when it is Ready after it has joined
+		want  string
+	}{
+		"one sign":           {[]float64{20}, 60, "b fell silent at 08:02:40 UTC"},
+		"two signs":          {[]float64{20, 150}, 60, "b fell silent at 08:02:30 UTC"},
+		"not Ready at first": {[]float64{20, 150}, 70, "b fell silent at 08:02:30 UTC"},
+	} {
+		r := bare()
+		r.Summary.Unplanned = &record.Unplanned{}
+		r.Zero, r.Summary.Zero = at(20), at(20)
+		for s, cause := range map[float64]cluster.Cause{21: cluster.CauseDeleted, 60: ""} {
+			r.Events = append(r.Events, view.Event{Code: view.CodeNodeNode, Subject: "b", Cause: cause, At: at(s), Seen: at(s)})
+		}
+		for _, s := range tc.signs {
+			sign := view.NewEvent(view.CodeOutageSign, "b", view.Facts{Sign: view.SignSilent})
+			sign.At, sign.Seen = at(s), at(s+3)
+			r.Events = append(r.Events, sign)
+		}
+		if tc.ready > 60 {
+			down(r, "b", view.SpanNotReady, 60, tc.ready)
+		}
+		down(r, "b", view.SpanSilent, 160, 260)
+		const rest = "; no request failed; Kubernetes counted all 6 pods as available."
+		want := "b was deleted after its last heartbeat at 08:00:20 UTC" + rest + " " + tc.want + rest
+		if got := strings.Join(opening(r), " "); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+		}
+		if all := outagesOf(r); len(all) != 2 || !all[0].to.Equal(at(tc.ready)) || !all[1].to.Equal(at(260)) {
+			t.Errorf("%s: %+v", name, all)
+		}
 	}
 }

@@ -110,8 +110,7 @@ func outageAt(all []outage, t time.Time) int {
 }
 
 // fallenOf lists the nodes that went down during the record, once for each outage, in
-// the order of time. Nodes that were only silent count only if no node was off or not
-// Ready.
+// the order of time. Nodes that were only silent count only if all others were deleted.
 func fallenOf(r *record.Record) []fallen {
 	asked := askedOf(r.Events)
 	spans := map[string][]view.NodeSpan{}
@@ -123,7 +122,7 @@ func fallenOf(r *record.Record) []fallen {
 	}
 	var worse, silent []fallen
 	for node := range spans {
-		all := answer(downs(r, node, spans[node]), node, asked[node])
+		all := answer(r, downs(r, node, spans[node]), node, asked[node])
 		for _, f := range append(all, deletedOf(r, node, asked[node], all)...) {
 			if gone := nodeEvent(r, node, true, f.from); f.sign && f.how == fallSilent && !gone.IsZero() && gone.Before(f.went) {
 				f.how = fallDeleted
@@ -135,8 +134,8 @@ func fallenOf(r *record.Record) []fallen {
 			}
 		}
 	}
-	if len(worse) == 0 {
-		worse = silent
+	if !slices.ContainsFunc(worse, func(f fallen) bool { return f.how != fallDeleted }) {
+		worse = append(worse, silent...)
 	}
 	if !recorded(r) {
 		worse = slices.DeleteFunc(worse, func(f fallen) bool { return !f.asked && !f.to.IsZero() && byAPI(r, f) })
@@ -206,6 +205,17 @@ func (q *request) late(went time.Time) bool {
 	return q.how != fallNotBack && q.at.After(went)
 }
 
+// before reports whether it is a sign of a node that somebody deleted, and that joined again before
+// it went down: the sign is of an earlier time. A node that is not Ready when it joins is not back.
+func (q *request) before(r *record.Record, node string, f fallen) bool {
+	gone := nodeEvent(r, node, true, q.at)
+	if !q.sign || q.how != fallSilent || gone.IsZero() {
+		return false
+	}
+	back := nodeEvent(r, node, false, gone)
+	return !back.IsZero() && f.went.After(back.Add(gap))
+}
+
 // askedOf lists the requests to take each node's machine down.
 func askedOf(events []view.Event) map[string][]request {
 	hows := map[power.Action]fall{power.ActionShutdown: fallShutdown, power.ActionOff: fallOff}
@@ -263,10 +273,10 @@ func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-ti
 
 // answer finds the last request before each time that a node went down, and adds the last
 // request if the node did not go down at all, or not again.
-func answer(all []fallen, node string, asked []request) []fallen {
+func answer(r *record.Record, all []fallen, node string, asked []request) []fallen {
 	for _, q := range asked {
 		next := slices.IndexFunc(all, func(f fallen) bool { return f.to.IsZero() || q.at.Before(f.to) })
-		if next < 0 || q.late(all[next].went) || !q.failed.IsZero() && q.failed.Before(all[next].went) {
+		if next < 0 || q.late(all[next].went) || q.before(r, node, all[next]) || !q.failed.IsZero() && q.failed.Before(all[next].went) {
 			continue
 		}
 		all[next].how, all[next].from, all[next].silent = q.how, q.at, false
@@ -304,7 +314,9 @@ func wentDown(r *record.Record) []fallen {
 // span shows them. Such a node is down until it joins again.
 func deletedOf(r *record.Record, node string, asked []request, all []fallen) (out []fallen) {
 	for _, q := range asked {
-		seen := slices.ContainsFunc(append(slices.Clone(all), out...), func(f fallen) bool { return f.to.IsZero() || !q.at.After(f.to) })
+		seen := slices.ContainsFunc(append(slices.Clone(all), out...), func(f fallen) bool {
+			return (f.to.IsZero() || !q.at.After(f.to)) && !q.before(r, node, f)
+		})
 		gone := nodeEvent(r, node, true, q.at)
 		if !q.sign || q.how != fallSilent || seen || gone.IsZero() {
 			continue

@@ -92,10 +92,15 @@ func (c *causes) taint(s *record.Summary) string {
 
 // othersTakePods reports whether a node that takes pods was Ready at a time.
 func othersTakePods(r *record.Record, at time.Time) bool {
-	cursor := record.Cursor{Record: r}
-	shown := r.Shown(at, 0)
-	s := cursor.To(shown).Frame(shown).Snapshot
+	s := snapshotAt(r, at)
 	return s != nil && slices.ContainsFunc(s.Nodes(), func(n *cluster.Node) bool {
 		return n.Gone.IsZero() && n.Ready == cluster.TriTrue && n.TakesPods()
 	})
+}
+
+// snapshotAt is the cluster as lightsout showed it at a time; nil if the record does not have it.
+func snapshotAt(r *record.Record, at time.Time) *cluster.Snapshot {
+	cursor := record.Cursor{Record: r}
+	shown := r.Shown(at, 0)
+	return cursor.To(shown).Frame(shown).Snapshot
 }

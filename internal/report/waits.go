@@ -118,8 +118,8 @@ func (c *causes) follows(phase, subject string, own bool, until float64) (from *
 func (c *causes) why(a act) string {
 	var reasons []string
 	of := map[string][]string{}
-	for _, subject := range a.subjects {
-		reason := does[a.phase].why(c, subject)
+	for i, subject := range a.subjects {
+		reason := does[a.phase].why(c, subject, a.times[i])
 		if of[reason] == nil {
 			reasons = append(reasons, reason)
 		}
