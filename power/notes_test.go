@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -577,6 +578,45 @@ func TestANoteDoesNotWaitForOtherMachines(t *testing.T) {
 		}
 		if p.w.annotations["n2"] != (Note{}) {
 			t.Error("n2 is on, and noted")
+		}
+	})
+}
+
+// hangs is a NoteStore that answers until it hangs.
+type hangs struct {
+	NoteStore
+	hung atomic.Bool
+}
+
+func (h *hangs) Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error {
+	if !h.hung.Load() {
+		return h.NoteStore.Change(ctx, node, change)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The wait for an annotation begins after the end of the operation: lightsout reports it under the
+// time at which it waits, and reports no second end.
+func TestAWaitToRemoveAnnotationsRepeatsNoEnd(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		h := &hangs{NoteStore: p.switcher.Annotations}
+		h.hung.Store(true)
+		p.switcher.Annotations = h
+		var steps []Progress
+		report := func(pr Progress) {
+			if steps = append(steps, pr); pr.Stage == StageClearing && time.Since(pr.At).Abs() > time.Second {
+				t.Errorf("reported at %s: %+v", time.Now(), pr)
+			}
+		}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: report}, &yes{p: p})
+		n := len(steps)
+		if err != nil || n < 2 || steps[n-1].Stage != StageClearing || steps[n-2].Stage != StageDone {
+			t.Errorf("%v: %+v", err, steps)
 		}
 	})
 }

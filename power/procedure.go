@@ -194,7 +194,6 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
-	var last Progress           // of the machine that was on last
 	var removals sync.WaitGroup // of the notes on machines that are on before the last one is
 	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
@@ -202,16 +201,15 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 			if !was.IsZero() {
 				was = was.Add(q.ahead)
 			}
-			wasOff[p.Node], last = was, p
+			wasOff[p.Node] = was
 			removals.Go(func() { s.notes().remove([]string{p.Node}, map[string]time.Time{p.Node: was}, "") })
 		}
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
-	if q.Report != nil && last.Node != "" {
-		last.Text += "; lightsout waits for the API server to remove annotations"
-		defer slowly(q.Report, last)()
+	if len(wasOff) > 0 {
+		defer q.slowlyAs(StageClearing, clearingWaitsFor+text.List(q.Nodes))()
 	}
 	removals.Wait()                           // they hold the cluster's lock, for which remove waits only briefly
 	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
