@@ -9,9 +9,6 @@ const slowAfter = 3 * time.Second
 // judgingWaitsFor is what lightsout waits for when it judges once more.
 const judgingWaitsFor = "nothing was sent yet: lightsout waits for the API server or a driver before it checks the guards again"
 
-// clearingWaitsFor is what lightsout waits for when it removes annotations; the nodes follow it.
-const clearingWaitsFor = "lightsout waits for the API server, or for another lightsout on this host, to remove its annotations from "
-
 // slowly reports steps unless done is called within slowAfter. Nothing is reported after
 // done.
 func slowly(report func(Progress), steps ...Progress) (done func()) {
