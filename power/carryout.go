@@ -252,7 +252,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			unread = 0
 		}
 		if seen, ok := o.seenOff(r); ok {
-			r, err = seen, nil
+			o.last = seen
+			return StageDone, o.wasSeenOff(seen, r)
 		}
 		if err == nil {
 			lastErr = nil
@@ -301,6 +302,19 @@ func (o *operation) seenOff(own Reading) (Reading, bool) {
 		return Reading{}, false
 	}
 	return o.fleet.watchedOff(m, o.sentAt)
+}
+
+// wasSeenOff tells of a machine that Watch saw off, and what the operation's own poll found, if
+// that began later.
+func (o *operation) wasSeenOff(seen, own Reading) string {
+	name, at := o.machine.Title(), seen.CountsFrom().Local().Format(time.TimeOnly)
+	switch {
+	case own.State == Unknown, !own.CountsFrom().After(seen.CountsFrom()):
+		return fmt.Sprintf("%s is %s, %s (%s)", name, seen.State, seen.Proof, seen.Detail)
+	case own.State == On:
+		return fmt.Sprintf("%s was off at %s (%s), and is on again: somebody else powered it on", name, at, seen.Detail)
+	}
+	return fmt.Sprintf("%s was off at %s (%s), and is %s now (%s)", name, at, seen.Detail, own.State, own.Detail)
 }
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the

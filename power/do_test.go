@@ -620,3 +620,27 @@ func TestAMachineThatWasOffBetweenTwoPollsWasSwitchedOff(t *testing.T) {
 		t.Errorf("%v: a later look has to find it on", got)
 	}
 }
+
+// The operation's own poll finds a machine on that Watch saw off since the request: its end says so,
+// instead of that the machine is off.
+func TestAMachineThatIsOnAgainIsNotReportedOff(t *testing.T) {
+	api := newFake("mdx", allAbilities, "n3")
+	var f *Fleet
+	api.machines["n3"].obey = func(Action, *fakeMachine) error { // the operation polls it later, and finds it on
+		f.noteOff(api.machines["n3"].Machine, Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
+		return nil
+	}
+	fleet, j := testFleet(t, Config{}, api)
+	f = fleet
+	var got stages
+	if err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
+		t.Fatal(err)
+	}
+	text := got.last["n3"].Text
+	if strings.Contains(text, "is off") || !strings.Contains(text, "n3 was off at ") || !strings.Contains(text, "(PowerOFF), and is on again: somebody else powered it on") {
+		t.Errorf("%q", text)
+	}
+	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
+		t.Errorf("%v: a later poll has to find it on", got)
+	}
+}

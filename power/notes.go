@@ -147,21 +147,21 @@ func (s notes) noIdentity() string {
 // because another program of this journal may have written a note for an intent that is
 // still to come. A note that it cannot remove stays visible, and sweep retries. The note
 // with the ID mine belongs to this program: if the journal has no intent for it,
-// lightsout sent nothing.
-func (s notes) remove(nodes []string, wasOff map[string]time.Time, mine string) {
-	if s.dryRun {
-		return
+// lightsout sent nothing. The error is the reason why a note may stay.
+func (s notes) remove(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
+	if s.dryRun || len(nodes) == 0 {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := s.fleet.cfg.Locks.take(ctx, clusterLock(s.fleet.cluster()))
+	unlock, err := s.fleet.cfg.Locks.take(wait, clusterLock(s.fleet.cluster()))
 	switch {
 	case err == nil:
 		defer unlock()
 	case errors.Is(err, errLocked):
-		return
+		return err
 	}
-	s.takeOff(nodes, wasOff, mine)
+	return s.takeOff(ctx, nodes, wasOff, mine)
 }
 
 // arrivesWithin is how long after its note another program's request may still be on its
@@ -169,10 +169,10 @@ func (s notes) remove(nodes []string, wasOff map[string]time.Time, mine string) 
 const arrivesWithin = time.Minute
 
 // takeOff does the work of remove, under the cluster's lock.
-func (s notes) takeOff(nodes []string, wasOff map[string]time.Time, mine string) {
+func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
-	_ = s.change(context.Background(), nodes, false, func(n string, had Note) (Note, bool) {
+	return s.change(ctx, nodes, false, func(n string, had Note) (Note, bool) {
 		return had.without(func(m Note) bool {
 			if s.ours(m) {
 				asked := s.wasAsked(m, n)
@@ -237,7 +237,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 			}
 		}
 		if mine != "" && !keep {
-			s.takeOff([]string{n.Name}, nil, mine)
+			_ = s.takeOff(context.Background(), []string{n.Name}, nil, mine)
 		}
 	}
 	return others

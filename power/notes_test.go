@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -435,14 +436,14 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 		if all := p.w.annotations["n1"].all(); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
 			t.Fatalf("noted: %+v", all)
 		}
-		p.switcher.notes().remove(off.Nodes, nil, ids[p])
+		p.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[p])
 		if all := NotesOn(map[string]string{AnnotationSwitchedOff: p.w.annotations["n1"].Text()}); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
 			t.Errorf("the first journal has removed its note; these stay: %+v", all)
 		}
 		if noted := other.switcher.Registered()["n1"].all(); len(noted) != 1 || !other.switcher.notes().ours(noted[0]) {
 			t.Errorf("in this host's register: %+v", noted)
 		}
-		other.switcher.notes().remove(off.Nodes, nil, ids[other])
+		other.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[other])
 		if p.w.annotations["n1"] != (Note{}) || len(p.switcher.Registered()) > 0 {
 			t.Errorf("both have: %+v", p.w.annotations["n1"])
 		}
@@ -454,7 +455,7 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 func TestADamagedLineKeepsTheNotes(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		noteWithDamagedIntent(t, p)
-		p.switcher.notes().remove([]string{"n1"}, nil, p.w.annotations["n1"].ID)
+		p.switcher.notes().remove(t.Context(), []string{"n1"}, nil, p.w.annotations["n1"].ID)
 		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
 			t.Errorf("noted: %+v", p.w.annotations["n1"])
 		}
@@ -577,6 +578,107 @@ func TestANoteDoesNotWaitForOtherMachines(t *testing.T) {
 		}
 		if p.w.annotations["n2"] != (Note{}) {
 			t.Error("n2 is on, and noted")
+		}
+	})
+}
+
+// hangs is a NoteStore that answers until it hangs.
+type hangs struct {
+	NoteStore
+	hung atomic.Bool
+}
+
+func (h *hangs) Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error {
+	if !h.hung.Load() {
+		return h.NoteStore.Change(ctx, node, change)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The wait for an annotation begins after the end of the operation: lightsout reports it under the
+// time at which it waits, and reports no second end.
+func TestAWaitToRemoveAnnotationsRepeatsNoEnd(t *testing.T) {
+	inModel(t, func(t *testing.T, m *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		h := &hangs{NoteStore: p.switcher.Annotations}
+		h.hung.Store(true)
+		p.switcher.Annotations = h
+		var steps []Progress
+		report := func(pr Progress) {
+			if steps = append(steps, pr); pr.Stage == StageClearing && time.Since(pr.At).Abs() > time.Second {
+				t.Errorf("reported at %s: %+v", time.Now(), pr)
+			}
+		}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: report}, &yes{p: p})
+		n := len(steps)
+		if err != nil || n < 2 || steps[n-1].Stage != StageClearing || steps[n-2].Stage != StageDone {
+			t.Errorf("%v: %+v", err, steps)
+		}
+	})
+}
+
+// refusesAll refuses every request.
+type refusesAll struct{ Driver }
+
+func (refusesAll) Switch(context.Context, Action, Machine) error { return &RefusedError{Why: "quota"} }
+
+// When the API server hangs after a request, lightsout reports that it waits to remove annotations,
+// and waits for 15 s in all, whatever the action and its result.
+func TestAWaitToRemoveAnnotationsIsVisible(t *testing.T) {
+	for _, name := range []string{"off", "on", "on, refused"} {
+		t.Run(name, func(t *testing.T) {
+			inModel(t, func(t *testing.T, m *model, p *program) {
+				r, nodes := Request{Action: ActionOff, Nodes: []string{"n1"}}, []string{"n1", "n2"}
+				if name != "off" {
+					if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: nodes}, &yes{p: p}); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					r = Request{Action: ActionOn, Nodes: nodes}
+				}
+				if name == "on, refused" {
+					p = m.programs[2]
+					p.switcher.Fleet.drivers["portal"] = refusesAll{p.switcher.Fleet.drivers["portal"]}
+				}
+				h := &hangs{NoteStore: p.switcher.Annotations}
+				p.switcher.Annotations = h
+				var ended, told time.Time
+				r.Report = func(pr Progress) {
+					switch {
+					case pr.Stage == StageClearing:
+						told = time.Now()
+					case pr.Stage == StageSending:
+						h.hung.Store(true)
+						fallthrough
+					default:
+						ended = time.Now()
+					}
+				}
+				err := p.switcher.Switch(t.Context(), r, &yes{p: p})
+				if wait := time.Since(ended); told.IsZero() || told.Sub(ended) > 10*time.Second || wait > 16*time.Second {
+					t.Errorf("reported after %s, and ended after %s: %v", told.Sub(ended), wait, err)
+				}
+			})
+		})
+	}
+}
+
+// A request that ends after its annotation, before anything is sent, waits to remove it: lightsout
+// reports that too.
+func TestAWaitToRemoveAnnotationsBeforeAnythingIsSentIsVisible(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		h := &hangs{NoteStore: p.switcher.Annotations}
+		p.switcher.Annotations = h
+		while, end := context.WithCancel(t.Context())
+		told := false
+		r := Request{Action: ActionOff, Nodes: []string{"n1"}, While: while, Acting: func(Question) { end(); h.hung.Store(true) }}
+		r.Report = func(pr Progress) { told = told || pr.Stage == StageClearing }
+		if err := p.switcher.Switch(t.Context(), r, &yes{p: p}); err == nil || !told {
+			t.Errorf("reported %v: %v", told, err)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		stopReport()
 		if err != nil {
 			unlock()
-			s.notes().remove(r.Nodes, nil, note)
+			s.clear(r, note)
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
@@ -130,7 +130,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
 		unlock()
-		s.notes().remove(r.Nodes, nil, note)
+		s.clear(r, note)
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
@@ -183,37 +183,22 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	if err := q.While.Err(); err != nil {
 		unlock()
-		s.notes().remove(q.Nodes, nil, q.note)
+		s.clear(q.Request, q.note)
 		return err
 	}
 	if s.DryRun {
 		return nil
 	}
-	wasOff := map[string]time.Time{}
 	if q.Action != ActionOn {
 		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
-	var last Progress           // of the machine that was on last
-	var removals sync.WaitGroup // of the notes on machines that are on before the last one is
-	err := s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
-		if p.Stage == StageDone && p.Action == ActionOn {
-			was := p.WasOff
-			if !was.IsZero() {
-				was = was.Add(q.ahead)
-			}
-			wasOff[p.Node], last = was, p
-			removals.Go(func() { s.notes().remove([]string{p.Node}, map[string]time.Time{p.Node: was}, "") })
-		}
+	notes := s.newClearing(q)
+	defer notes.end()
+	return s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
+		notes.progress(p)
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
-	if q.Report != nil && last.Node != "" {
-		last.Text += "; lightsout waits for the API server to remove annotations"
-		defer slowly(q.Report, last)()
-	}
-	removals.Wait()                           // they hold the cluster's lock, for which remove waits only briefly
-	s.notes().remove(q.Nodes, wasOff, q.note) // including machines that others switched off before
-	return err
 }

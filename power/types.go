@@ -272,6 +272,9 @@ const (
 	StageDone      Stage = "done"      // lightsout saw the wanted power state; Proof is how certain it is
 	StageFailed    Stage = "failed"    // refused, or the deadline passed
 	StageUncertain Stage = "uncertain" // unknown; poll before doing anything else
+	// StageClearing is no stage of an operation: no machine's state changes while lightsout waits
+	// to remove the annotations of a request.
+	StageClearing Stage = "clearing"
 )
 
 // Active reports whether an operation at this stage waits, or has a machine to switch.

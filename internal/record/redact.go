@@ -65,7 +65,7 @@ func values() (out []string) {
 		texts(slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindKnativeService, cluster.KindRevision})),
 		texts([]power.Action{power.ActionShutdown, power.ActionOff, power.ActionOn}),
 		texts([]power.Stage{power.StagePreparing, power.StageDeferred, power.StageWaiting, power.StageSending, power.StageAccepted,
-			power.StageDone, power.StageFailed, power.StageUncertain}))
+			power.StageDone, power.StageFailed, power.StageUncertain, power.StageClearing}))
 	out = slices.Concat(out,
 		texts([]view.Lane{view.LanePower, view.LaneHeartbeat, view.LaneNode, view.LaneTaint, view.LanePod, view.LaneEndpoints,
 			view.LaneDeployment, view.LaneEvent, view.LaneLoad, view.LaneLink, view.LaneOperator}),

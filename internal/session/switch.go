@@ -395,8 +395,8 @@ func (x *request) progress(p power.Progress) {
 // progress keeps one step of an operation on one machine.
 func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
-		if pr.Stage == power.StagePreparing {
-			return // the operator has agreed to nothing: only the timeline shows it
+		if pr.Stage == power.StagePreparing || pr.Stage == power.StageClearing {
+			return // no machine's state changes: only the timeline shows it
 		}
 		v.Text = pr.Text
 		if pr.Stage != power.StageDeferred {
