@@ -373,7 +373,7 @@ func TestAScreenOfAnAbsurdSizeIsRefused(t *testing.T) {
 // An emulator does as often as it is told to what a sequence says.
 func TestWhatIsRepeatedAMilliardTimesIsLeftOut(t *testing.T) {
 	for _, final := range "@ABCDEFGHIJKLMPSTXZ`abdefg" {
-		out := "x\\u001b[999999999" + string(final) + "\\u001b[5by"
+		out := "x\\u001b[1;999999999r\\u001b[?69h\\u001b[1;999999999s\\u001b[999999999" + string(final) + "\\u001b[5by"
 		c, err := Read(strings.NewReader(`{"version":2,"width":20,"height":4}` + "\n" + `[0, "o", "` + out + `"]`))
 		if err != nil {
 			t.Fatal(err)

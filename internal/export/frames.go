@@ -291,6 +291,15 @@ func newPlayer(c *Cast, th *theme) *player {
 			return n > p.em.Width()
 		})
 	}
+	// The emulator takes margins beyond the screen (DECSTBM, DECSLRM of a VT510), and then scrolls as
+	// many lines as they have: drop them.
+	for final, size := range map[rune]func() int{'r': p.em.Height, 's': p.em.Width} {
+		p.em.RegisterCsiHandler(int(final), func(params ansi.Params) bool {
+			begin, _, _ := params.Param(0, 1)
+			end, _, _ := params.Param(1, 1)
+			return max(begin, end) > size()
+		})
+	}
 	// An emulator's replies must be read, or its next Write blocks for ever.
 	go func() { defer close(p.drained); _, _ = io.Copy(io.Discard, p.em) }()
 	return p

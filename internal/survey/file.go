@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -91,6 +92,9 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 	if f.Lightsout != version || len(f.PodTemplates) != len(f.Pods) {
 		return nil, errors.New("another version of lightsout snapshot, or another program, wrote this file; create a new one")
 	}
+	if kind := emptyIn(f.Contents); kind != "" {
+		return nil, fmt.Errorf("the file has an empty %s; create a new one", kind)
+	}
 	clean(&f)
 	specs := make([]cluster.Spec, len(f.Templates))
 	for i, t := range f.Templates {
@@ -106,9 +110,6 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		return specs[i]
 	}
 	for i, p := range f.Pods {
-		if p == nil {
-			return nil, errors.New("the file has an empty pod; create a new one")
-		}
 		p.Spec = spec(f.PodTemplates[i])
 	}
 	for _, x := range f.PlaceObjects {
@@ -126,6 +127,21 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		f.Objects = append(f.Objects, o)
 	}
 	return cluster.NewSnapshot(f.Contents), nil
+}
+
+// emptyIn returns the kind of which a file has an object without contents; empty if there is none.
+func emptyIn(c cluster.Contents) string {
+	switch {
+	case slices.Contains(c.Nodes, nil):
+		return "node"
+	case slices.Contains(c.Deployments, nil):
+		return "deployment"
+	case slices.Contains(c.Endpoints, nil):
+		return "list of endpoints"
+	case slices.Contains(c.Pods, nil):
+		return "pod"
+	}
+	return ""
 }
 
 func newObject(kind cluster.Kind) any {

@@ -244,6 +244,15 @@ func BenchmarkSurvey(b *testing.B) {
 	}
 }
 
+// Anybody may have written the file: an object without contents is an error.
+func TestAFileWithAnEmptyObjectIsRefused(t *testing.T) {
+	for _, part := range []string{`"Nodes":[null]`, `"Deployments":[null]`, `"Endpoints":[null]`, `"Pods":[null],"PodTemplates":[0]`, `"Templates":[null]`} {
+		if _, err := Load(strings.NewReader(`{"Lightsout":1,` + part + `}`)); err == nil || !strings.Contains(err.Error(), "empty") {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
 // Names in a file may come from anybody: none of them reaches a terminal as it is.
 func TestTheNamesOfAFileAreHarmless(t *testing.T) {
 	var b bytes.Buffer
