@@ -38,6 +38,42 @@ func TestAJournalThatIsRemovedIsWrittenNoMore(t *testing.T) {
 	}
 }
 
+// A program whose journal was removed still knows what it sees: a machine that is proven on is not
+// left off, until it is proven off again.
+func TestWhatIsSeenCountsWithoutAJournal(t *testing.T) {
+	j := OpenJournal(t.TempDir(), Cluster{Name: "lab"}, "")
+	t.Cleanup(func() { _ = j.Close() })
+	if err := errors.Join(j.append(intent("1", "n3", ActionOff)), j.append(outcome("1", "n3", ActionOff, StageDone, true))); err != nil {
+		t.Fatal(err)
+	}
+	left := func() int {
+		l, err := j.LeftOff()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(l)
+	}
+	if n := left(); n != 1 {
+		t.Fatalf("%d machines are left off", n)
+	}
+	if err := os.Remove(j.Path()); err != nil {
+		t.Fatal(err)
+	}
+	machine := bind("ssh", "mdx", "n3")[0].On
+	if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: machine, RequestedAt: time.Now().Add(time.Second), Text: "on"}); n != 1 || err == nil {
+		t.Errorf("settled %d operations: %v", n, err)
+	}
+	if n := left(); n != 0 {
+		t.Errorf("a machine that is proven on is left off")
+	}
+	if n, err := j.SeenOff("n3", *machine, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(2 * time.Second)}); n != 1 || err == nil {
+		t.Errorf("reopened %d operations: %v", n, err)
+	}
+	if n := left(); n != 1 {
+		t.Errorf("a machine that is proven off again is not left off")
+	}
+}
+
 func intent(op, node string, a Action) Entry {
 	return Entry{Kind: EntryIntent, Op: op, Node: node, Action: a, Binding: bind("ssh", "mdx", node)[0], Heard: time.Now().Add(-time.Second)}
 }

@@ -178,13 +178,26 @@ func (j *Journal) mayBeSent(op string) bool {
 }
 
 // SeenOn settles the operations that the evidence settles, and returns their number. If
-// there are none it writes nothing.
+// there are none it writes nothing. It settles them for this program also if it can't write.
 func (j *Journal) SeenOn(s Seen) (int, error) {
 	ops, _ := j.closedBy(s)
 	if len(ops) == 0 {
 		return 0, nil
 	}
-	return len(ops), j.append(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, RequestedAt: s.RequestedAt.UTC(), Settles: ops, Text: Clean(s.Text)})
+	return len(ops), j.appendSeen(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, RequestedAt: s.RequestedAt.UTC(), Settles: ops, Text: Clean(s.Text)})
+}
+
+// appendSeen writes what lightsout saw. If it can't, this program still knows it: a machine that is
+// proven on is not left off. The file keeps listing the machine, and the next program polls it.
+func (j *Journal) appendSeen(e Entry) error {
+	err := j.append(e)
+	if err != nil && j != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		e.At = time.Now()
+		j.left.fold(e.notAfter(e.At))
+	}
+	return err
 }
 
 // SeenOff reopens the operations that are settled although the power API could still
@@ -199,7 +212,7 @@ func (j *Journal) SeenOff(node string, m Machine, r Reading) (int, error) {
 	if len(ops) == 0 {
 		return 0, nil
 	}
-	return len(ops), j.append(Entry{Kind: EntrySeen, Node: node, RequestedAt: r.CountsFrom().UTC(), Reopens: ops,
+	return len(ops), j.appendSeen(Entry{Kind: EntrySeen, Node: node, RequestedAt: r.CountsFrom().UTC(), Reopens: ops,
 		State: r.State.String(), Proof: r.Proof.String(), Text: Clean(m.Title() + " is off although it had been on again, or its power API had refused (" + r.Detail + ")")})
 }
 

@@ -1,6 +1,9 @@
 package clock
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // leastStep is the least step that Steps notices. A time has both clocks, read one after the other.
 const leastStep = 10 * time.Millisecond
@@ -50,9 +53,9 @@ func (s *Steps) Look(now time.Time) {
 }
 
 // Since returns how far the wall clock was set, in either direction, in the steps that were noticed
-// after a time.
+// after a time. The last Look counts, although none has confirmed it.
 func (s *Steps) Since(t time.Time) (sum time.Duration) {
-	for _, x := range s.steps {
+	for _, x := range append(slices.Clip(s.steps), s.seen) {
 		if x.noticed.After(t) {
 			sum += x.by.Abs()
 		}

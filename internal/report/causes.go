@@ -139,7 +139,7 @@ func (c *causes) taintedLate(node string, at float64) bool {
 
 // zoneStops reports whether the record shows, when the last node was marked NotReady before a time,
 // that the control plane tainted no node, or few: no node was Ready, or too many of the node's zone
-// were not.
+// were not. In a zone without a Ready node, it taints as usual while another zone has one.
 func (c *causes) zoneStops(node string, before float64) bool {
 	last, _ := c.follows(view.PhaseDetected, "", false, before)
 	share, known := c.number(unhealthyZone)
@@ -153,7 +153,7 @@ func (c *causes) zoneStops(node string, before float64) bool {
 	none, many := true, false
 	for _, z := range s.Zones() {
 		none = none && z.NotReady == z.Nodes
-		many = many || z.Zone == s.Node(node).Zone && z.NotReady > 2 && float64(z.NotReady) >= share*float64(z.Nodes)
+		many = many || z.Zone == s.Node(node).Zone && z.NotReady > 2 && z.NotReady < z.Nodes && float64(z.NotReady) >= share*float64(z.Nodes)
 	}
 	return none || many
 }

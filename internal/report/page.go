@@ -154,7 +154,7 @@ func loud(s *record.Summary) []cell {
 		out = append(out, cell{clean("STILL OFF: " + text.List(s.LeftOff) + ". Power on with: " + cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")), bad})
 	}
 	if len(s.MayGoOff) > 0 {
-		out = append(out, cell{clean("These machines were on, but may still go off, because the power API may carry out lightsout's last request late: " + text.List(s.MayGoOff) + ". Check them with: " +
+		out = append(out, cell{clean("These machines were on, but may still go off by lightsout's last request: " + text.List(s.MayGoOff) + ". Check them with: " +
 			cmp.Or(s.Restore, "lightsout restore, with the --config and --state of the trial")), bad})
 	}
 	if !s.Ledger.Balanced || !s.Ledger.Adds() {

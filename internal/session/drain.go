@@ -65,6 +65,11 @@ type nodeDrain struct {
 	asked *asked
 }
 
+// has reports whether a node is one of those that are drained.
+func (d *drain) has(node string) bool {
+	return slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.node == node })
+}
+
 // whyOn describes why a node stays on after its drain.
 func (n *nodeDrain) whyOn() string {
 	if n.err != nil {

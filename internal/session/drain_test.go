@@ -457,7 +457,7 @@ func TestACordonLeftBehindIsOfferedAtTheNextStart(t *testing.T) {
 	d.deaf = false
 	d.mu.Unlock()
 	x.Send(view.AskQuit{})
-	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "undo"})
 	x.waitEnd()
 	if len(x.leftCordoned()) > 0 || len(d.now()) > 0 {
 		t.Errorf("left cordoned: %v", x.leftCordoned())
@@ -622,5 +622,32 @@ func TestAnAbortUncordonsTheNodeThatIsBeingCordoned(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// "Cancel the drain, then leave" powers on no machine: lightsout stays if one that is about to go
+// off has gone off.
+func TestCancellingADrainPowersNothingOn(t *testing.T) {
+	d := newDrainer()
+	d.held["kube-node4"] = budget
+	notes := slowNotes{noting: make(chan struct{}, 1), on: make(chan struct{})}
+	w := drainWorld(t, d, session.Options{Annotations: notes})
+	annotated := sync.OnceFunc(func() { close(notes.on) })
+	t.Cleanup(annotated)
+	w.confirm("drain", "kube-node4")
+	w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node4"].Text, "keep-all") })
+	w.confirm("yes", "kube-node3")
+	<-notes.noting
+	w.x.Send(view.AskQuit{})
+	q := w.x.question("quit")
+	if text := questionText(q); !strings.Contains(text, "kube-node3") || strings.Contains(text, "kube-node4") {
+		t.Errorf("the question names what goes off, and nothing that stays on:\n%s", text)
+	}
+	w.x.Send(view.Answer{Question: q.ID, Choice: "undo"})
+	w.x.frame("the drain is cancelled", func(f *view.Frame) bool { return f.Question == nil && f.Power["kube-node4"].Stage == power.StageFailed })
+	annotated()
+	w.x.frame("lightsout stays", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "kube-node3 is still off") })
+	if slices.Contains(d.calls(), "on kube-node3") {
+		t.Errorf("%q", d.calls())
 	}
 }

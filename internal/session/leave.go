@@ -8,8 +8,9 @@ import (
 
 // IDs of choices when leaving.
 const (
-	leaveOn  = "on"    // power on first
-	leaveNow = "leave" // leave everything as it is
+	leaveOn   = "on"    // power on first
+	leaveUndo = "undo"  // cancel drains and uncordon first
+	leaveNow  = "leave" // leave everything as it is
 )
 
 // leaving ends the session in order.
@@ -47,12 +48,13 @@ func (v *leaving) ask() {
 // question asks about the machines and nodes that would stay off or cordoned, and the
 // requests that would be cancelled.
 func (v *leaving) question() (view.Question, bool) {
-	question := func(title, on, now string, lines ...view.Line) (view.Question, bool) {
+	nothing := view.Choice{}
+	question := func(title string, first view.Choice, now string, lines ...view.Line) (view.Question, bool) {
 		if v.loads.busy() {
 			lines = append(lines, view.Line{Text: "Leaving stops the load and cancels the requests in flight."})
 		}
-		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: leaveOn, Label: on}, {ID: leaveNow, Label: now}}}
-		if on == "" { // nothing can be undone before
+		q := view.Question{Kind: view.QuestionQuit, Title: title, Lines: lines, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, first, {ID: leaveNow, Label: now}}}
+		if first == nothing { // nothing can be undone before
 			q.Choices = slices.Delete(q.Choices, 1, 2)
 		}
 		return q, !v.settled() || v.loads.busy()
@@ -64,20 +66,21 @@ func (v *leaving) question() (view.Question, bool) {
 	case late > 0:
 		still = "Still off, or may go off:"
 	}
+	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
 	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
-		return question(title, "Power on, then leave", leave, slices.Concat(off, v.machines.going(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question(title, view.Choice{ID: leaveOn, Label: "Power on, then leave"}, leave, slices.Concat(off, going, cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
-		return question("Leave while nodes are being drained?", "Cancel the drain, then leave", "Leave them cordoned", v.machines.going()...)
+		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", going...)
 	case v.busy():
-		return question("Leave while machines are being switched?", "", "Leave", append(v.machines.going(), cordoned...)...)
+		return question("Leave while machines are being switched?", nothing, "Leave", append(going, cordoned...)...)
 	case cordoned == nil:
-		q, open := question("Leave while requests are in flight?", "", "Cancel them and leave")
+		q, open := question("Leave while requests are in flight?", nothing, "Cancel them and leave")
 		q.Lines = append(q.Lines, view.Line{Text: "Without an answer lightsout leaves once all requests have ended."})
 		return q, open
 	}
-	return question("Leave with nodes cordoned?", "Uncordon, then leave", "Leave them cordoned", append(cordoned, v.later())...)
+	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
 }
 
 // answered leaves as the operator has chosen.
@@ -88,11 +91,24 @@ func (v *leaving) answered(a view.Answer) {
 		v.ending = true
 	case leaveOn:
 		v.leaveWhenOn = true
+		v.onOnceOff = v.goingOff()
 		v.drains.leave()
-		v.onOnceOff = v.machines.goingOff()
 		v.restore(v.machines.own())
 		v.undone = true
+	case leaveUndo:
+		v.leaveWhenOn, v.onOnceOff = true, nil
+		v.drains.leave()
+		v.restore(nil)
+		v.undone = true
 	}
+}
+
+// goingOff names the machines that are being switched off, and that the journal does not list yet. A
+// node that is being drained stays on if lightsout leaves.
+func (v *leaving) goingOff() []string {
+	return slices.DeleteFunc(v.machines.goingOff(), func(n string) bool {
+		return slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.has(n) })
+	})
 }
 
 // later describes how to undo that another time.

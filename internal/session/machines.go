@@ -286,11 +286,6 @@ func (m *machines) goingOff() []string {
 	return slices.DeleteFunc(nodes, func(n string) bool { return !goesOff(m.views[n]) || slices.Contains(own, n) })
 }
 
-// going lists the machines of goingOff; nil if there are none.
-func (m *machines) going() []view.Line {
-	return listed("Being switched off:", m.goingOff(), func(string) string { return "" })
-}
-
 // takenLines lists the machines that another journal has switched off since, with who
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {
@@ -338,9 +333,11 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	if !ok {
 		return
 	}
-	if n, err := m.opt.Journal.SeenOn(seen); err != nil {
+	n, err := m.opt.Journal.SeenOn(seen)
+	if err != nil {
 		m.warn(view.LanePower, node, err.Error())
-	} else if n > 0 {
+	}
+	if n > 0 {
 		m.readLeftOff()
 		m.undone = true
 	}
@@ -361,7 +358,8 @@ func (m *machines) reopen(node string, r power.Reading) {
 	n, err := m.opt.Journal.SeenOff(node, *machine, r)
 	if err != nil {
 		m.warn(view.LanePower, node, err.Error())
-	} else if n > 0 {
+	}
+	if n > 0 {
 		m.readLeftOff()
 	}
 }

@@ -33,14 +33,19 @@ func (w *switching) readJournal() {
 }
 
 // powerOnOnceOff powers on the machines of onOnceOff, as soon as the journal lists them: each is
-// powered on when its switch-off has ended.
+// powered on when its switch-off has ended. It forgets those that are not switched off after all,
+// and all when the operator no longer leaves.
 func (w *switching) powerOnOnceOff() {
-	listed := slices.DeleteFunc(w.machines.own(), func(n string) bool { return !slices.Contains(w.onOnceOff, n) })
-	if len(listed) == 0 || w.ctx.Err() != nil {
-		return
+	if !w.leaveWhenOn || w.ctx.Err() != nil {
+		w.onOnceOff = nil
 	}
-	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool { return slices.Contains(listed, n) })
-	w.restore(listed)
+	listed := slices.DeleteFunc(w.machines.own(), func(n string) bool { return !slices.Contains(w.onOnceOff, n) })
+	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool {
+		return slices.Contains(listed, n) || !goesOff(w.machines.views[n])
+	})
+	if len(listed) > 0 {
+		w.restore(listed)
+	}
 }
 
 // restoreQuestion offers to power on what an earlier run has left off.

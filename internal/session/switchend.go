@@ -47,7 +47,6 @@ func (x *request) finished(err error) {
 		w.returns.forget(gone)
 	}
 	w.readJournal()
-	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool { return slices.Contains(x.nodes, n) })
 	if x.drained {
 		for _, n := range x.nodes {
 			if _, off := w.machines.leftOff[n]; !off {

@@ -100,7 +100,8 @@ func TestLeavingDoesNotWaitForACordonedNodeOfSomebodyElse(t *testing.T) {
 		})
 		y.Send(view.Answer{Question: f.Question.ID, Choice: "no"})
 		y.Send(view.AskQuit{})
-		y.Send(view.Answer{Question: y.question("quit").ID, Choice: "on"})
+		q := y.question("quit")
+		y.Send(view.Answer{Question: q.ID, Choice: q.Choices[1].ID}) // power on, or uncordon
 		y.waitEnd()
 		if left := y.leftCordoned(); len(left) > 0 {
 			t.Errorf("still cordoned: %v", left)

@@ -185,7 +185,7 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 	}
 	choice := q.Choices[i]
 	o.x.w.tell(o.a.p.name, "answers %q with %q", q.Title, choice.Label)
-	if i > 0 && !q.Refused && choice.ID != "leave" {
+	if i > 0 && !q.Refused && choice.ID != "leave" && choice.ID != "undo" {
 		nodes := o.nodesIn(q)
 		o.a.p.agree(nodes...)
 		var off []string

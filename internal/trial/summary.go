@@ -40,7 +40,7 @@ func summarize(r *run) *record.Summary {
 		n.goesOff = session.GoesOff(r.s, n.name)
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
 		switch {
-		case session.MayGoOff(r.s, n.name), n.goesOff:
+		case session.MayGoOff(r.s, n.name), n.goesOff && !r.s.LeftOff(n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
 		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)
