@@ -39,7 +39,8 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 // chatStream follows one streamed chat completion.
 type chatStream struct {
 	sseParser
-	now func() time.Time
+	now  func() time.Time
+	hide func(string) string // hides the client's secrets
 
 	firstToken time.Time
 	lastToken  time.Time
@@ -52,8 +53,8 @@ type chatStream struct {
 	stray      string // the last line that is not a field of an event stream
 }
 
-func newChatStream(now func() time.Time) *chatStream {
-	c := &chatStream{now: now}
+func newChatStream(now func() time.Time, hide func(string) string) *chatStream {
+	c := &chatStream{now: now, hide: hide}
 	c.onData, c.onOther = c.event, c.other
 	return c
 }
@@ -87,7 +88,7 @@ func (c *chatStream) event(data []byte) {
 	var chunk chatChunk
 	if err := json.Unmarshal(data, &chunk); err != nil {
 		// A chunk in an unknown form; without the end mark it fails anyway.
-		c.stray = string(data[:min(len(data), 200)])
+		c.stray = c.hide(string(data))
 		return
 	}
 	if len(chunk.Error) > 0 && string(chunk.Error) != "null" {
@@ -121,7 +122,7 @@ func (c *chatStream) other(line []byte) {
 		c.failed = errorText(bytes.TrimSpace(rest))
 		return
 	}
-	c.stray = string(line[:min(len(line), 200)])
+	c.stray = c.hide(string(line))
 }
 
 // errorText returns the message of an OpenAI error object, else the object.

@@ -46,18 +46,23 @@ type secrets []secret
 type secret struct {
 	// part is the longest part of the value that every form contains as it is. Most texts
 	// lack it, and looking for it is cheap.
-	part string
-	form *regexp.Regexp
+	part  string
+	value string
+	form  *regexp.Regexp
 	// beside, unless nil, reports whether a byte beside it makes it a part of a word.
 	beside func(byte) bool
 }
 
-// hide replaces the secrets in a text.
+// hide replaces the secrets in a text, also one of which the text has only the beginning because
+// somebody has cut it.
 func (all secrets) hide(text string) string {
 	for _, s := range all {
 		if strings.Contains(text, s.part) {
 			text = s.hide(text)
 		}
+	}
+	for _, s := range all {
+		text = s.hideCut(text)
 	}
 	return text
 }
@@ -150,7 +155,7 @@ func longParts(v string) (parts []string) {
 // newSecret returns the secret of a value. Servers may encode every character except letters
 // and digits.
 func newSecret(value string) secret {
-	var s secret
+	s := secret{value: value}
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return !plain(r) }) {
 		if len(part) > len(s.part) {
 			s.part = part
@@ -214,6 +219,22 @@ func (s secret) hide(text string) string {
 		}
 	}
 	return out.String() + text[done:]
+}
+
+// leastBegun is the least length of the beginning of a long secret that is hidden at the end of a text.
+const leastBegun = 4
+
+// hideCut replaces the beginning of a long secret at the end of a text.
+func (s secret) hideCut(text string) string {
+	if len(s.value) < leastSecret {
+		return text
+	}
+	for n := min(len(s.value)-1, len(text)); n >= leastBegun; n-- {
+		if strings.HasSuffix(text, s.value[:n]) {
+			return text[:len(text)-n] + "…"
+		}
+	}
+	return text
 }
 
 // plain reports whether r is a letter or a digit of ASCII.

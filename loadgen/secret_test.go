@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A gateway repeats the key that it does not accept, in its answer or inside a stream.
@@ -181,6 +182,28 @@ func TestAShortSecretIsHiddenBesideLetters(t *testing.T) {
 			if got := w.secrets.hide("refused: " + repeated); strings.Contains(got, value) {
 				t.Errorf("%s: %q", value, got)
 			}
+		}
+	}
+}
+
+// A text may end within a secret, because the server, or lightsout, has cut it.
+func TestNoErrorHasTheBeginningOfAKey(t *testing.T) {
+	const key = "sk-abcdef0123456789"
+	w, err := newWire(Target{URL: "http://10.0.0.1/", APIKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := leastBegun; n <= len(key); n++ {
+		if got := w.secrets.hide("bad key " + key[:n]); got != "bad key …" {
+			t.Errorf("%q", got)
+		}
+	}
+	for n := range 120 {
+		c := newChatStream(time.Now, w.secrets.hide)
+		c.feed([]byte("event: x\ndata: " + strings.Repeat("x", n) + key + " is unknown\n\n"))
+		c.flush()
+		if got := c.verdict().Error(); strings.Contains(got, "sk-a") {
+			t.Errorf("after %d bytes: %q", n, got)
 		}
 	}
 }

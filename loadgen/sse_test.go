@@ -94,7 +94,7 @@ func FuzzEventStream(f *testing.F) {
 }
 
 func chatOf(stream string) *chatStream {
-	c := newChatStream(time.Now)
+	c := newChatStream(time.Now, func(s string) string { return s })
 	c.feed([]byte(stream))
 	c.flush()
 	return c

@@ -329,6 +329,9 @@ func (j *Journal) append(e Entry) error {
 	return nil
 }
 
+// errRemoved is the error of a journal whose file is gone.
+var errRemoved = errors.New("it has been removed, or another put in its place, since this program started; start it again")
+
 // journalWait bounds the wait for other programs that write to the journal: one that
 // was stopped meanwhile must not delay powering on.
 const journalWait = 10 * time.Second
@@ -350,7 +353,7 @@ func (j *Journal) appendLocked(line []byte) error {
 	}
 	// What is written to a file without a name nobody finds again.
 	if there, err := os.Stat(j.path); err != nil || !os.SameFile(info, there) {
-		return errors.New("it has been removed, or another put in its place, since this program started; start it again")
+		return errRemoved
 	}
 	size := info.Size()
 	if size > 0 {

@@ -2,6 +2,7 @@ package power
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 )
@@ -178,7 +179,8 @@ func (j *Journal) mayBeSent(op string) bool {
 }
 
 // SeenOn settles the operations that the evidence settles, and returns their number. If
-// there are none it writes nothing. It settles them for this program also if it can't write.
+// there are none it writes nothing. If somebody has removed the journal, it settles them for
+// this program.
 func (j *Journal) SeenOn(s Seen) (int, error) {
 	ops, _ := j.closedBy(s)
 	if len(ops) == 0 {
@@ -187,11 +189,11 @@ func (j *Journal) SeenOn(s Seen) (int, error) {
 	return len(ops), j.appendSeen(Entry{Kind: EntrySeen, Node: s.Node.Name, BootID: s.Node.BootID, RequestedAt: s.RequestedAt.UTC(), Settles: ops, Text: Clean(s.Text)})
 }
 
-// appendSeen writes what lightsout saw. If it can't, this program still knows it: a machine that is
-// proven on is not left off. The file keeps listing the machine, and the next program polls it.
+// appendSeen writes what lightsout saw. If somebody has removed the journal, nothing can be written
+// any more, and this program still knows it: a machine that is proven on is not left off.
 func (j *Journal) appendSeen(e Entry) error {
 	err := j.append(e)
-	if err != nil && j != nil {
+	if errors.Is(err, errRemoved) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		e.At = time.Now()

@@ -1,9 +1,6 @@
 package clock
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // leastStep is the least step that Steps notices. A time has both clocks, read one after the other.
 const leastStep = 10 * time.Millisecond
@@ -52,10 +49,16 @@ func (s *Steps) Look(now time.Time) {
 	s.steps = append(s.steps, step{before.noticed, by})
 }
 
+// End looks twice, so that a step just before the end is confirmed or dropped.
+func (s *Steps) End(now func() time.Time) {
+	s.Look(now())
+	s.Look(now())
+}
+
 // Since returns how far the wall clock was set, in either direction, in the steps that were noticed
-// after a time. The last Look counts, although none has confirmed it.
+// after a time.
 func (s *Steps) Since(t time.Time) (sum time.Duration) {
-	for _, x := range append(slices.Clip(s.steps), s.seen) {
+	for _, x := range s.steps {
 		if x.noticed.After(t) {
 			sum += x.by.Abs()
 		}

@@ -8,9 +8,10 @@ import (
 func TestStepsAreNoticedInBothDirections(t *testing.T) {
 	var s Steps
 	then := time.Now()
-	for i, ahead := range []time.Duration{0, 0, 0, -30 * time.Second, -30 * time.Second, time.Second} { // the last one is not confirmed
+	for i, ahead := range []time.Duration{0, 0, 0, -30 * time.Second, -30 * time.Second, time.Second} {
 		s.Look(at(then, time.Duration(i)*time.Second, ahead))
 	}
+	s.End(func() time.Time { return at(then, 6*time.Second, time.Second) })
 	if got := s.Since(then); got.Round(time.Second) != 61*time.Second {
 		t.Errorf("%s in all, wanted 30 s back and 31 s forward", got)
 	}

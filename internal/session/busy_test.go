@@ -439,6 +439,40 @@ func TestPowerOnThenLeaveIncludesAMachineThatIsAboutToGoOff(t *testing.T) {
 	}
 }
 
+// A machine that can't be powered on keeps no other off: "Power on, then leave" is about each.
+func TestOneFailureKeepsNoOtherMachineOff(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	notes := slowNotes{noting: make(chan struct{}, 9), on: make(chan struct{})}
+	x := startSession(t, t.TempDir(), b, session.Options{Annotations: notesOf{"kube-node4": notes}})
+	offIn(x, "kube-node3")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	<-notes.noting
+	x.Send(view.AskQuit{})
+	q := x.frame("a question that names both", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Kind == view.QuestionQuit && strings.Contains(questionText(f.Question), "kube-node4")
+	}).Question
+	b.forget("kube-node3")
+	x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	x.frame("kube-node3 stays off", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "does not leave: kube-node3") })
+	close(notes.on)
+	x.frame("kube-node4 is on again", func(f *view.Frame) bool { return slices.Contains(b.calls(), "on kube-node4") })
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question(view.QuestionQuit).ID, Choice: "leave"})
+	x.waitEnd()
+}
+
+// notesOf annotates some nodes by stores of their own, and the others at once.
+type notesOf map[string]power.NoteStore
+
+func (m notesOf) Change(ctx context.Context, node string, to func(power.Note) (power.Note, bool)) error {
+	if s := m[node]; s != nil {
+		return s.Change(ctx, node, to)
+	}
+	return nil
+}
+
 // The question before leaving names the machine that is being switched off.
 func TestLeavingNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	t.Parallel()

@@ -640,8 +640,9 @@ func TestCancellingADrainPowersNothingOn(t *testing.T) {
 	<-notes.noting
 	w.x.Send(view.AskQuit{})
 	q := w.x.question("quit")
-	if text := questionText(q); !strings.Contains(text, "kube-node3") || strings.Contains(text, "kube-node4") {
-		t.Errorf("the question names what goes off, and nothing that stays on:\n%s", text)
+	_, off, _ := strings.Cut(questionText(q), "Being switched off:")
+	if !strings.Contains(off, "kube-node3") || strings.Contains(off, "kube-node4") {
+		t.Errorf("the question does not name what goes off, and nothing that stays on:\n%s", questionText(q))
 	}
 	w.x.Send(view.Answer{Question: q.ID, Choice: "undo"})
 	w.x.frame("the drain is cancelled", func(f *view.Frame) bool { return f.Question == nil && f.Power["kube-node4"].Stage == power.StageFailed })
@@ -649,5 +650,33 @@ func TestCancellingADrainPowersNothingOn(t *testing.T) {
 	w.x.frame("lightsout stays", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "kube-node3 is still off") })
 	if slices.Contains(d.calls(), "on kube-node3") {
 		t.Errorf("%q", d.calls())
+	}
+}
+
+// If the operator cancels a drain before lightsout leaves, all its nodes stay on, also one that was
+// drained and waited for another.
+func TestCancellingADrainKeepsAllItsNodesOn(t *testing.T) {
+	for choice, off := range map[string][]string{"undo": nil, "on": {"kube-node2"}} {
+		d := newDrainer()
+		d.held["kube-node4"] = budget
+		w := drainWorld(t, d, session.Options{})
+		for _, n := range off {
+			w.confirm("yes", n)
+			w.x.frame("the machine is off", func(f *view.Frame) bool { return f.Power[n].LeftOff && f.Power[n].Busy == "" })
+		}
+		w.confirm("drain", "kube-node3", "kube-node4")
+		w.x.frame("one is drained, and one is held", func(f *view.Frame) bool {
+			return strings.Contains(f.Power["kube-node4"].Text, "keep-all") && f.Power["kube-node3"].Busy == ""
+		})
+		w.x.Send(view.AskQuit{})
+		q := w.x.question("quit")
+		if text := questionText(q); !strings.Contains(text, "if the drain is cancelled, they stay on") || !strings.Contains(text, "kube-node3") {
+			t.Errorf("the question does not name what is drained:\n%s", text)
+		}
+		w.x.Send(view.Answer{Question: q.ID, Choice: choice})
+		w.x.waitEnd()
+		if calls := d.calls(); slices.Contains(calls, "shutdown kube-node3") || len(w.x.left()) > 0 || len(w.x.leftCordoned()) > 0 {
+			t.Errorf("%s: %q, left off %q", choice, calls, w.x.left())
+		}
 	}
 }

@@ -99,13 +99,33 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	}
 }
 
-// leave gives all drains up.
+// leave gives all drains up: the nodes stay on, also those that are drained and wait for the others.
 func (r *drains) leave() {
 	for _, d := range slices.Clone(r.running) {
+		for _, n := range d.nodes {
+			if d.before != "" && (n.state == drained || n.state == drainCut) {
+				n.state = drainLeft
+				r.machines.update(n.node, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, n.whyOn() })
+			}
+		}
 		for _, n := range d.nodes {
 			r.decide(d, n, drainLeft)
 		}
 	}
+}
+
+// cancelled describes what leave does; nil if no drain runs.
+func (r *drains) cancelled() []view.Line {
+	var nodes []string
+	for _, d := range r.running {
+		for _, n := range d.nodes {
+			if d.before != "" || n.state == draining {
+				nodes = append(nodes, n.node)
+			}
+		}
+	}
+	slices.Sort(nodes)
+	return listed("Being drained; if the drain is cancelled, they stay on:", slices.Compact(nodes), func(string) string { return "" })
 }
 
 // askAboutHeld asks about those that are held up for too long.

@@ -70,9 +70,9 @@ func (v *leaving) question() (view.Question, bool) {
 	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
-		return question(title, view.Choice{ID: leaveOn, Label: "Power on, then leave"}, leave, slices.Concat(off, going, cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question(title, view.Choice{ID: leaveOn, Label: "Power on, then leave"}, leave, slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
-		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", going...)
+		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
 	case v.busy():
 		return question("Leave while machines are being switched?", nothing, "Leave", append(going, cordoned...)...)
 	case cordoned == nil:
@@ -103,11 +103,13 @@ func (v *leaving) answered(a view.Answer) {
 	}
 }
 
-// goingOff names the machines that are being switched off, and that the journal does not list yet. A
-// node that is being drained stays on if lightsout leaves.
+// goingOff names the machines of requests to switch off that the operator has agreed to, and that
+// the journal does not list yet. A node of a drain that runs is not one of them: it stays on if
+// lightsout cancels the drain.
 func (v *leaving) goingOff() []string {
-	return slices.DeleteFunc(v.machines.goingOff(), func(n string) bool {
-		return slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.has(n) })
+	nodes, own := v.toSwitchOff(), v.machines.own()
+	return slices.DeleteFunc(nodes, func(n string) bool {
+		return slices.Contains(own, n) || slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
 	})
 }
 

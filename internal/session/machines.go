@@ -280,12 +280,6 @@ func (m *machines) stillOff(nodes []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// goingOff names the machines that are being switched off and that own lacks yet.
-func (m *machines) goingOff() []string {
-	nodes, own := slices.Sorted(maps.Keys(m.views)), m.own()
-	return slices.DeleteFunc(nodes, func(n string) bool { return !goesOff(m.views[n]) || slices.Contains(own, n) })
-}
-
 // takenLines lists the machines that another journal has switched off since, with who
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {

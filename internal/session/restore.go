@@ -33,16 +33,22 @@ func (w *switching) readJournal() {
 }
 
 // powerOnOnceOff powers on the machines of onOnceOff, as soon as the journal lists them: each is
-// powered on when its switch-off has ended. It forgets those that are not switched off after all,
-// and all when the operator no longer leaves.
+// powered on when its switch-off has ended. It forgets those whose request has ended otherwise.
 func (w *switching) powerOnOnceOff() {
-	if !w.leaveWhenOn || w.ctx.Err() != nil {
-		w.onOnceOff = nil
+	if len(w.onOnceOff) == 0 || w.ctx.Err() != nil {
+		return
 	}
-	listed := slices.DeleteFunc(w.machines.own(), func(n string) bool { return !slices.Contains(w.onOnceOff, n) })
-	w.onOnceOff = slices.DeleteFunc(w.onOnceOff, func(n string) bool {
-		return slices.Contains(listed, n) || !goesOff(w.machines.views[n])
-	})
+	own, coming := w.machines.own(), w.toSwitchOff()
+	var listed, rest []string
+	for _, n := range w.onOnceOff {
+		switch {
+		case slices.Contains(own, n):
+			listed = append(listed, n)
+		case slices.Contains(coming, n):
+			rest = append(rest, n)
+		}
+	}
+	w.onOnceOff = rest
 	if len(listed) > 0 {
 		w.restore(listed)
 	}

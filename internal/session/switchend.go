@@ -79,6 +79,18 @@ func (w *switching) stayIfOff(err error) {
 	w.warn(view.LanePower, off[0], why)
 }
 
+// toSwitchOff names the nodes of the requests under way that need no more answer and switch machines
+// off, without those that are done.
+func (w *switching) toSwitchOff() (nodes []string) {
+	for _, x := range w.requests {
+		if x.action != power.ActionOn && (x.yes || x.unasked) {
+			nodes = append(nodes, x.notSwitched()...)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
 // poweringOn reports whether a request that needs no more answer powers a node's machine on.
 func (w *switching) poweringOn(node string) bool {
 	return slices.ContainsFunc(w.requests, func(x *request) bool {
