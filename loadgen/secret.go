@@ -46,23 +46,18 @@ type secrets []secret
 type secret struct {
 	// part is the longest part of the value that every form contains as it is. Most texts
 	// lack it, and looking for it is cheap.
-	part  string
-	value string
-	form  *regexp.Regexp
+	part string
+	form *regexp.Regexp
 	// beside, unless nil, reports whether a byte beside it makes it a part of a word.
 	beside func(byte) bool
 }
 
-// hide replaces the secrets in a text, also one of which the text has only the beginning because
-// somebody has cut it.
+// hide replaces the secrets in a text.
 func (all secrets) hide(text string) string {
 	for _, s := range all {
 		if strings.Contains(text, s.part) {
 			text = s.hide(text)
 		}
-	}
-	for _, s := range all {
-		text = s.hideCut(text)
 	}
 	return text
 }
@@ -75,6 +70,9 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 		if v != "" {
 			out = append(out, newSecret(v))
 		}
+	}
+	for _, key := range keysOf(t, u) {
+		out = append(out, begunSecret(key))
 	}
 	return out
 }
@@ -155,12 +153,7 @@ func longParts(v string) (parts []string) {
 // newSecret returns the secret of a value. Servers may encode every character except letters
 // and digits.
 func newSecret(value string) secret {
-	s := secret{value: value}
-	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return !plain(r) }) {
-		if len(part) > len(s.part) {
-			s.part = part
-		}
-	}
+	s := secret{part: longestPlain(value)}
 	var forms strings.Builder
 	for _, r := range value {
 		forms.WriteString(formsOf(r))
@@ -169,6 +162,16 @@ func newSecret(value string) secret {
 	s.form = regexp.MustCompile(form)
 	s.beside = besideOf(value)
 	return s
+}
+
+// longestPlain returns the longest part of a value of letters and digits alone.
+func longestPlain(value string) (longest string) {
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return !plain(r) }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // besideOf is what may not stand beside a secret that other words of an error may contain by
@@ -208,7 +211,7 @@ func (s secret) alone(text string, from, to int) bool {
 // hide replaces the secret in a text.
 func (s secret) hide(text string) string {
 	if s.beside == nil {
-		return s.form.ReplaceAllLiteralString(text, "…")
+		return s.form.ReplaceAllString(text, "…${1}")
 	}
 	var out strings.Builder
 	done := 0
@@ -221,20 +224,57 @@ func (s secret) hide(text string) string {
 	return out.String() + text[done:]
 }
 
-// leastBegun is the least length of the beginning of a long secret that is hidden at the end of a text.
+// leastBegun is how many characters of a key are its beginning, at least.
 const leastBegun = 4
 
-// hideCut replaces the beginning of a long secret at the end of a text.
-func (s secret) hideCut(text string) string {
-	if len(s.value) < leastSecret {
-		return text
+// mostBegun bounds how many characters of a key the pattern of its beginning has.
+const mostBegun = 200
+
+// begunSecret is the beginning of a key that somebody has cut: at the end of a text, of a word in
+// quotes, or before dots. What follows it is the pattern's group.
+func begunSecret(key string) secret {
+	var forms strings.Builder
+	open, runes := 0, []rune(key)
+	for i, r := range runes {
+		if i == mostBegun {
+			break
+		}
+		if i >= leastBegun {
+			forms.WriteString("(?:")
+			open++
+		}
+		forms.WriteString(formsOf(r))
 	}
-	for n := min(len(s.value)-1, len(text)); n >= leastBegun; n-- {
-		if strings.HasSuffix(text, s.value[:n]) {
-			return text[:len(text)-n] + "…"
+	return secret{
+		part: longestPlain(string(runes[:min(leastBegun, len(runes))])),
+		form: regexp.MustCompile(forms.String() + strings.Repeat(")?", open) + `(\.\.|…|["'<\\]|$)`),
+	}
+}
+
+// keysOf returns the secrets of a target whose beginnings no error may have either, unlike those of
+// other headers and parameters, which are words.
+func keysOf(t Target, u *url.URL) (keys []string) {
+	values := append(inUser(u.User), t.APIKey)
+	for name, all := range t.Header {
+		if SecretName.MatchString(name) {
+			for _, v := range all {
+				values = append(values, longParts(v)...)
+			}
 		}
 	}
-	return text
+	for name, all := range u.Query() {
+		if SecretName.MatchString(name) {
+			for _, v := range all {
+				values = append(values, longParts(v)...)
+			}
+		}
+	}
+	for _, v := range values {
+		if len(v) >= leastSecret {
+			keys = append(keys, v)
+		}
+	}
+	return keys
 }
 
 // plain reports whether r is a letter or a digit of ASCII.

@@ -198,6 +198,22 @@ func TestNoErrorHasTheBeginningOfAKey(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
+	odd, err := newWire(Target{URL: "http://10.0.0.1/?api-version=2024-02-01", APIKey: "sk-ab/cdef+0123456789", Header: http.Header{"X-Model": {"error-detector"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"bad key sk-ab/cdef+01234...":                   "bad key …...",
+		`{"error":{"message":"bad key sk-ab/cdef+01"}}`: `{"error":{"message":"bad key …"}}`,
+		`bad key sk-ab\/cdef+01234`:                     "bad key …",
+		"bad key sk-ab%2Fcdef%2B01234":                  "bad key …",
+		"the service ended in an error":                 "the service ended in an error",
+		"the release of 2024":                           "the release of 2024",
+	} {
+		if got := odd.secrets.hide(text); got != want || strings.Contains(got, "sk-a") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
 	for n := range 120 {
 		c := newChatStream(time.Now, w.secrets.hide)
 		c.feed([]byte("event: x\ndata: " + strings.Repeat("x", n) + key + " is unknown\n\n"))

@@ -463,6 +463,32 @@ func TestOneFailureKeepsNoOtherMachineOff(t *testing.T) {
 	x.waitEnd()
 }
 
+// The question before leaving does not call a machine "being switched off" whose switch-off was
+// refused, while another one of that request still goes off.
+func TestLeavingNamesNoMachineWhoseSwitchOffWasRefused(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	x := startSession(t, t.TempDir(), b, session.Options{})
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	b.forget("kube-node3")
+	obey := b.hang("kube-node4")
+	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
+	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: "yes"})
+	x.frame("one is refused", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].Stage == power.StageFailed && f.Power["kube-node4"].Stage == power.StageSending
+	})
+	x.Send(view.AskQuit{})
+	q := x.question(view.QuestionQuit)
+	if _, off, _ := strings.Cut(questionText(q), "Being switched off:"); strings.Contains(off, "kube-node3") {
+		t.Errorf("%s", questionText(q))
+	}
+	obey()
+	x.frame("the other is off", func(*view.Frame) bool { return b.is("kube-node4", power.Off) })
+	x.Send(view.AskQuit{})
+	x.Send(view.Answer{Question: x.question(view.QuestionQuit).ID, Choice: "leave"})
+	x.waitEnd()
+}
+
 // notesOf annotates some nodes by stores of their own, and the others at once.
 type notesOf map[string]power.NoteStore
 

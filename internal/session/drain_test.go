@@ -680,3 +680,29 @@ func TestCancellingADrainKeepsAllItsNodesOn(t *testing.T) {
 		}
 	}
 }
+
+// A power-on that "Power on, then leave" has left for later uncordons no node that is drained since.
+func TestALatePowerOnUncordonsNoOtherNode(t *testing.T) {
+	d := newDrainer()
+	d.held["kube-node2"] = budget
+	notes := slowNotes{noting: make(chan struct{}, 9), on: make(chan struct{})}
+	w := drainWorld(t, d, session.Options{Annotations: notesOf{"kube-node4": notes}})
+	w.confirm("yes", "kube-node3")
+	w.x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	w.confirm("yes", "kube-node4")
+	<-notes.noting
+	w.x.Send(view.AskQuit{})
+	q := w.x.frame("a question that names both", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Kind == view.QuestionQuit && strings.Contains(questionText(f.Question), "kube-node4")
+	}).Question
+	w.board.forget("kube-node3")
+	w.x.Send(view.Answer{Question: q.ID, Choice: "on"})
+	w.x.frame("lightsout stays", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "does not leave: kube-node3") })
+	w.confirm("drain", "kube-node2")
+	w.x.frame("what holds it", func(f *view.Frame) bool { return strings.Contains(f.Power["kube-node2"].Text, "keep-all") })
+	close(notes.on)
+	w.x.frame("kube-node4 is on again", func(f *view.Frame) bool { return slices.Contains(w.board.calls(), "on kube-node4") })
+	if !slices.Contains(d.now(), "kube-node2") {
+		t.Errorf("kube-node2 is uncordoned while lightsout drains it: %q", d.calls())
+	}
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 
 	"lightsout/internal/view"
@@ -66,7 +67,7 @@ func (v *leaving) question() (view.Question, bool) {
 	case late > 0:
 		still = "Still off, or may go off:"
 	}
-	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
+	going := listed("Being switched off:", slices.Sorted(maps.Keys(v.goingOff())), func(string) string { return "" })
 	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
 	case off != nil:
@@ -103,14 +104,15 @@ func (v *leaving) answered(a view.Answer) {
 	}
 }
 
-// goingOff names the machines of requests to switch off that the operator has agreed to, and that
+// goingOff returns the machines of requests to switch off that the operator has agreed to, and that
 // the journal does not list yet. A node of a drain that runs is not one of them: it stays on if
 // lightsout cancels the drain.
-func (v *leaving) goingOff() []string {
+func (v *leaving) goingOff() map[string]*request {
 	nodes, own := v.toSwitchOff(), v.machines.own()
-	return slices.DeleteFunc(nodes, func(n string) bool {
+	maps.DeleteFunc(nodes, func(n string, _ *request) bool {
 		return slices.Contains(own, n) || slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
 	})
+	return nodes
 }
 
 // later describes how to undo that another time.

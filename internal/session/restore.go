@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,19 +40,17 @@ func (w *switching) powerOnOnceOff() {
 		return
 	}
 	own, coming := w.machines.own(), w.toSwitchOff()
-	var listed, rest []string
-	for _, n := range w.onOnceOff {
+	var nodes []string
+	for _, n := range slices.Sorted(maps.Keys(w.onOnceOff)) {
 		switch {
 		case slices.Contains(own, n):
-			listed = append(listed, n)
-		case slices.Contains(coming, n):
-			rest = append(rest, n)
+			nodes = append(nodes, n)
+		case coming[n] == w.onOnceOff[n]:
+			continue
 		}
+		delete(w.onOnceOff, n)
 	}
-	w.onOnceOff = rest
-	if len(listed) > 0 {
-		w.restore(listed)
-	}
+	w.powerOn(nodes)
 }
 
 // restoreQuestion offers to power on what an earlier run has left off.
@@ -109,6 +108,11 @@ func (w *switching) restore(nodes []string) {
 			w.cordons.release(n)
 		}
 	}
+	w.powerOn(nodes)
+}
+
+// powerOn powers these nodes on, except those that others have switched off since.
+func (w *switching) powerOn(nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}

@@ -36,9 +36,9 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
-	// onOnceOff are the nodes whose machines were going off, by no journal yet, when the operator chose to have
-	// everything on before lightsout leaves.
-	onOnceOff []string
+	// onOnceOff are the nodes whose machines were going off, by no journal yet, when the operator
+	// chose to have everything on before lightsout leaves, with the requests to switch them off.
+	onOnceOff map[string]*request
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -62,6 +62,7 @@ type request struct {
 	drained bool     // its nodes were drained
 	acted   bool     // its action has begun
 	done    []string // the nodes whose machines it has switched
+	failed  []string // the nodes whose machines it could not switch
 }
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
@@ -386,8 +387,11 @@ func (w *switching) noPower() string {
 
 // progress keeps one step of the request.
 func (x *request) progress(p power.Progress) {
-	if p.Stage == power.StageDone {
+	switch p.Stage {
+	case power.StageDone:
 		x.done = append(x.done, p.Node)
+	case power.StageFailed:
+		x.failed = append(x.failed, p.Node)
 	}
 	x.w.progress(p)
 }

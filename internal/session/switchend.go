@@ -79,16 +79,21 @@ func (w *switching) stayIfOff(err error) {
 	w.warn(view.LanePower, off[0], why)
 }
 
-// toSwitchOff names the nodes of the requests under way that need no more answer and switch machines
-// off, without those that are done.
-func (w *switching) toSwitchOff() (nodes []string) {
+// toSwitchOff returns the nodes of the requests under way that need no more answer and switch machines
+// off, without those that are done or have failed.
+func (w *switching) toSwitchOff() map[string]*request {
+	nodes := map[string]*request{}
 	for _, x := range w.requests {
-		if x.action != power.ActionOn && (x.yes || x.unasked) {
-			nodes = append(nodes, x.notSwitched()...)
+		if x.action == power.ActionOn || !x.yes && !x.unasked {
+			continue
+		}
+		for _, n := range x.notSwitched() {
+			if !slices.Contains(x.failed, n) {
+				nodes[n] = x
+			}
 		}
 	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return nodes
 }
 
 // poweringOn reports whether a request that needs no more answer powers a node's machine on.
