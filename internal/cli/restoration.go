@@ -52,6 +52,9 @@ type restoration struct {
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
+	// gone is the config file that was used for switching off and that there is no more: the
+	// configuration is another one. Empty if it is that file.
+	gone string
 	// noWay: the configuration has no API server for this cluster.
 	noWay bool
 	// reader is the view of the cluster, if the restoration needs one; stop ends it.
@@ -222,6 +225,8 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	if path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			o.File = path
+		} else if path != o.AbsPath() {
+			r.gone = path
 		}
 	}
 	var err error

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -271,6 +274,60 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 				t.Errorf("with the settings of its own cluster the machine is %s: %v", machine(), err)
 			}
 		})
+	}
+}
+
+// The config file that switched a machine off is gone, or somebody has edited it, and the operator uses
+// that of another cluster, whose drivers call their machine "on": restore does not take that for an
+// answer.
+func TestRestoreAsksNoDriversOfAnotherCluster(t *testing.T) {
+	for name, file := range map[string]string{"gone": "a.yaml", "edited": "lightsout.yaml"} {
+		t.Run(name, func(t *testing.T) { restoreElsewhere(t, file) })
+	}
+}
+
+// restoreElsewhere restores a machine that was switched off with that config file.
+func restoreElsewhere(t *testing.T, file string) {
+	o, machine := switchedOffByAnother(t)
+	dir := filepath.Dir(o.File)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site-b\ncontexts: [{name: site-b, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]\nusers: [{name: u, user: {}}]\n", server.URL, ca)
+	text, err := os.ReadFile(o.File)
+	err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(filepath.Join(dir, file), text, 0o600),
+		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a", CA: "ca"}, filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	err = errors.Join(os.RemoveAll(filepath.Join(dir, "a.yaml")), os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600),
+		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600)) // that of the other cluster
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "lightsout leaves n3 off") || machine() != "on" {
+		t.Errorf("restore: %v", err)
+	}
+	// With a config that can't be read, restore fails too.
+	err = errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "b.yaml"), []byte("state: ../st\npower: ["), 0o600))
+	broken := options{}
+	broken.File, broken.State = filepath.Join(dir, "sub", "b.yaml"), filepath.Join(dir, "st")
+	if err != nil || restore(t.Context(), broken, nil, true) == nil {
+		t.Errorf("restore succeeds with a config that can't be read; %v", err)
+	}
+	j := power.OpenJournal(filepath.Join(dir, "st"), power.Cluster{}, "")
+	defer j.Close()
+	if left, err := j.LeftOffAll(); err != nil || len(left) != 1 {
+		t.Errorf("the journal lists %+v, %v", left, err)
 	}
 }
 

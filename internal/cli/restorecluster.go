@@ -126,6 +126,28 @@ func (e elsewhereError) Error() string {
 
 func (r *restoration) elsewhere() error { return noWayError{elsewhereError{r.of.Name}} }
 
+// leadsElsewhere returns why the drivers may name machines of another cluster; nil if nothing speaks
+// for that. err is why the API server has not proven that it belongs to the cluster.
+func (r *restoration) leadsElsewhere(err error) error {
+	if elsewhere := (elsewhereError{}); err == nil || errors.As(err, &elsewhere) {
+		return err
+	}
+	if r.config == nil { // unusable settings: no driver asks anything
+		return nil
+	}
+	here, none := clusterHere(r.config)
+	known := none == nil && here.CA != "" && r.of.CA != ""
+	switch {
+	case known && here.Same(r.of):
+		return nil
+	case known && r.noWay:
+		return noWayError{elsewhereError{here.Name}}
+	case r.gone != "":
+		return fmt.Errorf("the settings that switched them off, %s, are gone, and nothing shows that the present ones belong to that cluster", power.Clean(r.gone))
+	}
+	return nil
+}
+
 // settingsWait bounds the wait for the API server's answer to which cluster it is.
 const settingsWait = 3 * time.Second
 
@@ -141,7 +163,7 @@ func (r *restoration) withhold(ctx context.Context, named []string) {
 	_, err := r.proven(ctx)
 	r.unanswered = ctx.Err() != nil
 	r.noWay = errors.As(err, &noWayError{})
-	if elsewhere := (elsewhereError{}); !errors.As(err, &elsewhere) {
+	if err = r.leadsElsewhere(err); err == nil {
 		return
 	}
 	var refused []string
