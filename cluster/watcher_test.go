@@ -138,6 +138,7 @@ func TestWatcherNoticesAMissingHeartbeatAndItsReturn(t *testing.T) {
 	f.put("leases", apiLease("a", 1))
 	w := watchFake(t, f)
 	w.until("everything", synced)
+	f.put("leases", apiLease("a", 1)) // the first one may be overdue by now
 	w.untilTold("node a heartbeat: on time → overdue")
 	s := w.until("silent", func(s *Snapshot) bool { return s.Node("a").Overdue })
 	if word := s.NodeWord(s.Node("a"), s.At); !strings.HasPrefix(word, "Ready (silent") {
