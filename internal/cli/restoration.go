@@ -52,9 +52,12 @@ type restoration struct {
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
-	// gone is the config file that was used for switching off and that there is no more: the
-	// configuration is another one. Empty if it is that file.
+	// gone is the path of the config file that switched the machines off, if that file is missing
+	// and config is another one.
 	gone string
+	// file is the config file without flags; nil if it is unusable. context is that of the flag.
+	file    *config.Config
+	context string
 	// noWay: the configuration has no API server for this cluster.
 	noWay bool
 	// reader is the view of the cluster, if the restoration needs one; stop ends it.
@@ -232,6 +235,12 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	var err error
 	r.config, err = o.Read()
 	if err != nil {
+		return r, err
+	}
+	r.context = o.Context
+	withoutFlag := o
+	withoutFlag.Context = ""
+	if r.file, err = withoutFlag.Read(); err != nil {
 		return r, err
 	}
 	ask := newConsole(false, "")

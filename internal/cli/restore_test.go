@@ -282,12 +282,15 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 // answer.
 func TestRestoreAsksNoDriversOfAnotherCluster(t *testing.T) {
 	for name, file := range map[string]string{"gone": "a.yaml", "edited": "lightsout.yaml"} {
-		t.Run(name, func(t *testing.T) { restoreElsewhere(t, file) })
+		for _, both := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s both %v", name, both), func(t *testing.T) { restoreElsewhere(t, file, both) })
+		}
 	}
 }
 
-// restoreElsewhere restores a machine that was switched off with that config file.
-func restoreElsewhere(t *testing.T, file string) {
+// restoreElsewhere restores a machine that was switched off with that config file. both: the
+// kubeconfig leads to its cluster, too.
+func restoreElsewhere(t *testing.T, file string, both bool) {
 	o, machine := switchedOffByAnother(t)
 	dir := filepath.Dir(o.File)
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -309,7 +312,17 @@ func restoreElsewhere(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	r.close()
+	if both {
+		own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"uid-a"}}`)
+		}))
+		defer own.Close()
+		kubeconfig = strings.Replace(kubeconfig, "contexts: [", "contexts: [{name: site, context: {cluster: own, user: u}}, ", 1)
+		kubeconfig = strings.Replace(kubeconfig, "clusters: [", fmt.Sprintf("clusters: [{name: own, cluster: {server: %q}}, ", own.URL), 1)
+	}
 	err = errors.Join(os.RemoveAll(filepath.Join(dir, "a.yaml")), os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600),
+		os.WriteFile(o.File, append(text, "context: site-b\n"...), 0o600),
 		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600)) // that of the other cluster
 	if err != nil {
 		t.Fatal(err)

@@ -127,22 +127,25 @@ func (e elsewhereError) Error() string {
 func (r *restoration) elsewhere() error { return noWayError{elsewhereError{r.of.Name}} }
 
 // leadsElsewhere returns why the drivers may name machines of another cluster; nil if nothing speaks
-// for that. err is why the API server has not proven that it belongs to the cluster.
+// for that. err is why the API server has not proven that it belongs to the cluster. A kubeconfig may
+// lead to that cluster although the config file, and its drivers, are those of another one.
 func (r *restoration) leadsElsewhere(err error) error {
-	if elsewhere := (elsewhereError{}); err == nil || errors.As(err, &elsewhere) {
+	if elsewhere := (elsewhereError{}); errors.As(err, &elsewhere) {
 		return err
 	}
-	if r.config == nil { // unusable settings: no driver asks anything
+	if r.file == nil { // without usable settings, lightsout asks no driver
 		return nil
 	}
-	here, none := clusterHere(r.config)
+	here, none := clusterHere(r.file)
 	known := none == nil && here.CA != "" && r.of.CA != ""
+	proven := err == nil && here.Name == r.of.Name // its CA may have been renewed
+	edited := r.file.Context != "" && r.file.Context != r.of.Name && r.context != r.of.Name
 	switch {
-	case known && here.Same(r.of):
+	case proven, known && here.Same(r.of):
 		return nil
-	case known && r.noWay:
-		return noWayError{elsewhereError{here.Name}}
-	case r.gone != "":
+	case known && (r.gone != "" || r.noWay || edited):
+		return elsewhereError{here.Name}
+	case r.gone != "" && err != nil:
 		return fmt.Errorf("the settings that switched them off, %s, are gone, and nothing shows that the present ones belong to that cluster", power.Clean(r.gone))
 	}
 	return nil
