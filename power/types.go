@@ -272,8 +272,8 @@ const (
 	StageDone      Stage = "done"      // lightsout saw the wanted power state; Proof is how certain it is
 	StageFailed    Stage = "failed"    // refused, or the deadline passed
 	StageUncertain Stage = "uncertain" // unknown; poll before doing anything else
-	// StageClearing is no stage of an operation: no machine's state changes while lightsout waits
-	// to remove the annotations of a request.
+	// StageClearing reports, beside the operations, that lightsout waits to remove the annotations
+	// of a request. It changes no machine's state.
 	StageClearing Stage = "clearing"
 )
 

@@ -240,7 +240,8 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	r.context = o.Context
 	withoutFlag := o
 	withoutFlag.Context = ""
-	if r.file, err = withoutFlag.Read(); err != nil {
+	r.file, err = withoutFlag.Read()
+	if err != nil {
 		return r, err
 	}
 	ask := newConsole(false, "")

@@ -57,6 +57,16 @@ func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
 	}
 }
 
+// switchOff switches n3 off by its exec driver, and closes r.
+func switchOff(t *testing.T, r *restoration) {
+	t.Helper()
+	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
+	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+}
+
 // Without a kubeconfig restore reads the host's register for the machines that are off
 // in all clusters.
 func TestRestoreWithoutAKubeconfigReadsTheRegisterOfEveryCluster(t *testing.T) {
@@ -255,11 +265,7 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
-			if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
-				t.Fatal(err)
-			}
-			r.close()
+			switchOff(t, r)
 
 			uid = "uid-a"
 			set("machine", state+"\n")
@@ -307,11 +313,7 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
-	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	r.close()
+	switchOff(t, r)
 	if both {
 		own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

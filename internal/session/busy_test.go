@@ -370,8 +370,8 @@ func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
 	}
 }
 
-// The question before the end of a trial names the machine that is being switched off, and the answer
-// "leave them off" does not power it on.
+// The question before the end of a trial names the machine that is being switched off. The answer
+// "leave them off" does not power it on, and waits for it: verdict and record are about it, too.
 func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
@@ -386,30 +386,13 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 		t.Errorf("%s", questionText(q))
 	}
 	w.x.Send(view.Answer{Question: q.ID, Choice: "end"})
-	obey()
-	if _, dir := w.outcome(t); dir == "" || !w.board.is("kube-node4", power.Off) {
-		t.Errorf("calls %v", w.board.calls())
-	}
-}
-
-// "Give the verdict, leave them off" waits for the machine that is being switched off: verdict and
-// record are about it, too.
-func TestTheVerdictWaitsForAMachineThatIsBeingSwitchedOff(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	obey := w.board.hang("kube-node4")
-	w.x.Start(nil, trial.RunOptions{End: true})
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
-	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
-	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionTrial).ID, Choice: "end"})
 	w.x.frame("the trial waits", func(f *view.Frame) bool {
 		return f.Trial != nil && strings.Contains(fmt.Sprint(f.Trial), "waiting until kube-node4 is off")
 	})
 	obey()
-	if sum, _ := w.outcome(t); !slices.Equal(sum.LeftOff, []string{"kube-node4"}) || len(sum.Why) > 0 {
-		t.Errorf("left off %q, why %q", sum.LeftOff, sum.Why)
+	sum, _ := w.outcome(t)
+	if !slices.Equal(sum.LeftOff, []string{"kube-node4"}) || len(sum.Why) > 0 || !w.board.is("kube-node4", power.Off) {
+		t.Errorf("left off %q, why %q, calls %v", sum.LeftOff, sum.Why, w.board.calls())
 	}
 }
 

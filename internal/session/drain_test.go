@@ -642,7 +642,7 @@ func TestCancellingADrainPowersNothingOn(t *testing.T) {
 	q := w.x.question("quit")
 	_, off, _ := strings.Cut(questionText(q), "Being switched off:")
 	if !strings.Contains(off, "kube-node3") || strings.Contains(off, "kube-node4") {
-		t.Errorf("the question does not name what goes off, and nothing that stays on:\n%s", questionText(q))
+		t.Errorf("the question must list only kube-node3 as going off:\n%s", questionText(q))
 	}
 	w.x.Send(view.Answer{Question: q.ID, Choice: "undo"})
 	w.x.frame("the drain is cancelled", func(f *view.Frame) bool { return f.Question == nil && f.Power["kube-node4"].Stage == power.StageFailed })
@@ -671,7 +671,7 @@ func TestCancellingADrainKeepsAllItsNodesOn(t *testing.T) {
 		w.x.Send(view.AskQuit{})
 		q := w.x.question("quit")
 		if text := questionText(q); !strings.Contains(text, "if the drain is cancelled, they stay on") || !strings.Contains(text, "kube-node3") {
-			t.Errorf("the question does not name what is drained:\n%s", text)
+			t.Errorf("the question does not list the nodes of the drain:\n%s", text)
 		}
 		w.x.Send(view.Answer{Question: q.ID, Choice: choice})
 		w.x.waitEnd()
