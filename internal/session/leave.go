@@ -60,17 +60,10 @@ func (v *leaving) question() (view.Question, bool) {
 		}
 		return q, !v.settled() || v.loads.busy()
 	}
-	still, title, leave := "Still off:", "Leave with machines off?", "Leave them off"
-	switch late := len(v.machines.mayGoOff()); {
-	case late > 0 && late == len(v.machines.own()):
-		still, title, leave = "May still go off:", "Leave with machines that may go off?", "Leave them"
-	case late > 0:
-		still = "Still off, or may go off:"
-	}
-	going := listed("Being switched off:", slices.Sorted(maps.Keys(v.goingOff())), func(string) string { return "" })
-	off, cordoned := v.machines.lines(still), v.cordons.lines("Still cordoned by lightsout:")
+	title, leave, off := v.off()
+	going, cordoned := v.going(), v.cordons.lines("Still cordoned by lightsout:")
 	switch {
-	case off != nil:
+	case title != "":
 		return question(title, view.Choice{ID: leaveOn, Label: "Power on, then leave"}, leave, slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
@@ -82,6 +75,31 @@ func (v *leaving) question() (view.Question, bool) {
 		return q, open
 	}
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
+}
+
+// off is the part of the question about the machines that the journal lists: its title, the answer to
+// leave them, and lines about those that are not being switched off now. The title is empty if the
+// journal lists none.
+func (v *leaving) off() (title, leave string, lines []view.Line) {
+	off, late, going := v.machines.split(v.machines.own())
+	switch {
+	case len(off) > 0:
+		title, leave = "Leave with machines off?", "Leave them off"
+	case len(late) > 0:
+		title, leave = "Leave with machines that may go off?", "Leave them"
+	case len(going) > 0:
+		title, leave = "Leave while machines are being switched off?", "Leave them"
+	}
+	none := func(string) string { return "" }
+	return title, leave, append(listed("Still off:", off, v.machines.uncertain), listed("On, but the power API may still switch them off:", late, none)...)
+}
+
+// going lists the machines that are being switched off, and those that soon will be.
+func (v *leaving) going() []view.Line {
+	_, _, nodes := v.machines.split(v.machines.own())
+	nodes = slices.AppendSeq(nodes, maps.Keys(v.goingOff()))
+	slices.Sort(nodes)
+	return listed("Being switched off:", nodes, func(string) string { return "" })
 }
 
 // answered leaves as the operator has chosen.

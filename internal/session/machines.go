@@ -260,22 +260,33 @@ func (m *machines) mayGoOff() []string {
 	return slices.DeleteFunc(m.own(), func(n string) bool { return !m.isOnYet(n) })
 }
 
-// stillOff is a sentence about machines of own: which of them are off, and which may go off.
-func (m *machines) stillOff(nodes []string) string {
-	var off, late []string
+// split sorts nodes of own: their machines are off, or not known to be on; on, but may still go off;
+// or being switched off.
+func (m *machines) split(nodes []string) (off, late, going []string) {
 	for _, n := range nodes {
-		if m.isOnYet(n) {
+		switch {
+		case goesOff(m.views[n]):
+			going = append(going, n)
+		case m.isOnYet(n):
 			late = append(late, n)
-		} else {
+		default:
 			off = append(off, n)
 		}
 	}
+	return off, late, going
+}
+
+// stillOff is a sentence about machines of own.
+func (m *machines) stillOff(nodes []string) string {
+	off, late, going := m.split(nodes)
 	var parts []string
-	if len(off) > 0 {
-		parts = append(parts, text.List(off)+text.Noun(len(off), " is", " are")+" still off")
-	}
-	if len(late) > 0 {
-		parts = append(parts, text.List(late)+text.Noun(len(late), " is", " are")+" on, but may still go off by a request from here")
+	for _, p := range []struct {
+		nodes []string
+		what  string
+	}{{off, "still off"}, {late, "on, but may still go off by a request from here"}, {going, "being switched off"}} {
+		if len(p.nodes) > 0 {
+			parts = append(parts, text.List(p.nodes)+text.Noun(len(p.nodes), " is ", " are ")+p.what)
+		}
 	}
 	return strings.Join(parts, "; ")
 }
@@ -290,14 +301,20 @@ func (m *machines) takenLines() []view.Line {
 // lines lists the machines of own below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
 	return listed(title, m.own(), func(node string) string {
-		switch {
-		case m.isOnYet(node):
+		if m.isOnYet(node) {
 			return " (on, but may still go off by a request from here)"
-		case m.leftOff[node].Certainty == power.LeftOffUncertain:
-			return " (requested, outcome unknown)"
 		}
-		return ""
+		return m.uncertain(node)
 	})
+}
+
+// uncertain is a note about a machine of own if nobody knows the outcome of the request to switch it
+// off.
+func (m *machines) uncertain(node string) string {
+	if m.leftOff[node].Certainty == power.LeftOffUncertain {
+		return " (requested, outcome unknown)"
+	}
+	return ""
 }
 
 // listed are nodes below a title, each with a note.
