@@ -224,31 +224,40 @@ func (s secret) hide(text string) string {
 	return out.String() + text[done:]
 }
 
-// leastBegun is how many characters of a key are its beginning, at least.
-const leastBegun = 4
+// leastBegun is how many characters of a key are its beginning, at least, where a text or a word in
+// quotes ends after them; leastTelling is how many are anywhere, because no other word has so many.
+const (
+	leastBegun   = 4
+	leastTelling = 8
+)
 
 // mostBegun bounds how many characters of a key the pattern of its beginning has.
 const mostBegun = 200
 
-// begunSecret is the beginning of a key that somebody has cut: at the end of a text, of a word in
-// quotes, or before dots. What follows it is the pattern's group.
+// begunEnd fits the end of a beginning: a part of an encoded character, and then the end of the text,
+// a quote or dots, which are the group.
+const begunEnd = `(?:%(?:25)*[0-9a-fA-F]?|&#?\w*|\\+u?[0-9a-fA-F]{0,3})?(\.\.|…|["'<\\]|$)`
+
+// begunSecret is the beginning of a key that somebody has cut. What follows it is the pattern's group.
 func begunSecret(key string) secret {
+	runes := []rune(key)
+	runes = runes[:min(mostBegun, len(runes))]
+	return secret{
+		part: longestPlain(string(runes[:min(leastBegun, len(runes))])),
+		form: regexp.MustCompile(begunBy(runes, leastTelling) + "|" + begunBy(runes, leastBegun) + begunEnd),
+	}
+}
+
+// begunBy is a pattern of so many of the first characters or more.
+func begunBy(runes []rune, least int) string {
 	var forms strings.Builder
-	open, runes := 0, []rune(key)
 	for i, r := range runes {
-		if i == mostBegun {
-			break
-		}
-		if i >= leastBegun {
+		if i >= least {
 			forms.WriteString("(?:")
-			open++
 		}
 		forms.WriteString(formsOf(r))
 	}
-	return secret{
-		part: longestPlain(string(runes[:min(leastBegun, len(runes))])),
-		form: regexp.MustCompile(forms.String() + strings.Repeat(")?", open) + `(\.\.|…|["'<\\]|$)`),
-	}
+	return forms.String() + strings.Repeat(")?", max(len(runes)-least, 0))
 }
 
 // keysOf returns the secrets of a target whose beginnings no error may have either, unlike those of

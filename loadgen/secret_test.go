@@ -207,6 +207,9 @@ func TestNoErrorHasTheBeginningOfAKey(t *testing.T) {
 		`{"error":{"message":"bad key sk-ab/cdef+01"}}`: `{"error":{"message":"bad key …"}}`,
 		`bad key sk-ab\/cdef+01234`:                     "bad key …",
 		"bad key sk-ab%2Fcdef%2B01234":                  "bad key …",
+		"bad key sk-ab%2Fcdef%2":                        "bad key …%2",
+		"bad key sk-ab%2":                               "bad key …",
+		"sk-ab/cdef+0123 (cut), sk-ab/cdef.":            "… (cut), ….",
 		"the service ended in an error":                 "the service ended in an error",
 		"the release of 2024":                           "the release of 2024",
 	} {

@@ -52,12 +52,6 @@ type restoration struct {
 	// unanswered: the API server did not answer in settingsWait, so the register of this
 	// host has to suffice before lightsout powers on.
 	unanswered bool
-	// gone is the path of the config file that switched the machines off, if that file is missing
-	// and config is another one.
-	gone string
-	// file is the config file without flags; nil if it is unusable. context is that of the flag.
-	file    *config.Config
-	context string
 	// noWay: the configuration has no API server for this cluster.
 	noWay bool
 	// reader is the view of the cluster, if the restoration needs one; stop ends it.
@@ -221,15 +215,17 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 	return clusterOf(access), nil
 }
 
-// newRestoration prepares to power on the machines of a cluster. If it cannot, it
-// returns a restoration without a fleet, and an error with the reason.
+// newRestoration prepares to power on the machines of a cluster with the config file at path, which
+// switched them off. If it cannot, it returns a restoration without a fleet, and an error with the
+// reason.
 func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
 	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
+	missing := ""
 	if path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			o.File = path
 		} else if path != o.AbsPath() {
-			r.gone = path
+			missing = path
 		}
 	}
 	var err error
@@ -237,10 +233,7 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	if err != nil {
 		return r, err
 	}
-	r.context = o.Context
-	withoutFlag := o
-	withoutFlag.Context = ""
-	r.file, err = withoutFlag.Read()
+	err = o.leadElsewhere(r.config, of, missing)
 	if err != nil {
 		return r, err
 	}
@@ -251,6 +244,49 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	}
 	r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
 	return r, err
+}
+
+// leadElsewhere returns an error if these settings belong to another cluster than the machines: their
+// drivers may know machines of the same names. missing is the path of the config file that switched
+// the machines off, if there is none any more; otherwise somebody may have edited that file.
+func (o options) leadElsewhere(cfg *config.Config, of power.Cluster, missing string) error {
+	here, none := clusterHere(cfg)
+	same := none == nil && here.Same(of)
+	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
+	if missing != "" {
+		if same && !o.fileNamesAnother(of) {
+			return nil
+		}
+		return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file that it used, %s, is missing, and nothing shows that the present one belongs to that cluster. Name one that does with --config",
+			name, power.Clean(missing))
+	}
+	if none != nil || same || here.Name == of.Name || o.Context != "" {
+		return nil
+	}
+	if cfg.Context == "" && (cfg.Kubeconfig == "" || o.Kubeconfig != "" || hasContext(cfg, of.Name)) {
+		return nil // the kubeconfig has changed, and not the config file
+	}
+	return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file leads to cluster %s. Name the config file of that cluster with --config, or, if this one has its machines, its context with --context %s",
+		name, power.Clean(here.Name), name)
+}
+
+// fileNamesAnother reports whether the config file, without the flag, names the context of another cluster.
+func (o options) fileNamesAnother(of power.Cluster) bool {
+	o.Context = ""
+	cfg, err := o.Read()
+	if err != nil || cfg.Context == "" {
+		return false
+	}
+	here, err := clusterHere(cfg)
+	return err != nil || !here.Same(of)
+}
+
+// hasContext reports whether the kubeconfig has a context of that name.
+func hasContext(cfg *config.Config, name string) bool {
+	named := *cfg
+	named.Context = name
+	_, err := clusterHere(&named)
+	return err == nil
 }
 
 func (r *restoration) close() {

@@ -315,13 +315,8 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	}
 	switchOff(t, r)
 	if both {
-		own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"uid-a"}}`)
-		}))
-		defer own.Close()
 		kubeconfig = strings.Replace(kubeconfig, "contexts: [", "contexts: [{name: site, context: {cluster: own, user: u}}, ", 1)
-		kubeconfig = strings.Replace(kubeconfig, "clusters: [", fmt.Sprintf("clusters: [{name: own, cluster: {server: %q}}, ", own.URL), 1)
+		kubeconfig = strings.Replace(kubeconfig, "clusters: [", fmt.Sprintf("clusters: [{name: own, cluster: {server: %q}}, ", kubeSystem(t, "uid-a")), 1)
 	}
 	err = errors.Join(os.RemoveAll(filepath.Join(dir, "a.yaml")), os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600),
 		os.WriteFile(o.File, append(text, "context: site-b\n"...), 0o600),
@@ -329,7 +324,7 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "lightsout leaves n3 off") || machine() != "on" {
+	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "no machine of cluster site") || machine() != "on" {
 		t.Errorf("restore: %v", err)
 	}
 	// With a config that can't be read, restore fails too.
@@ -344,6 +339,76 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	if left, err := j.LeftOffAll(); err != nil || len(left) != 1 {
 		t.Errorf("the journal lists %+v, %v", left, err)
 	}
+}
+
+// The config file that switched a machine off is the same, or has only moved: restore powers the machine
+// on, whatever has become of the kubeconfig.
+func TestRestoreGoesOnWithAnotherKubeconfig(t *testing.T) {
+	site, siteB := kubeSystem(t, "uid-a"), kubeSystem(t, "uid-b")
+	contexts := func(current string, servers map[string]string) string {
+		var contexts, clusters []string
+		for name, url := range servers {
+			contexts = append(contexts, fmt.Sprintf("{name: %s, context: {cluster: %s, user: u}}", name, name))
+			clusters = append(clusters, fmt.Sprintf("{name: %s, cluster: {server: %q}}", name, url))
+		}
+		return fmt.Sprintf("apiVersion: v1\nkind: Config\nusers: [{name: u, user: {}}]\ncurrent-context: %s\ncontexts: [%s]\nclusters: [%s]\n",
+			current, strings.Join(contexts, ", "), strings.Join(clusters, ", "))
+	}
+	for name, c := range map[string]struct {
+		config, kubeconfig, context string
+		moved                       bool
+	}{
+		"another current context": {"", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "", false},
+		"a kubeconfig without it": {"", contexts("site-b", map[string]string{"site-b": siteB}), "", false},
+		"the flag as before":      {"context: site-b\n", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "site", false},
+		"a moved file and a flag": {"", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "site", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, machine := switchedOffByAnother(t)
+			dir := filepath.Dir(o.File)
+			text, err := os.ReadFile(o.File)
+			text = append([]byte(strings.Replace(string(text), "state: st", "state: "+filepath.Join(dir, "st"), 1)), c.config...)
+			err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(o.File, text, 0o600), os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600),
+				os.WriteFile(filepath.Join(dir, "none"), []byte(contexts("site", map[string]string{"site": site, "site-b": siteB})), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Context = "site"
+			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a"}, o.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switchOff(t, r)
+			if err := os.WriteFile(filepath.Join(dir, "none"), []byte(c.kubeconfig), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.moved {
+				if err := os.Rename(o.File, filepath.Join(dir, "moved.yaml")); err != nil {
+					t.Fatal(err)
+				}
+				o.File = filepath.Join(dir, "moved.yaml")
+			}
+			o.Context = c.context
+			if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
+				t.Errorf("the machine is %s: %v", machine(), err)
+			}
+		})
+	}
+}
+
+// kubeSystem serves an API of a cluster with that UID and no nodes.
+func kubeSystem(t *testing.T, uid string) (url string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/nodes") {
+			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
+			return
+		}
+		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, uid)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // A tunnel leads to an API server that does not reveal its UID. Another cluster may be

@@ -126,31 +126,6 @@ func (e elsewhereError) Error() string {
 
 func (r *restoration) elsewhere() error { return noWayError{elsewhereError{r.of.Name}} }
 
-// leadsElsewhere returns why the drivers may name machines of another cluster; nil if nothing speaks
-// for that. err is why the API server has not proven that it belongs to the cluster. A kubeconfig may
-// lead to that cluster although the config file, and its drivers, are those of another one.
-func (r *restoration) leadsElsewhere(err error) error {
-	if elsewhere := (elsewhereError{}); errors.As(err, &elsewhere) {
-		return err
-	}
-	if r.file == nil { // without usable settings, lightsout asks no driver
-		return nil
-	}
-	here, none := clusterHere(r.file)
-	known := none == nil && here.CA != "" && r.of.CA != ""
-	proven := err == nil && here.Name == r.of.Name // its CA may have been renewed
-	edited := r.file.Context != "" && r.file.Context != r.of.Name && r.context != r.of.Name
-	switch {
-	case proven, known && here.Same(r.of):
-		return nil
-	case known && (r.gone != "" || r.noWay || edited):
-		return elsewhereError{here.Name}
-	case r.gone != "" && err != nil:
-		return fmt.Errorf("the settings that switched them off, %s, are gone, and nothing shows that the present ones belong to that cluster", power.Clean(r.gone))
-	}
-	return nil
-}
-
 // settingsWait bounds the wait for the API server's answer to which cluster it is.
 const settingsWait = 3 * time.Second
 
@@ -166,18 +141,16 @@ func (r *restoration) withhold(ctx context.Context, named []string) {
 	_, err := r.proven(ctx)
 	r.unanswered = ctx.Err() != nil
 	r.noWay = errors.As(err, &noWayError{})
-	if err = r.leadsElsewhere(err); err == nil {
+	if elsewhere := (elsewhereError{}); !errors.As(err, &elsewhere) {
 		return
 	}
-	var refused []string
+	var late []string
 	for _, l := range r.late {
-		if l.Refused != "" {
-			refused = append(refused, l.Node)
-		}
+		late = append(late, l.Node)
 	}
-	if len(refused) > 0 {
-		r.why = fmt.Errorf("lightsout did not poll %s, whose power API refused a request to switch it off but may carry it out, because %w: restore with the settings of cluster %s",
-			strings.Join(refused, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
+	if len(late) > 0 {
+		r.why = fmt.Errorf("lightsout did not poll %s, which may be off by a request that the power API refused or carries out late, because %w: restore with the settings of cluster %s",
+			strings.Join(late, ", "), err, power.Clean(cmp.Or(r.of.Name, "(unnamed)")))
 	}
 	r.late = nil
 	r.left = slices.DeleteFunc(r.left, func(l power.LeftOff) bool {

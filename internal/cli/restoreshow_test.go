@@ -199,7 +199,7 @@ func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
 		"unreadable":         {"", false, "uid-a", mayGoOff},
 		"going off, dry run": {"transitioning", true, "uid-a", mayGoOff},
 		"on":                 {"on", false, "uid-a", ""},
-		"of another cluster": {"on", false, "uid-b", "lightsout did not poll n3, whose power API refused"},
+		"of another cluster": {"on", false, "uid-b", "lightsout did not poll n3, which may be off by a request that the power API refused"},
 	} {
 		w := throughATunnel(t)
 		w.uid, w.dryRun = "uid-a", c.dryRun
