@@ -233,12 +233,12 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 	if err != nil {
 		return r, err
 	}
-	err = o.leadElsewhere(r.config, of, missing)
+	ask := newConsole(false, "")
+	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
 	if err != nil {
 		return r, err
 	}
-	ask := newConsole(false, "")
-	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
+	err = o.leadElsewhere(of, missing) // which concerns the drivers, and not the API server
 	if err != nil {
 		return r, err
 	}
@@ -248,25 +248,31 @@ func newRestoration(o options, state string, of power.Cluster, path string) (*re
 
 // leadElsewhere returns an error if these settings belong to another cluster than the machines: their
 // drivers may know machines of the same names. missing is the path of the config file that switched
-// the machines off, if there is none any more; otherwise somebody may have edited that file.
-func (o options) leadElsewhere(cfg *config.Config, of power.Cluster, missing string) error {
+// the machines off, if there is none any more; otherwise somebody may have edited that file. The flag
+// --context with the cluster's name is the operator's word that the settings are its own.
+func (o options) leadElsewhere(of power.Cluster, missing string) error {
+	if o.Context != of.Name {
+		o.Context = "" // it is about another cluster
+	}
+	cfg, err := o.Read()
+	if err != nil {
+		return err
+	}
 	here, none := clusterHere(cfg)
 	same := none == nil && here.Same(of)
 	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
-	if missing != "" {
-		if same && !o.fileNamesAnother(of) {
-			return nil
-		}
-		return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file that it used, %s, is missing, and nothing shows that the present one belongs to that cluster. Name one that does with --config",
-			name, power.Clean(missing))
-	}
-	if none != nil || same || here.Name == of.Name || o.Context != "" {
+	switch {
+	case missing != "" && (same || o.Context != "") && !o.fileNamesAnother(of):
 		return nil
-	}
-	if cfg.Context == "" && (cfg.Kubeconfig == "" || o.Kubeconfig != "" || hasContext(cfg, of.Name)) {
+	case missing != "":
+		return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file that it used, %s, is missing, and nothing shows that the present one belongs to that cluster. If it does, add --context %s",
+			name, power.Clean(missing), name)
+	case none != nil, same, here.Name == of.Name, o.Context != "":
+		return nil
+	case cfg.Context == "" && (cfg.Kubeconfig == "" || o.Kubeconfig != "" || hasContext(cfg, of.Name)):
 		return nil // the kubeconfig has changed, and not the config file
 	}
-	return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file leads to cluster %s. Name the config file of that cluster with --config, or, if this one has its machines, its context with --context %s",
+	return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file leads to cluster %s. Name the config file of that cluster with --config, or, if this one has its machines, add --context %s",
 		name, power.Clean(here.Name), name)
 }
 

@@ -324,8 +324,11 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "no machine of cluster site") || machine() != "on" {
-		t.Errorf("restore: %v", err)
+	for _, context := range []string{"", "site-b"} {
+		o.Context = context
+		if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "no machine of cluster site") || machine() != "on" {
+			t.Errorf("restore --context %q: %v", context, err)
+		}
 	}
 	// With a config that can't be read, restore fails too.
 	err = errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "b.yaml"), []byte("state: ../st\npower: ["), 0o600))

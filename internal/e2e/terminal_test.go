@@ -3,9 +3,11 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +33,29 @@ func openTerminal(t *testing.T, width, height int, env []string, command string)
 		args = append(args, "-e", e)
 	}
 	x.tmux(append(args, "sh", "-c", command)...)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
+	t.Cleanup(x.close)
 	return x
+}
+
+// close ends the terminal, and waits for its programs: they end their records in the test's folders.
+func (x *terminal) close() {
+	panes, _ := exec.Command("tmux", "-S", x.socket, "list-panes", "-a", "-F", "#{pane_pid}").Output()
+	var programs []string
+	for _, shell := range strings.Fields(string(panes)) {
+		children, _ := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
+		programs = append(programs, strings.Fields(string(children))...)
+	}
+	_ = exec.Command("tmux", "-S", x.socket, "kill-server").Run()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && slices.ContainsFunc(programs, runs); {
+		time.Sleep(lookAtScreen)
+	}
+}
+
+// runs reports whether a process has not ended. The command line of one that nobody has waited for is
+// empty.
+func runs(pid string) bool {
+	line, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	return err == nil && len(line) > 0
 }
 
 func (x *terminal) tmux(args ...string) string {
