@@ -132,9 +132,19 @@ func TestLab(t *testing.T) {
 		if err != nil || len(list.Items) != 1 {
 			t.Fatalf("%d activators, %v", len(list.Items), err)
 		}
-		eventually(t, "the activator's metrics", func() error { // it serves an empty page at first
+		c := c.in(t)
+		eventually(t, "the activator's metrics", func() error {
+			// An activator that has served no request may have none.
+			resp, err := c.http.Do(c.request(t.Context(), 1))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, resp.Body)
+			if err = errors.Join(err, resp.Body.Close()); err != nil {
+				return err
+			}
 			page, err := c.kube.CoreV1().Pods("knative-serving").ProxyGet("http", list.Items[0].Name, "9090", "/metrics", nil).DoRaw(t.Context())
-			if err == nil && !strings.Contains(string(page), "activator_") {
+			if err == nil && !strings.Contains(string(page), "activator_request_count") {
 				err = fmt.Errorf("the page is %q", page)
 			}
 			return err
@@ -232,26 +242,14 @@ func (c *client) in(t *testing.T) *client {
 // hang until their own timeout, the others end well.
 func (c *client) cutUnderLoad(t *testing.T) {
 	c = c.in(t)
-	key, err := os.ReadFile(c.config.Load.APIKeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const timeout = 12 * time.Second // more than twice what a request takes
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	errs := make(chan error, 16)
 	begun := make(chan struct{}, 16)
 	for range 16 {
+		req := c.request(ctx, 30)
 		go func() {
-			req, err := http.NewRequestWithContext(ctx, "POST", c.config.Load.URL, strings.NewReader(
-				`{"model":"`+c.config.Load.Model+`","stream":true,"max_tokens":30,"messages":[{"role":"user","content":"hello"}]}`))
-			if err != nil {
-				errs <- err
-				return
-			}
-			req.Host = c.config.Load.Host
-			req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
-			req.Header.Set("Content-Type", "application/json")
 			resp, err := c.http.Do(req)
 			if err != nil {
 				errs <- err
@@ -292,6 +290,24 @@ func (c *client) cutUnderLoad(t *testing.T) {
 	if ok != 12 || hung != 4 {
 		t.Errorf("%d requests ended well and %d hung, want 12 and 4", ok, hung)
 	}
+}
+
+// request asks the scenario's service for so many tokens.
+func (c *client) request(ctx context.Context, tokens int) *http.Request {
+	c.t.Helper()
+	key, err := os.ReadFile(c.config.Load.APIKeyFile)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, "POST", c.config.Load.URL, strings.NewReader(fmt.Sprintf(
+		`{"model":%q,"stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"hello"}]}`, c.config.Load.Model, tokens)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Host = c.config.Load.Host
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	req.Header.Set("Content-Type", "application/json")
+	return req
 }
 
 // components returns the process ids of the control plane.
