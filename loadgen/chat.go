@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -76,7 +77,7 @@ type chatChunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-func (c *chatStream) event(data []byte) {
+func (c *chatStream) event(kind string, data []byte) {
 	data = bytes.TrimSpace(data)
 	if c.done || c.failed != "" || len(data) == 0 {
 		return
@@ -86,7 +87,12 @@ func (c *chatStream) event(data []byte) {
 		return
 	}
 	var chunk chatChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
+	err := json.Unmarshal(data, &chunk)
+	if kind == "error" && len(chunk.Error) == 0 {
+		c.failed = errorText(data) // the event itself is the error
+		return
+	}
+	if err != nil {
 		// A chunk in an unknown form; without the end mark it fails anyway.
 		c.stray = c.hide(string(data))
 		return
@@ -143,7 +149,7 @@ func errorText(raw []byte) string {
 func (c *chatStream) verdict() error {
 	switch {
 	case c.failed != "":
-		return fmt.Errorf("an error came inside the stream: %s", c.failed)
+		return fmt.Errorf("an error came inside the stream: %s", cmp.Or(clean(c.hide(c.failed), maxErrorText), "no message"))
 	case c.done:
 		return nil
 	case c.stray != "":

@@ -15,15 +15,16 @@ var errSSETooLong = errors.New("the event stream has a line or event that is too
 
 // sseParser splits a stream of server-sent events (WHATWG HTML, section
 // 9.2.6) into its fields. It takes the stream in pieces cut anywhere. Lines
-// end in LF, CR or CRLF; comments and the fields id, event and retry are
+// end in LF, CR or CRLF; comments and the fields id and retry are
 // skipped.
 type sseParser struct {
 	line   []byte // of the line so far
 	data   []byte // of the event so far, each line followed by LF
+	kind   string // of the event so far; empty: a message
 	seen   bool   // the event has a data field
 	bom    bool   // the first line is over
 	wasCR  bool   // the last byte was CR: an LF now belongs to it
-	onData func(data []byte)
+	onData func(kind string, data []byte)
 	// onOther gets a line that is not a known field: proxies and some servers write
 	// such lines into a stream when something goes wrong.
 	onOther func(line []byte)
@@ -93,7 +94,9 @@ func (p *sseParser) endLine() error {
 		}
 		p.data = append(append(p.data, value...), '\n')
 		p.seen = true
-	case "", "event", "id", "retry":
+	case "event":
+		p.kind = string(bytes.TrimPrefix(value, []byte(" ")))
+	case "", "id", "retry":
 	default:
 		p.onOther(line)
 	}
@@ -102,7 +105,7 @@ func (p *sseParser) endLine() error {
 
 func (p *sseParser) dispatch() {
 	if p.seen {
-		p.onData(p.data[:len(p.data)-1])
+		p.onData(p.kind, p.data[:len(p.data)-1])
 	}
-	p.data, p.seen = p.data[:0], false
+	p.data, p.seen, p.kind = p.data[:0], false, ""
 }

@@ -11,7 +11,12 @@ import (
 // parseSSE feeds a stream in pieces of n bytes.
 func parseSSE(stream string, n int) (events, other []string, err error) {
 	p := sseParser{
-		onData:  func(b []byte) { events = append(events, string(b)) },
+		onData: func(kind string, b []byte) {
+			if kind != "" {
+				kind += " "
+			}
+			events = append(events, kind+string(b))
+		},
 		onOther: func(b []byte) { other = append(other, string(b)) },
 	}
 	for len(stream) > 0 && err == nil {
@@ -39,7 +44,7 @@ func TestEventStream(t *testing.T) {
 		{"CRLF", "data: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}, nil},
 		{"CR", "data: a\r\rdata: b\r\r", []string{"a", "b"}, nil},
 		{"several lines", "data: a\ndata: b\n\n", []string{"a\nb"}, nil},
-		{"comments and other fields", ": ping\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n", []string{"a"}, nil},
+		{"comments and other fields", ": ping\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\ndata: b\n\n", []string{"x a", "b"}, nil},
 		{"empty data", "data\n\n", []string{""}, nil},
 		{"no event without data", "event: x\n\n\n\n", nil, nil},
 		{"no blank line at the end", "data: [DONE]", []string{"[DONE]"}, nil},
@@ -132,6 +137,10 @@ func TestChatStream(t *testing.T) {
 		{"data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n" + done, true, 1},
 		{"data: {\"error\":null,\"choices\":[{\"text\":\"x\"}]}\n\n" + done, true, 1},
 		{"data: {\"error\":\"gone\"}\n\n" + done, false, 0},
+		{token("a") + "event: error\ndata: {\"message\":\"gone\"}\n\n" + done, false, 1},
+		{"event: error\ndata: {\"error\":{\"message\":\"gone\"}}\n\n" + done, false, 0},
+		{"event: error\ndata: gone\n\n" + done, false, 0},
+		{"event: message\n" + token("a") + done, true, 1},
 		{token("a") + "data: [DON", false, 1},
 		{token("[DONE]"), false, 1},
 		{fmt.Sprintf("data: %q\n\n", "[DONE]"), false, 0},

@@ -2,6 +2,7 @@ package power
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,8 +50,10 @@ type Entry struct {
 	PID           int       `json:"pid"`
 	// Config is the file with the drivers' settings.
 	Config string `json:"config,omitempty"`
-	Action Action `json:"action,omitempty"`
-	Node   string `json:"node"`
+	// Settings identifies the drivers' settings, whatever file they are in.
+	Settings string `json:"settings,omitempty"`
+	Action   Action `json:"action,omitempty"`
+	Node     string `json:"node"`
 	// Binding is kept in full, so that powering on needs neither the API
 	// server nor a look-up. Node.BootID is the boot before the action.
 	Binding Binding `json:"binding"`
@@ -106,6 +109,8 @@ type Journal struct {
 	unwritable error
 	// Disk writes the journal; nil is the system's. Set it before the first write.
 	Disk Disk
+	// Settings identifies the drivers' settings in new entries. Set it before the first write.
+	Settings string
 
 	mu      mutex
 	cluster Cluster
@@ -312,6 +317,7 @@ func (j *Journal) append(e Entry) error {
 	if e.Config == "" {
 		e.Config = j.config
 	}
+	e.Settings = cmp.Or(e.Settings, j.Settings)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("the journal entry can't be written: %w", err)

@@ -34,7 +34,7 @@ type claims struct {
 
 // readClaims reads the summary strictly. The error describes the fault in it.
 func readClaims(folder fs.FS) (c claims, err error) {
-	data, err := whileReading(func() ([]byte, error) { return record.ReadSmall(folder, record.SummaryFile) })
+	data, err := whileReading("the record", func() ([]byte, error) { return record.ReadSmall(folder, record.SummaryFile) })
 	if err != nil || data == nil {
 		return c, err
 	}
@@ -89,7 +89,7 @@ func verifyLoad(dir string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("the summary can't be read: %w", err)
 	}
-	c, err := whileReading(func() (*recount, error) { return recountRequests(folder, said.outages(), said.since(), said.began()) })
+	c, err := whileReading("the record", func() (*recount, error) { return recountRequests(folder, said.outages(), said.since(), said.began()) })
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there are no requests to verify: %w", err)
 	}

@@ -41,7 +41,7 @@ func newRecordsCommand(o *options) *cobra.Command {
 // listRecords prints the records in the state folder, the newest first, and the
 // machines that lightsout switched off while a recorder was watching.
 func listRecords(o options, out io.Writer) error {
-	cfg, err := whileReading(o.Read)
+	cfg, err := whileReading("the config file", o.Read)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ const noRedaction = "replay takes no --redact: a record does not list all names 
 // openRecord reads the record in the folder dir; if there is no such folder, the
 // example of that name.
 func openRecord(dir string) (*record.Record, error) {
-	return whileReading(func() (*record.Record, error) {
+	return whileReading("the record", func() (*record.Record, error) {
 		_, err := os.Stat(dir)
 		if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
 			return record.OpenFS(example, dir)

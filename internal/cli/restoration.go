@@ -25,6 +25,7 @@ type restoration struct {
 	journal  *power.Journal
 	client   *ssh.Client     // nil if the settings are unusable
 	server   *cluster.Client // nil before api
+	unfit    bool            // the settings are not those of the machines
 	certain  bool            // the API server has proven that it belongs to this cluster
 	machines *machines       // has no fleet if the settings are unusable
 	left     []power.LeftOff
@@ -95,7 +96,7 @@ func restorations(o options) ([]*restoration, error) {
 		return nil, err
 	}
 	here, noWay := clusterHere(cfg)
-	f := restorationFinder{options: o, state: state, here: here}
+	f := restorationFinder{options: o, state: state, here: here, unfit: map[settingsOf]error{}}
 	f.journal()
 	f.damaged()
 	// Machines that others switched off are reported too; that needs no driver.
@@ -130,7 +131,15 @@ type restorationFinder struct {
 	state string        // the folder of the journal
 	here  power.Cluster // that the configuration leads to
 	all   []*restoration
+	// unfit is the result of ownSettings, by its arguments and the config file.
+	unfit map[settingsOf]error
 	errs  []error
+}
+
+// settingsOf are a cluster, a config file, and the settings by which lightsout switched machines off.
+type settingsOf struct {
+	cluster          power.Cluster
+	config, settings string
 }
 
 // journal reads which machines and nodes lightsout has left off or cordoned.
@@ -142,16 +151,16 @@ func (f *restorationFinder) journal() {
 		f.errs = append(f.errs, err)
 	}
 	for _, l := range left {
-		r := f.find(l.Of(), f.configFor(l.Of(), f.here, l.Config))
+		r := f.of(l.Entry)
 		r.left = append(r.left, l)
 	}
 	for _, l := range j.LateAll() {
-		r := f.find(l.Of(), f.configFor(l.Of(), f.here, l.Config))
+		r := f.of(l.Entry)
 		r.late = append(r.late, l)
 	}
 	cordoned, _ := j.LeftCordonedAll() // the same error as above
 	for _, e := range cordoned {
-		r := f.find(e.Of(), f.configFor(e.Of(), f.here, e.Config))
+		r := f.of(e)
 		r.cordoned = append(r.cordoned, e)
 	}
 }
@@ -164,22 +173,23 @@ func (f *restorationFinder) damaged() {
 	j := power.OpenJournal(f.state, named, "")
 	defer j.Close()
 	if damaged, _ := j.Damaged(); len(damaged) > 0 {
-		f.find(named, f.AbsPath()).damaged = damaged
+		f.find(named, f.AbsPath(), nil).damaged = damaged
 	}
 }
 
-// find returns the restoration of a cluster by a config file, which it makes if need be.
+// find returns the restoration of a cluster by a config file, which it makes if need be. unfit is why
+// the drivers of that file are not those of the machines, and nil if they are.
 // The first known UID becomes that of the restoration: an entry without one does not hide
 // that the configuration may lead to another cluster now.
-func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
+func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *restoration {
 	for _, r := range f.all {
-		if r.of.Same(of) && r.journal.Config() == config {
+		if r.of.Same(of) && r.journal.Config() == config && r.unfit == (unfit != nil) {
 			r.of.UID = cmp.Or(r.of.UID, of.UID)
 			r.journal.Identify(power.Cluster{UID: r.of.UID})
 			return r
 		}
 	}
-	r, err := newRestoration(f.options, f.state, of, config)
+	r, err := newRestoration(f.options, f.state, of, config, unfit)
 	if err != nil {
 		f.errs = append(f.errs, err)
 	}
@@ -187,12 +197,24 @@ func (f *restorationFinder) find(of power.Cluster, config string) *restoration {
 	return r
 }
 
+// of returns the restoration that an entry of the journal belongs to.
+func (f *restorationFinder) of(e power.Entry) *restoration {
+	config := f.configFor(e.Of(), f.here, e.Config)
+	by := settingsOf{e.Of(), config, e.Settings}
+	unfit, known := f.unfit[by]
+	if !known {
+		unfit = f.with(config).ownSettings(e.Of(), e.Settings)
+		f.unfit[by] = unfit
+	}
+	return f.find(e.Of(), config, unfit)
+}
+
 // addCluster adds a cluster that the journal has nothing of.
 func (f *restorationFinder) addCluster(of power.Cluster, config string) {
 	if slices.ContainsFunc(f.all, func(r *restoration) bool { return r.of.Same(of) }) {
 		return
 	}
-	r, _ := newRestoration(f.options, f.state, of, config)
+	r, _ := newRestoration(f.options, f.state, of, config, nil)
 	f.all = append(f.all, r)
 }
 
@@ -215,84 +237,69 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 	return clusterOf(access), nil
 }
 
-// newRestoration prepares to power on the machines of a cluster with the config file at path, which
-// switched them off. If it cannot, it returns a restoration without a fleet, and an error with the
-// reason.
-func newRestoration(o options, state string, of power.Cluster, path string) (*restoration, error) {
-	r := &restoration{of: of, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
-	missing := ""
-	if path != "" {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			o.File = path
-		} else if path != o.AbsPath() {
-			missing = path
-		}
+// newRestoration prepares to power on the machines of a cluster with the config file at path. If it
+// cannot, it returns a restoration without a fleet, and an error with the reason: unfit is one.
+func newRestoration(o options, state string, of power.Cluster, path string, unfit error) (*restoration, error) {
+	r := &restoration{of: of, unfit: unfit != nil, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
+	o = o.with(path)
+	err := r.readSettings(o)
+	if err == nil {
+		err = unfit // which concerns the drivers, and not the API server
 	}
-	var err error
-	r.config, err = o.Read()
-	if err != nil {
-		return r, err
+	if err == nil {
+		r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
 	}
-	ask := newConsole(false, "")
-	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
-	if err != nil {
-		return r, err
-	}
-	err = o.leadElsewhere(of, missing) // which concerns the drivers, and not the API server
-	if err != nil {
-		return r, err
-	}
-	r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
 	return r, err
 }
 
-// leadElsewhere returns an error if these settings belong to another cluster than the machines: their
-// drivers may know machines of the same names. missing is the path of the config file that switched
-// the machines off, if there is none any more; otherwise somebody may have edited that file. The flag
-// --context with the cluster's name is the operator's word that the settings are its own.
-func (o options) leadElsewhere(of power.Cluster, missing string) error {
-	if o.Context != of.Name {
-		o.Context = "" // it is about another cluster
+// with returns the options with that config file, if it is there.
+func (o options) with(path string) options {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		o.File = path
 	}
-	cfg, err := o.Read()
+	return o
+}
+
+// readSettings reads the settings and prepares ssh.
+func (r *restoration) readSettings(o options) (err error) {
+	r.config, err = o.Read()
 	if err != nil {
 		return err
 	}
-	here, none := clusterHere(cfg)
-	same := none == nil && here.Same(of)
-	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
-	switch {
-	case missing != "" && (same || o.Context != "") && !o.fileNamesAnother(of):
-		return nil
-	case missing != "":
-		return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file that it used, %s, is missing, and nothing shows that the present one belongs to that cluster. If it does, add --context %s",
-			name, power.Clean(missing), name)
-	case none != nil, same, here.Name == of.Name, o.Context != "":
-		return nil
-	case cfg.Context == "" && (cfg.Kubeconfig == "" || o.Kubeconfig != "" || hasContext(cfg, of.Name)):
-		return nil // the kubeconfig has changed, and not the config file
-	}
-	return fmt.Errorf("lightsout asks and switches no machine of cluster %s: the config file leads to cluster %s. Name the config file of that cluster with --config, or, if this one has its machines, add --context %s",
-		name, power.Clean(here.Name), name)
+	r.journal.Settings = r.config.DriverSettings()
+	ask := newConsole(false, "")
+	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
+	return err
 }
 
-// fileNamesAnother reports whether the config file, without the flag, names the context of another cluster.
-func (o options) fileNamesAnother(of power.Cluster) bool {
-	o.Context = ""
+// ownSettings returns an error unless the drivers of these settings are those of the machines of that
+// cluster: the drivers of another one may know machines of the same names. used identifies the settings
+// by which lightsout switched the machines off. Settings that differ from them need to lead to the same
+// cluster, or the operator names that cluster with --context.
+func (o options) ownSettings(of power.Cluster, used string) error {
 	cfg, err := o.Read()
-	if err != nil || cfg.Context == "" {
-		return false
+	if err != nil || used != "" && used == cfg.DriverSettings() {
+		return err
 	}
-	here, err := clusterHere(cfg)
-	return err != nil || !here.Same(of)
-}
-
-// hasContext reports whether the kubeconfig has a context of that name.
-func hasContext(cfg *config.Config, name string) bool {
-	named := *cfg
-	named.Context = name
-	_, err := clusterHere(&named)
-	return err == nil
+	chosen, noWay := clusterHere(cfg)
+	named := o.Context != "" && (o.Context == of.Name || noWay == nil && chosen.Same(of))
+	o.Context = ""
+	cfg, err = o.Read()
+	if err != nil {
+		return err
+	}
+	here, noWay := clusterHere(cfg)
+	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
+	fail := fmt.Errorf("lightsout asks and switches no machine of cluster %s: the settings of bastion, ssh or power are not those that switched the machines off, and the config file %s", name, power.Clean(o.AbsPath()))
+	switch {
+	case noWay == nil && here.Same(of):
+		return nil
+	case cfg.Context != "" && cfg.Context != of.Name:
+		return fmt.Errorf("%w names context %s. Name the config file of cluster %s with --config", fail, power.Clean(cfg.Context), name)
+	case named:
+		return nil
+	}
+	return fmt.Errorf("%w does not lead to that cluster. Name the cluster's config file with --config; if it is this one, add --context %s", fail, name)
 }
 
 func (r *restoration) close() {

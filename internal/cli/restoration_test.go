@@ -111,7 +111,7 @@ func (c *tunnelled) restorer(t *testing.T, uid string) *restoration {
 		t.Fatal(err)
 	}
 	of.UID, of.Name = uid, cmp.Or(c.context, of.Name)
-	r, err := newRestoration(c.options, c.path("st"), of, c.File)
+	r, err := newRestoration(c.options, c.path("st"), of, c.File, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

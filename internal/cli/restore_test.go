@@ -154,7 +154,7 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRestoration(o, filepath.Join(filepath.Dir(o.File), "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File)
+	r, err := newRestoration(o, filepath.Join(filepath.Dir(o.File), "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
 		actions      []power.Action
 	}{{"b.yaml", "n4", []power.Action{power.ActionOff}}, {"a.yaml", "n3", []power.Action{power.ActionOff, power.ActionOn}}} {
 		o.File = filepath.Join(dir, x.config)
-		r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File)
+		r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +261,7 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 			}
 			set("none", kubeconfig)
 			set("machine", "on\n")
-			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-b"}, o.File)
+			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-b"}, o.File, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,14 +289,16 @@ func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 func TestRestoreAsksNoDriversOfAnotherCluster(t *testing.T) {
 	for name, file := range map[string]string{"gone": "a.yaml", "edited": "lightsout.yaml"} {
 		for _, both := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s both %v", name, both), func(t *testing.T) { restoreElsewhere(t, file, both) })
+			for _, context := range []string{"", "context: site-b\n"} {
+				t.Run(fmt.Sprintf("%s both %v %s", name, both, context), func(t *testing.T) { restoreElsewhere(t, file, both, context) })
+			}
 		}
 	}
 }
 
 // restoreElsewhere restores a machine that was switched off with that config file. both: the
-// kubeconfig leads to its cluster, too.
-func restoreElsewhere(t *testing.T, file string, both bool) {
+// kubeconfig leads to its cluster, too. context is a line of the other cluster's config.
+func restoreElsewhere(t *testing.T, file string, both bool, context string) {
 	o, machine := switchedOffByAnother(t)
 	dir := filepath.Dir(o.File)
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -309,7 +311,7 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a", CA: "ca"}, filepath.Join(dir, file))
+	r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a", CA: "ca"}, filepath.Join(dir, file), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +321,7 @@ func restoreElsewhere(t *testing.T, file string, both bool) {
 		kubeconfig = strings.Replace(kubeconfig, "clusters: [", fmt.Sprintf("clusters: [{name: own, cluster: {server: %q}}, ", kubeSystem(t, "uid-a")), 1)
 	}
 	err = errors.Join(os.RemoveAll(filepath.Join(dir, "a.yaml")), os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600),
-		os.WriteFile(o.File, append(text, "context: site-b\n"...), 0o600),
+		os.WriteFile(o.File, append(text, context+"ssh: {user: site-b}\n"...), 0o600),
 		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600)) // that of the other cluster
 	if err != nil {
 		t.Fatal(err)
@@ -377,7 +379,7 @@ func TestRestoreGoesOnWithAnotherKubeconfig(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Context = "site"
-			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a"}, o.File)
+			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a"}, o.File, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

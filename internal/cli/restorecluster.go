@@ -36,7 +36,7 @@ func (o options) today(all []*restoration) *restoration {
 	if err != nil {
 		return nil
 	}
-	r, _ := newRestoration(o, state, here, o.AbsPath())
+	r, _ := newRestoration(o, state, here, o.AbsPath(), nil)
 	return r
 }
 

@@ -16,7 +16,7 @@ import (
 // carry out the request to switch them off.
 func (c *tunnelled) lateMachines(t *testing.T, nodes ...string) {
 	t.Helper()
-	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestMachinesThatDoNotAnswerDelayNoQuestionAboutADamagedJournal(t *testing.T
 	c := throughATunnel(t)
 	c.uid = "uid-a"
 	c.stateCommand(t, `echo $1 >> asked; until [ "$(cat n3)" = on ]; do sleep 0.1; done; echo on`)
-	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestRestorePollsARefusedMachineAgainAtItsEnd(t *testing.T) {
 	c.uid = "uid-a"
 	c.refuse(t, "n3")
 	c.set(t, "n3", "on\n")
-	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	r, err := newRestoration(c.options, c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -145,30 +146,44 @@ func withoutStep(t *testing.T, summary []byte, step string) []byte {
 	return data
 }
 
-// One signal ends a command whose kubeconfig does not answer, such as one on a server
-// that is away.
+// A command whose kubeconfig or ssh configuration does not answer, such as one on a server that is away,
+// reports that, and one signal ends it.
 func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := program(t, "power", "status", "--kubeconfig", pipe, "--state", t.TempDir())
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // until it is read
+	dir := t.TempDir()
+	pipe, config, state := filepath.Join(dir, "pipe"), filepath.Join(dir, "lightsout.yaml"), filepath.Join(dir, "state")
+	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(syscall.SIGTERM) {
-		t.Errorf("%v\n%s", err, &out)
+	for _, c := range []struct {
+		args []string
+		what string
+	}{
+		{[]string{"power", "status", "--kubeconfig", pipe}, "the kubeconfig"},
+		{[]string{"restore", "--kubeconfig", pipe}, "the kubeconfig"},
+		{[]string{"restore", "--kubeconfig", "/dev/null", "--config", config}, "the ssh configuration"},
+	} {
+		t.Run(strings.Join(c.args[:2], " ")+" "+c.what, func(t *testing.T) {
+			t.Parallel()
+			cmd := program(t, append(c.args, "--state", state)...)
+			errs, err := cmd.StderrPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(errs)
+			for lines.Scan() && !strings.Contains(lines.Text(), "still reading "+c.what) {
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(syscall.SIGTERM) {
+				t.Errorf("%v after %q", err, lines.Text())
+			}
+		})
 	}
 }
 

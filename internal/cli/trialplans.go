@@ -55,7 +55,7 @@ func newTrialInitCommand() *cobra.Command {
 
 // listTrials prints the built-in plans, then the records in the state folder, the newest first, and the shipped ones.
 func listTrials(o options, out io.Writer) error {
-	cfg, err := whileReading(o.Read)
+	cfg, err := whileReading("the config file", o.Read)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func recordLine(files fs.FS, written bool) string {
 
 // showPlan prints a plan: a built-in one, a file's or a record's.
 func showPlan(name string, out io.Writer) error {
-	body, err := whileReading(func() ([]byte, error) { return plan.Text(name) })
+	body, err := whileReading("the plan", func() ([]byte, error) { return plan.Text(name) })
 	if err != nil {
 		r, recorded := openRecord(name)
 		if recorded != nil {

@@ -41,10 +41,12 @@ type sshAsker struct {
 // newSSH makes the client by which the bastion and the nodes are reached. It reports once
 // on standard error what of the ssh configuration the client leaves out.
 func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
-	client, err := ssh.New(ssh.Options{
-		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
-		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-		AskSecret: ask.secret, AskHostKey: ask.hostKey, KeepGoing: ask.keepGoing,
+	client, err := whileReading("the ssh configuration", func() (*ssh.Client, error) {
+		return ssh.New(ssh.Options{
+			Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
+			IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
+			AskSecret: ask.secret, AskHostKey: ask.hostKey, KeepGoing: ask.keepGoing,
+		})
 	})
 	if err == nil {
 		for _, line := range client.Skipped() {
@@ -88,7 +90,7 @@ func bastionDialer(client *ssh.Client) dialer {
 
 // apiAccess reads the kubeconfig. Connections are made by dial unless it is nil.
 func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
-	return whileReading(func() (*cluster.Config, error) {
+	return whileReading("the kubeconfig", func() (*cluster.Config, error) {
 		return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 	})
 }
@@ -123,7 +125,9 @@ func openJournal(cfg *config.Config, o options, of power.Cluster) (*power.Journa
 	if err != nil {
 		return nil, err
 	}
-	return power.OpenJournal(state, of, o.AbsPath()), nil
+	j := power.OpenJournal(state, of, o.AbsPath())
+	j.Settings = cfg.DriverSettings()
+	return j, nil
 }
 
 // identified returns the cluster with that identity.
