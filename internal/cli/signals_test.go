@@ -186,31 +186,3 @@ func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
 		})
 	}
 }
-
-// The verdict is on the timeline too.
-func TestLoadVerifyComparesTheVerdictWithTheTimeline(t *testing.T) {
-	example, _ := examples.Open("mdx")
-	for verdict, want := range map[string]string{
-		"pass": "", "aborted": `"aborted", but "pass" on the timeline`, "not observed": `"not observed", but "pass" on the timeline`,
-		"no expectations": `"no expectations", with `, "": `"" is not a verdict`,
-		`pass", "why": ["one request too many"], "restore": "`: "the reasons of the verdict (why) are",
-	} {
-		dir := t.TempDir()
-		for _, name := range []string{"requests.jsonl", "plan.yaml", "summary.json", "events.jsonl"} {
-			data, err := fs.ReadFile(example, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if name == "summary.json" {
-				data = bytes.Replace(data, []byte(`"verdict": "pass"`), []byte(`"verdict": "`+verdict+`"`), 1)
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var out bytes.Buffer
-		if err := verifyLoad(dir, &out); (err != nil) != (want != "") || !strings.Contains(out.String(), want) {
-			t.Errorf("%q: %v\n%s", verdict, err, &out)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/text"
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -343,31 +341,6 @@ func (v *verification) judgement(s *record.Summary) {
 	}
 	if (good || s.Verdict == view.Fail) && !slices.Equal(s.Why, short) {
 		v.differ("the reasons of the verdict (why) are %q, but steps, expectations and requests give %q", s.Why, short)
-	}
-}
-
-// verdict compares the verdict with the one on the timeline, and with the number of
-// expectations.
-func (v *verification) verdict(s *record.Summary) {
-	if empty := len(s.Expectations) == 0; s.Verdict == view.NoExpectations && !empty || s.Verdict == view.Pass && empty {
-		v.differ("the verdict is %q, with %s", s.Verdict, text.Count(len(s.Expectations), "expectation", "expectations"))
-	}
-	if !slices.Contains(view.Verdicts, s.Verdict) {
-		v.differ("%q is not a verdict", s.Verdict)
-	}
-	var seen *view.Verdict
-	_, err := record.EachEvent(v.folder, func(e view.Event) {
-		if e.Code == view.CodeTrialVerdict {
-			seen = &e.Verdict
-		}
-	})
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		v.differ("the timeline can't be read, so the verdict can't be compared: %v", err)
-	case seen == nil:
-		v.unchecked = append(v.unchecked, "the verdict: the timeline has none")
-	case *seen != s.Verdict:
-		v.differ("the verdict is %q, but %q on the timeline (%s)", s.Verdict, *seen, record.EventsFile)
 	}
 }
 
