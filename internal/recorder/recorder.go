@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -133,15 +132,6 @@ func New(s Session, opt Options) *Recorder {
 // Tracks reports that the recorder wants all transitions and requests.
 func (r *Recorder) Tracks() bool { return true }
 
-// Record keeps a request that has ended. It is safe for concurrent use.
-func (r *Recorder) Record(q loadgen.Record) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rolling.Request(q)
-	r.ended = append(r.ended, q)
-	return false // Observe takes it: thousands a second must not each take a turn
-}
-
 // Transition follows a change in the cluster.
 func (r *Recorder) Transition(t cluster.Transition) {
 	r.signs.transition(t)
@@ -160,63 +150,6 @@ func (r *Recorder) Transition(t cluster.Transition) {
 // replicasKept is how many changes of the available pods a recorder remembers: an outage begins
 // before the recorder notices its first sign.
 const replicasKept = 200
-
-// requests follows the requests that have ended.
-func (r *Recorder) requests(now time.Time) {
-	r.mu.Lock()
-	ended := r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
-}
-
-// take returns the requests that have ended since the last call. The caller holds mu.
-func (r *Recorder) take() (ended []loadgen.Record) {
-	ended, r.ended = r.ended, nil
-	return ended
-}
-
-// spill begins the files of a record in dir, and returns exactly the requests in them that have
-// ended since zero.
-func (r *Recorder) spill(dir string, zero, now time.Time) (record.Past, error) {
-	r.mu.Lock()
-	err := r.rolling.Spill(dir, zero)
-	past, ended := r.rolling.Past(zero), r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
-	return past, err
-}
-
-// rest ends the files of the record, and follows exactly the requests in them: those that end
-// later are in flight.
-func (r *Recorder) rest(now time.Time) error {
-	r.mu.Lock()
-	err := r.rolling.Rest()
-	ended := r.take()
-	r.outage.open = r.outage.inFlight()
-	r.mu.Unlock()
-	r.follow(ended, now)
-	return err
-}
-
-func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
-	for _, q := range ended {
-		if r.probes.note(q, now) {
-			r.answered = true
-			r.sayAnswered()
-		}
-		if r.outage != nil {
-			r.outage.request(q)
-		}
-	}
-}
-
-// LoadStarted follows a load of the operator.
-func (r *Recorder) LoadStarted(number int, spec loadgen.Spec, _ time.Time) {
-	r.specs[number] = spec
-	if r.outage != nil {
-		r.outage.tracker.FailsWithin(r.opt.Load.FailsWithin(spec))
-	}
-}
 
 // Switching follows the operator's switching off of machines. During an outage these
 // nodes belong to it; otherwise another record has them.
@@ -381,38 +314,6 @@ func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time)
 	r.outage.unlock = unlock
 	r.outage.follow(s, news, now)
 }
-
-// notifyFailed tells the hooks, once, of an outage that cannot be recorded.
-func (r *Recorder) notifyFailed(news []record.Sign, why error) {
-	if r.opt.Notify == nil || !r.leads || r.failed != nil || errors.Is(why, errTaken) {
-		return
-	}
-	r.failed = &Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: news[0].At,
-		Sentence: sentenceOf(news, false) + " lightsout cannot record it: " + oneLine(why) + "."}
-	r.opt.Print(r.failed.Sentence)
-	r.opt.Notify(*r.failed)
-}
-
-// endFailed tells the hooks of the end of an outage that could not be recorded, once no sign
-// has shown for Options.Steady.
-func (r *Recorder) endFailed(now time.Time) {
-	if r.failed != nil && now.Sub(r.signs.changed) >= r.opt.Steady {
-		r.closeFailed(now, "is over")
-	}
-}
-
-// closeFailed tells the hooks that the recorder follows that outage no longer.
-func (r *Recorder) closeFailed(now time.Time, why string) {
-	n := *r.failed
-	r.failed = nil
-	n.State, n.Ended = StateEnded, now
-	n.Sentence = "The outage that began at " + n.Zero.UTC().Format("15:04:05") + " UTC " + why + ". lightsout could not record it."
-	r.opt.Print(n.Sentence)
-	r.opt.Notify(n)
-}
-
-// oneLine is the text of an error in a sentence.
-func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }
 
 // reportInterrupted reports the records that a killed screen left. A recorder does that
 // before it begins.
