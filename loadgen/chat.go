@@ -79,7 +79,7 @@ type chatChunk struct {
 
 func (c *chatStream) event(kind string, data []byte) {
 	data = bytes.TrimSpace(data)
-	if c.done || c.failed != "" || len(data) == 0 {
+	if c.done || c.failed != "" || len(data) == 0 && kind != "error" {
 		return
 	}
 	if string(data) == "[DONE]" {
@@ -88,7 +88,8 @@ func (c *chatStream) event(kind string, data []byte) {
 	}
 	var chunk chatChunk
 	err := json.Unmarshal(data, &chunk)
-	if kind == "error" && len(chunk.Error) == 0 {
+	within := len(chunk.Error) > 0 && string(chunk.Error) != "null"
+	if kind == "error" && !within {
 		c.failed = errorText(data) // the event itself is the error
 		return
 	}
@@ -97,7 +98,7 @@ func (c *chatStream) event(kind string, data []byte) {
 		c.stray = c.hide(string(data))
 		return
 	}
-	if len(chunk.Error) > 0 && string(chunk.Error) != "null" {
+	if within {
 		c.failed = errorText(chunk.Error)
 		return
 	}

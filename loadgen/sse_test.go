@@ -140,6 +140,8 @@ func TestChatStream(t *testing.T) {
 		{token("a") + "event: error\ndata: {\"message\":\"gone\"}\n\n" + done, false, 1},
 		{"event: error\ndata: {\"error\":{\"message\":\"gone\"}}\n\n" + done, false, 0},
 		{"event: error\ndata: gone\n\n" + done, false, 0},
+		{"event: error\ndata:\n\n" + done, false, 0},
+		{"event: error\ndata: {\"error\":null,\"message\":\"gone\"}\n\n" + done, false, 0},
 		{"event: message\n" + token("a") + done, true, 1},
 		{token("a") + "data: [DON", false, 1},
 		{token("[DONE]"), false, 1},

@@ -25,7 +25,7 @@ type restoration struct {
 	journal  *power.Journal
 	client   *ssh.Client     // nil if the settings are unusable
 	server   *cluster.Client // nil before api
-	unfit    bool            // the settings are not those of the machines
+	unfit    error           // why the drivers of the settings are not those of the machines; nil if they are
 	certain  bool            // the API server has proven that it belongs to this cluster
 	machines *machines       // has no fleet if the settings are unusable
 	left     []power.LeftOff
@@ -96,7 +96,7 @@ func restorations(o options) ([]*restoration, error) {
 		return nil, err
 	}
 	here, noWay := clusterHere(cfg)
-	f := restorationFinder{options: o, state: state, here: here, unfit: map[settingsOf]error{}}
+	f := restorationFinder{options: o, state: state, here: here, settings: cfg.DriverSettings(), unfit: map[settingsOf]error{}}
 	f.journal()
 	f.damaged()
 	// Machines that others switched off are reported too; that needs no driver.
@@ -130,7 +130,9 @@ type restorationFinder struct {
 	options
 	state string        // the folder of the journal
 	here  power.Cluster // that the configuration leads to
-	all   []*restoration
+	// settings identifies the drivers' settings of the configuration.
+	settings string
+	all      []*restoration
 	// unfit is the result of ownSettings, by its arguments and the config file.
 	unfit map[settingsOf]error
 	errs  []error
@@ -163,6 +165,7 @@ func (f *restorationFinder) journal() {
 		r := f.of(e)
 		r.cordoned = append(r.cordoned, e)
 	}
+	f.reportUnfit()
 }
 
 // damaged finds the damaged lines of the journal. Their cluster is unknown: lightsout
@@ -173,7 +176,7 @@ func (f *restorationFinder) damaged() {
 	j := power.OpenJournal(f.state, named, "")
 	defer j.Close()
 	if damaged, _ := j.Damaged(); len(damaged) > 0 {
-		f.find(named, f.AbsPath(), nil).damaged = damaged
+		f.find(named, f.AbsPath(), f.fits(named)).damaged = damaged
 	}
 }
 
@@ -183,7 +186,7 @@ func (f *restorationFinder) damaged() {
 // that the configuration may lead to another cluster now.
 func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *restoration {
 	for _, r := range f.all {
-		if r.of.Same(of) && r.journal.Config() == config && r.unfit == (unfit != nil) {
+		if r.of.Same(of) && r.journal.Config() == config && (r.unfit == nil) == (unfit == nil) {
 			r.of.UID = cmp.Or(r.of.UID, of.UID)
 			r.journal.Identify(power.Cluster{UID: r.of.UID})
 			return r
@@ -200,6 +203,9 @@ func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *
 // of returns the restoration that an entry of the journal belongs to.
 func (f *restorationFinder) of(e power.Entry) *restoration {
 	config := f.configFor(e.Of(), f.here, e.Config)
+	if e.Settings != "" && e.Settings == f.settings {
+		config = f.AbsPath()
+	}
 	by := settingsOf{e.Of(), config, e.Settings}
 	unfit, known := f.unfit[by]
 	if !known {
@@ -209,12 +215,35 @@ func (f *restorationFinder) of(e power.Entry) *restoration {
 	return f.find(e.Of(), config, unfit)
 }
 
+// fits returns an error unless the drivers of the present config file are those of its cluster, which
+// --context or --kubeconfig may have chosen.
+func (f *restorationFinder) fits(of power.Cluster) error {
+	if f.Context == "" && f.Kubeconfig == "" {
+		return nil
+	}
+	return f.ownSettings(of, "")
+}
+
+// reportUnfit adds an error for the machines whose drivers lightsout does not have.
+func (f *restorationFinder) reportUnfit() {
+	for _, r := range f.all {
+		var nodes []string
+		for _, l := range slices.Concat(r.left, r.late) {
+			nodes = append(nodes, l.Node)
+		}
+		slices.Sort(nodes)
+		if r.unfit != nil && len(nodes) > 0 {
+			f.errs = append(f.errs, fmt.Errorf("lightsout neither polls nor switches %s of cluster %s: %w", text.List(slices.Compact(nodes)), power.Clean(cmp.Or(r.of.Name, "(unnamed)")), r.unfit))
+		}
+	}
+}
+
 // addCluster adds a cluster that the journal has nothing of.
 func (f *restorationFinder) addCluster(of power.Cluster, config string) {
 	if slices.ContainsFunc(f.all, func(r *restoration) bool { return r.of.Same(of) }) {
 		return
 	}
-	r, _ := newRestoration(f.options, f.state, of, config, nil)
+	r, _ := newRestoration(f.options, f.state, of, config, f.fits(of))
 	f.all = append(f.all, r)
 }
 
@@ -238,15 +267,13 @@ func clusterHere(cfg *config.Config) (power.Cluster, error) {
 }
 
 // newRestoration prepares to power on the machines of a cluster with the config file at path. If it
-// cannot, it returns a restoration without a fleet, and an error with the reason: unfit is one.
+// cannot, it returns a restoration without a fleet, and an error with the reason. With unfit it builds
+// no drivers.
 func newRestoration(o options, state string, of power.Cluster, path string, unfit error) (*restoration, error) {
-	r := &restoration{of: of, unfit: unfit != nil, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
+	r := &restoration{of: of, unfit: unfit, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
 	o = o.with(path)
 	err := r.readSettings(o)
-	if err == nil {
-		err = unfit // which concerns the drivers, and not the API server
-	}
-	if err == nil {
+	if err == nil && unfit == nil {
 		r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
 	}
 	return r, err
@@ -275,31 +302,34 @@ func (r *restoration) readSettings(o options) (err error) {
 // ownSettings returns an error unless the drivers of these settings are those of the machines of that
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
 // by which lightsout switched the machines off. Settings that differ from them need to lead to the same
-// cluster, or the operator names that cluster with --context.
+// cluster. --context and --kubeconfig count only if the config file names no other cluster.
 func (o options) ownSettings(of power.Cluster, used string) error {
 	cfg, err := o.Read()
 	if err != nil || used != "" && used == cfg.DriverSettings() {
 		return err
 	}
 	chosen, noWay := clusterHere(cfg)
-	named := o.Context != "" && (o.Context == of.Name || noWay == nil && chosen.Same(of))
-	o.Context = ""
+	named := noWay == nil && chosen.Same(of) || noWay != nil && of.Name != "" && o.Context == of.Name
+	o.Context, o.Kubeconfig = "", ""
 	cfg, err = o.Read()
 	if err != nil {
 		return err
 	}
 	here, noWay := clusterHere(cfg)
+	leads := noWay == nil && (cfg.Context != "" || cfg.Kubeconfig != "")
+	fail := fmt.Sprintf("the settings of bastion, ssh or power are not those that switched it off, and the config file %s ", power.Clean(o.AbsPath()))
 	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
-	fail := fmt.Errorf("lightsout asks and switches no machine of cluster %s: the settings of bastion, ssh or power are not those that switched the machines off, and the config file %s", name, power.Clean(o.AbsPath()))
 	switch {
 	case noWay == nil && here.Same(of):
 		return nil
-	case cfg.Context != "" && cfg.Context != of.Name:
-		return fmt.Errorf("%w names context %s. Name the config file of cluster %s with --config", fail, power.Clean(cfg.Context), name)
+	case leads && here.Name == of.Name:
+		return fmt.Errorf("%sleads to another server or CA than then. Name the config file of cluster %s with --config; if it is this one, use: lightsout power on NODE", fail, name)
+	case leads || cfg.Context != "" && cfg.Context != of.Name:
+		return fmt.Errorf("%snames cluster %s. Name the config file of cluster %s with --config", fail, power.Clean(cmp.Or(here.Name, cfg.Context)), name)
 	case named:
 		return nil
 	}
-	return fmt.Errorf("%w does not lead to that cluster. Name the cluster's config file with --config; if it is this one, add --context %s", fail, name)
+	return fmt.Errorf("%sdoes not lead to that cluster. Name the cluster's config file with --config; if it is this one, add --context %s", fail, name)
 }
 
 func (r *restoration) close() {

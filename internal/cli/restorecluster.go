@@ -36,7 +36,8 @@ func (o options) today(all []*restoration) *restoration {
 	if err != nil {
 		return nil
 	}
-	r, _ := newRestoration(o, state, here, o.AbsPath(), nil)
+	f := restorationFinder{options: o}
+	r, _ := newRestoration(o, state, here, o.AbsPath(), f.fits(here))
 	return r
 }
 

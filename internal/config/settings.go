@@ -8,16 +8,14 @@ import (
 )
 
 // DriverSettings identifies the settings by which drivers reach machines: it hashes bastion, ssh and
-// power, without their secrets. Two configs with the same result reach the same machine by the same ID,
-// unless environment variables or files that they name differ. It is empty if the settings can't be
-// written as YAML.
+// power. Two configs with the same result reach the same machine by the same ID, unless environment
+// variables or files that they name differ. It is empty if the settings can't be written as YAML.
 func (c *Config) DriverSettings() string {
 	doc := yamlfile.Encode(struct {
 		Bastion string `json:"bastion"`
 		SSH     SSH    `json:"ssh"`
 		Power   Power  `json:"power"`
 	}{c.Bastion, c.SSH, c.Power})
-	hide(doc)
 	out, err := yamlfile.Write(doc)
 	if err != nil {
 		return ""

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -20,10 +21,11 @@ func TestDriverSettings(t *testing.T) {
 		}
 		return c.DriverSettings()
 	}
-	const power = "power: {off_by: exec, on_by: exec, exec: {off_command: [/bin/off, '{{.Node}}'], on_command: [/bin/on, '{{.Node}}'], state_command: [/bin/state, '{{.Node}}']}}\n"
+	const power = "power: {off_by: exec, on_by: exec, exec: {off_command: [/bin/off, '{{.Node}}'], on_command: [/bin/on, '{{.Node}}'], state_command: [/bin/state, '{{.Node}}', 'KEY=x a']}}\n"
 	first := read("context: a\n" + power)
 	for text, same := range map[string]bool{
 		"context: b\nload: {url: 'http://127.0.0.1/'}\n" + power:                  true,
+		"context: a\n" + strings.ReplaceAll(power, "KEY=x a", "KEY=x b"):          false,
 		"context: a\nbastion: other\n" + power:                                    false,
 		"context: a\nssh: {user: other}\n" + power:                                false,
 		"context: a\n" + power[:len(power)-2] + ", nodes: {n1: {machine: m1}}}\n": false,

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lightsout/power"
+)
+
+// The config file that switched a machine off is gone, or somebody has edited it, and the operator uses
+// that of another cluster, whose drivers call their machine "on": restore does not take that for an
+// answer.
+func TestRestoreAsksNoDriversOfAnotherCluster(t *testing.T) {
+	for name, file := range map[string]string{"gone": "a.yaml", "edited": "lightsout.yaml"} {
+		for _, both := range []bool{false, true} {
+			for _, context := range []string{"", "context: site-b\n"} {
+				t.Run(fmt.Sprintf("%s both %v %s", name, both, context), func(t *testing.T) { restoreElsewhere(t, file, both, context) })
+			}
+		}
+	}
+}
+
+// restoreElsewhere restores a machine that was switched off with that config file. both: the
+// kubeconfig leads to its cluster, too. context is a line of the other cluster's config.
+func restoreElsewhere(t *testing.T, file string, both bool, context string) {
+	o, machine := switchedOffByAnother(t)
+	dir := filepath.Dir(o.File)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site-b\ncontexts: [{name: site-b, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]\nusers: [{name: u, user: {}}]\n", server.URL, ca)
+	text, err := os.ReadFile(o.File)
+	err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(filepath.Join(dir, file), text, 0o600),
+		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a", CA: "ca"}, filepath.Join(dir, file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switchOff(t, r)
+	if both {
+		kubeconfig = strings.Replace(kubeconfig, "contexts: [", "contexts: [{name: site, context: {cluster: own, user: u}}, ", 1)
+		kubeconfig = strings.Replace(kubeconfig, "clusters: [", fmt.Sprintf("clusters: [{name: own, cluster: {server: %q}}, ", kubeSystem(t, "uid-a")), 1)
+	}
+	err = errors.Join(os.RemoveAll(filepath.Join(dir, "a.yaml")), os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600),
+		os.WriteFile(o.File, append(text, context+"ssh: {user: site-b}\n"...), 0o600),
+		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600)) // that of the other cluster
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, context := range []string{"", "site-b"} {
+		o.Context = context
+		if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "n3 of cluster site") || machine() != "on" {
+			t.Errorf("restore --context %q: %v", context, err)
+		}
+	}
+	// With a config that can't be read, restore fails too.
+	err = errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "b.yaml"), []byte("state: ../st\npower: ["), 0o600))
+	broken := options{}
+	broken.File, broken.State = filepath.Join(dir, "sub", "b.yaml"), filepath.Join(dir, "st")
+	if err != nil || restore(t.Context(), broken, nil, true) == nil {
+		t.Errorf("restore succeeds with a config that can't be read; %v", err)
+	}
+	j := power.OpenJournal(filepath.Join(dir, "st"), power.Cluster{}, "")
+	defer j.Close()
+	if left, err := j.LeftOffAll(); err != nil || len(left) != 1 {
+		t.Errorf("the journal lists %+v, %v", left, err)
+	}
+}
+
+// The config file that switched a machine off is the same, or has only moved: restore powers the machine
+// on, whatever has become of the kubeconfig.
+func TestRestoreGoesOnWithAnotherKubeconfig(t *testing.T) {
+	site, siteB := kubeSystem(t, "uid-a"), kubeSystem(t, "uid-b")
+	contexts := func(current string, servers map[string]string) string {
+		var contexts, clusters []string
+		for name, url := range servers {
+			contexts = append(contexts, fmt.Sprintf("{name: %s, context: {cluster: %s, user: u}}", name, name))
+			clusters = append(clusters, fmt.Sprintf("{name: %s, cluster: {server: %q}}", name, url))
+		}
+		return fmt.Sprintf("apiVersion: v1\nkind: Config\nusers: [{name: u, user: {}}]\ncurrent-context: %s\ncontexts: [%s]\nclusters: [%s]\n",
+			current, strings.Join(contexts, ", "), strings.Join(clusters, ", "))
+	}
+	for name, c := range map[string]struct {
+		config, kubeconfig, context string
+		moved                       bool
+	}{
+		"another current context": {"", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "", false},
+		"a kubeconfig without it": {"", contexts("site-b", map[string]string{"site-b": siteB}), "", false},
+		"the flag as before":      {"context: site-b\n", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "site", false},
+		"a moved file and a flag": {"", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "site", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, machine := switchedOffByAnother(t)
+			dir := filepath.Dir(o.File)
+			text, err := os.ReadFile(o.File)
+			text = append([]byte(strings.Replace(string(text), "state: st", "state: "+filepath.Join(dir, "st"), 1)), c.config...)
+			err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(o.File, text, 0o600), os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600),
+				os.WriteFile(filepath.Join(dir, "none"), []byte(contexts("site", map[string]string{"site": site, "site-b": siteB})), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Context = "site"
+			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-a"}, o.File, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switchOff(t, r)
+			if err := os.WriteFile(filepath.Join(dir, "none"), []byte(c.kubeconfig), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.moved {
+				if err := os.Rename(o.File, filepath.Join(dir, "moved.yaml")); err != nil {
+					t.Fatal(err)
+				}
+				o.File = filepath.Join(dir, "moved.yaml")
+			}
+			o.Context = c.context
+			if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
+				t.Errorf("the machine is %s: %v", machine(), err)
+			}
+		})
+	}
+}
+
+// sites is a journal with n3 that was switched off in the cluster site by the config file, and a
+// kubeconfig that leads to site and to site-b.
+type sites struct {
+	options
+	dir, text string // the state folder is absolute in text, the config file's
+	machine   func() string
+}
+
+func newSites(t *testing.T) *sites {
+	t.Helper()
+	s := &sites{}
+	s.options, s.machine = switchedOffByAnother(t)
+	s.dir = filepath.Dir(s.File)
+	s.write(t, "none", fmt.Sprintf("apiVersion: v1\nkind: Config\nusers: [{name: u, user: {}}]\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: a, user: u}}, {name: site-b, context: {cluster: b, user: u}}]\nclusters: [{name: a, cluster: {server: %q}}, {name: b, cluster: {server: %q}}]\n",
+		kubeSystem(t, "uid-a"), kubeSystem(t, "uid-b")))
+	text := s.read(t, filepath.Base(s.File))
+	s.text = strings.Replace(text, "state: st", "state: "+filepath.Join(s.dir, "st"), 1)
+	s.write(t, filepath.Base(s.File), s.text)
+	s.write(t, "machine", "on\n")
+	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *sites) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (s *sites) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restoration is that of the cluster site with the config file.
+func (s *sites) restoration(t *testing.T) *restoration {
+	t.Helper()
+	r, err := newRestoration(s.options, filepath.Join(s.dir, "st"), power.Cluster{Name: "site", UID: "uid-a"}, s.File, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// elsewhere makes site-b the current context.
+func (s *sites) elsewhere(t *testing.T) {
+	s.write(t, "none", strings.Replace(s.read(t, "none"), "current-context: site", "current-context: site-b", 1))
+}
+
+// The config file now is that of another cluster, and the operator names the kubeconfig of the
+// machine's cluster: lightsout does not take the other cluster's drivers for those of the machine.
+func TestRestoreAsksNoDriversOfAnotherClusterByKubeconfig(t *testing.T) {
+	s := newSites(t)
+	switchOff(t, s.restoration(t))
+	s.write(t, "a.kube", s.read(t, "none"))
+	s.elsewhere(t)
+	s.write(t, "b.kube", s.read(t, "none"))
+	s.write(t, filepath.Base(s.File), s.text+"kubeconfig: b.kube\nssh: {user: b}\n")
+	s.write(t, "machine", "on\n")
+	s.Kubeconfig = filepath.Join(s.dir, "a.kube")
+	if err := restore(t.Context(), s.options, nil, true); err == nil || !strings.Contains(err.Error(), "names cluster site-b") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Lines of the journal are damaged, and the config file is that of another cluster: lightsout asks
+// its drivers about no machine.
+func TestRestoreAsksNoDriversOfAnotherClusterAboutDamagedLines(t *testing.T) {
+	s := newSites(t)
+	switchOff(t, s.restoration(t))
+	s.elsewhere(t)
+	journal := filepath.Join("st", power.JournalName)
+	s.write(t, journal, s.read(t, journal)+"{garbage n4\n")
+	s.write(t, filepath.Base(s.File), s.text+"context: site-b\nssh: {user: b}\n")
+	s.Context = "site"
+	all, err := restorations(s.options)
+	if err == nil || !strings.Contains(err.Error(), "n3 of cluster site") {
+		t.Errorf("%v", err)
+	}
+	for _, r := range all {
+		if r.machines.fleet != nil {
+			t.Errorf("cluster %s has drivers; damaged %d, left %d", r.of.Name, len(r.damaged), len(r.left))
+		}
+		r.close()
+	}
+}
+
+// The operator names the config file that has moved; at its old path is that of another cluster.
+func TestRestoreUsesTheNamedFileWithTheSameSettings(t *testing.T) {
+	s := newSites(t)
+	switchOff(t, s.restoration(t))
+	s.elsewhere(t)
+	s.write(t, "moved.yaml", s.text)
+	s.write(t, filepath.Base(s.File), s.text+"context: site-b\nssh: {user: b}\n")
+	s.File = filepath.Join(s.dir, "moved.yaml")
+	if err := restore(t.Context(), s.options, nil, true); err != nil || s.machine() != "on" {
+		t.Errorf("the machine is %s: %v", s.machine(), err)
+	}
+}
+
+// A cordon needs no drivers.
+func TestRestoreUncordonsWithChangedSettings(t *testing.T) {
+	s := newSites(t)
+	r := s.restoration(t)
+	if err := r.journal.Cordoned("n9", "x"); err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	s.elsewhere(t)
+	s.write(t, filepath.Base(s.File), s.text+"ssh: {user: b}\n")
+	if err := restore(t.Context(), s.options, nil, true); err != nil {
+		t.Error(err)
+	}
+}
