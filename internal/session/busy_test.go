@@ -370,6 +370,27 @@ func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
 	}
 }
 
+// If the trial ends while its question is open, lightsout withdraws the question, and the screen shows
+// why nothing was switched, for each node.
+func TestAQuestionWhoseTrialHasEndedHasAReason(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{}, nil)
+	w.x.Send(view.AskTrial{})
+	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
+	w.x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3", "kube-node4"}})
+	w.x.question("switch")
+	w.x.Send(view.AbortTrial{Why: "by the test"})
+	w.x.frame("the reason", func(f *view.Frame) bool {
+		return f.Question == nil && slices.ContainsFunc(f.Events, func(e view.Event) bool {
+			return strings.Contains(e.Sentence(), "lightsout did not switch kube-node3 and kube-node4: the trial that ran when you asked has ended")
+		})
+	})
+	if calls := w.calls(); len(calls) > 0 {
+		t.Errorf("lightsout requested %v", calls)
+	}
+}
+
 // The question before the end of a trial names the machine that is being switched off. The answer
 // "leave them off" does not power it on, and waits for it: verdict and record are about it, too.
 func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {

@@ -59,6 +59,7 @@ type request struct {
 	nodes   []string
 	asked   bool     // the question is open, or answered
 	yes     bool     // the operator has agreed to it
+	unseen  bool     // lightsout withdrew the question without an answer
 	drained bool     // its nodes were drained
 	acted   bool     // its action has begun
 	done    []string // the nodes whose machines it has switched
@@ -200,6 +201,9 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
+	if err != nil {
+		x.w.post(func() { x.unseen = true })
+	}
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
 		x.w.post(func() { x.agreed("polling the machine once more") })

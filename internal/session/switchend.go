@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -16,12 +17,11 @@ func (x *request) finished(err error) {
 	x.cancel()
 	w.requests = slices.DeleteFunc(w.requests, func(o *request) bool { return o == x })
 	x.release()
-	agreed := x.yes && !x.unasked
 	failed := power.FailedNodes(err)
 	var notDone *power.NotDoneError
 	switch {
-	case errors.Is(err, context.Canceled) && agreed && w.ctx.Err() == nil:
-		w.warn(view.LanePower, x.nodes[0], "nothing was switched: the trial that ran when you asked has ended; ask again")
+	case (x.yes || x.unseen) && !x.unasked && !x.acted && x.overdue() && w.ctx.Err() == nil:
+		w.warn(view.LanePower, x.nodes[0], "lightsout did not switch "+text.List(x.nodes)+": the trial that ran when you asked has ended; ask again")
 	case err == nil, errors.Is(err, context.Canceled):
 	case len(failed) > 0:
 		for n, why := range failed {
