@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"lightsout/cluster"
+	"lightsout/internal/text"
+	"lightsout/power"
+)
+
+// restorations reads the journal of all clusters, and prepares to power their machines
+// on with the configuration that switched them off.
+func restorations(o options) ([]*restoration, error) {
+	cfg, err := o.Read()
+	if err != nil {
+		return nil, err
+	}
+	state, err := cfg.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	here, noWay := clusterHere(cfg)
+	f := restorationFinder{options: o, state: state, here: here, settings: cfg.DriverSettings(), unfit: map[settingsOf]error{}}
+	f.journal()
+	f.damaged()
+	// Machines that others switched off are reported too; that needs no driver.
+	locks := power.OpenLocks(lockDir(cfg))
+	registered, unread := locks.Registered()
+	if path, n := locks.RegisterDamage(); n > 0 {
+		warnOnce(fmt.Sprintf("%s of this host's register %s can't be read: a machine that another account or state folder switched off may be missing below; check the nodes that are not Ready",
+			text.Count(n, "line", "lines"), path))
+	}
+	if unread != nil {
+		f.errs = append(f.errs, fmt.Errorf("this host's register can't be read: %w", unread))
+	}
+	if noWay == nil {
+		f.addCluster(here, f.AbsPath())
+		return f.all, errors.Join(f.errs...)
+	}
+	if none := (*cluster.NoKubeconfigError)(nil); !errors.As(noWay, &none) {
+		f.errs = append(f.errs, fmt.Errorf("lightsout reads no annotations on nodes, because %w", noWay))
+	}
+	for _, n := range registered { // the operator may mean any of these clusters
+		f.addCluster(n.Cluster, f.AbsPath())
+	}
+	if len(f.all) == 0 {
+		f.addCluster(here, f.AbsPath())
+	}
+	return f.all, errors.Join(f.errs...)
+}
+
+// restorationFinder finds the clusters that have something to be restored.
+type restorationFinder struct {
+	options
+	state string        // the folder of the journal
+	here  power.Cluster // that the configuration leads to
+	// settings identifies the drivers' settings of the configuration.
+	settings string
+	all      []*restoration
+	// unfit is the result of ownSettings, by its arguments and the config file.
+	unfit map[settingsOf]error
+	errs  []error
+}
+
+// settingsOf are a cluster, a config file, and the settings by which lightsout switched machines off.
+type settingsOf struct {
+	cluster          power.Cluster
+	config, settings string
+}
+
+// journal reads which machines and nodes lightsout has left off or cordoned.
+func (f *restorationFinder) journal() {
+	j := power.OpenJournal(f.state, power.Cluster{}, "")
+	defer j.Close()
+	left, err := j.LeftOffAll()
+	if err != nil {
+		f.errs = append(f.errs, err)
+	}
+	for _, l := range left {
+		r := f.of(l.Entry)
+		r.left = append(r.left, l)
+	}
+	for _, l := range j.LateAll() {
+		r := f.of(l.Entry)
+		r.late = append(r.late, l)
+	}
+	cordoned, _ := j.LeftCordonedAll() // the same error as above
+	for _, e := range cordoned {
+		r := f.of(e)
+		r.cordoned = append(r.cordoned, e)
+	}
+	f.reportUnfit()
+}
+
+// damaged finds the damaged lines of the journal. Their cluster is unknown: lightsout
+// checks the cluster of the configuration.
+func (f *restorationFinder) damaged() {
+	named := f.here
+	named.Name = cmp.Or(f.here.Name, "default")
+	j := power.OpenJournal(f.state, named, "")
+	defer j.Close()
+	if damaged, _ := j.Damaged(); len(damaged) > 0 {
+		f.find(named, f.AbsPath(), f.fits(named)).damaged = damaged
+	}
+}
+
+// find returns the restoration of a cluster by a config file, which it makes if need be. unfit is why
+// the drivers of that file are not those of the machines, and nil if they are.
+// The first known UID becomes that of the restoration: an entry without one does not hide
+// that the configuration may lead to another cluster now.
+func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *restoration {
+	for _, r := range f.all {
+		if r.of.Same(of) && r.journal.Config() == config && (r.unfit == nil) == (unfit == nil) {
+			r.of.UID = cmp.Or(r.of.UID, of.UID)
+			r.journal.Identify(power.Cluster{UID: r.of.UID})
+			return r
+		}
+	}
+	r, err := newRestoration(f.options, f.state, of, config, unfit)
+	if err != nil {
+		f.errs = append(f.errs, err)
+	}
+	f.all = append(f.all, r)
+	return r
+}
+
+// of returns the restoration that an entry of the journal belongs to.
+func (f *restorationFinder) of(e power.Entry) *restoration {
+	config := f.configFor(e.Of(), f.here, e.Config)
+	if e.Settings != "" && e.Settings == f.settings {
+		config = f.AbsPath()
+	}
+	by := settingsOf{e.Of(), config, e.Settings}
+	unfit, known := f.unfit[by]
+	if !known {
+		unfit = f.with(config).ownSettings(e.Of(), e.Settings)
+		f.unfit[by] = unfit
+	}
+	return f.find(e.Of(), config, unfit)
+}
+
+// fits returns an error unless the drivers of the present config file are those of its cluster, which
+// --context or --kubeconfig may have chosen.
+func (f *restorationFinder) fits(of power.Cluster) error {
+	if f.Context == "" && f.Kubeconfig == "" {
+		return nil
+	}
+	return f.ownSettings(of, "")
+}
+
+// reportUnfit adds an error for the machines whose drivers lightsout does not have.
+func (f *restorationFinder) reportUnfit() {
+	for _, r := range f.all {
+		var nodes []string
+		for _, l := range slices.Concat(r.left, r.late) {
+			nodes = append(nodes, l.Node)
+		}
+		slices.Sort(nodes)
+		if r.unfit != nil && len(nodes) > 0 {
+			f.errs = append(f.errs, fmt.Errorf("lightsout neither polls nor switches %s of cluster %s: %w", text.List(slices.Compact(nodes)), power.Clean(cmp.Or(r.of.Name, "(unnamed)")), r.unfit))
+		}
+	}
+}
+
+// addCluster adds a cluster that the journal has nothing of.
+func (f *restorationFinder) addCluster(of power.Cluster, config string) {
+	if slices.ContainsFunc(f.all, func(r *restoration) bool { return r.of.Same(of) }) {
+		return
+	}
+	r, _ := newRestoration(f.options, f.state, of, config, f.fits(of))
+	f.all = append(f.all, r)
+}
+
+// configFor returns the config file for a cluster: the file that the operator named, if
+// it leads to that cluster, otherwise the file that was used for switching off.
+func (o options) configFor(of, here power.Cluster, used string) string {
+	if used == "" || o.File != "" && (here.CA == "" || here.Same(of)) {
+		return o.AbsPath()
+	}
+	return used
+}
+
+// ownSettings returns an error unless the drivers of these settings are those of the machines of that
+// cluster: the drivers of another one may know machines of the same names. used identifies the settings
+// by which lightsout switched the machines off. Settings that differ from them need to lead to the same
+// cluster. --context and --kubeconfig count only if the config file names no other cluster.
+func (o options) ownSettings(of power.Cluster, used string) error {
+	cfg, err := o.Read()
+	if err != nil || used != "" && used == cfg.DriverSettings() {
+		return err
+	}
+	chosen, noWay := clusterHere(cfg)
+	named := noWay == nil && chosen.Same(of) || noWay != nil && of.Name != "" && o.Context == of.Name
+	o.Context, o.Kubeconfig = "", ""
+	cfg, err = o.Read()
+	if err != nil {
+		return err
+	}
+	here, noWay := clusterHere(cfg)
+	leads := noWay == nil && (cfg.Context != "" || cfg.Kubeconfig != "")
+	fail := fmt.Sprintf("the settings of bastion, ssh or power are not those that switched it off, and the config file %s ", power.Clean(o.AbsPath()))
+	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
+	switch {
+	case noWay == nil && here.Same(of):
+		return nil
+	case leads && here.Name == of.Name:
+		return fmt.Errorf("%sleads to another server or CA than then. Name the config file of cluster %s with --config; if it is this one, use: lightsout power on NODE", fail, name)
+	case leads || cfg.Context != "" && cfg.Context != of.Name:
+		return fmt.Errorf("%snames cluster %s. Name the config file of cluster %s with --config", fail, power.Clean(cmp.Or(here.Name, cfg.Context)), name)
+	case named:
+		return nil
+	}
+	return fmt.Errorf("%sdoes not lead to that cluster. Name the cluster's config file with --config; if it is this one, add --context %s", fail, name)
+}
