@@ -70,6 +70,9 @@ func secretsOf(t Target, u *url.URL) (out secrets) {
 		if v != "" {
 			out = append(out, newSecret(v))
 		}
+		if len(v) >= leastSecret { // a service may repeat it encoded
+			out = append(out, newSecret(base64.RawStdEncoding.EncodeToString([]byte(v))), newSecret(base64.RawURLEncoding.EncodeToString([]byte(v))))
+		}
 	}
 	for _, key := range keysOf(t, u) {
 		out = append(out, begunSecret(key))

@@ -198,6 +198,11 @@ func TestNoErrorHasTheBeginningOfAKey(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
+	for _, encoded := range []string{base64.StdEncoding.EncodeToString([]byte(key)), base64.URLEncoding.EncodeToString([]byte(key))} {
+		if got := w.secrets.hide("bad key " + encoded + "!"); strings.Contains(got, encoded[:8]) {
+			t.Errorf("%q", got)
+		}
+	}
 	odd, err := newWire(Target{URL: "http://10.0.0.1/?api-version=2024-02-01", APIKey: "sk-ab/cdef+0123456789", Header: http.Header{"X-Model": {"error-detector"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -179,8 +179,8 @@ func (v *verification) trial() {
 	}
 	v.judgement(s)
 	v.unchecked = append(v.unchecked,
-		"requests after the last line; zero, outages, phases, nodes, left_off and blind (see events.jsonl); the peaks of the gauge (see samples.jsonl)",
-		"settings, skew and pending",
+		"requests after the last line; started, ended, zero, outages, phases, nodes, left_off, lowest_available and blind (see events.jsonl); the peaks of the gauge (see samples.jsonl)",
+		"name, pace, cluster, server, deployment, settings, skew, pending, others_in_flight, and when loads started and ended",
 		"whether the outage and the return were observed")
 }
 

@@ -168,7 +168,11 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	}
 	// A program that has just started has heard nothing itself, and judges by the age of
 	// the heartbeat that it read.
-	if _, silent := s.Silent(n, now); silent || n.HeartbeatLate(now) {
+	_, silent := s.Silent(n, now)
+	switch late := n.HeartbeatLate(now); {
+	case !silent && late && s.Link.State != cluster.LinkLive:
+		out.WhyNotCounted = "may be down: the API server does not answer"
+	case silent, late:
 		out.WhyNotCounted = "is silent"
 	}
 	out.WhyUnheard, out.AwaitsHeartbeat = whyUnheard(s, n)

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,12 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 		if (n.WhyNotCounted != "") != (n.Name == "kube-node1") {
 			t.Errorf("%s: not left: %q", n.Name, n.WhyNotCounted)
 		}
+	}
+	// Nobody is silent while the API server is.
+	c.Link.State = cluster.LinkDisconnected
+	view, err = session.NewClusterReader(&still{s: cluster.NewSnapshot(c)}, nil, time.Now).State(t.Context())
+	if err != nil || !slices.ContainsFunc(view.Nodes, func(n power.Node) bool { return strings.Contains(n.WhyNotCounted, "the API server does not answer") }) {
+		t.Errorf("%v, %+v", err, view.Nodes)
 	}
 }
 
