@@ -166,7 +166,11 @@ func (r *restoration) powerOn(ctx context.Context) error {
 // cluster if the journal lacks something and the cluster can be reached.
 func (r *restoration) switcher(ctx context.Context) (*power.Switcher, error) {
 	if r.machines.fleet == nil {
-		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.of.Name), cmp.Or(r.machines.missing, errNoSettings.Error()))
+		why := cmp.Or(r.machines.missing, errNoSettings.Error())
+		if r.unfit != nil && len(r.left)+len(r.late)+len(r.damaged) == 0 { // otherwise reported already
+			why = r.unfit.Error()
+		}
+		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.of.Name), why)
 	}
 	if r.reader == nil && len(r.damaged)+len(r.foreign) > 0 {
 		if err := r.watch(ctx); err != nil {

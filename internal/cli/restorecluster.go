@@ -36,7 +36,7 @@ func (o options) today(all []*restoration) *restoration {
 	if err != nil {
 		return nil
 	}
-	f := restorationFinder{options: o}
+	f := restorationFinder{options: o, all: all}
 	r, _ := newRestoration(o, state, here, o.AbsPath(), f.fits(here))
 	return r
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/internal/text"
 	"lightsout/power"
 )
@@ -26,6 +27,7 @@ func restorations(o options) ([]*restoration, error) {
 	f := restorationFinder{options: o, state: state, here: here, settings: cfg.DriverSettings(), unfit: map[settingsOf]error{}}
 	f.journal()
 	f.damaged()
+	f.reportUnfit()
 	// Machines that others switched off are reported too; that needs no driver.
 	locks := power.OpenLocks(lockDir(cfg))
 	registered, unread := locks.Registered()
@@ -92,7 +94,6 @@ func (f *restorationFinder) journal() {
 		r := f.of(e)
 		r.cordoned = append(r.cordoned, e)
 	}
-	f.reportUnfit()
 }
 
 // damaged finds the damaged lines of the journal. Their cluster is unknown: lightsout
@@ -111,15 +112,15 @@ func (f *restorationFinder) damaged() {
 // the drivers of that file are not those of the machines, and nil if they are.
 // The first known UID becomes that of the restoration: an entry without one does not hide
 // that the configuration may lead to another cluster now.
-func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *restoration {
+func (f *restorationFinder) find(of power.Cluster, path string, unfit error) *restoration {
 	for _, r := range f.all {
-		if r.of.Same(of) && r.journal.Config() == config && (r.unfit == nil) == (unfit == nil) {
+		if r.of.Same(of) && r.journal.Config() == path && (r.unfit == nil) == (unfit == nil) {
 			r.of.UID = cmp.Or(r.of.UID, of.UID)
 			r.journal.Identify(power.Cluster{UID: r.of.UID})
 			return r
 		}
 	}
-	r, err := newRestoration(f.options, f.state, of, config, unfit)
+	r, err := newRestoration(f.options, f.state, of, path, unfit)
 	if err != nil {
 		f.errs = append(f.errs, err)
 	}
@@ -129,23 +130,26 @@ func (f *restorationFinder) find(of power.Cluster, config string, unfit error) *
 
 // of returns the restoration that an entry of the journal belongs to.
 func (f *restorationFinder) of(e power.Entry) *restoration {
-	config := f.configFor(e.Of(), f.here, e.Config)
+	path := f.configFor(e.Of(), f.here, e.Config)
 	if e.Settings != "" && e.Settings == f.settings {
-		config = f.AbsPath()
+		path = f.AbsPath()
 	}
-	by := settingsOf{e.Of(), config, e.Settings}
+	by := settingsOf{e.Of(), path, e.Settings}
 	unfit, known := f.unfit[by]
 	if !known {
-		unfit = f.with(config).ownSettings(e.Of(), e.Settings)
+		unfit = f.with(path).ownSettings(e.Of(), e.Settings)
 		f.unfit[by] = unfit
 	}
-	return f.find(e.Of(), config, unfit)
+	return f.find(e.Of(), path, unfit)
 }
 
-// fits returns an error unless the drivers of the present config file are those of its cluster, which
-// --context or --kubeconfig may have chosen.
+// fits returns an error unless the drivers of the present config file are those of the cluster, which
+// --context or --kubeconfig may have chosen. They are if they have switched off machines of it.
 func (f *restorationFinder) fits(of power.Cluster) error {
-	if f.Context == "" && f.Kubeconfig == "" {
+	used := slices.ContainsFunc(f.all, func(r *restoration) bool {
+		return r.unfit == nil && r.of.Same(of) && r.journal.Config() == f.AbsPath() && len(r.left)+len(r.late) > 0
+	})
+	if used || f.Context == "" && f.Kubeconfig == "" {
 		return nil
 	}
 	return f.ownSettings(of, "")
@@ -159,8 +163,12 @@ func (f *restorationFinder) reportUnfit() {
 			nodes = append(nodes, l.Node)
 		}
 		slices.Sort(nodes)
-		if r.unfit != nil && len(nodes) > 0 {
-			f.errs = append(f.errs, fmt.Errorf("lightsout neither polls nor switches %s of cluster %s: %w", text.List(slices.Compact(nodes)), power.Clean(cmp.Or(r.of.Name, "(unnamed)")), r.unfit))
+		what := text.List(slices.Compact(nodes))
+		if what == "" && len(r.damaged) > 0 {
+			what = "the machines in damaged lines of the journal"
+		}
+		if r.unfit != nil && what != "" {
+			f.errs = append(f.errs, fmt.Errorf("lightsout neither polls nor switches %s of cluster %s: %w", what, power.Clean(cmp.Or(r.of.Name, "(unnamed)")), r.unfit))
 		}
 	}
 }
@@ -185,33 +193,59 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 
 // ownSettings returns an error unless the drivers of these settings are those of the machines of that
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
-// by which lightsout switched the machines off. Settings that differ from them need to lead to the same
-// cluster. --context and --kubeconfig count only if the config file names no other cluster.
+// by which lightsout switched the machines off; it is empty if nobody knows them. Settings that differ
+// from them need to lead to the same cluster, by the config file and by flags for what the file leaves open.
 func (o options) ownSettings(of power.Cluster, used string) error {
 	cfg, err := o.Read()
 	if err != nil || used != "" && used == cfg.DriverSettings() {
+		return nil // who uses settings that can't be read, reports that
+	}
+	flags := o.Flags
+	o.Context, o.Kubeconfig = "", ""
+	file, err := o.Read()
+	if err != nil {
 		return err
 	}
-	chosen, noWay := clusterHere(cfg)
-	named := noWay == nil && chosen.Same(of) || noWay != nil && of.Name != "" && o.Context == of.Name
-	o.Context, o.Kubeconfig = "", ""
+	if file.Context == "" {
+		o.Context = flags.Context
+	}
+	if file.Kubeconfig == "" {
+		o.Kubeconfig = flags.Kubeconfig
+	}
 	cfg, err = o.Read()
 	if err != nil {
 		return err
 	}
 	here, noWay := clusterHere(cfg)
-	leads := noWay == nil && (cfg.Context != "" || cfg.Kubeconfig != "")
-	fail := fmt.Sprintf("the settings of bastion, ssh or power are not those that switched it off, and the config file %s ", power.Clean(o.AbsPath()))
-	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
-	switch {
-	case noWay == nil && here.Same(of):
-		return nil
-	case leads && here.Name == of.Name:
-		return fmt.Errorf("%sleads to another server or CA than then. Name the config file of cluster %s with --config; if it is this one, use: lightsout power on NODE", fail, name)
-	case leads || cfg.Context != "" && cfg.Context != of.Name:
-		return fmt.Errorf("%snames cluster %s. Name the config file of cluster %s with --config", fail, power.Clean(cmp.Or(here.Name, cfg.Context)), name)
-	case named:
+	// Without a kubeconfig the operator's word has to suffice.
+	named := noWay != nil && file.Kubeconfig == "" && (file.Context == "" || file.Context == of.Name) && of.Name != "" && flags.Context == of.Name
+	if noWay == nil && here.Same(of) || named {
 		return nil
 	}
-	return fmt.Errorf("%sdoes not lead to that cluster. Name the cluster's config file with --config; if it is this one, add --context %s", fail, name)
+	return o.otherSettings(of, used, file, here, noWay)
+}
+
+// otherSettings is the error of ownSettings. here is the cluster to which the settings lead, unless
+// noWay.
+func (o options) otherSettings(of power.Cluster, used string, file *config.Config, here power.Cluster, noWay error) error {
+	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
+	why := "the settings of bastion, ssh or power are not those that switched it off, and the config file " + power.Clean(o.AbsPath())
+	if used == "" {
+		why = "nothing shows that the drivers are those of its cluster: the config file " + power.Clean(o.AbsPath())
+	}
+	advice := "if it is this one, add --context " + name
+	if o.Context != "" || file.Context != "" {
+		advice = "if it is this one, use: lightsout power on NODE"
+	}
+	switch {
+	case file.Context != "" && file.Context != of.Name:
+		return fmt.Errorf("%s names context %s. Name the config file of cluster %s with --config", why, power.Clean(file.Context), name)
+	case noWay != nil:
+		return fmt.Errorf("%s leads to no cluster (%w). Name the config file of cluster %s with --config; %s", why, noWay, name, advice)
+	}
+	leads := "leads to cluster " + power.Clean(here.Name)
+	if here.Name == of.Name {
+		leads = "leads to another API server or CA than then"
+	}
+	return fmt.Errorf("%s %s. Name the config file of cluster %s with --config; %s", why, leads, name, advice)
 }

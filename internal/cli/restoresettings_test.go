@@ -189,19 +189,59 @@ func (s *sites) elsewhere(t *testing.T) {
 	s.write(t, "none", strings.Replace(s.read(t, "none"), "current-context: site", "current-context: site-b", 1))
 }
 
-// The config file now is that of another cluster, and the operator names the kubeconfig of the
-// machine's cluster: lightsout does not take the other cluster's drivers for those of the machine.
+// The config file now is that of another cluster, and the operator names the kubeconfig or the context
+// of the machine's cluster: lightsout does not take the other cluster's drivers for those of the machine.
 func TestRestoreAsksNoDriversOfAnotherClusterByKubeconfig(t *testing.T) {
+	for _, lost := range []bool{false, true} { // the kubeconfig that the file names
+		for _, byContext := range []bool{false, true} {
+			s := newSites(t)
+			switchOff(t, s.restoration(t))
+			s.write(t, "a.kube", s.read(t, "none"))
+			if !lost {
+				s.write(t, "b.kube", strings.NewReplacer("current-context: site", "current-context: site-b", "{name: site,", "{name: other,").Replace(s.read(t, "none")))
+			}
+			s.write(t, filepath.Base(s.File), s.text+"kubeconfig: b.kube\nssh: {user: b}\n")
+			s.write(t, "machine", "on\n")
+			if byContext {
+				s.Context = "site"
+			} else {
+				s.Kubeconfig = filepath.Join(s.dir, "a.kube")
+			}
+			if err := restore(t.Context(), s.options, nil, true); err == nil || !strings.Contains(err.Error(), "neither polls nor switches n3") {
+				t.Errorf("kubeconfig lost %v, --context %v: %v", lost, byContext, err)
+			}
+		}
+	}
+}
+
+// Flags count for what the config file leaves open: it has changed, and names the context alone.
+func TestRestoreTakesTheKubeconfigThatTheFileLeavesOpen(t *testing.T) {
 	s := newSites(t)
 	switchOff(t, s.restoration(t))
 	s.write(t, "a.kube", s.read(t, "none"))
-	s.elsewhere(t)
-	s.write(t, "b.kube", s.read(t, "none"))
-	s.write(t, filepath.Base(s.File), s.text+"kubeconfig: b.kube\nssh: {user: b}\n")
-	s.write(t, "machine", "on\n")
+	s.write(t, "none", strings.Replace(s.read(t, "none"), "name: site,", "name: other,", 1)) // the usual one lacks the context
+	s.write(t, filepath.Base(s.File), s.text+"context: site\nssh: {user: a}\n")
 	s.Kubeconfig = filepath.Join(s.dir, "a.kube")
-	if err := restore(t.Context(), s.options, nil, true); err == nil || !strings.Contains(err.Error(), "names cluster site-b") {
-		t.Errorf("%v", err)
+	if err := restore(t.Context(), s.options, nil, true); err != nil || s.machine() != "on" {
+		t.Errorf("the machine is %s: %v", s.machine(), err)
+	}
+}
+
+// A line of the journal is damaged. Config file and flags are as before, and the drivers are those of its
+// cluster.
+func TestRestoreUsesItsDriversForDamagedLines(t *testing.T) {
+	s := newSites(t)
+	s.write(t, filepath.Base(s.File), s.text+"context: site-b\n")
+	s.Context = "site"
+	switchOff(t, s.restoration(t))
+	journal := filepath.Join("st", power.JournalName)
+	s.write(t, journal, s.read(t, journal)+"{garbage n4\n")
+	all, err := restorations(s.options)
+	if err != nil || len(all) != 1 || all[0].machines.fleet == nil || len(all[0].damaged) != 1 || len(all[0].left) != 1 {
+		t.Errorf("%d clusters, %v", len(all), err)
+	}
+	for _, r := range all {
+		r.close()
 	}
 }
 

@@ -62,6 +62,17 @@ func TestLoadVerifyAcceptsTheStepsOfATrialByKeyboard(t *testing.T) {
 	}
 }
 
+// The operator of a trial step by step took a step, answered no, and ended the trial.
+func TestLoadVerifyAcceptsAStepThatWasPutBack(t *testing.T) {
+	t.Parallel()
+	folder := fstest.MapFS{record.EventsFile: {Data: []byte(`{"seq":1,"code":"trial_step","n":1,"of":1,"name":"off k8s2"}` + "\n" + `{"seq":2,"code":"trial_verdict","verdict":"aborted"}` + "\n")}}
+	v := &verification{recount: &recount{}, folder: folder}
+	v.verdict(&record.Summary{Verdict: view.Aborted, Steps: []record.Step{{Name: "off k8s2", State: view.StepSkipped}}})
+	if len(v.differences) > 0 {
+		t.Errorf("%q", v.differences)
+	}
+}
+
 // verifyChanged verifies the example mdx with a changed summary; want is in the output. Empty: it
 // finds no difference.
 func verifyChanged(t *testing.T, name, want string, change func(summary []byte) []byte) {

@@ -362,7 +362,7 @@ func TestAYesWhoseTrialHasEndedHasAReason(t *testing.T) {
 	close(answer)
 	w.x.frame("the reason", func(f *view.Frame) bool {
 		return slices.ContainsFunc(f.Events, func(e view.Event) bool {
-			return e.Subject == "kube-node3" && strings.Contains(e.Sentence(), "the trial that ran when you asked has ended")
+			return e.Subject == "kube-node3" && strings.Contains(e.Sentence(), "the trial ended before the action began")
 		})
 	})
 	if calls := w.calls(); len(calls) > 0 {
@@ -383,7 +383,7 @@ func TestAQuestionWhoseTrialHasEndedHasAReason(t *testing.T) {
 	w.x.Send(view.AbortTrial{Why: "by the test"})
 	w.x.frame("the reason", func(f *view.Frame) bool {
 		return f.Question == nil && slices.ContainsFunc(f.Events, func(e view.Event) bool {
-			return strings.Contains(e.Sentence(), "lightsout did not switch kube-node3 and kube-node4: the trial that ran when you asked has ended")
+			return strings.Contains(e.Sentence(), "lightsout did not switch kube-node3 and kube-node4: the trial ended before the action began")
 		})
 	})
 	if calls := w.calls(); len(calls) > 0 {
