@@ -171,6 +171,8 @@ func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 	f.put("nodes", apiNode("a", "True"))
 	f.put("leases", apiLease("a", 1))
 	w := watchFake(t, f)
+	w.until("everything", synced)
+	f.put("leases", apiLease("a", 1)) // the first one may be overdue by now
 	tr := w.untilTold("node a heartbeat: on time → overdue")
 	_, last := w.until("silent", func(s *Snapshot) bool { return s.Node("a").Overdue }).Node("a").Heartbeat()
 	if due := last.Add(400 * time.Millisecond); tr.SourceTime.Before(due) || tr.SourceTime.After(tr.Seen) {
