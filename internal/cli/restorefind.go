@@ -137,7 +137,8 @@ func (f *restorationFinder) of(e power.Entry) *restoration {
 	by := settingsOf{e.Of(), path, e.Settings}
 	unfit, known := f.unfit[by]
 	if !known {
-		unfit = f.with(path).ownSettings(e.Of(), e.Settings)
+		o := f.with(path)
+		unfit = o.ownSettings(e.Of(), e.Settings, e.Config == "" || e.Config == o.AbsPath())
 		f.unfit[by] = unfit
 	}
 	return f.find(e.Of(), path, unfit)
@@ -152,7 +153,7 @@ func (f *restorationFinder) fits(of power.Cluster) error {
 	if used || f.Context == "" && f.Kubeconfig == "" {
 		return nil
 	}
-	return f.ownSettings(of, "")
+	return f.ownSettings(of, "", false)
 }
 
 // reportUnfit adds an error for the machines whose drivers lightsout does not have.
@@ -195,7 +196,9 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
 // by which lightsout switched the machines off; it is empty if nobody knows them. Settings that differ
 // from them need to lead to the same cluster, by the config file and by flags for what the file leaves open.
-func (o options) ownSettings(of power.Cluster, used string) error {
+// sameFile: they are in the file that switched the machines off. That suffices for entries of earlier
+// versions, which do not identify their settings, if there is no kubeconfig to compare.
+func (o options) ownSettings(of power.Cluster, used string, sameFile bool) error {
 	cfg, err := o.Read()
 	if err != nil || used != "" && used == cfg.DriverSettings() {
 		return nil // who uses settings that can't be read, reports that
@@ -219,7 +222,8 @@ func (o options) ownSettings(of power.Cluster, used string) error {
 	here, noWay := clusterHere(cfg)
 	// Without a kubeconfig the operator's word has to suffice.
 	named := noWay != nil && file.Kubeconfig == "" && (file.Context == "" || file.Context == of.Name) && of.Name != "" && flags.Context == of.Name
-	if noWay == nil && here.Same(of) || named {
+	early := noWay != nil && used == "" && sameFile
+	if noWay == nil && here.Same(of) || named || early {
 		return nil
 	}
 	return o.otherSettings(of, used, file, here, noWay)
