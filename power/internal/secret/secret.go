@@ -5,6 +5,7 @@ package secret
 import (
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"net/url"
 	"regexp"
 	"strings"
@@ -25,7 +26,7 @@ const hidden = "(secret)"
 var userinfo = regexp.MustCompile(`(://[^\s/?#@:]*:|\bhttps?://)[^\s/?#@]*@`)
 
 // Hide replaces secrets in text, also where they are written in base64, in a
-// JSON string or in a URL, and the password of each URL.
+// JSON string, in HTML or in a URL, and the password of each URL.
 func Hide(text string, secrets ...string) string {
 	text = userinfo.ReplaceAllString(text, "${1}"+hidden+"@")
 	for _, s := range secrets {
@@ -33,12 +34,18 @@ func Hide(text string, secrets ...string) string {
 			continue
 		}
 		quoted, _ := json.Marshal(s) // a string always can be
+		markup := html.EscapeString(s)
 		for _, form := range []string{
 			s,
 			strings.Trim(string(quoted), `"`),
 			base64.StdEncoding.EncodeToString([]byte(s)),
 			url.QueryEscape(s),
 			url.PathEscape(s),
+			strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
+			strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), `"`, `\"`),
+			markup,
+			strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(markup),
+			strings.ReplaceAll(markup, "&#34;", "&quot;"),
 			shellEscaped(s),
 			strings.ReplaceAll(s, "'", `'\''`),
 		} {

@@ -37,3 +37,16 @@ func TestASecretIsHiddenInEveryForm(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A controller may repeat a password as it escapes it.
+func TestASecretIsHiddenAsServersEscapeIt(t *testing.T) {
+	const s = `S3cr&t"p@ss<w>/x y`
+	for _, text := range []string{
+		`S3cr&amp;t&quot;p@ss&lt;w&gt;/x y`, `S3cr&amp;t&#34;p@ss&lt;w&gt;/x y`, `S3cr%26t%22p%40ss%3Cw%3E%2Fx%20y`,
+		`S3cr%26t%22p%40ss%3Cw%3E%2Fx+y`, `S3cr&t\"p@ss<w>/x y`,
+	} {
+		if got := Say("login "+text+" refused", s); got != "login "+hidden+" refused" {
+			t.Errorf("%q", got)
+		}
+	}
+}
