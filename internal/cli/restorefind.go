@@ -195,19 +195,38 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 // ownSettings returns an error unless the drivers of these settings are those of the machines of that
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
 // by which lightsout switched the machines off; it is empty if nobody knows them. Settings that differ
-// from them need to lead to the same cluster, by the config file and by flags for what the file leaves open.
-// sameFile: they are in the file that switched the machines off. That suffices for entries of earlier
-// versions, which do not identify their settings, if there is no kubeconfig to compare.
+// from them have to lead to the same cluster. sameFile: they are in the file that switched the machines
+// off.
 func (o options) ownSettings(of power.Cluster, used string, sameFile bool) error {
 	cfg, err := o.Read()
 	if err != nil || used != "" && used == cfg.DriverSettings() {
 		return nil // who uses settings that can't be read, reports that
 	}
-	flags := o.Flags
-	o.Context, o.Kubeconfig = "", ""
-	file, err := o.Read()
+	file, leads, err := o.fileFirst()
 	if err != nil {
 		return err
+	}
+	here, noWay := clusterHere(leads)
+	if noWay == nil && here.Same(of) {
+		return nil
+	}
+	if noWay != nil && used == "" && sameFile {
+		return nil // an earlier version wrote the journal, and there is nothing to compare
+	}
+	if noWay != nil && file.Kubeconfig == "" && leads.Context != "" && leads.Context == of.Name && o.Context == of.Name {
+		return nil // there is no kubeconfig, and the operator names the cluster
+	}
+	return o.otherSettings(of, used, leads, here, noWay)
+}
+
+// fileFirst reads the config file without --context and --kubeconfig, and with each of them only if the
+// file leaves its field open.
+func (o options) fileFirst() (file, leads *config.Config, err error) {
+	flags := o.Flags
+	o.Context, o.Kubeconfig = "", ""
+	file, err = o.Read()
+	if err != nil {
+		return nil, nil, err
 	}
 	if file.Context == "" {
 		o.Context = flags.Context
@@ -215,41 +234,31 @@ func (o options) ownSettings(of power.Cluster, used string, sameFile bool) error
 	if file.Kubeconfig == "" {
 		o.Kubeconfig = flags.Kubeconfig
 	}
-	cfg, err = o.Read()
-	if err != nil {
-		return err
-	}
-	here, noWay := clusterHere(cfg)
-	// Without a kubeconfig the operator's word has to suffice.
-	named := noWay != nil && file.Kubeconfig == "" && (file.Context == "" || file.Context == of.Name) && of.Name != "" && flags.Context == of.Name
-	early := noWay != nil && used == "" && sameFile
-	if noWay == nil && here.Same(of) || named || early {
-		return nil
-	}
-	return o.otherSettings(of, used, file, here, noWay)
+	leads, err = o.Read()
+	return file, leads, err
 }
 
-// otherSettings is the error of ownSettings. here is the cluster to which the settings lead, unless
-// noWay.
-func (o options) otherSettings(of power.Cluster, used string, file *config.Config, here power.Cluster, noWay error) error {
+// otherSettings is the error of ownSettings. here is the cluster to which cfg leads, unless noWay.
+func (o options) otherSettings(of power.Cluster, used string, cfg *config.Config, here power.Cluster, noWay error) error {
 	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
 	why := "the settings of bastion, ssh or power are not those that switched it off, and the config file " + power.Clean(o.AbsPath())
 	if used == "" {
 		why = "nothing shows that the drivers are those of its cluster: the config file " + power.Clean(o.AbsPath())
 	}
-	advice := "if it is this one, add --context " + name
-	if o.Context != "" || file.Context != "" {
-		advice = "if it is this one, use: lightsout power on NODE"
+	advice := "Name the config file of cluster " + name + " with --config"
+	switch {
+	case cfg.Context != "" && cfg.Context != of.Name:
+		return fmt.Errorf("%s leads to context %s. %s", why, power.Clean(cfg.Context), advice)
+	case cfg.Context == "":
+		advice += "; if it is this one, add --context " + name
+	default:
+		advice += "; if it is this one, use: lightsout power on NODE"
 	}
 	switch {
-	case file.Context != "" && file.Context != of.Name:
-		return fmt.Errorf("%s names context %s. Name the config file of cluster %s with --config", why, power.Clean(file.Context), name)
 	case noWay != nil:
-		return fmt.Errorf("%s leads to no cluster (%w). Name the config file of cluster %s with --config; %s", why, noWay, name, advice)
+		return fmt.Errorf("%s leads to no cluster (%w). %s", why, noWay, advice)
+	case here.Name == of.Name:
+		return fmt.Errorf("%s leads to another API server or CA than then. %s", why, advice)
 	}
-	leads := "leads to cluster " + power.Clean(here.Name)
-	if here.Name == of.Name {
-		leads = "leads to another API server or CA than then"
-	}
-	return fmt.Errorf("%s %s. Name the config file of cluster %s with --config; %s", why, leads, name, advice)
+	return fmt.Errorf("%s leads to cluster %s. %s", why, power.Clean(here.Name), advice)
 }
