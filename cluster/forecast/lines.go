@@ -33,7 +33,7 @@ func (h Hits) Lines() []Line {
 	case h.UnwatchedUnknown != "":
 		out = append(out, Line{Text: "pods of namespaces that lightsout does not watch stop too; their number is unknown: " + h.UnwatchedUnknown, Warn: true})
 	case h.Unwatched > 0:
-		out = append(out, Line{Text: text.Count(h.Unwatched, "pod", "pods") + " of namespaces that lightsout does not watch stop too", Warn: true})
+		out = append(out, Line{Text: text.Count(h.Unwatched, "pod", "pods") + " of namespaces that lightsout does not watch " + text.Noun(h.Unwatched, "stops", "stop") + " too", Warn: true})
 	}
 	for i, d := range h.Deployments {
 		if i == impactsShown {
