@@ -31,6 +31,8 @@ type cordons struct {
 	machines *machines
 
 	ours map[string]*ourCordon
+	// draining reports whether a node's drain is under way.
+	draining func(node string) bool
 	// underWay is how many cordons have no result yet, which each has within apiTimeout.
 	underWay int
 }
@@ -203,6 +205,10 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 		now := c.now()
 		for name, o := range c.ours {
 			n := s.Node(name)
+			if n != nil && n.BootID != "" && c.draining(name) {
+				o.boot = n.BootID // a reboot during its drain is no return from being off
+				continue
+			}
 			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
 				continue
 			}

@@ -87,6 +87,11 @@ type drains struct {
 	running []*drain
 }
 
+// has reports whether a node's drain is under way.
+func (r *drains) has(node string) bool {
+	return slices.ContainsFunc(r.running, func(d *drain) bool { return d.has(node) })
+}
+
 // start cordons nodes, journal first, and then evicts their pods. within, unless
 // 0, bounds it all.
 func (r *drains) start(d *drain, nodes []string, within time.Duration) {

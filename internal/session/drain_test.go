@@ -321,6 +321,31 @@ func TestAHeldDrainCanBeLeft(t *testing.T) {
 	}
 }
 
+// A node that reboots while lightsout drains it stays cordoned. After the drain lightsout asks again.
+func TestARebootDuringADrainUncordonsNothing(t *testing.T) {
+	t.Parallel()
+	w, d, _ := heldUp(t)
+	w.turn("kube-node3", true)
+	w.x.frame("it silent", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node3").Ready != cluster.TriTrue })
+	w.turn("kube-node3", false)
+	w.x.frame("its new boot", func(f *view.Frame) bool {
+		n := f.Snapshot.Node("kube-node3")
+		return n.Ready == cluster.TriTrue && n.BootID != "boot-kube-node3"
+	})
+	close(d.free)
+	q := w.x.question("switch")
+	if text := questionText(q); !strings.Contains(text, "kube-node3 has booted again") {
+		t.Errorf("%s", text)
+	}
+	w.x.Send(view.Answer{Question: q.ID, Choice: "yes"})
+	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
+	log := d.calls()
+	before(t, log, "drained kube-node3", "shutdown kube-node3")
+	if slices.Contains(log, "uncordon kube-node3") {
+		t.Errorf("done: %q", log)
+	}
+}
+
 func TestAHeldDrainCanBeCutShort(t *testing.T) {
 	t.Parallel()
 	w, d, q := heldUp(t)
