@@ -21,6 +21,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 	if r.Action != ActionOn {
 		s.awaitHeartbeats(ctx, r)
 	}
+	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits for the API server or a driver before it asks")()
 	return s.preview(ctx, r, false)
 }
 

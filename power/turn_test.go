@@ -268,3 +268,26 @@ func (d deadOnly) Switch(ctx context.Context, a Action, m Machine) error {
 	}
 	return d.fakeDriver.do(a, m)
 }
+
+// A driver that hangs delays the question. lightsout reports what it waits for.
+func TestAWaitForADriverBeforeTheQuestionIsReported(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		f := p.switcher.Fleet
+		slow, err := NewFleet(Config{Off: "portal", On: "portal"}, p.journal, lateDriver{f.drivers["portal"], func() time.Duration { return 8 * time.Second }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.switcher.Fleet = slow
+		began, waited := time.Now(), time.Duration(0)
+		var reported []Progress
+		q, err := p.switcher.Preview(t.Context(), Request{Action: ActionShutdown, Nodes: []string{"n1"}, Report: func(pr Progress) {
+			reported, waited = append(reported, pr), time.Since(began)
+		}})
+		if err != nil || time.Since(began) < 8*time.Second {
+			t.Errorf("after %s: %v %v", time.Since(began), q.Findings, err)
+		}
+		if len(reported) != 1 || reported[0].Stage != StagePreparing || reported[0].Node != "n1" || waited > 10*time.Second {
+			t.Errorf("after %s: %+v", waited, reported)
+		}
+	})
+}
