@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,18 +219,33 @@ func (o *operation) permit(ctx context.Context) error {
 }
 
 // permitted returns nil while lightsout may send the request: its judgement still
-// holds, and nobody has powered the machine on since the journal has the intent.
+// holds, and nobody has powered the machine on since the journal has the intent. The journal
+// may answer late, so the judgement has to be young after that answer.
 func (o *operation) permitted(ctx context.Context) error {
-	if j, ok := ctx.Value(judgementKey{}).(*judgement); ok {
-		defer o.slowly(judgingWaitsFor)()
-		if err := j.fresh(ctx); err != nil {
+	j, judged := ctx.Value(judgementKey{}).(*judgement)
+	if !judged {
+		return cmp.Or(o.overtaken(), ctx.Err())
+	}
+	for range judgeTries {
+		done := o.slowly(judgingWaitsFor)
+		err := j.fresh(ctx)
+		if err == nil {
+			err = cmp.Or(o.overtaken(), ctx.Err())
+		}
+		done()
+		if err != nil || j.young() {
 			return err
 		}
 	}
+	return &RefusedError{Why: fmt.Sprintf("lightsout did not send the request: the journal answered later than %s after the guards, %d times in a row", judgedFor, judgeTries)}
+}
+
+// overtaken returns an error if somebody has powered the machine on since the intent.
+func (o *operation) overtaken() error {
 	if j := o.fleet.journal; j != nil && !o.fleet.cfg.DryRun && !j.mayBeSent(o.id) {
 		return &RefusedError{Why: "lightsout did not send the request: " + o.machine.Title() + " was powered on again since it was agreed to"}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // await polls until the machine reaches the wanted power state or the deadline passes.

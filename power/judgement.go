@@ -65,6 +65,13 @@ func (j *judgement) fresh(ctx context.Context) (err error) {
 	return j.refuse(ctx, fmt.Sprintf("checking the guards took longer than %s, %d times in a row", judgedFor, judgeTries))
 }
 
+// young reports whether the judgement still counts.
+func (j *judgement) young() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return clock.Since(j.at) <= judgedFor
+}
+
 // refuse refuses the request of all machines, or of one whose ctx has ended.
 func (j *judgement) refuse(ctx context.Context, why string) error {
 	err := &RefusedError{Why: "lightsout did not send the request: " + why}

@@ -116,7 +116,7 @@ func (o *operation) run(ctx context.Context) {
 		o.say(StageFailed, "stopped before lightsout sent anything")
 		return
 	}
-	unwritten := o.fleet.journal.append(o.entry(EntryIntent))
+	unwritten := o.write(o.entry(EntryIntent))
 	if unwritten != nil && o.action != ActionOn {
 		o.say(StageFailed, "nothing was sent: %s", unwritten)
 		return
@@ -130,10 +130,16 @@ func (o *operation) run(ctx context.Context) {
 	if stage == StageDone && o.action == ActionOn {
 		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
 	}
-	if err := errors.Join(unwritten, o.fleet.journal.append(out)); err != nil {
+	if err := errors.Join(unwritten, o.write(out)); err != nil {
 		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 	}
 	o.say(stage, "%s", text)
+}
+
+// write appends e to the journal, and reports a long wait for its disk.
+func (o *operation) write(e Entry) error {
+	defer o.slowly("lightsout waits for the disk of the journal, or for another program that writes to it")()
+	return o.fleet.journal.append(e)
 }
 
 // begin returns the machine that will receive the request, and reserves it for this

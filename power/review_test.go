@@ -758,3 +758,87 @@ func TestARefusalEndsWhenTheMachineIsProvenOffByAnother(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 }
+
+// slowSync is a disk whose writes take six seconds to reach it while slow is set.
+type slowSync struct {
+	systemDisk
+	slow *atomic.Bool
+}
+
+func (d slowSync) Sync(f *os.File) error {
+	if d.slow.Load() {
+		time.Sleep(6 * time.Second)
+	}
+	return f.Sync()
+}
+
+// connecting is a driver that takes five seconds to connect.
+type connecting struct {
+	Driver
+	sent *time.Time
+}
+
+func (d connecting) Switch(ctx context.Context, a Action, m Machine) error {
+	if !sleep(ctx, 5*time.Second) {
+		return ctx.Err()
+	}
+	if err := BeforeSend(ctx); err != nil {
+		return err
+	}
+	*d.sent = time.Now()
+	return d.Driver.Switch(ctx, a, m)
+}
+
+// After the last judgement the journal is locked for six seconds, and the other workers go off
+// meanwhile: lightsout judges again before it sends the request.
+func TestAJudgementExpiresWhileTheJournalIsSlow(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		var sent, judged time.Time
+		var slow atomic.Bool
+		p.journal.Disk = slowSync{slow: &slow}
+		p.switcher.Fleet.drivers["portal"] = connecting{p.switcher.Fleet.drivers["portal"], &sent}
+		judgements := 0
+		p.switcher.judge = func(in GuardInput) []Finding {
+			judged = time.Now()
+			judgements++
+			if judgements == 4 { // that before the request
+				slow.Store(true)
+				go func() { _ = p.journal.Cordoned("n4", "x"); slow.Store(false) }()
+				time.Sleep(10 * time.Millisecond)
+				time.AfterFunc(time.Second, func() {
+					p.w.mu.Lock()
+					defer p.w.mu.Unlock()
+					for _, name := range []string{"n2", "n3", "n4"} {
+						p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
+					}
+				})
+			}
+			return Guard(in)
+		}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+		if judgements < 5 || !sent.IsZero() || err == nil {
+			t.Errorf("%d judgements, the last at %s; sent at %s; %v", judgements, judged, sent, err)
+		}
+	})
+}
+
+// The disk of the journal hangs: lightsout reports what a power-on waits for.
+func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		var slow atomic.Bool
+		slow.Store(true)
+		p.journal.Disk = slowSync{slow: &slow}
+		began, waited := time.Now(), time.Duration(0)
+		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
+			if waited == 0 && strings.Contains(pr.Text, "waits for the disk of the journal") {
+				waited = time.Since(began)
+			}
+		}}, &yes{p: p})
+		if err != nil || waited == 0 || waited > 10*time.Second {
+			t.Errorf("reported after %s: %v", waited, err)
+		}
+	})
+}

@@ -31,10 +31,13 @@ type cordons struct {
 	machines *machines
 
 	ours map[string]*ourCordon
-	// draining reports whether a node's drain is under way.
+	// draining reports whether a node's drain is under way, or its shutdown after the drain
+	// has not begun.
 	draining func(node string) bool
 	// underWay is how many cordons have no result yet, which each has within apiTimeout.
 	underWay int
+	// turns keeps one node's cordons and uncordons apart.
+	turns turns
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -44,6 +47,8 @@ type ourCordon struct {
 	session bool
 	// boot is the boot before the machine was switched off; empty when unknown.
 	boot string
+	// wasOff: its machine was off, or may have been, since it was cordoned.
+	wasOff bool
 	// onAt is when powering its machine on was seen to be done.
 	onAt time.Time
 	// due: it is to be uncordoned. busy: that is under way; next is when to
@@ -68,7 +73,7 @@ func (c *cordons) read() {
 			o = &ourCordon{}
 		}
 		if off, ok := c.machines.leftOff[l.Node]; ok {
-			o.boot, o.onAt = cmp.Or(off.Binding.Node.BootID, o.boot), time.Time{}
+			o.boot, o.wasOff, o.onAt = cmp.Or(off.Binding.Node.BootID, o.boot), true, time.Time{}
 		}
 		c.ours[l.Node] = o
 	}
@@ -83,6 +88,11 @@ type cordoning struct {
 
 // cordon cordons one node, journal first. It is called off the loop.
 func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
+	done, err := c.turns.take(ctx, node)
+	if err != nil {
+		return cordoning{err: err}
+	}
+	defer done()
 	changed, err := c.opt.Drain.Cordon(ctx, node, func() error {
 		if err := c.opt.Journal.Cordoned(node, text); err != nil {
 			return err
@@ -117,7 +127,7 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	if o != nil {
 		o.session = true
 		if c.snapshot != nil && c.snapshot.Node(node) != nil {
-			o.boot, o.onAt = c.snapshot.Node(node).BootID, time.Time{}
+			o.boot, o.wasOff, o.onAt = c.snapshot.Node(node).BootID, false, time.Time{}
 		}
 	}
 	switch {
@@ -166,6 +176,11 @@ func (c *cordons) uncordonDue() {
 		}
 		o.busy = true
 		async(c.loop, apiTimeout, func(ctx context.Context) uncordoning {
+			done, err := c.turns.take(ctx, node)
+			if err != nil {
+				return uncordoning{node, "", err}
+			}
+			defer done()
 			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
 			return uncordoning{node, text, err}
 		}, c.uncordoned)
@@ -184,6 +199,9 @@ func (c *cordons) uncordoned(u uncordoning) {
 	}
 	if o := c.ours[u.node]; o != nil {
 		o.busy, o.failed = false, ""
+		if u.err != nil && !o.due {
+			return // it has been cordoned again, or is about to be
+		}
 		if u.err != nil {
 			if o.next.IsZero() { // said once
 				c.warn(view.LanePower, u.node, u.err.Error()+"; retrying; by hand: kubectl uncordon "+u.node)
@@ -205,8 +223,8 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 		now := c.now()
 		for name, o := range c.ours {
 			n := s.Node(name)
-			if n != nil && n.BootID != "" && c.draining(name) {
-				o.boot = n.BootID // a reboot during its drain is no return from being off
+			if n != nil && n.BootID != "" && (c.draining(name) || o.session && !o.wasOff) {
+				o.boot = n.BootID // a reboot before lightsout switches it off is no return
 				continue
 			}
 			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
@@ -225,7 +243,7 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 // poweredOn notes for our cordons that a machine is on again.
 func (c *cordons) poweredOn(node string) {
 	if o := c.ours[node]; o != nil {
-		o.onAt = c.now()
+		o.onAt, o.wasOff = c.now(), true
 		if c.leaveWhenOn {
 			c.release(node)
 		}

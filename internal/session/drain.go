@@ -180,6 +180,14 @@ func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error)
 	}
 }
 
+// draining reports whether a node's drain is under way, or has ended and the shutdown after it has
+// not begun.
+func (w *switching) draining(node string) bool {
+	return w.drains.has(node) || slices.ContainsFunc(w.requests, func(x *request) bool {
+		return x.drained && !x.acted && slices.Contains(x.nodes, node)
+	})
+}
+
 // drain drains nodes before they are shut down.
 func (w *switching) drain(nodes []string, got chan<- drainResult) {
 	w.guest.Draining(slices.Clone(nodes))

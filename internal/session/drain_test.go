@@ -346,6 +346,53 @@ func TestARebootDuringADrainUncordonsNothing(t *testing.T) {
 	}
 }
 
+// It reboots once more while the question after the drain is open: it stays cordoned.
+func TestARebootAfterADrainUncordonsNothing(t *testing.T) {
+	t.Parallel()
+	w, d, _ := heldUp(t)
+	reboot := func(was string) string {
+		w.turn("kube-node3", true)
+		w.x.frame("it silent", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node3").Ready != cluster.TriTrue })
+		w.turn("kube-node3", false)
+		return w.x.frame("its new boot", func(f *view.Frame) bool {
+			n := f.Snapshot.Node("kube-node3")
+			return n.Ready == cluster.TriTrue && n.BootID != was
+		}).Snapshot.Node("kube-node3").BootID
+	}
+	boot := reboot("boot-kube-node3")
+	close(d.free)
+	asked := w.x.question("switch").ID
+	reboot(boot)
+	w.x.Send(view.Answer{Question: asked, Choice: "yes"})
+	w.x.frame("it off", func(f *view.Frame) bool {
+		if q := f.Question; q != nil && q.ID != asked { // it has booted again, again
+			asked = q.ID
+			w.x.Send(view.Answer{Question: asked, Choice: "yes"})
+		}
+		return f.Power["kube-node3"].LeftOff
+	})
+	before(t, d.calls(), "drained kube-node3", "shutdown kube-node3")
+	if log := d.calls(); slices.Contains(log, "uncordon kube-node3") {
+		t.Errorf("done: %q", log)
+	}
+}
+
+// A node that reboots between a trial's drain and its power-off stays cordoned.
+func TestARebootBetweenDrainAndPowerOffUncordonsNothing(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	w := drainWorld(t, d, session.Options{})
+	plan := parse(t, "name: x\ndeployment: default/llm\nsteps:\n  - drain: {nodes: [kube-node3], within: 20s}\n  - pause: 3s\n  - off: [kube-node3]\n  - wait: {for: detected, within: 20s}\n  - on: [kube-node3]\n  - wait: {for: ready, within: 20s}\n")
+	w.x.Start(plan, trial.RunOptions{Auto: true, End: true})
+	w.x.frame("paused", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 1 })
+	w.turn("kube-node3", true)
+	w.x.frame("it silent", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node3").Ready != cluster.TriTrue })
+	w.turn("kube-node3", false)
+	w.outcome(t)
+	log := d.calls()
+	before(t, log, "shutdown kube-node3", "uncordon kube-node3")
+}
+
 func TestAHeldDrainCanBeCutShort(t *testing.T) {
 	t.Parallel()
 	w, d, q := heldUp(t)

@@ -104,7 +104,7 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 // somebody else's by now, otherwise when the node has returned.
 func (w *switching) restore(nodes []string) {
 	for _, n := range w.cordons.names() {
-		if _, off := w.machines.leftOff[n]; !off || w.machines.takenOver(n) {
+		if _, off := w.machines.leftOff[n]; (!off || w.machines.takenOver(n)) && !w.draining(n) {
 			w.cordons.release(n)
 		}
 	}

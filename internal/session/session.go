@@ -123,8 +123,8 @@ func New(opt Options) *Session {
 	s.machines = newMachines(l)
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
-	s.cordons.draining = s.drains.has
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
+	s.cordons.draining = s.switching.draining
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
 	return s

@@ -49,7 +49,7 @@ func (x *request) finished(err error) {
 	w.readJournal()
 	if x.drained {
 		for _, n := range x.nodes {
-			if _, off := w.machines.leftOff[n]; !off {
+			if _, off := w.machines.leftOff[n]; !off && !w.draining(n) {
 				w.cordons.release(n) // it has not been switched off
 			}
 		}
