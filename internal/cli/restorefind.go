@@ -138,7 +138,7 @@ func (f *restorationFinder) of(e power.Entry) *restoration {
 	unfit, known := f.unfit[by]
 	if !known {
 		o := f.with(path)
-		unfit = o.ownSettings(e.Of(), e.Settings, e.Config == "" || e.Config == o.AbsPath())
+		unfit = o.ownSettings(e.Of(), e.Settings, e.Config == o.AbsPath())
 		f.unfit[by] = unfit
 	}
 	return f.find(e.Of(), path, unfit)
@@ -194,71 +194,93 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 
 // ownSettings returns an error unless the drivers of these settings are those of the machines of that
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
-// by which lightsout switched the machines off; it is empty if nobody knows them. Settings that differ
-// from them have to lead to the same cluster. sameFile: they are in the file that switched the machines
+// by which lightsout switched the machines off; it is empty if an earlier version wrote the journal.
+// Settings that differ from them have to lead to the same cluster. If there is no kubeconfig at all,
+// the operator may name the cluster instead. sameFile: they are in the file that switched the machines
 // off.
 func (o options) ownSettings(of power.Cluster, used string, sameFile bool) error {
 	cfg, err := o.Read()
 	if err != nil || used != "" && used == cfg.DriverSettings() {
 		return nil // who uses settings that can't be read, reports that
 	}
-	file, leads, err := o.fileFirst()
+	w, err := o.way()
 	if err != nil {
 		return err
 	}
-	here, noWay := clusterHere(leads)
+	here, noWay := clusterHere(w.leads)
 	if noWay == nil && here.Same(of) {
 		return nil
 	}
-	if noWay != nil && used == "" && sameFile {
-		return nil // an earlier version wrote the journal, and there is nothing to compare
+	named := w.leads.Context == of.Name && o.Context == of.Name && of.Name != ""
+	early := used == "" && sameFile && (w.leads.Context == "" || w.leads.Context == of.Name)
+	if w.noKubeconfig(noWay) && (named || early) {
+		return nil
 	}
-	if noWay != nil && file.Kubeconfig == "" && leads.Context != "" && leads.Context == of.Name && o.Context == of.Name {
-		return nil // there is no kubeconfig, and the operator names the cluster
-	}
-	return o.otherSettings(of, used, leads, here, noWay)
+	return o.otherSettings(of, used, w, here, noWay)
 }
 
-// fileFirst reads the config file without --context and --kubeconfig, and with each of them only if the
-// file leaves its field open.
-func (o options) fileFirst() (file, leads *config.Config, err error) {
+// way is how a configuration leads to a cluster: by its file first. --context and --kubeconfig count
+// for what that file leaves open.
+type way struct {
+	file  *config.Config // without the flags
+	leads *config.Config
+}
+
+func (o options) way() (w way, err error) {
 	flags := o.Flags
 	o.Context, o.Kubeconfig = "", ""
-	file, err = o.Read()
+	w.file, err = o.Read()
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
-	if file.Context == "" {
+	if w.file.Context == "" {
 		o.Context = flags.Context
 	}
-	if file.Kubeconfig == "" {
+	if w.file.Kubeconfig == "" {
 		o.Kubeconfig = flags.Kubeconfig
 	}
-	leads, err = o.Read()
-	return file, leads, err
+	w.leads, err = o.Read()
+	return w, err
 }
 
-// otherSettings is the error of ownSettings. here is the cluster to which cfg leads, unless noWay.
-func (o options) otherSettings(of power.Cluster, used string, cfg *config.Config, here power.Cluster, noWay error) error {
+// noKubeconfig reports whether noWay is that there is no kubeconfig at the usual places, and neither file
+// nor flag names one.
+func (w way) noKubeconfig(noWay error) bool {
+	none := (*cluster.NoKubeconfigError)(nil)
+	return errors.As(noWay, &none) && w.leads.Kubeconfig == ""
+}
+
+// otherSettings is the error of ownSettings. here is the cluster to which w leads, unless noWay.
+func (o options) otherSettings(of power.Cluster, used string, w way, here power.Cluster, noWay error) error {
 	name := power.Clean(cmp.Or(of.Name, "(unnamed)"))
-	why := "the settings of bastion, ssh or power are not those that switched it off, and the config file " + power.Clean(o.AbsPath())
+	why := "the settings of bastion, ssh or power are not those that switched it off, and "
 	if used == "" {
-		why = "nothing shows that the drivers are those of its cluster: the config file " + power.Clean(o.AbsPath())
+		why = "nothing shows that the drivers are those of its cluster: "
 	}
+	file := "the config file " + power.Clean(o.AbsPath())
 	advice := "Name the config file of cluster " + name + " with --config"
+	byHand := "; if it is this one, use: lightsout power on NODE --context " + name
 	switch {
-	case cfg.Context != "" && cfg.Context != of.Name:
-		return fmt.Errorf("%s leads to context %s. %s", why, power.Clean(cfg.Context), advice)
-	case cfg.Context == "":
+	case w.file.Context != "" && w.file.Context != of.Name:
+		return fmt.Errorf("%s%s leads to context %s. %s%s", why, file, power.Clean(w.file.Context), advice, byHand)
+	case w.noKubeconfig(noWay):
+		return fmt.Errorf("%sno kubeconfig shows to which cluster %s leads. %s; if it is this one, add --context %s", why, file, advice, name)
+	case w.leads.Context != "" && w.leads.Context != of.Name:
+		return fmt.Errorf("%s--context is %s. %s", why, power.Clean(w.leads.Context), advice)
+	case noWay != nil && w.file.Kubeconfig != "" && o.Kubeconfig != "":
+		return fmt.Errorf("%s%s leads to no cluster by its own kubeconfig, which counts before --kubeconfig (%w). Correct kubeconfig in that file", why, file, noWay)
+	case noWay != nil:
+		advice += "; if it is this one, choose the kubeconfig of cluster " + name + " with --kubeconfig"
+	case w.leads.Context == "":
 		advice += "; if it is this one, add --context " + name
 	default:
-		advice += "; if it is this one, use: lightsout power on NODE"
+		advice += byHand
 	}
 	switch {
 	case noWay != nil:
-		return fmt.Errorf("%s leads to no cluster (%w). %s", why, noWay, advice)
+		return fmt.Errorf("%s%s leads to no cluster (%w). %s", why, file, noWay, advice)
 	case here.Name == of.Name:
-		return fmt.Errorf("%s leads to another API server or CA than then. %s", why, advice)
+		return fmt.Errorf("%s%s leads to another API server or CA than then. %s", why, file, advice)
 	}
-	return fmt.Errorf("%s leads to cluster %s. %s", why, power.Clean(here.Name), advice)
+	return fmt.Errorf("%s%s leads to cluster %s. %s", why, file, power.Clean(here.Name), advice)
 }

@@ -294,3 +294,79 @@ func TestRestoreUncordonsWithChangedSettings(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// left returns how many machines the journal lists as off.
+func (s *sites) left(t *testing.T) int {
+	t.Helper()
+	j := power.OpenJournal(filepath.Join(s.dir, "st"), power.Cluster{}, "")
+	defer j.Close()
+	left, err := j.LeftOffAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(left)
+}
+
+// The config file is that of site-b now, and the way to a cluster is wrong: a flag that names nothing, a
+// kubeconfig that is gone or lacks the context. That proves nothing about the drivers, whose machine
+// n3 is on.
+func TestAWrongWayToTheClusterIsNoProof(t *testing.T) {
+	for _, early := range []bool{true, false} { // an earlier version wrote the journal
+		for _, c := range []struct {
+			file, context, kubeconfig string
+			lacks                     bool // the kubeconfig lacks the context of the machine's cluster
+		}{
+			{},
+			{kubeconfig: "typo"},
+			{context: "siet"},
+			{context: "site", kubeconfig: "typo"},
+			{context: "site", lacks: true},
+			{file: "context: site-c\n"},
+			{file: "context: site-b\nkubeconfig: gone.kube\n"},
+			{file: "kubeconfig: gone.kube\n"},
+			{file: "context: site\nkubeconfig: gone.kube\n", context: "site"},
+		} {
+			s := newSites(t)
+			r := s.restoration(t)
+			if early {
+				r.journal.Settings = ""
+			}
+			switchOff(t, r)
+			s.elsewhere(t)
+			if c.lacks {
+				s.write(t, "none", strings.Replace(s.read(t, "none"), "{name: site, context: {cluster: a, user: u}}, ", "", 1))
+			}
+			s.write(t, filepath.Base(s.File), s.text+c.file+"ssh: {user: b}\n")
+			s.write(t, "machine", "on\n")
+			s.Context = c.context
+			if c.kubeconfig != "" {
+				s.Kubeconfig = filepath.Join(s.dir, c.kubeconfig)
+			}
+			err := restore(t.Context(), s.options, nil, true)
+			if err == nil || !strings.Contains(err.Error(), "neither polls nor switches n3 of cluster site") || s.left(t) != 1 {
+				t.Errorf("early %v, %+v: the journal lists %d; %v", early, c, s.left(t), err)
+			}
+		}
+	}
+}
+
+// The settings have changed, and there is no kubeconfig at all: lightsout names the flag with which it
+// restores the machine.
+func TestRestoreWithoutAKubeconfigNamesTheFlag(t *testing.T) {
+	for _, context := range []string{"", "context: site\n"} {
+		s := newSites(t)
+		switchOff(t, s.restoration(t))
+		if err := os.Remove(filepath.Join(s.dir, "none")); err != nil {
+			t.Fatal(err)
+		}
+		s.write(t, filepath.Base(s.File), s.text+context+"ssh: {user: a}\n")
+		err := restore(t.Context(), s.options, nil, true)
+		if err == nil || !strings.Contains(err.Error(), "add --context site") || s.machine() != "off" {
+			t.Errorf("%q: the machine is %s: %v", context, s.machine(), err)
+		}
+		s.Context = "site"
+		if err := restore(t.Context(), s.options, nil, true); err != nil || s.machine() != "on" {
+			t.Errorf("%q: the machine is %s: %v", context, s.machine(), err)
+		}
+	}
+}

@@ -250,7 +250,7 @@ func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
 	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	asked := time.Now().Add(-10 * time.Minute).UTC()
 	later := map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "at": asked, "pid": 2, "node": "n3",
+		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": asked, "pid": 2, "node": "n3",
 		"binding": map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-2"}, "off": machine, "on": machine},
 	}
 	line, err := json.Marshal(later)

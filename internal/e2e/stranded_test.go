@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/config"
 	"lightsout/internal/labtest"
 	"lightsout/internal/testenv"
 )
@@ -34,7 +35,7 @@ func newStranded(t *testing.T) *stranded {
 	s := &stranded{t: t, dir: dir, machine: filepath.Join(dir, "machine"), settings: filepath.Join(dir, "lightsout.yaml"), id: "n3-" + rand.Text()}
 	s.write(s.machine, "off\n")
 	config := map[string]any{
-		"state": filepath.Join(dir, "state"), "kubeconfig": filepath.Join(dir, "no-such-kubeconfig"),
+		"state": filepath.Join(dir, "state"),
 		"power": map[string]any{
 			"off_by": "exec", "on_by": "exec",
 			"exec": map[string]any{
@@ -55,7 +56,7 @@ func newStranded(t *testing.T) *stranded {
 		{"kind": "intent", "op": "0123456789ab", "action": "off", "binding": binding},
 		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sent": true},
 	} {
-		e["cluster"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", at, 1, "n3"
+		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", s.settings, at, 1, "n3"
 		line, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
@@ -83,6 +84,36 @@ func (s *stranded) journal(line string) {
 	s.write(path, string(had)+line)
 }
 
+// identifySettings makes the journal one in which the config file's settings have switched machines off;
+// otherwise an earlier version wrote it, which did not identify them.
+func (s *stranded) identifySettings() {
+	s.t.Helper()
+	cfg, err := config.Flags{File: s.settings}.Read()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	path := filepath.Join(s.dir, "state", "another-context", "power.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out string
+	for line := range strings.Lines(string(text)) {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			s.t.Fatal(err)
+		}
+		delete(entry, "sum")
+		entry["settings"] = cfg.DriverSettings()
+		identified, err := json.Marshal(entry)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out += testenv.JournalLine(identified)
+	}
+	s.write(path, out)
+}
+
 func (s *stranded) isOn() bool {
 	s.t.Helper()
 	b, err := os.ReadFile(s.machine)
@@ -96,8 +127,11 @@ func (s *stranded) restore(args ...string) (out, errs string, code int) {
 func TestRestoreNeedsTheJournalAndTheDriversOnly(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *stranded) []string{
-		"no kubeconfig":   func(*stranded) []string { return nil },
-		"another context": func(*stranded) []string { return []string{"--context", "elsewhere"} },
+		"no kubeconfig": func(*stranded) []string { return nil },
+		"another context": func(s *stranded) []string {
+			s.identifySettings()
+			return []string{"--context", "elsewhere"}
+		},
 		"the disk is full": func(s *stranded) []string {
 			if err := os.Symlink("/dev/full", filepath.Join(s.dir, "state", "power.jsonl")); err != nil {
 				s.t.Fatal(err)
@@ -135,7 +169,7 @@ func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
 	x.waitFor("the question", time.Minute, `power on n3\? `)
 	machine := map[string]any{"driver": "exec", "id": s.id + "-2", "name": "n2"}
 	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "kubernetes-admin@kubernetes", "at": time.Now().UTC(),
+		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": time.Now().UTC(),
 		"pid": 2, "node": "n2", "binding": map[string]any{"node": map[string]any{"name": "n2"}, "off": machine, "on": machine},
 	})
 	if err != nil {
@@ -183,7 +217,7 @@ func TestAnInterruptedRestoreHasSeenTheMachineOff(t *testing.T) {
 	s := newStranded(t)
 	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "at": time.Now().Add(-10 * time.Minute).UTC(),
+		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": time.Now().Add(-10 * time.Minute).UTC(),
 		"pid": 2, "node": "n3", "binding": map[string]any{"node": map[string]any{"name": "n3"}, "off": machine, "on": machine},
 	})
 	if err != nil {
@@ -427,7 +461,7 @@ func TestAFaultElsewhereDoesNotKeepAMachineOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			if command[0] == "power" {
-				settings = []byte(strings.Replace(string(settings), filepath.Join(s.dir, "no-such-kubeconfig"), kubeconfig(t, "https://"+testenv.Refusing(t)), 1))
+				settings = []byte(strings.Replace(string(settings), "{", `{"kubeconfig":"`+kubeconfig(t, "https://"+testenv.Refusing(t))+`",`, 1))
 			}
 			s.write(s.settings, strings.Replace(string(settings), "{", "{"+c.settings+",", 1))
 			out, errs, code := run(t, []string{"HOME=" + s.dir}, append(command, "--config", s.settings)...)

@@ -4,12 +4,10 @@ package secret
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"html"
-	"net/url"
+	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
+	"unicode/utf16"
 
 	"lightsout/power"
 )
@@ -25,49 +23,66 @@ const hidden = "(secret)"
 // of a web address: some services take a token as the user.
 var userinfo = regexp.MustCompile(`(://[^\s/?#@:]*:|\bhttps?://)[^\s/?#@]*@`)
 
-// Hide replaces secrets in text, also where they are written in base64, in a
-// JSON string, in HTML or in a URL, and the password of each URL.
+// Hide replaces secrets in text, also as programs and servers write them: in base64, in JSON, in HTML,
+// in a URL or escaped for a shell; and the password of each URL.
 func Hide(text string, secrets ...string) string {
 	text = userinfo.ReplaceAllString(text, "${1}"+hidden+"@")
 	for _, s := range secrets {
 		if s == "" {
 			continue
 		}
-		quoted, _ := json.Marshal(s) // a string always can be
-		markup := html.EscapeString(s)
-		for _, form := range []string{
-			s,
-			strings.Trim(string(quoted), `"`),
-			base64.StdEncoding.EncodeToString([]byte(s)),
-			url.QueryEscape(s),
-			url.PathEscape(s),
-			strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
-			strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), `"`, `\"`),
-			markup,
-			strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(markup),
-			strings.ReplaceAll(markup, "&#34;", "&quot;"),
-			shellEscaped(s),
-			strings.ReplaceAll(s, "'", `'\''`),
-		} {
-			if form != "" {
-				text = strings.ReplaceAll(text, form, hidden)
-			}
+		text = strings.ReplaceAll(text, s, hidden)
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+			text = strings.ReplaceAll(text, e.EncodeToString([]byte(s)), hidden)
+		}
+		if written, err := regexp.Compile(pattern(s)); err == nil {
+			text = written.ReplaceAllString(text, hidden)
 		}
 	}
 	return text
 }
 
-// shellEscaped is s as a shell's printf %q writes it: a backslash before each character
-// that a shell may interpret.
-func shellEscaped(s string) string {
+// entities are the names of characters in HTML.
+var entities = map[rune]string{'&': "amp", '<': "lt", '>': "gt", '"': "quot", '\'': "apos"}
+
+// pattern matches a secret of which each character may be escaped.
+func pattern(secret string) string {
 	var out strings.Builder
-	for _, r := range s {
-		if r < 0x80 && !strings.ContainsRune("_./:=@%^,+-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			out.WriteByte('\\')
+	for _, r := range secret {
+		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			out.WriteRune(r)
+			continue
 		}
-		out.WriteRune(r)
+		out.WriteString("(?:" + strings.Join(written(r), "|") + ")")
 	}
 	return out.String()
+}
+
+// written returns patterns of the ways to write a character that is neither an ASCII letter nor a digit.
+func written(r rune) []string {
+	var percent, units strings.Builder
+	for _, b := range []byte(string(r)) {
+		fmt.Fprintf(&percent, "%%(?:25)?(?i:%02x)", b)
+	}
+	for _, u := range utf16.Encode([]rune{r}) {
+		fmt.Fprintf(&units, `\\{1,2}u(?i:%04x)`, u)
+	}
+	forms := []string{percent.String(), units.String(), fmt.Sprintf(`\\{0,2}&#0*%d;`, r), fmt.Sprintf(`\\{0,2}&#[xX]0*(?i:%x);`, r)}
+	if name := entities[r]; name != "" {
+		forms = append(forms, `\\{0,2}&`+name+";")
+	}
+	switch r {
+	case '\\':
+		return append(forms, `\\{1,4}`)
+	case '\'':
+		forms = append(forms, `'\\''`)
+	case ' ':
+		forms = append(forms, `\+`)
+	}
+	if r < 0x100 {
+		forms = append(forms, fmt.Sprintf(`\\{1,2}x(?i:%02x)`, r))
+	}
+	return append(forms, `\\{0,3}`+regexp.QuoteMeta(string(r)))
 }
 
 // Say makes a message of a program or a server safe to show: harmless for a terminal

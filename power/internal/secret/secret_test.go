@@ -50,3 +50,28 @@ func TestASecretIsHiddenAsServersEscapeIt(t *testing.T) {
 		}
 	}
 }
+
+// Each language escapes in its own way.
+func TestASecretIsHiddenAsLanguagesEscapeIt(t *testing.T) {
+	const s = `a!b/c'd"e(x)é\f`
+	for name, text := range map[string]string{
+		"Python html.escape":   `a!b/c&#x27;d&quot;e(x)é\f`,
+		"PHP htmlspecialchars": `a!b/c&#039;d&quot;e(x)é\f`,
+		"encodeURIComponent":   `a!b%2Fc'd%22e(x)%C3%A9%5Cf`,
+		"lower-case percent":   `a%21b%2fc%27d%22e%28x%29%c3%a9%5cf`,
+		"percent twice":        `a%2521b%252fc%2527d%2522e%2528x%2529%25c3%25a9%255cf`,
+		"Python json.dumps":    `a!b/c'd\"e(x)\u00e9\\f`,
+		"PHP json_encode":      `a!b\/c'd\"e(x)\u00e9\\f`,
+		"Python repr":          `a!b/c\'d"e(x)é\\f`,
+		"Go %q in HTML":        `a!b/c&#39;d\&#34;e(x)é\\f`,
+		"base64 for URLs":      "YSFiL2MnZCJlKHgpw6lcZg",
+		"a shell's quotes":     `a!b/c'\''d"e(x)é\f`,
+	} {
+		if got := Say("login "+text+" refused", s); got != "login "+hidden+" refused" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := Say("login admin refused: a.b*c", "a+b*c"); got != "login admin refused: a.b*c" {
+		t.Errorf("%q", got)
+	}
+}
