@@ -300,6 +300,16 @@ func (w *Window) succeeded(from, to time.Time) bool {
 // Errors returns the error windows of the outages in order, and all failures after
 // requests had recovered from them.
 func (w *Window) Errors() (errors []Failures, later Failures) {
+	errors, others := w.divided()
+	for _, f := range others {
+		later.join(f)
+	}
+	return errors, later
+}
+
+// divided returns the error windows of the outages in order, and the later failures, divided in
+// the same way.
+func (w *Window) divided() (errors, later []Failures) {
 	all := w.windows()
 	own := map[int]bool{}
 	for _, o := range *w.outages {
@@ -309,25 +319,32 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 		if own[i] || w.outages.off(f.First) && w.isWave(f) {
 			errors = append(errors, f)
 		} else {
-			later.join(f)
+			later = append(later, f)
 		}
 	}
 	return errors, later
+}
+
+// LaterWave reports whether later failures are more than stray ones: the service was down again.
+func (w *Window) LaterWave() bool {
+	_, later := w.divided()
+	return slices.ContainsFunc(later, w.isWave)
 }
 
 // Unasked reports whether there was an outage, and no request ended after zero: nobody knows
 // what clients would have seen.
 func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 
-// Unrecovered reports whether nobody saw the last error window end: no request was ok that
-// was sent after the last failed one, or that ended after it.
+// Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
+// after the last failed one, or that ended after it. A single later failure does not count.
 func (w *Window) Unrecovered() bool {
-	errors, _ := w.Errors()
-	if len(errors) == 0 {
-		return false
+	errors, later := w.divided()
+	for _, f := range later {
+		if f.N > 1 {
+			errors = append(errors, f)
+		}
 	}
-	last := errors[len(errors)-1]
-	return !w.sentOK.After(last.Last) && !w.endedOK.After(last.Ended)
+	return slices.ContainsFunc(errors, func(f Failures) bool { return !w.sentOK.After(f.Last) && !w.endedOK.After(f.Ended) })
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

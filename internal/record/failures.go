@@ -21,15 +21,23 @@ type Failures struct {
 	// HungWhileOff counts the requests that hung during an outage that nobody has ended: a
 	// time limit or lightsout ended them. Records of early versions lack it.
 	HungWhileOff *int `json:"hung_while_off,omitempty"`
+	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
+	// longer. Records of early versions lack it.
+	LaterWave *bool `json:"later_wave,omitempty"`
 	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent, or
-	// ended, after the last failed one of the last error window, so nobody saw it end.
-	// Records of early versions lack both.
+	// ended, after the last failures, so nobody saw them end; a single later failure does not
+	// count. Records of early versions lack both, or do not count later failures.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
 }
 
 // NoneAsked reports whether the record tells that no request ended after zero.
 func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
+
+// FailedAgain reports whether the record tells that the later failures are more than stray ones.
+func (f Failures) FailedAgain() bool {
+	return f.LaterFailures != nil && f.LaterWave != nil && *f.LaterWave
+}
 
 // CountHungWhileOff returns HungWhileOff, or 0 if the record lacks it.
 func (f Failures) CountHungWhileOff() int {
@@ -39,7 +47,7 @@ func (f Failures) CountHungWhileOff() int {
 	return *f.HungWhileOff
 }
 
-// NotRecovered reports whether the record tells that nobody saw the last error window end.
+// NotRecovered reports whether the record tells that nobody saw the last failures end.
 func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
 
 // Span is a period with failed requests, in seconds from zero.
@@ -72,8 +80,8 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	whileOff, unasked, unrecovered := w.HungWhileOff(), w.Unasked(), w.Unrecovered()
-	out.HungWhileOff = &whileOff
+	whileOff, wave, unasked, unrecovered := w.HungWhileOff(), w.LaterWave(), w.Unasked(), w.Unrecovered()
+	out.HungWhileOff, out.LaterWave = &whileOff, &wave
 	out.Unasked, out.Unrecovered = &unasked, &unrecovered
 	return out
 }

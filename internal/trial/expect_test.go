@@ -158,6 +158,37 @@ func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
+// A service that goes down again after the power-on has later failures: nobody saw them end if it
+// never returns, and otherwise the trial fails unless its plan bounds them.
+func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
+	t.Parallel()
+	requests := []loadgen.Record{request(loadgen.ClassReset, 5, 0.1)}
+	for s := 1.0; s < 400; s++ {
+		class := loadgen.ClassOK
+		if s >= 104 {
+			class = loadgen.ClassRefused
+		}
+		requests = append(requests, request(class, s, 0.1))
+	}
+	five, most := 5.0, 296.0
+	window, later := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, plan.Expectation{Measure: "later_failures", Step: "a", Max: &most}
+	sum := outage(t, requests...)
+	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no request succeeded after the last failed one") {
+		t.Errorf("it never returns: %+v", got)
+	}
+	sum = outage(t, append(requests, request(loadgen.ClassOK, 401, 0.1))...)
+	if got := JudgeExpectation(window, sum); !got.OK {
+		t.Errorf("it returns: %+v", got)
+	}
+	why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
+	if len(why) != 1 || why[0] != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
+		t.Errorf("why: %q", why)
+	}
+	if why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
+		t.Errorf("although the plan bounds them: %q", why)
+	}
+}
+
 // The window of an edited record has no failed request; "load verify" judges it all the same.
 func TestAnEmptyWindowIsJudged(t *testing.T) {
 	t.Parallel()
