@@ -98,9 +98,9 @@ type Window struct {
 	ok      map[int64]okSpan // by okBucket
 	atZero  Totals
 	hung    Totals
-	// asked: a request ended after zero. sentOK and endedOK are the latest times from which
+	// steady: the load is no burst. asked: a request succeeded or failed after zero. sentOK and endedOK are the latest times from which
 	// one counts, and at which one ended, that was ok.
-	asked           bool
+	steady, asked   bool
 	sentOK, endedOK time.Time
 	// slowest is the longest time that a request took that was ok. waited counts the
 	// requests that lightsout ended.
@@ -156,10 +156,11 @@ func NewWindow(o *PowerOffs) *Window {
 
 // Note records the end of a request. Requests that ended before zero do not count.
 func (w *Window) Note(r *Record) {
+	w.steady = w.steady || r.Shape == Hold || r.Shape == Rate
 	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
 		return
 	}
-	w.asked = true
+	w.asked = w.asked || r.Class == ClassOK || r.Class.Failed()
 	zero, from := (*w.outages)[0].Off, r.CountedAt()
 	if from.Before(zero) {
 		w.atZero.Count(*r)
@@ -331,9 +332,13 @@ func (w *Window) LaterWave() bool {
 	return slices.ContainsFunc(later, w.isWave)
 }
 
-// Unasked reports whether there was an outage, and no request ended after zero: nobody knows
-// what clients would have seen.
+// Unasked reports whether there was an outage, and no request succeeded or failed after zero:
+// nobody knows what clients would have seen.
 func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
+
+// Steady reports whether the requests are of a load that goes on until it is stopped, and not of a
+// burst.
+func (w *Window) Steady() bool { return w.steady }
 
 // Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
 // after the last failed one, or that ended after it. A single later failure does not count.

@@ -24,19 +24,30 @@ type Failures struct {
 	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
 	// longer. Records of early versions lack it.
 	LaterWave *bool `json:"later_wave,omitempty"`
-	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent, or
+	// Steady: the load goes on until it is stopped, and is no burst. Records of early versions
+	// lack it.
+	Steady *bool `json:"steady,omitempty"`
+	// Unasked: no request succeeded or failed after zero. Unrecovered: no request was ok that was sent, or
 	// ended, after the last failures, so nobody saw them end; a single later failure does not
 	// count. Records of early versions lack both, or do not count later failures.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
 }
 
-// NoneAsked reports whether the record tells that no request ended after zero.
+// NoneAsked reports whether the record tells that no request succeeded or failed after zero.
 func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
 
 // FailedAgain reports whether the record tells that the later failures are more than stray ones.
 func (f Failures) FailedAgain() bool {
 	return f.LaterFailures != nil && f.LaterWave != nil && *f.LaterWave
+}
+
+// SomeHung reports whether requests hung.
+func (f Failures) SomeHung() bool { return f.Hung != nil || f.CountHungWhileOff() > 0 }
+
+// NoneFailed reports whether no request failed or hung.
+func (f Failures) NoneFailed() bool {
+	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && !f.SomeHung()
 }
 
 // CountHungWhileOff returns HungWhileOff, or 0 if the record lacks it.
@@ -82,6 +93,7 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
 	whileOff, wave, unasked, unrecovered := w.HungWhileOff(), w.LaterWave(), w.Unasked(), w.Unrecovered()
 	out.HungWhileOff, out.LaterWave = &whileOff, &wave
-	out.Unasked, out.Unrecovered = &unasked, &unrecovered
+	steady := w.Steady()
+	out.Steady, out.Unasked, out.Unrecovered = &steady, &unasked, &unrecovered
 	return out
 }

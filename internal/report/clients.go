@@ -36,7 +36,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return waited
 	case ends.inFlight > 0 && ends.sent == 0:
 		return leastOf(r) + text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
-	case meanwhile == 0, noneAsked(r):
+	case meanwhile == 0, noneAsked(r) && summaryOf(r).Ledger.Cancelled == 0:
 		return "no requests were sent meanwhile"
 	case ends.inFlight > 0:
 		return leastOf(r) + fmt.Sprintf("%s failed, %d of them in flight before", text.Count(ends.inFlight+ends.sent, "request", "requests"), ends.inFlight)
@@ -44,7 +44,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return leastOf(r) + text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
 	case ends.later > 0:
 		return text.Count(ends.later, "request", "requests") + " that clients sent meanwhile failed in a later outage"
-	case broken(r), stoodStill(r), severityUnknown(r), mayHang(r, all, i):
+	case broken(r), stoodStill(r), severityUnknown(r), noneAsked(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
 	return "no request failed"
@@ -65,7 +65,8 @@ func severityUnknown(r *record.Record) bool {
 	return u != nil && u.Severity == record.SeverityUnknown
 }
 
-// noneAsked reports whether a trial had loads, and none of their requests ended after zero.
+// noneAsked reports whether a trial had loads, and none of their requests succeeded or failed
+// after zero.
 func noneAsked(r *record.Record) bool {
 	loads := summaryOf(r).Load
 	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.NoneAsked() })

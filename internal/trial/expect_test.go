@@ -189,6 +189,53 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	}
 }
 
+// A load that ended at zero, or whose requests lightsout ended, proves nothing about an outage that
+// went on. The requests of a burst are judged although it has ended.
+func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
+	t.Parallel()
+	started, early, late := -60.0, 0.05, 130.0
+	ok, cancelled := request(loadgen.ClassOK, -1, 1.05), request(loadgen.ClassCancelled, 60, 9)
+	const ended, none = "the load ended at 0.1 s, during the outage", "no request of this load succeeded or failed during the outage"
+	for name, tc := range map[string]struct {
+		request  loadgen.Record
+		shape    loadgen.Shape
+		ended    *float64
+		detected float64
+		returned float64
+		got      string
+	}{
+		"a rate that ended at zero":          {ok, loadgen.Rate, &early, 40, 120, ended},
+		"nothing was seen to return":         {ok, loadgen.Hold, &early, 40, 0, ended},
+		"nor to be detected":                 {ok, loadgen.Hold, &early, 0, 0, ended},
+		"a rate that ended after the return": {ok, loadgen.Rate, &late, 40, 120, ""},
+		"or after the detection":             {ok, loadgen.Rate, &late, 40, 0, ""},
+		"a rate that goes on":                {ok, loadgen.Rate, nil, 40, 120, ""},
+		"a burst in flight at zero":          {ok, loadgen.Burst, &early, 40, 120, ""},
+		"a cancelled request":                {cancelled, loadgen.Rate, &late, 40, 120, none},
+	} {
+		tc.request.Shape = tc.shape
+		sum := outage(t, tc.request)
+		sum.Outages = loadgen.PowerOffs{{Off: zero, On: at(100)}}
+		if tc.detected > 0 {
+			sum.Outages[0].Detected = at(tc.detected)
+		}
+		if tc.returned > 0 {
+			sum.Outages[0].Returned = at(tc.returned)
+		}
+		l := &sum.Load[0]
+		l.Started, l.Ended = &started, tc.ended
+		if tc.request.Class == loadgen.ClassCancelled {
+			l.Cancelled = 1
+		}
+		for _, measure := range []string{"error_window", "hung", "later_failures"} {
+			got := JudgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: new(float64)}, sum)
+			if got.OK != (tc.got == "") || got.Unobserved == got.OK || tc.got != "" && got.Got != "not observed: "+tc.got {
+				t.Errorf("%s: %s: %+v", name, measure, got)
+			}
+		}
+	}
+}
+
 // The window of an edited record has no failed request; "load verify" judges it all the same.
 func TestAnEmptyWindowIsJudged(t *testing.T) {
 	t.Parallel()
