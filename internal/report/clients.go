@@ -205,11 +205,3 @@ func sentIn(r *record.Record, all []outage, i int) (total, meanwhile int) {
 	}
 	return total, meanwhile
 }
-
-// unsentShare: the opening names unsent requests if they are more than one in so many; a
-// few may have been due when the load was stopped. The ledger has all.
-const unsentShare = 20
-
-// ManyUnsent reports whether so many requests were not sent that nobody knows what clients
-// would have seen.
-func ManyUnsent(c loadgen.Counts) bool { return c.Unsent*unsentShare > c.Scheduled }

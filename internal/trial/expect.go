@@ -43,6 +43,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 				judgePeak(x, l, &out)
 				judgeAfterDetection(x, sum, &out)
 			}
+			judgeUnsent(x, l, &out)
 		}
 	case plan.OfPhase:
 		out.Got, out.OK, out.Unobserved = meetPhase(x, sum.Phases)
@@ -186,6 +187,15 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
 	if x.Measure == "failed_after_detection" && out.OK && x.Max != nil && detectionHidden(sum) {
 		out.Got, out.OK, out.Unobserved = out.Got+", and a blind span hid when the nodes were detected", false, true
+	}
+}
+
+// judgeUnsent does not accept that little happened to the clients in an outage if lightsout did not
+// send many of their requests.
+func judgeUnsent(x plan.Expectation, l record.Load, out *view.Expectation) {
+	if out.OK && ofOutage[x.Measure] && (x.Max != nil || x.Predicted) && l.ManyUnsent() {
+		out.Got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
+		out.OK, out.Unobserved = false, true
 	}
 }
 

@@ -236,6 +236,36 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 	}
 }
 
+// A load of which most requests were not sent does not show that few failed.
+func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
+	t.Parallel()
+	most, one := 5.0, 1.0
+	for name, tc := range map[string]struct {
+		unsent int
+		x      plan.Expectation
+		got    string
+		ok     bool
+	}{
+		"most":                       {5000, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed, and lightsout did not send 5000 of the 5040 requests that were due", false},
+		"few":                        {1, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed", true},
+		"most, and none hung":        {5000, plan.Expectation{Measure: "hung", Max: new(float64)}, "0, and lightsout did not send 5000 of the 5040 requests that were due", false},
+		"most, and enough were sent": {5000, plan.Expectation{Measure: "sent", Min: &one}, "40", true},
+	} {
+		requests := []loadgen.Record{request(loadgen.ClassUnsent, 1, 0)}
+		requests[0].Count = tc.unsent
+		for range 40 {
+			requests = append(requests, request(loadgen.ClassOK, 28, 1))
+		}
+		sum := outage(t, requests...)
+		l := &sum.Load[0]
+		l.Sent, l.Counts = 40, loadgen.Counts{Scheduled: 40 + tc.unsent, OK: 40, Unsent: tc.unsent}
+		tc.x.Step = "a"
+		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok || got.Unobserved == tc.ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // The window of an edited record has no failed request; "load verify" judges it all the same.
 func TestAnEmptyWindowIsJudged(t *testing.T) {
 	t.Parallel()
