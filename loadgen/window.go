@@ -98,8 +98,9 @@ type Window struct {
 	ok      map[int64]okSpan // by okBucket
 	atZero  Totals
 	hung    Totals
-	// steady: the load is no burst. asked: a request succeeded or failed after zero. sentOK and endedOK are the latest times from which
-	// one counts, and at which one ended, that was ok.
+	// steady: the load has the shape hold or rate. asked: a request succeeded or failed after
+	// zero. sentOK and endedOK are the latest times from which one counts, and at which one ended,
+	// that was ok.
 	steady, asked   bool
 	sentOK, endedOK time.Time
 	// slowest is the longest time that a request took that was ok. waited counts the
@@ -336,8 +337,8 @@ func (w *Window) LaterWave() bool {
 // nobody knows what clients would have seen.
 func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 
-// Steady reports whether the requests are of a load that goes on until it is stopped, and not of a
-// burst.
+// Steady reports whether the load of the requests has the shape hold or rate, so that
+// it goes on until it is stopped.
 func (w *Window) Steady() bool { return w.steady }
 
 // Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent

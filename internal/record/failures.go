@@ -24,7 +24,7 @@ type Failures struct {
 	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
 	// longer. Records of early versions lack it.
 	LaterWave *bool `json:"later_wave,omitempty"`
-	// Steady: the load goes on until it is stopped, and is no burst. Records of early versions
+	// Steady: the load has the shape hold or rate. Records of early versions
 	// lack it.
 	Steady *bool `json:"steady,omitempty"`
 	// Unasked: no request succeeded or failed after zero. Unrecovered: no request was ok that was sent, or
