@@ -47,8 +47,11 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 	case broken(r), stoodStill(r), severityUnknown(r), noneAsked(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
-	return "no request failed"
+	return noneFailed
 }
+
+// noneFailed is how clientsOf describes requests that were all ok.
+const noneFailed = "no request failed"
 
 // leastOf qualifies the number of requests that failed: the record of a program that was killed
 // lacks those that it had not written.
