@@ -79,6 +79,14 @@ func (c Counts) Sum() int { return c.OK + c.Failed + c.Cancelled + c.InFlight + 
 // Adds reports whether the equation holds.
 func (c Counts) Adds() bool { return c.Scheduled == c.Sum() }
 
+// unsentShare: more unsent requests than one in so many are many. A few may have been due when
+// the load was stopped.
+const unsentShare = 20
+
+// ManyUnsent reports whether so many requests were not sent that nobody knows what clients
+// would have seen.
+func (c Counts) ManyUnsent() bool { return c.Unsent*unsentShare > c.Scheduled }
+
 // Equation writes the equation out, without saying whether it holds.
 func (c Counts) Equation() string {
 	return fmt.Sprintf("%d scheduled = %d ok + %d failed + %d cancelled + %d in flight + %d unsent",

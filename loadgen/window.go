@@ -98,9 +98,10 @@ type Window struct {
 	ok      map[int64]okSpan // by okBucket
 	atZero  Totals
 	hung    Totals
-	// asked: a request ended after zero. sentOK and endedOK are the latest times from which
-	// one counts, and at which one ended, that was ok.
-	asked           bool
+	// steady: the load has the shape hold or rate. asked: a request succeeded or failed after
+	// zero. sentOK and endedOK are the latest times from which one counts, and at which one ended,
+	// that was ok.
+	steady, asked   bool
 	sentOK, endedOK time.Time
 	// slowest is the longest time that a request took that was ok. waited counts the
 	// requests that lightsout ended.
@@ -156,10 +157,11 @@ func NewWindow(o *PowerOffs) *Window {
 
 // Note records the end of a request. Requests that ended before zero do not count.
 func (w *Window) Note(r *Record) {
+	w.steady = w.steady || r.Shape == Hold || r.Shape == Rate
 	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
 		return
 	}
-	w.asked = true
+	w.asked = w.asked || r.Class == ClassOK || r.Class.Failed()
 	zero, from := (*w.outages)[0].Off, r.CountedAt()
 	if from.Before(zero) {
 		w.atZero.Count(*r)
@@ -300,6 +302,16 @@ func (w *Window) succeeded(from, to time.Time) bool {
 // Errors returns the error windows of the outages in order, and all failures after
 // requests had recovered from them.
 func (w *Window) Errors() (errors []Failures, later Failures) {
+	errors, others := w.divided()
+	for _, f := range others {
+		later.join(f)
+	}
+	return errors, later
+}
+
+// divided returns the error windows of the outages in order, and the later failures, divided in
+// the same way.
+func (w *Window) divided() (errors, later []Failures) {
 	all := w.windows()
 	own := map[int]bool{}
 	for _, o := range *w.outages {
@@ -309,25 +321,38 @@ func (w *Window) Errors() (errors []Failures, later Failures) {
 		if own[i] || w.outages.off(f.First) && w.isWave(f) {
 			errors = append(errors, f)
 		} else {
-			later.join(f)
+			later = append(later, f)
 		}
 	}
 	return errors, later
 }
 
-// Unasked reports whether there was an outage, and no request ended after zero: nobody knows
-// what clients would have seen.
+// LaterWave reports whether later failures are more than stray ones: the service was down again.
+func (w *Window) LaterWave() bool {
+	_, later := w.divided()
+	return slices.ContainsFunc(later, func(f Failures) bool {
+		return w.isWave(f) && (f.N > 2 || !w.succeeded(f.First, f.Ended)) // two may be stray ones
+	})
+}
+
+// Unasked reports whether there was an outage, and no request succeeded or failed after zero:
+// nobody knows what clients would have seen.
 func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 
-// Unrecovered reports whether nobody saw the last error window end: no request was ok that
-// was sent after the last failed one, or that ended after it.
+// Steady reports whether the load of the requests has the shape hold or rate, so that
+// it goes on until it is stopped.
+func (w *Window) Steady() bool { return w.steady }
+
+// Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
+// after the last failed one, or that ended after it. A single later failure does not count.
 func (w *Window) Unrecovered() bool {
-	errors, _ := w.Errors()
-	if len(errors) == 0 {
-		return false
+	errors, later := w.divided()
+	for _, f := range later {
+		if f.N > 1 {
+			errors = append(errors, f)
+		}
 	}
-	last := errors[len(errors)-1]
-	return !w.sentOK.After(last.Last) && !w.endedOK.After(last.Ended)
+	return slices.ContainsFunc(errors, func(f Failures) bool { return !w.sentOK.After(f.Last) && !w.endedOK.After(f.Ended) })
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

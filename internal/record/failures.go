@@ -21,15 +21,34 @@ type Failures struct {
 	// HungWhileOff counts the requests that hung during an outage that nobody has ended: a
 	// time limit or lightsout ended them. Records of early versions lack it.
 	HungWhileOff *int `json:"hung_while_off,omitempty"`
-	// Unasked: no request ended after zero. Unrecovered: no request was ok that was sent, or
-	// ended, after the last failed one of the last error window, so nobody saw it end.
-	// Records of early versions lack both.
+	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
+	// longer. Records of early versions lack it.
+	LaterWave *bool `json:"later_wave,omitempty"`
+	// Steady: the load has the shape hold or rate. Records of early versions
+	// lack it.
+	Steady *bool `json:"steady,omitempty"`
+	// Unasked: no request succeeded or failed after zero. Unrecovered: no request was ok that was sent, or
+	// ended, after the last failures, so nobody saw them end; a single later failure does not
+	// count. Records of early versions lack both, or do not count later failures.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
 }
 
-// NoneAsked reports whether the record tells that no request ended after zero.
+// NoneAsked reports whether the record tells that no request succeeded or failed after zero.
 func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
+
+// FailedAgain reports whether the record tells that the later failures are more than stray ones.
+func (f Failures) FailedAgain() bool {
+	return f.LaterFailures != nil && f.LaterWave != nil && *f.LaterWave
+}
+
+// SomeHung reports whether requests hung.
+func (f Failures) SomeHung() bool { return f.Hung != nil || f.CountHungWhileOff() > 0 }
+
+// NoneFailed reports whether no request failed or hung.
+func (f Failures) NoneFailed() bool {
+	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && !f.SomeHung()
+}
 
 // CountHungWhileOff returns HungWhileOff, or 0 if the record lacks it.
 func (f Failures) CountHungWhileOff() int {
@@ -39,7 +58,7 @@ func (f Failures) CountHungWhileOff() int {
 	return *f.HungWhileOff
 }
 
-// NotRecovered reports whether the record tells that nobody saw the last error window end.
+// NotRecovered reports whether the record tells that nobody saw the last failures end.
 func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
 
 // Span is a period with failed requests, in seconds from zero.
@@ -72,8 +91,9 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	whileOff, unasked, unrecovered := w.HungWhileOff(), w.Unasked(), w.Unrecovered()
-	out.HungWhileOff = &whileOff
-	out.Unasked, out.Unrecovered = &unasked, &unrecovered
+	whileOff, wave, unasked, unrecovered := w.HungWhileOff(), w.LaterWave(), w.Unasked(), w.Unrecovered()
+	out.HungWhileOff, out.LaterWave = &whileOff, &wave
+	steady := w.Steady()
+	out.Steady, out.Unasked, out.Unrecovered = &steady, &unasked, &unrecovered
 	return out
 }

@@ -345,7 +345,7 @@ func (o *outage) unasked() bool {
 		}
 		all.Add(l.totals.Counts())
 	}
-	return all.OK == 0 || report.ManyUnsent(all)
+	return all.OK == 0 || all.ManyUnsent()
 }
 
 // inFlight returns the requests of each run that have not ended. One that is just being

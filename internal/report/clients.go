@@ -36,7 +36,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return waited
 	case ends.inFlight > 0 && ends.sent == 0:
 		return leastOf(r) + text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
-	case meanwhile == 0, noneAsked(r):
+	case meanwhile == 0, noneAsked(r) && summaryOf(r).Ledger.Cancelled == 0:
 		return "no requests were sent meanwhile"
 	case ends.inFlight > 0:
 		return leastOf(r) + fmt.Sprintf("%s failed, %d of them in flight before", text.Count(ends.inFlight+ends.sent, "request", "requests"), ends.inFlight)
@@ -44,11 +44,14 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return leastOf(r) + text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
 	case ends.later > 0:
 		return text.Count(ends.later, "request", "requests") + " that clients sent meanwhile failed in a later outage"
-	case broken(r), stoodStill(r), severityUnknown(r), mayHang(r, all, i):
+	case broken(r), stoodStill(r), severityUnknown(r), noneAsked(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
-	return "no request failed"
+	return noneFailed
 }
+
+// noneFailed is how clientsOf describes requests that were all ok.
+const noneFailed = "no request failed"
 
 // leastOf qualifies the number of requests that failed: the record of a program that was killed
 // lacks those that it had not written.
@@ -65,7 +68,8 @@ func severityUnknown(r *record.Record) bool {
 	return u != nil && u.Severity == record.SeverityUnknown
 }
 
-// noneAsked reports whether a trial had loads, and none of their requests ended after zero.
+// noneAsked reports whether a trial had loads, and none of their requests succeeded or failed
+// after zero.
 func noneAsked(r *record.Record) bool {
 	loads := summaryOf(r).Load
 	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.NoneAsked() })
@@ -204,11 +208,3 @@ func sentIn(r *record.Record, all []outage, i int) (total, meanwhile int) {
 	}
 	return total, meanwhile
 }
-
-// unsentShare: the opening names unsent requests if they are more than one in so many; a
-// few may have been due when the load was stopped. The ledger has all.
-const unsentShare = 20
-
-// ManyUnsent reports whether so many requests were not sent that nobody knows what clients
-// would have seen.
-func ManyUnsent(c loadgen.Counts) bool { return c.Unsent*unsentShare > c.Scheduled }

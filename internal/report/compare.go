@@ -226,6 +226,9 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			observed[id] = p.Observed
 			row := m.row(key{p.Name, text.Clean(p.Name, 20)}, numbered(p.Subject, brief(clean(p.Subject), 24), n))
 			row[i].Text = phaseCell(p, reference[id])
+			if p.Observed == nil && p.Name == view.PhaseErrors {
+				row[i].Text = noWindow(r)
+			}
 		}
 		if reference == nil && r.Summary != nil {
 			reference = observed
@@ -238,9 +241,6 @@ func phaseMatrix(rs []*record.Record) *matrix {
 // phaseCell is "48.2 +0.3 in 42.0–52.0"; first is when the first run saw it.
 func phaseCell(p view.Phase, first *float64) string {
 	var parts []string
-	if p.Observed == nil && p.Name == view.PhaseErrors {
-		return "none" // no error window
-	}
 	if p.Observed == nil {
 		parts = append(parts, "not seen")
 	} else {
@@ -256,21 +256,41 @@ func phaseCell(p view.Phase, first *float64) string {
 	return strings.Join(parts, " ")
 }
 
+// noWindow is "none" if no request failed, and otherwise why there is no error window.
+func noWindow(r *record.Record) string {
+	why := clientsOf(r, nil, -1)
+	if why == noneFailed {
+		return "none"
+	}
+	return text.Clean(why, 48)
+}
+
 func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
 		seen := map[[2]string]int{}
 		for _, e := range summaryOf(r).Expectations {
-			held := "NO: "
-			if e.OK {
-				held = "yes: "
-			}
 			id := [2]string{e.Name, e.Want}
 			seen[id]++
-			m.row(numbered(e.Name, text.Clean(e.Name, 44), seen[id]), key{e.Want, text.Clean(e.Want, 22)})[i].Text = held + text.Clean(e.Got, 22)
+			m.row(numbered(e.Name, text.Clean(e.Name, 44), seen[id]), key{e.Want, text.Clean(e.Want, 22)})[i].Text = held(e)
 		}
 	}
 	return m
+}
+
+// held shows whether an expectation is met, with the observation.
+func held(e view.Expectation) string {
+	const unobserved = "not observed"
+	got := text.Clean(e.Got, 22)
+	switch {
+	case e.OK:
+		return "yes: " + got
+	case !e.Unobserved:
+		return "NO: " + got
+	case e.Got == unobserved:
+		return unobserved
+	}
+	return unobserved + ": " + text.Clean(strings.TrimPrefix(e.Got, unobserved+": "), 22)
 }
 
 func loadMatrix(rs []*record.Record) *matrix {
@@ -286,12 +306,14 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("failed", failedWord(l.Failed, l.FailedByClass))
 			set("error window", windows(l.ErrorWindows))
 			set("failed later", later(l.LaterFailures))
+			set("hung", hung(l, stayed(r.Summary)))
+			set("unsent", unsent(l))
 			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
 			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
-		return (r[1].Text == "error window" || r[1].Text == "failed later") && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
+		return slices.Contains([]string{"error window", "failed later", "hung", "unsent"}, r[1].Text) && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
 	// Steps that only later runs have come after those of the first.
 	order := map[string]int{}
@@ -302,6 +324,14 @@ func loadMatrix(rs []*record.Record) *matrix {
 	}
 	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return order[a[0].Text] - order[b[0].Text] })
 	return m
+}
+
+// unsent formats the number of requests that were not sent.
+func unsent(l record.Load) string {
+	if l.Unsent == 0 {
+		return none
+	}
+	return itoa(l.Unsent)
 }
 
 func failedWord(n int, by map[loadgen.Class]int) string {

@@ -9,6 +9,8 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -84,6 +86,49 @@ func TestAComparisonAlignsPhasesByNameAndSubject(t *testing.T) {
 	}
 	if !strings.Contains(text, "node-monitor-grace-period") || strings.Contains(text, "node-monitor-period ") {
 		t.Error("exactly the settings that differ are listed")
+	}
+}
+
+// A comparison has no error window of "none" if requests hung or none was sent.
+func TestAComparisonShowsWhyThereIsNoErrorWindow(t *testing.T) {
+	fine, silent, hung, few := bare(), bare(), bare(), bare()
+	silence(silent)
+	silence(hung)
+	hung.Summary.Load = []record.Load{{Step: "clients", Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}}}
+	few.Summary.Load = []record.Load{{Step: "clients", Counts: loadgen.Counts{Scheduled: 5002, OK: 2, Unsent: 5000}}}
+	for _, tc := range []struct {
+		r    *record.Record
+		want []string
+	}{
+		{fine, []string{`error window +load +none`}},
+		{silent, []string{`error window +load +no requests were sent`}},
+		{hung, []string{`error window +load +16 requests hung until lightsout ended them`, `clients +hung +16: 16 cancelled`}},
+		{few, []string{`clients +unsent +5000`}},
+	} {
+		asks(tc.r, "k8s2", 0, power.ActionOff, power.StageSending)
+		down(tc.r, "k8s2", view.SpanOff, 1, 400)
+		tc.r.Summary.Phases = []view.Phase{{Name: view.PhaseErrors, Subject: "load", Predicted: iv(0, 60)}}
+		got := compareText(t, []*record.Record{tc.r})
+		for _, want := range tc.want {
+			if !regexp.MustCompile(want).MatchString(got) {
+				t.Errorf("no %q in\n%s", want, got)
+			}
+		}
+	}
+}
+
+// An expectation that nobody observed is not one that was missed.
+func TestAComparisonTellsUnobservedFromMissed(t *testing.T) {
+	for want, e := range map[string]view.Expectation{
+		"yes: 4 s":                     {OK: true, Got: "4 s"},
+		"NO: 9 s":                      {Got: "9 s"},
+		"not observed":                 {Got: "not observed", Unobserved: true},
+		"not observed: the load ended": {Got: "not observed: the load ended", Unobserved: true},
+		"not observed: k8s2 between 4.0 s and…": {Got: "k8s2 between 4.0 s and 50.0 s", Unobserved: true},
+	} {
+		if got := held(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

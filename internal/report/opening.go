@@ -53,7 +53,7 @@ func opening(r *record.Record) []string {
 	case len(all) == 0:
 		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
 	}
-	if l := summaryOf(r).Ledger; ManyUnsent(l.Counts) {
+	if l := summaryOf(r).Ledger; l.ManyUnsent() {
 		n := l.Unsent
 		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
 	}

@@ -1040,6 +1040,10 @@ func TestThePhasesReportWhyThereIsNoErrorWindow(t *testing.T) {
 	for want, happens := range map[string]func(r *record.Record){
 		"no request failed":     func(*record.Record) {},
 		"no requests were sent": silence,
+		"no request is known to have failed": func(r *record.Record) {
+			yes := true
+			r.Summary.Ledger.Cancelled, r.Summary.Load = 1, []record.Load{{Failures: record.Failures{Unasked: &yes}}}
+		},
 		"16 requests hung until lightsout ended them": func(r *record.Record) {
 			silence(r)
 			r.Summary.Load = []record.Load{{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}}}

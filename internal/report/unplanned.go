@@ -163,7 +163,7 @@ func whyUnknown(s *record.Summary) string {
 	if sent > 0 && stood {
 		parts = append(parts, "lightsout did not send requests all the time")
 	}
-	if all.Unsent > 0 && ManyUnsent(all) {
+	if all.Unsent > 0 && all.ManyUnsent() {
 		parts = append(parts, fmt.Sprintf("lightsout did not send %d of the %s", all.Unsent, text.Count(all.Scheduled, "request that was due", "requests that were due")))
 	}
 	switch {

@@ -32,8 +32,8 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 		for _, l := range sum.Load {
 			switch {
 			case l.Step != x.Step:
-			case ofOutage[x.Measure] && l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
-				out.Got, out.OK, out.Unobserved = notObserved+": this load sent no request during the outage", false, true
+			case ofOutage[x.Measure] && unasked(x, sum, l) != "":
+				out.Got, out.OK, out.Unobserved = notObserved+": "+unasked(x, sum, l), false, true
 			case x.Measure == "failed_after_detection" && l.FailedAfterDetection == nil && detected(sum):
 				out.Got, out.Unobserved = notObserved+": no request of this load that was sent after the detection succeeded or failed", true
 			case x.Phase() == view.PhaseErrors:
@@ -43,6 +43,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 				judgePeak(x, l, &out)
 				judgeAfterDetection(x, sum, &out)
 			}
+			judgeUnsent(x, l, &out)
 		}
 	case plan.OfPhase:
 		out.Got, out.OK, out.Unobserved = meetPhase(x, sum.Phases)
@@ -83,6 +84,37 @@ var (
 	ofOutage     = map[string]bool{"error_window": true, "later_failures": true, "hung": true, "failed_after_detection": true}
 	duringOutage = map[string]bool{"error_window": true, "hung": true}
 )
+
+// unasked is why the requests of a load don't show what a measure of the outage is about; empty
+// if they do. That a burst has ended does not matter: what happened to its requests is what counts.
+func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
+	switch {
+	case x.Measure == "hung" && l.SomeHung():
+	case l.NoneAsked() && l.Cancelled > 0:
+		return "no request of this load succeeded or failed during the outage"
+	case l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
+		return "this load sent no request during the outage"
+	case endedEarly(sum, l):
+		return fmt.Sprintf("the load ended at %.1f s, during the outage", *l.Ended)
+	}
+	return ""
+}
+
+// endedEarly reports whether a steady load ended, without a failure, before the return of an
+// outage that had begun, or before its detection if nothing returned.
+func endedEarly(sum *record.Summary, l record.Load) bool {
+	if l.Ended == nil || l.Steady == nil || !*l.Steady || !l.NoneFailed() {
+		return false
+	}
+	ended := sum.Zero.Add(time.Duration(*l.Ended * float64(time.Second)))
+	return slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool {
+		over := o.Returned
+		if over.IsZero() {
+			over = o.Detected
+		}
+		return !o.Off.After(ended) && (over.IsZero() || ended.Before(over))
+	})
+}
 
 // afterReturn reports whether a load began only when all nodes and pods of each outage before its
 // end had returned.
@@ -155,6 +187,15 @@ func judgePeak(x plan.Expectation, l record.Load, out *view.Expectation) {
 func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expectation) {
 	if x.Measure == "failed_after_detection" && out.OK && x.Max != nil && detectionHidden(sum) {
 		out.Got, out.OK, out.Unobserved = out.Got+", and a blind span hid when the nodes were detected", false, true
+	}
+}
+
+// judgeUnsent does not accept that little happened to the clients in an outage if lightsout did not
+// send many of their requests.
+func judgeUnsent(x plan.Expectation, l record.Load, out *view.Expectation) {
+	if out.OK && ofOutage[x.Measure] && (x.Max != nil || x.Predicted) && l.ManyUnsent() {
+		out.Got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
+		out.OK, out.Unobserved = false, true
 	}
 }
 

@@ -158,6 +158,114 @@ func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
+// A service that goes down again after the power-on has later failures: nobody saw them end if it
+// never returns, and otherwise the trial fails unless its plan bounds them.
+func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
+	t.Parallel()
+	requests := []loadgen.Record{request(loadgen.ClassReset, 5, 0.1)}
+	for s := 1.0; s < 400; s++ {
+		class := loadgen.ClassOK
+		if s >= 104 {
+			class = loadgen.ClassRefused
+		}
+		requests = append(requests, request(class, s, 0.1))
+	}
+	five, most := 5.0, 296.0
+	window, later := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, plan.Expectation{Measure: "later_failures", Step: "a", Max: &most}
+	sum := outage(t, requests...)
+	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no request succeeded after the last failed one") {
+		t.Errorf("it never returns: %+v", got)
+	}
+	sum = outage(t, append(requests, request(loadgen.ClassOK, 401, 0.1))...)
+	if got := JudgeExpectation(window, sum); !got.OK {
+		t.Errorf("it returns: %+v", got)
+	}
+	why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
+	if len(why) != 1 || why[0] != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
+		t.Errorf("why: %q", why)
+	}
+	if why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
+		t.Errorf("although the plan bounds them: %q", why)
+	}
+}
+
+// A load that ended at zero, or whose requests lightsout ended, proves nothing about an outage that
+// went on. The requests of a burst are judged although it has ended.
+func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
+	t.Parallel()
+	started, early, late := -60.0, 0.05, 130.0
+	ok, cancelled := request(loadgen.ClassOK, -1, 1.05), request(loadgen.ClassCancelled, 60, 9)
+	const ended, none = "the load ended at 0.1 s, during the outage", "no request of this load succeeded or failed during the outage"
+	for name, tc := range map[string]struct {
+		request  loadgen.Record
+		shape    loadgen.Shape
+		ended    *float64
+		detected float64
+		returned float64
+		got      string
+	}{
+		"a rate that ended at zero":          {ok, loadgen.Rate, &early, 40, 120, ended},
+		"nothing was seen to return":         {ok, loadgen.Hold, &early, 40, 0, ended},
+		"nor to be detected":                 {ok, loadgen.Hold, &early, 0, 0, ended},
+		"a rate that ended after the return": {ok, loadgen.Rate, &late, 40, 120, ""},
+		"or after the detection":             {ok, loadgen.Rate, &late, 40, 0, ""},
+		"a rate that goes on":                {ok, loadgen.Rate, nil, 40, 120, ""},
+		"a burst in flight at zero":          {ok, loadgen.Burst, &early, 40, 120, ""},
+		"a cancelled request":                {cancelled, loadgen.Rate, &late, 40, 120, none},
+	} {
+		tc.request.Shape = tc.shape
+		sum := outage(t, tc.request)
+		sum.Outages = loadgen.PowerOffs{{Off: zero, On: at(100)}}
+		if tc.detected > 0 {
+			sum.Outages[0].Detected = at(tc.detected)
+		}
+		if tc.returned > 0 {
+			sum.Outages[0].Returned = at(tc.returned)
+		}
+		l := &sum.Load[0]
+		l.Started, l.Ended = &started, tc.ended
+		if tc.request.Class == loadgen.ClassCancelled {
+			l.Cancelled = 1
+		}
+		for _, measure := range []string{"error_window", "hung", "later_failures"} {
+			got := JudgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: new(float64)}, sum)
+			if got.OK != (tc.got == "") || got.Unobserved == got.OK || tc.got != "" && got.Got != "not observed: "+tc.got {
+				t.Errorf("%s: %s: %+v", name, measure, got)
+			}
+		}
+	}
+}
+
+// A load of which most requests were not sent does not show that few failed.
+func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
+	t.Parallel()
+	most, one := 5.0, 1.0
+	for name, tc := range map[string]struct {
+		unsent int
+		x      plan.Expectation
+		got    string
+		ok     bool
+	}{
+		"most":                       {5000, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed, and lightsout did not send 5000 of the 5040 requests that were due", false},
+		"few":                        {1, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed", true},
+		"most, and none hung":        {5000, plan.Expectation{Measure: "hung", Max: new(float64)}, "0, and lightsout did not send 5000 of the 5040 requests that were due", false},
+		"most, and enough were sent": {5000, plan.Expectation{Measure: "sent", Min: &one}, "40", true},
+	} {
+		requests := []loadgen.Record{request(loadgen.ClassUnsent, 1, 0)}
+		requests[0].Count = tc.unsent
+		for range 40 {
+			requests = append(requests, request(loadgen.ClassOK, 28, 1))
+		}
+		sum := outage(t, requests...)
+		l := &sum.Load[0]
+		l.Sent, l.Counts = 40, loadgen.Counts{Scheduled: 40 + tc.unsent, OK: 40, Unsent: tc.unsent}
+		tc.x.Step = "a"
+		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok || got.Unobserved == tc.ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // The window of an edited record has no failed request; "load verify" judges it all the same.
 func TestAnEmptyWindowIsJudged(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,8 @@ func hid(x plan.Expectation, sum *record.Summary) bool {
 }
 
 // Shortcomings lists the reasons why a trial fails, according to its summary: steps,
-// expectations, and requests that hung through the outage. p is nil for a trial by
+// expectations, requests that hung through the outage, and later failures that are more than
+// stray ones. p is nil for a trial by
 // keyboard.
 func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 	for _, st := range sum.Steps {
@@ -115,11 +116,14 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 		}
 	}
 	for _, l := range sum.Load {
-		bounded := p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool {
-			return x.Measure == "hung" && x.Step == l.Step
-		})
-		if !bounded {
+		bounds := func(measure string) bool {
+			return p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool { return x.Measure == measure && x.Step == l.Step })
+		}
+		if !bounds("hung") {
 			out = append(out, hanging(p, l)...)
+		}
+		if l.FailedAgain() && !bounds("later_failures") {
+			out = append(out, failedAgain(p, l))
 		}
 	}
 	return out
@@ -139,6 +143,17 @@ func hanging(p *plan.Plan, l record.Load) (out []string) {
 		out[len(out)-1] += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", through+off)
 	}
 	return out
+}
+
+// failedAgain describes later failures that are more than stray ones. p is nil for a trial by
+// keyboard.
+func failedAgain(p *plan.Plan, l record.Load) string {
+	s := l.LaterFailures
+	why := fmt.Sprintf("%s: after requests had succeeded again, %d failed from %.1f s to %.1f s", l.Step, s.Failed, s.From, s.To)
+	if p != nil {
+		why += fmt.Sprintf("; to accept that, expect later_failures: {max: %d} of this step", s.Failed)
+	}
+	return why
 }
 
 // unobserved describes the part of the outage and the return that was not proven.
