@@ -370,3 +370,23 @@ func TestRestoreWithoutAKubeconfigNamesTheFlag(t *testing.T) {
 		}
 	}
 }
+
+// The drivers' settings are those that switched the machine off: lightsout powers it on, whatever the way
+// to a cluster is.
+func TestRestoreWithTheSameSettingsNeedsNoWayToTheCluster(t *testing.T) {
+	for _, c := range []struct{ file, context, kubeconfig string }{
+		{kubeconfig: "typo"}, {context: "siet"}, {context: "site", kubeconfig: "typo"}, {file: "context: site-c\n"}, {file: "kubeconfig: gone.kube\n"},
+	} {
+		s := newSites(t)
+		switchOff(t, s.restoration(t))
+		s.write(t, filepath.Base(s.File), s.text+c.file)
+		s.Context = c.context
+		if c.kubeconfig != "" {
+			s.Kubeconfig = filepath.Join(s.dir, c.kubeconfig)
+		}
+		err := restore(t.Context(), s.options, nil, true)
+		if s.machine() != "on" || s.left(t) != 0 {
+			t.Errorf("%+v: the machine is %s, and the journal lists %d: %v", c, s.machine(), s.left(t), err)
+		}
+	}
+}
