@@ -328,11 +328,31 @@ func (w *Window) divided() (errors, later []Failures) {
 }
 
 // LaterWave reports whether later failures are more than stray ones: the service was down again.
+// Several failed over as long as wave, and either none of them came later than near after the one
+// before, or no request succeeded meanwhile.
 func (w *Window) LaterWave() bool {
 	_, later := w.divided()
-	return slices.ContainsFunc(later, func(f Failures) bool {
-		return w.isWave(f) && (f.N > 2 || !w.succeeded(f.First, f.Ended)) // two may be stray ones
-	})
+	long := func(f Failures) bool { return f.Length() >= wave && within(f, later) }
+	return slices.ContainsFunc(w.spans, func(f Failures) bool { return f.N > 2 && long(f) }) ||
+		slices.ContainsFunc(w.unbroken(), func(f Failures) bool { return f.N > 1 && long(f) && !w.succeeded(f.First, f.Ended) })
+}
+
+// unbroken returns the spans, merged where no request succeeded between them.
+func (w *Window) unbroken() []Failures {
+	var out []Failures
+	for _, s := range w.spans {
+		if n := len(out); n > 0 && !w.anyOK(out[n-1].Ended, s.First) {
+			out[n-1].join(s)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// within reports whether one of the windows includes the failures f.
+func within(f Failures, windows []Failures) bool {
+	return slices.ContainsFunc(windows, func(w Failures) bool { return !f.First.Before(w.First) && !f.Ended.After(w.Ended) })
 }
 
 // Unasked reports whether there was an outage, and no request succeeded or failed after zero:
@@ -347,8 +367,8 @@ func (w *Window) Steady() bool { return w.steady }
 // after the last failed one, or that ended after it. A single later failure does not count.
 func (w *Window) Unrecovered() bool {
 	errors, later := w.divided()
-	for _, f := range later {
-		if f.N > 1 {
+	for _, f := range w.unbroken() {
+		if f.N > 1 && within(f, later) {
 			errors = append(errors, f)
 		}
 	}

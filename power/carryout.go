@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"lightsout/internal/clock"
 	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
@@ -219,8 +220,8 @@ func (o *operation) permit(ctx context.Context) error {
 }
 
 // permitted returns nil while lightsout may send the request: its judgement still
-// holds, and nobody has powered the machine on since the journal has the intent. The journal
-// may answer late, so the judgement has to be young after that answer.
+// holds, and nobody has powered the machine on since the journal has the intent. Journal, report
+// and another machine's judgement may delay the answer: then it checks again.
 func (o *operation) permitted(ctx context.Context) error {
 	j, judged := ctx.Value(judgementKey{}).(*judgement)
 	if !judged {
@@ -229,15 +230,17 @@ func (o *operation) permitted(ctx context.Context) error {
 	for range judgeTries {
 		done := o.slowly(judgingWaitsFor)
 		err := j.fresh(ctx)
+		checked := time.Now()
 		if err == nil {
 			err = cmp.Or(o.overtaken(), ctx.Err())
 		}
+		at := j.time() // waits while lightsout judges for another machine of the request
 		done()
-		if err != nil || j.young() {
+		if err != nil || clock.Since(at) <= judgedFor && clock.Since(checked) <= judgedFor {
 			return err
 		}
 	}
-	return &RefusedError{Why: fmt.Sprintf("lightsout did not send the request: the journal answered later than %s after the guards, %d times in a row", judgedFor, judgeTries)}
+	return &RefusedError{Why: fmt.Sprintf("lightsout did not send the request: the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
 }
 
 // overtaken returns an error if somebody has powered the machine on since the intent.

@@ -112,12 +112,15 @@ type Journal struct {
 	// Settings identifies the drivers' settings in new entries. Set it before the first write.
 	Settings string
 
-	mu      mutex
-	cluster Cluster
+	// writing is held while an entry is written, which may take long. Who needs both takes it first.
+	writing mutex
 	file    *os.File
 	// stuck is when locking the journal failed last.
-	stuck  time.Time
-	closed bool
+	stuck time.Time
+
+	mu      mutex
+	cluster Cluster
+	closed  bool
 	// tails are the files to read: the journal itself comes last, after those from the
 	// time when each context had one, which are never written.
 	tails []*tail
@@ -137,7 +140,7 @@ const JournalName = "power.jsonl"
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), mu: newMutex(), cluster: c, config: config, left: newJournalState(), carriedOut: CarriedOutWithin}
+	j := &Journal{path: filepath.Join(dir, JournalName), writing: newMutex(), mu: newMutex(), cluster: c, config: config, left: newJournalState(), carriedOut: CarriedOutWithin}
 	j.unwritable = j.open(dir)
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
@@ -226,6 +229,8 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 
 // Close closes the file. Nothing can be written or read afterwards.
 func (j *Journal) Close() error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
@@ -308,8 +313,28 @@ func (j *Journal) append(e Entry) error {
 	if j == nil {
 		return errNoJournal
 	}
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	line, err := j.line(e)
+	if err != nil {
+		return err
+	}
+	if err := j.appendLocked(line); err != nil {
+		return fmt.Errorf("the journal %s can't be written: %w", j.path, err)
+	}
+	return nil
+}
+
+// line returns the line of an entry that is written now.
+func (j *Journal) line(e Entry) ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	switch {
+	case j.closed:
+		return nil, fmt.Errorf("the journal %s is closed", j.path)
+	case j.unwritable != nil:
+		return nil, j.unwritable
+	}
 	if e.Cluster == "" {
 		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
 	}
@@ -320,19 +345,9 @@ func (j *Journal) append(e Entry) error {
 	e.Settings = cmp.Or(e.Settings, j.Settings)
 	line, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("the journal entry can't be written: %w", err)
+		return nil, fmt.Errorf("the journal entry can't be written: %w", err)
 	}
-	line = append(withSum(line), '\n')
-	switch {
-	case j.closed:
-		return fmt.Errorf("the journal %s is closed", j.path)
-	case j.unwritable != nil:
-		return j.unwritable
-	}
-	if err := j.appendLocked(line); err != nil {
-		return fmt.Errorf("the journal %s can't be written: %w", j.path, err)
-	}
-	return nil
+	return append(withSum(line), '\n'), nil
 }
 
 // errRemoved is the error of a journal whose file is gone.

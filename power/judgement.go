@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ import (
 // journal entry, its turn and a connection, and somebody may stop or suspend the whole
 // program.
 const judgedFor = time.Second
+
+// readingFor is how long the poll of a worker's machine counts in a judgement that asks the API
+// server after it.
+const readingFor = 6 * time.Second
 
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
@@ -65,11 +70,11 @@ func (j *judgement) fresh(ctx context.Context) (err error) {
 	return j.refuse(ctx, fmt.Sprintf("checking the guards took longer than %s, %d times in a row", judgedFor, judgeTries))
 }
 
-// young reports whether the judgement still counts.
-func (j *judgement) young() bool {
+// time returns the time of the last judgement.
+func (j *judgement) time() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return clock.Since(j.at) <= judgedFor
+	return j.at
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.
@@ -105,6 +110,7 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
+	maps.DeleteFunc(readings, func(_ string, r Reading) bool { return clock.Since(r.CountsFrom()) > readingFor })
 	now := s.judgeView(ctx, q, state, readings)
 	if changed := worse(q, now); len(changed) > 0 {
 		return state.At, errors.New(strings.Join(texts(changed), " "))

@@ -136,10 +136,21 @@ func (o *operation) run(ctx context.Context) {
 	o.say(stage, "%s", text)
 }
 
-// write appends e to the journal, and reports a long wait for its disk.
+// write appends e to the journal, and reports a long wait for its disk. A power-on waits for it
+// for journalWait at most: a hung disk must not keep a machine off.
 func (o *operation) write(e Entry) error {
 	defer o.slowly("lightsout waits for the disk of the journal, or for another program that writes to it")()
-	return o.fleet.journal.append(e)
+	if o.action != ActionOn {
+		return o.fleet.journal.append(e)
+	}
+	written := make(chan error, 1)
+	go func() { written <- o.fleet.journal.append(e) }()
+	select {
+	case err := <-written:
+		return err
+	case <-time.After(journalWait + time.Second): // append waits for other programs that long
+		return fmt.Errorf("the disk of the journal %s has not answered for %s", o.fleet.journal.Path(), journalWait+time.Second)
+	}
 }
 
 // begin returns the machine that will receive the request, and reserves it for this

@@ -375,10 +375,7 @@ func worse(agreed, again Question) (changed []Finding) {
 		changed = append(changed, Finding{Node: node, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, f := range again.Findings {
-		was := slices.ContainsFunc(agreed.Findings, func(o Finding) bool {
-			return o.Rule == f.Rule && o.Node == f.Node && o.Effect >= f.Effect
-		})
-		if !was && f.Effect >= Override {
+		if f.Effect >= Override && (alike(again.Findings, f) > alike(agreed.Findings, f) || f.Rule == RuleOther && !slices.Contains(agreed.Findings, f)) {
 			changed = append(changed, f)
 		}
 	}
@@ -404,6 +401,17 @@ func worse(agreed, again Question) (changed []Finding) {
 		add("", "you must type %q now", again.Type)
 	}
 	return changed
+}
+
+// alike counts the findings of f's rule and node that are at least as severe. Their texts may
+// contain times.
+func alike(findings []Finding, f Finding) (n int) {
+	for _, o := range findings {
+		if o.Rule == f.Rule && o.Node == f.Node && o.Effect >= f.Effect {
+			n++
+		}
+	}
+	return n
 }
 
 // sameRequest reports whether switching a and switching b is the same request: the same

@@ -94,7 +94,7 @@ func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 		return "no request of this load succeeded or failed during the outage"
 	case l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
 		return "this load sent no request during the outage"
-	case endedEarly(sum, l):
+	case x.Measure != "failed_after_detection" && endedEarly(sum, l):
 		return fmt.Sprintf("the load ended at %.1f s, during the outage", *l.Ended)
 	}
 	return ""
@@ -190,10 +190,11 @@ func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expe
 	}
 }
 
-// judgeUnsent does not accept that little happened to the clients in an outage if lightsout did not
-// send many of their requests.
+// judgeUnsent does not accept that nothing happened to the clients in an outage if lightsout did not
+// send many of their requests. A load with an error window shows what happened: requests that hang
+// keep others from being sent.
 func judgeUnsent(x plan.Expectation, l record.Load, out *view.Expectation) {
-	if out.OK && ofOutage[x.Measure] && (x.Max != nil || x.Predicted) && l.ManyUnsent() {
+	if out.OK && ofOutage[x.Measure] && (x.Max != nil || x.Predicted) && l.ManyUnsent() && len(l.ErrorWindows) == 0 {
 		out.Got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
 		out.OK, out.Unobserved = false, true
 	}

@@ -1,0 +1,160 @@
+package power
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// syncTakes is a disk on which every line takes that long, in nanoseconds, to be durable.
+type syncTakes struct {
+	systemDisk
+	takes *atomic.Int64
+}
+
+func (d syncTakes) Sync(f *os.File) error {
+	time.Sleep(time.Duration(d.takes.Load()))
+	return f.Sync()
+}
+
+// switchedOff is a program that has switched n1 off, and then a disk that takes time for each line.
+func switchedOff(t *testing.T, p *program, takes time.Duration) *atomic.Int64 {
+	t.Helper()
+	if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+		t.Fatal(err)
+	}
+	disk := syncTakes{takes: &atomic.Int64{}}
+	disk.takes.Store(int64(takes))
+	p.journal.Disk = disk
+	return disk.takes
+}
+
+// The disk of the journal is slow: lightsout reports what a power-on waits for.
+func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		switchedOff(t, p, 6*time.Second)
+		began, waited := time.Now(), time.Duration(0)
+		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
+			if waited == 0 && strings.Contains(pr.Text, "waits for the disk of the journal") {
+				waited = time.Since(began)
+			}
+		}}, &yes{p: p})
+		if err != nil || waited == 0 || waited > 10*time.Second {
+			t.Errorf("reported after %s: %v", waited, err)
+		}
+	})
+}
+
+// The disk of the journal hangs: lightsout powers the machine on all the same.
+func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		switchedOff(t, p, time.Hour)
+		ended := make(chan error, 1)
+		go func() { ended <- p.switcher.Restore(t.Context(), Request{}, &yes{p: p}) }()
+		time.Sleep(2 * time.Minute)
+		p.w.mu.Lock()
+		on := p.w.vms["n1"].on
+		p.w.mu.Unlock()
+		if !on {
+			t.Error("n1 is off after two minutes")
+		}
+		<-ended
+		time.Sleep(3 * time.Hour) // the disk answers
+	})
+}
+
+// Another entry keeps the journal's disk busy for 30 s, before the restore or after its question: each
+// wait has a line within 10 s.
+func TestAnotherEntryOfTheJournalDelaysNoLine(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		inModel(t, func(t *testing.T, _ *model, p *program) {
+			disk := switchedOff(t, p, 0)
+			busy := func() {
+				disk.Store(int64(30 * time.Second))
+				go func() { _ = p.journal.Cordoned("n4", "x"); disk.Store(0) }()
+				time.Sleep(time.Millisecond)
+			}
+			if !late {
+				busy()
+			}
+			began, first := time.Now(), time.Duration(0)
+			err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
+				if late {
+					busy()
+				}
+				began = time.Now()
+			}, Report: func(Progress) {
+				if first == 0 {
+					first = time.Since(began)
+				}
+			}}, &yes{p: p})
+			if err != nil || first == 0 || first > 10*time.Second {
+				t.Errorf("late %v: the first line came after %s: %v", late, first, err)
+			}
+		})
+	}
+}
+
+// lateView answers when f has returned, with the state of that time.
+type lateView struct {
+	ClusterReader
+	f func()
+}
+
+func (c lateView) FreshState(ctx context.Context) (ClusterState, error) {
+	c.f()
+	return c.ClusterReader.FreshState(ctx)
+}
+
+// A judgement polls the machines of the workers that are left, and the API server answers 13 s later:
+// lightsout polls them again.
+func TestAJudgementDoesNotUseOldPolls(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		views, sent := 0, time.Time{}
+		p.switcher.Cluster = lateView{p, func() {
+			views++
+			if views != 2 { // that of the last judgement
+				return
+			}
+			time.Sleep(time.Second)
+			p.w.mu.Lock()
+			for _, name := range []string{"n2", "n3", "n4"} {
+				p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
+			}
+			p.w.mu.Unlock()
+			time.Sleep(12 * time.Second)
+		}}
+		p.switcher.Fleet.drivers["portal"] = connecting{p.switcher.Fleet.drivers["portal"], &sent}
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
+		if views < 2 || !sent.IsZero() || err == nil {
+			t.Errorf("%d views; sent at %s: %v", views, sent, err)
+		}
+	})
+}
+
+// A second finding of a rule that the operator has accepted once, or another operator's note, needs
+// another answer.
+func TestAFurtherFindingOfTheSameRuleIsWorse(t *testing.T) {
+	unknown := func(text string) Finding { return Finding{Rule: RuleWayUnknown, Effect: Override, Text: text} }
+	api, bastion := unknown("the addresses of the API server are unknown"), unknown("the addresses of the bastion are unknown")
+	by := func(who string) Finding {
+		return Finding{Rule: RuleOther, Effect: Override, Node: "n1", Text: "The machine of n1 was switched off by " + who}
+	}
+	for name, c := range map[string]struct {
+		agreed, again []Finding
+		worse         bool
+	}{
+		"one more":         {[]Finding{api}, []Finding{api, bastion}, true},
+		"another note":     {[]Finding{by("alice")}, []Finding{by("bob")}, true},
+		"the same":         {[]Finding{api, by("alice")}, []Finding{api, by("alice")}, false},
+		"one in new words": {[]Finding{api}, []Finding{bastion}, false},
+		"one less":         {[]Finding{api, bastion}, []Finding{api}, false},
+	} {
+		if got := worse(Question{Findings: c.agreed}, Question{Findings: c.again}); len(got) > 0 != c.worse {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
