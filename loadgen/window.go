@@ -332,7 +332,7 @@ func (w *Window) divided() (errors, later []Failures) {
 // before, or no request succeeded meanwhile.
 func (w *Window) LaterWave() bool {
 	_, later := w.divided()
-	long := func(f Failures) bool { return f.Length() >= wave && within(f, later) }
+	long := func(f Failures) bool { return f.Length() >= wave && inWindow(f, later) }
 	return slices.ContainsFunc(w.spans, func(f Failures) bool { return f.N > 2 && long(f) }) ||
 		slices.ContainsFunc(w.unbroken(), func(f Failures) bool { return f.N > 1 && long(f) && !w.succeeded(f.First, f.Ended) })
 }
@@ -350,8 +350,8 @@ func (w *Window) unbroken() []Failures {
 	return out
 }
 
-// within reports whether one of the windows includes the failures f.
-func within(f Failures, windows []Failures) bool {
+// inWindow reports whether one of the windows includes the failures f.
+func inWindow(f Failures, windows []Failures) bool {
 	return slices.ContainsFunc(windows, func(w Failures) bool { return !f.First.Before(w.First) && !f.Ended.After(w.Ended) })
 }
 
@@ -368,7 +368,7 @@ func (w *Window) Steady() bool { return w.steady }
 func (w *Window) Unrecovered() bool {
 	errors, later := w.divided()
 	for _, f := range w.unbroken() {
-		if f.N > 1 && within(f, later) {
+		if f.N > 1 && inWindow(f, later) {
 			errors = append(errors, f)
 		}
 	}

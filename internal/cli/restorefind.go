@@ -261,13 +261,15 @@ func (o options) otherSettings(of power.Cluster, used string, w way, here power.
 	advice := "Name the config file of cluster " + name + " with --config"
 	byHand := "; if it is this one, use: lightsout power on NODE --context " + name
 	switch {
+	case w.noKubeconfig(noWay) && w.file.Context != "" && w.file.Context != of.Name:
+		return fmt.Errorf("%s%s leads to context %s. %s; if it is this one, correct context in it and add --context %s", why, file, power.Clean(w.file.Context), advice, name)
 	case w.file.Context != "" && w.file.Context != of.Name:
 		return fmt.Errorf("%s%s leads to context %s. %s%s", why, file, power.Clean(w.file.Context), advice, byHand)
 	case w.noKubeconfig(noWay):
 		return fmt.Errorf("%sno kubeconfig shows to which cluster %s leads. %s; if it is this one, add --context %s", why, file, advice, name)
 	case w.leads.Context != "" && w.leads.Context != of.Name:
 		return fmt.Errorf("%s--context is %s. %s", why, power.Clean(w.leads.Context), advice)
-	case noWay != nil && w.file.Kubeconfig != "" && o.Kubeconfig != "":
+	case noWay != nil && w.file.Kubeconfig != "":
 		return fmt.Errorf("%s%s leads to no cluster by its own kubeconfig, which counts before --kubeconfig (%w). Correct kubeconfig in that file", why, file, noWay)
 	case noWay != nil:
 		advice += "; if it is this one, choose the kubeconfig of cluster " + name + " with --kubeconfig"

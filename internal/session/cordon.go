@@ -22,6 +22,10 @@ type Drainer interface {
 	Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error
 }
 
+// stayedOnFor is how long a machine has sent heartbeats since the journal settled its shutdown by
+// another proof than a power-on, until lightsout takes it for one that has never been off.
+const stayedOnFor = time.Minute
+
 // uncordonPause is between two tries to uncordon a node.
 const uncordonPause = 10 * time.Second
 
@@ -49,8 +53,9 @@ type ourCordon struct {
 	boot string
 	// wasOff: its machine was off, or may have been, since it was cordoned.
 	wasOff bool
-	// onAt is when powering its machine on was seen to be done.
-	onAt time.Time
+	// onAt is when powering its machine on was seen to be done; settledAt, when the journal listed
+	// it as off no longer.
+	onAt, settledAt time.Time
 	// due: it is to be uncordoned. busy: that is under way; next is when to
 	// try again, failed why it could not be done the last time.
 	due, busy bool
@@ -73,7 +78,9 @@ func (c *cordons) read() {
 			o = &ourCordon{}
 		}
 		if off, ok := c.machines.leftOff[l.Node]; ok {
-			o.boot, o.wasOff, o.onAt = cmp.Or(off.Binding.Node.BootID, o.boot), true, time.Time{}
+			o.boot, o.wasOff, o.onAt, o.settledAt = cmp.Or(off.Binding.Node.BootID, o.boot), true, time.Time{}, time.Time{}
+		} else if o.wasOff && o.settledAt.IsZero() {
+			o.settledAt = c.now()
 		}
 		c.ours[l.Node] = o
 	}
@@ -127,7 +134,7 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	if o != nil {
 		o.session = true
 		if c.snapshot != nil && c.snapshot.Node(node) != nil {
-			o.boot, o.wasOff, o.onAt = c.snapshot.Node(node).BootID, false, time.Time{}
+			o.boot, o.wasOff, o.onAt, o.settledAt = c.snapshot.Node(node).BootID, false, time.Time{}, time.Time{}
 		}
 	}
 	switch {
@@ -230,14 +237,24 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
 				continue
 			}
-			// Powered on, and still the boot of before: it had never been off.
-			stayedOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin && !silent(s, name, now)
-			if n.BootID != o.boot || stayedOn {
+			if o.returned(n.BootID, now, silent(s, name, now)) {
 				o.due = true
 			}
 		}
 	}
 	c.uncordonDue()
+}
+
+// returned reports whether a node that is Ready has booted since its machine was switched off, or has
+// stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
+// its shutdown.
+func (o *ourCordon) returned(boot string, now time.Time, silent bool) bool {
+	if boot != o.boot {
+		return true
+	}
+	poweredOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin
+	settled := o.onAt.IsZero() && !o.settledAt.IsZero() && now.Sub(o.settledAt) > stayedOnFor
+	return !silent && (poweredOn || settled)
 }
 
 // poweredOn notes for our cordons that a machine is on again.

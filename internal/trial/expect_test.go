@@ -189,6 +189,41 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	}
 }
 
+// Single failures among many requests that succeed are stray ones, however close to each other, also when
+// the last one ends the load. Failures that go on, or between which nothing succeeds, are not.
+func TestStrayFailuresAreNotAnotherOutage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failed               []float64
+		silentFrom, silentTo float64 // no request succeeds
+		again, unrecovered   bool
+	}{
+		"three, 25 s apart":         {[]float64{300, 325, 350}, 0, 0, false, false},
+		"one for each pod replaced": {[]float64{200, 206, 212}, 0, 0, false, false},
+		"the last ends the load":    {[]float64{350, 399.8}, 0, 0, false, false},
+		"one every second":          {[]float64{300, 301, 302, 303, 304, 305, 306, 307, 308, 309, 310, 311}, 0, 0, true, false},
+		"nothing succeeds between":  {[]float64{300, 306, 312}, 299, 314, true, false},
+		"nor after them":            {[]float64{380, 390}, 379, 400, true, true},
+	} {
+		var requests []loadgen.Record
+		for s := 1.0; s < 20; s++ {
+			requests = append(requests, request(loadgen.ClassReset, s, 0.1))
+		}
+		for s := 20.0; s < 399.5; s += 0.2 {
+			if s < c.silentFrom || s > c.silentTo {
+				requests = append(requests, request(loadgen.ClassOK, s, 0.05))
+			}
+		}
+		for _, s := range c.failed {
+			requests = append(requests, request(loadgen.ClassRefused, s, 0.1))
+		}
+		l := outage(t, requests...).Load[0]
+		if l.FailedAgain() != c.again || *l.Unrecovered != c.unrecovered {
+			t.Errorf("%s: failed again: %v, unrecovered: %v", name, l.FailedAgain(), *l.Unrecovered)
+		}
+	}
+}
+
 // A load that ended at zero, or whose requests lightsout ended, proves nothing about an outage that
 // went on. The requests of a burst are judged although it has ended.
 func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
@@ -226,6 +261,10 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 		l.Started, l.Ended = &started, tc.ended
 		if tc.request.Class == loadgen.ClassCancelled {
 			l.Cancelled = 1
+		}
+		l.FailedAfterDetection = new(int)
+		if got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum); got.OK != (tc.got != none) {
+			t.Errorf("%s: failed after detection: %+v", name, got)
 		}
 		for _, measure := range []string{"error_window", "hung", "later_failures"} {
 			got := JudgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: new(float64)}, sum)

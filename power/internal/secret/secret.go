@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"lightsout/power"
 )
@@ -48,38 +49,60 @@ var entities = map[rune]string{'&': "amp", '<': "lt", '>': "gt", '"': "quot", '\
 // pattern matches a secret of which each character may be escaped.
 func pattern(secret string) string {
 	var out strings.Builder
-	for _, r := range secret {
-		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+	for len(secret) > 0 {
+		r, n := utf8.DecodeRuneInString(secret)
+		switch {
+		case '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z':
 			out.WriteRune(r)
-			continue
+		case r == utf8.RuneError && n == 1: // no UTF-8; the regexp reads such a byte of the text as this rune
+			out.WriteString("(?:" + bytesWritten(secret[:n]) + `|\x{fffd})`)
+		default:
+			out.WriteString("(?:" + strings.Join(written(r), "|") + ")")
 		}
-		out.WriteString("(?:" + strings.Join(written(r), "|") + ")")
+		secret = secret[n:]
 	}
 	return out.String()
 }
 
+// bytesWritten returns a pattern of the ways to write each byte of s by its number.
+func bytesWritten(s string) string {
+	var percent, hex, octal strings.Builder
+	for _, b := range []byte(s) {
+		fmt.Fprintf(&percent, "%%(?:25)?(?i:%02x)", b)
+		fmt.Fprintf(&hex, `\\{1,2}x(?i:%02x)`, b)
+		fmt.Fprintf(&octal, `\\{1,2}%03o`, b)
+	}
+	return percent.String() + "|" + hex.String() + "|" + octal.String()
+}
+
+// letters are the letters that stand for control characters after a backslash.
+var letters = map[rune]string{'\a': "a", '\b': "b", '\t': "t", '\n': "n", '\v': "v", '\f': "f", '\r': "r", 0x1b: "e"}
+
 // written returns patterns of the ways to write a character that is neither an ASCII letter nor a digit.
 func written(r rune) []string {
-	var percent, units strings.Builder
-	for _, b := range []byte(string(r)) {
-		fmt.Fprintf(&percent, "%%(?:25)?(?i:%02x)", b)
-	}
+	var units strings.Builder
 	for _, u := range utf16.Encode([]rune{r}) {
 		fmt.Fprintf(&units, `\\{1,2}u(?i:%04x)`, u)
 	}
-	forms := []string{percent.String(), units.String(), fmt.Sprintf(`\\{0,2}&#0*%d;`, r), fmt.Sprintf(`\\{0,2}&#[xX]0*(?i:%x);`, r)}
+	forms := []string{
+		bytesWritten(string(r)), units.String(), fmt.Sprintf(`\\{1,2}(?:U(?i:%08x)|u\{0*(?i:%x)\})`, r, r),
+		fmt.Sprintf(`\\{0,2}&(?:amp;)?#0*%d;`, r), fmt.Sprintf(`\\{0,2}&(?:amp;)?#[xX]0*(?i:%x);`, r),
+	}
 	if name := entities[r]; name != "" {
-		forms = append(forms, `\\{0,2}&`+name+";")
+		forms = append(forms, `\\{0,2}&(?:amp;)?`+name+";")
+	}
+	if letter := letters[r]; letter != "" {
+		forms = append(forms, `\\{1,2}`+letter)
 	}
 	switch r {
 	case '\\':
 		return append(forms, `\\{1,4}`)
 	case '\'':
-		forms = append(forms, `'\\''`)
+		forms = append(forms, `'\\''`, `'"'"'`, `''`)
 	case ' ':
 		forms = append(forms, `\+`)
 	}
-	if r < 0x100 {
+	if 0x7f < r && r < 0x100 {
 		forms = append(forms, fmt.Sprintf(`\\{1,2}x(?i:%02x)`, r))
 	}
 	return append(forms, `\\{0,3}`+regexp.QuoteMeta(string(r)))

@@ -1,0 +1,35 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"lightsout/power"
+)
+
+// A machine may never carry a shutdown out. The journal settles it later; the node then has the boot of
+// before, and lightsout uncordons it.
+func TestANodeThatStayedOnIsUncordoned(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_700_000_000, 0)
+	for name, c := range map[string]struct {
+		o      ourCordon
+		boot   string
+		after  time.Duration
+		silent bool
+		want   bool
+	}{
+		"its machine is listed as off":  {ourCordon{}, "b1", time.Hour, false, false},
+		"settled a moment ago":          {ourCordon{settledAt: at}, "b1", stayedOnFor, false, false},
+		"settled":                       {ourCordon{settledAt: at}, "b1", stayedOnFor + time.Second, false, true},
+		"settled, and silent":           {ourCordon{settledAt: at}, "b1", time.Hour, true, false},
+		"powered on, and not yet again": {ourCordon{settledAt: at, onAt: at}, "b1", power.CarriedOutWithin, false, false},
+		"powered on long ago":           {ourCordon{settledAt: at, onAt: at}, "b1", power.CarriedOutWithin + time.Second, false, true},
+		"another boot":                  {ourCordon{}, "b2", 0, false, true},
+	} {
+		c.o.boot, c.o.wasOff = "b1", true
+		if got := c.o.returned(c.boot, at.Add(c.after), c.silent); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
