@@ -616,3 +616,28 @@ func TestAnOvertakenIntentSendsNoRequest(t *testing.T) {
 		t.Error("it is switched off again")
 	}
 }
+
+// The clock was 31 minutes slow, and is corrected while a slow shutdown is under way: a poll that finds the
+// machine on settles it too early. Its uncertain outcome reopens it, and the machine that goes off is not
+// forgotten.
+func TestAClockThatIsCorrectedForgetsNoShutdown(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	b := bind("mdx", "mdx", "n1")[0]
+	b.Node.BootID = "boot-1"
+	slow := time.Now().Add(-31 * time.Minute)
+	intent := Entry{Kind: EntryIntent, Op: "1", Action: ActionShutdown, Node: "n1", Binding: b, At: slow, Cluster: j.cluster.Name, ClusterUID: j.cluster.UID}
+	j.left.fold(intent)
+	n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n1", BootID: "boot-1"}, Machine: b.On, RequestedAt: time.Now(), Text: "on"})
+	if n != 1 || err != nil {
+		t.Fatalf("it settled %d operations, %v", n, err)
+	}
+	outcome := intent
+	outcome.Kind, outcome.Stage, outcome.Sent, outcome.State, outcome.Proof = EntryOutcome, StageUncertain, true, "on", "proven"
+	outcome.SentAt, outcome.RequestedAt = slow.Add(time.Second), time.Now()
+	if err := j.append(outcome); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftOff(t, j); len(left) != 1 {
+		t.Errorf("the journal lists %v", left)
+	}
+}

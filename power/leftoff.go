@@ -76,6 +76,8 @@ func (c Cluster) ledBy(config string) ledBy { return ledBy{config, c.Name, c.CA,
 type settlement struct {
 	op    *operationLeft // nil if its intent was not read before
 	asked time.Time      // of the evidence, see Entry.RequestedAt; or when it was written
+	// sameBoot: the evidence was not that the node has booted since.
+	sameBoot bool
 }
 
 func newJournalState() *journalState {

@@ -135,6 +135,7 @@ func (l *journalState) settle(e Entry) {
 		if asked.After(s.asked) {
 			s.asked = asked
 		}
+		s.sameBoot = e.Kind == EntrySeen && s.op != nil && !otherValue(s.op.Binding.Node.BootID, e.BootID)
 		l.settled[op] = s
 		delete(l.open, op)
 	}
@@ -142,12 +143,14 @@ func (l *journalState) settle(e Entry) {
 
 // reopen records that a machine was seen off, or its request sent, after its operation
 // was settled: the evidence was of a boot that had not ended yet, or somebody judged
-// while the request was still waiting.
+// while the request was still waiting. An uncertain outcome reopens its operation also if only the
+// time since the request settled it: the clock may have been set.
 func (l *journalState) reopen(e Entry) {
 	ops := e.Reopens
 	if s, ok := l.settled[e.Op]; ok && e.Kind == EntryOutcome && e.Action != ActionOn {
 		seen := e.State == Off.String() && e.RequestedAt.After(s.asked)
-		if seen || e.Sent && e.SentAt.After(s.asked) {
+		unclear := e.Sent && e.Stage == StageUncertain && s.sameBoot
+		if seen || unclear || e.Sent && e.SentAt.After(s.asked) {
 			ops = []string{e.Op}
 		}
 	}
