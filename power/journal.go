@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -117,6 +118,8 @@ type Journal struct {
 	file    *os.File
 	// stuck is when locking the journal failed last.
 	stuck time.Time
+	// hung: an entry of appendSoon is still being written after diskWait.
+	hung atomic.Bool
 
 	mu      mutex
 	cluster Cluster
@@ -229,8 +232,6 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 
 // Close closes the file. Nothing can be written or read afterwards.
 func (j *Journal) Close() error {
-	j.writing.Lock()
-	defer j.writing.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
@@ -243,8 +244,15 @@ func (j *Journal) Close() error {
 	if j.file == nil {
 		return nil
 	}
+	if !j.writing.lockWithin(closeWait) { // the system closes the file when the program ends
+		return j.notWritten(closeWait)
+	}
+	defer j.writing.Unlock()
 	return j.file.Close()
 }
+
+// closeWait bounds the wait of Close for an entry that is being written.
+const closeWait = 2 * time.Second
 
 // Cordoned writes down that this program is about to cordon a node, which was
 // not cordoned before. Nothing must be changed when it returns an error.
@@ -315,6 +323,48 @@ func (j *Journal) append(e Entry) error {
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
+	return j.appendHeld(e)
+}
+
+// diskWait is how long powering on waits for the journal: a hung disk must not keep a machine off. It is
+// shorter than the 10 s within which lightsout reports every wait.
+const diskWait = 8 * time.Second
+
+// appendSoon is append that returns an error after diskWait. The entry may be written later.
+func (j *Journal) appendSoon(e Entry) error {
+	switch {
+	case j == nil:
+		return errNoJournal
+	case j.hung.Load() || !j.writing.lockWithin(diskWait):
+		return j.notWritten(diskWait)
+	}
+	written := make(chan error, 1)
+	go func() {
+		defer j.writing.Unlock()
+		written <- j.appendHeld(e)
+		j.hung.Store(false)
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-time.After(diskWait):
+	}
+	j.hung.Store(true)
+	select {
+	case err := <-written: // just now
+		j.hung.Store(false)
+		return err
+	default:
+		return j.notWritten(diskWait)
+	}
+}
+
+func (j *Journal) notWritten(within time.Duration) error {
+	return fmt.Errorf("the journal %s could not be written within %s: check its disk, and the other programs that use it", j.path, within)
+}
+
+// appendHeld is append while writing is held.
+func (j *Journal) appendHeld(e Entry) error {
 	line, err := j.line(e)
 	if err != nil {
 		return err

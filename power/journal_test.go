@@ -641,3 +641,27 @@ func TestAClockThatIsCorrectedForgetsNoShutdown(t *testing.T) {
 		t.Errorf("the journal lists %v", left)
 	}
 }
+
+// The machine was proven off and then on, which settles its operation; an uncertain outcome that comes
+// later does not reopen it.
+func TestAnUncertainOutcomeDoesNotOutweighAProof(t *testing.T) {
+	j := testJournal(t, t.TempDir())
+	b := bind("mdx", "mdx", "n1")[0]
+	b.Node.BootID = "boot-1"
+	e := Entry{Kind: EntryIntent, Op: "1", Action: ActionShutdown, Node: "n1", Binding: b}
+	if err := j.append(e); err != nil {
+		t.Fatal(err)
+	}
+	sent, off := time.Now(), time.Now().Add(time.Millisecond)
+	n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n1"}, Machine: b.On, WasOff: off, RequestedAt: off.Add(time.Millisecond), Text: "on"})
+	if n != 1 || err != nil {
+		t.Fatalf("it settled %d operations, %v", n, err)
+	}
+	e.Kind, e.Stage, e.Sent, e.SentAt, e.State = EntryOutcome, StageUncertain, true, sent.UTC(), Unknown.String()
+	if err := j.append(e); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftOff(t, j); len(left) != 0 {
+		t.Errorf("the journal lists %v", left)
+	}
+}

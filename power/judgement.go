@@ -18,9 +18,9 @@ import (
 // program.
 const judgedFor = time.Second
 
-// readingFor is how long the poll of a worker's machine counts in a judgement that asks the API
-// server after it.
-const readingFor = 6 * time.Second
+// viewWithin is how long the API server may take to answer after the machines were polled; later
+// lightsout polls those again that were on.
+const viewWithin = 5 * time.Second
 
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
@@ -107,10 +107,13 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 	}
 	readings := map[string]Reading{}
 	s.judgeView(ctx, q, state, readings)
+	polled := time.Now()
 	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
-	maps.DeleteFunc(readings, func(_ string, r Reading) bool { return clock.Since(r.CountsFrom()) > readingFor })
+	if clock.Since(polled) > viewWithin {
+		maps.DeleteFunc(readings, func(_ string, r Reading) bool { return r.State != Unknown })
+	}
 	now := s.judgeView(ctx, q, state, readings)
 	if changed := worse(q, now); len(changed) > 0 {
 		return state.At, errors.New(strings.Join(texts(changed), " "))

@@ -76,8 +76,9 @@ func (c Cluster) ledBy(config string) ledBy { return ledBy{config, c.Name, c.CA,
 type settlement struct {
 	op    *operationLeft // nil if its intent was not read before
 	asked time.Time      // of the evidence, see Entry.RequestedAt; or when it was written
-	// sameBoot: the evidence was not that the node has booted since.
-	sameBoot bool
+	// byTime: the machine was on when the time for carrying the operation out was over, and nothing
+	// else settled it.
+	byTime bool
 }
 
 func newJournalState() *journalState {
@@ -436,7 +437,7 @@ func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 	for _, d := range damaged {
 		e.Settles = append(e.Settles, inspectedOps(d.Op, j.Cluster())...)
 	}
-	return j.append(e)
+	return j.appendSoon(e)
 }
 
 // catchUp reads the lines appended since the last call; the caller holds j.mu. It also

@@ -1,9 +1,9 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -130,27 +130,19 @@ func (o *operation) run(ctx context.Context) {
 	if stage == StageDone && o.action == ActionOn {
 		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
 	}
-	if err := errors.Join(unwritten, o.write(out)); err != nil {
+	if err := cmp.Or(unwritten, o.write(out)); err != nil {
 		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 	}
 	o.say(stage, "%s", text)
 }
 
-// write appends e to the journal, and reports a long wait for its disk. A power-on waits for it
-// for journalWait at most: a hung disk must not keep a machine off.
+// write appends e to the journal, and reports a long wait for its disk.
 func (o *operation) write(e Entry) error {
 	defer o.slowly("lightsout waits for the disk of the journal, or for another program that writes to it")()
-	if o.action != ActionOn {
-		return o.fleet.journal.append(e)
+	if o.action == ActionOn {
+		return o.fleet.journal.appendSoon(e)
 	}
-	written := make(chan error, 1)
-	go func() { written <- o.fleet.journal.append(e) }()
-	select {
-	case err := <-written:
-		return err
-	case <-time.After(journalWait + time.Second): // append waits for other programs that long
-		return fmt.Errorf("the disk of the journal %s has not answered for %s", o.fleet.journal.Path(), journalWait+time.Second)
-	}
+	return o.fleet.journal.append(e)
 }
 
 // begin returns the machine that will receive the request, and reserves it for this

@@ -135,10 +135,17 @@ func (l *journalState) settle(e Entry) {
 		if asked.After(s.asked) {
 			s.asked = asked
 		}
-		s.sameBoot = e.Kind == EntrySeen && s.op != nil && !otherValue(s.op.Binding.Node.BootID, e.BootID)
+		before, again := l.settled[op]
+		s.byTime = s.op.settledByTime(e, asked) && (!again || before.byTime)
 		l.settled[op] = s
 		delete(l.open, op)
 	}
+}
+
+// settledByTime reports whether an entry, whose evidence was asked for then, settles an operation only
+// because the time for carrying it out is over.
+func (o *operationLeft) settledByTime(e Entry, asked time.Time) bool {
+	return o != nil && e.Kind == EntrySeen && !otherValue(o.Binding.Node.BootID, e.BootID) && asked.After(o.asked.Add(CarriedOutWithin))
 }
 
 // reopen records that a machine was seen off, or its request sent, after its operation
@@ -149,7 +156,7 @@ func (l *journalState) reopen(e Entry) {
 	ops := e.Reopens
 	if s, ok := l.settled[e.Op]; ok && e.Kind == EntryOutcome && e.Action != ActionOn {
 		seen := e.State == Off.String() && e.RequestedAt.After(s.asked)
-		unclear := e.Sent && e.Stage == StageUncertain && s.sameBoot
+		unclear := e.Sent && e.Stage == StageUncertain && s.byTime
 		if seen || unclear || e.Sent && e.SentAt.After(s.asked) {
 			ops = []string{e.Op}
 		}
@@ -195,7 +202,7 @@ func (j *Journal) SeenOn(s Seen) (int, error) {
 // appendSeen writes what lightsout saw. If somebody has removed the journal, nothing can be written
 // any more, and this program still knows it: a machine that is proven on is not left off.
 func (j *Journal) appendSeen(e Entry) error {
-	err := j.append(e)
+	err := j.appendSoon(e)
 	if errors.Is(err, errRemoved) {
 		j.mu.Lock()
 		defer j.mu.Unlock()

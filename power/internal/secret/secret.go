@@ -55,7 +55,7 @@ func pattern(secret string) string {
 		case '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z':
 			out.WriteRune(r)
 		case r == utf8.RuneError && n == 1: // no UTF-8; the regexp reads such a byte of the text as this rune
-			out.WriteString("(?:" + bytesWritten(secret[:n]) + `|\x{fffd})`)
+			out.WriteString("(?:" + bytesWritten(secret[:n]) + `|\x{fffd}|\\{1,2}ufffd)`)
 		default:
 			out.WriteString("(?:" + strings.Join(written(r), "|") + ")")
 		}
