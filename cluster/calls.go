@@ -94,7 +94,7 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	return review.Status.Allowed, nil
 }
 
-// Nodes lists the nodes once, as they are now.
+// Nodes lists the nodes once, as they are now. Renewed is when the kubelet last reported its status.
 func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -107,9 +107,23 @@ func (c *Client) Nodes(ctx context.Context) ([]*Node, error) {
 	}
 	out := make([]*Node, 0, len(list.Items))
 	for i := range list.Items {
-		out = append(out, trimNode(&list.Items[i]))
+		n := trimNode(&list.Items[i])
+		n.Renewed = statusReported(&list.Items[i])
+		out = append(out, n)
 	}
 	return out, nil
+}
+
+// statusReported returns when the kubelet last reported the status of its node, by the node's clock; zero
+// if unknown. A kubelet reports an unchanged status every 5 minutes (nodeStatusReportFrequency), and
+// nobody else touches that time.
+func statusReported(n *corev1.Node) time.Time {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return moment(c.LastHeartbeatTime.Time)
+		}
+	}
+	return time.Time{}
 }
 
 // Namespaces lists the names of all namespaces, sorted.

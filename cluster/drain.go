@@ -347,8 +347,12 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
 	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
 	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another of its name
+	case err == nil, apierrors.IsNotFound(err):
 		return "", nil
+	case apierrors.IsConflict(err): // another pod of its name, or the update of its budget
+		return harmless(fmt.Sprintf("%s: %s", what, flat(err))), nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return harmless(fmt.Sprintf("%s: its namespace is being deleted", what)), nil
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
 	}

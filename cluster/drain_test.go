@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -228,6 +229,40 @@ func TestAForbiddenDrainNamesTheMissingRight(t *testing.T) {
 		}
 		if err := clientOf(t, a).Drain(t.Context(), "n3", nil); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// The API server answers an eviction with a conflict when the update of its budget conflicts, and forbids it
+// while its namespace is being deleted: lightsout reports that and asks again.
+func TestARefusedEvictionIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	conflict := status(409, metav1.StatusReasonConflict, `Operation cannot be fulfilled on poddisruptionbudgets.policy "web": the object has been modified`)
+	terminating := status(403, metav1.StatusReasonForbidden, "unable to create new content in namespace default because it is being terminated")
+	terminating.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+	for want, refusal := range map[string]metav1.Status{"poddisruptionbudgets": conflict, "its namespace is being deleted": terminating} {
+		a := &drainAPI{unschedulable: true}
+		a.pod("web-1", "ReplicaSet", nil)
+		refused := 1
+		a.refuse = func(_, path string) *metav1.Status {
+			if !strings.HasSuffix(path, "/eviction") || refused == 0 {
+				return nil
+			}
+			refused--
+			return &refusal
+		}
+		d := newDrain(clientOf(t, a), "n3")
+		d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		held := ""
+		err := d.run(ctx, func(p DrainProgress) {
+			for _, why := range p.Held {
+				held = why
+			}
+		})
+		cancel()
+		if err != nil || !strings.Contains(held, want) {
+			t.Errorf("%q: held by %q; %v", want, held, err)
 		}
 	}
 }

@@ -37,8 +37,12 @@ type source struct {
 	after <-chan struct{}
 
 	// opened is when the watch last worked, and ended when it last ended. Only the
-	// follower uses them, and bookmarks.
+	// follower uses them and what follows up to bookmarks.
 	opened, ended time.Time
+	// watchedUntil is up to when the owner has received everything; zero before the first list.
+	// watchAgain ends the wait of unwatched, and is nil while there is none.
+	watchedUntil time.Time
+	watchAgain   func()
 	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
 	// does for events.
 	bookmarks bool
@@ -111,6 +115,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			return
 		}
 	}
+	defer src.watching()
 	for w.gate.wait(ctx) {
 		began := time.Now()
 		if n := w.identities[src.line()].others.Load(); n != others {
@@ -121,6 +126,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		if ctx.Err() != nil {
 			return
 		}
+		w.unwatched(ctx, src)
 		gone := errors.Is(err, errGone)
 		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
@@ -137,12 +143,46 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
+			src.watching()
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
-			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg.Server), err)})
+			src.watching()
+			failed := w.failed(src.line(), describe(err, w.client.cfg.Server), err)
+			failed.Until = earliest(failed.Until, src.watchedUntil)
+			w.send(ctx, followed{src, failed})
 			w.checkLink(src.line())
 		}
 		w.followPause(ctx, pause)
+	}
+}
+
+// unwatchedFor is how long the owner goes on as if a source were watched after its watch has ended.
+const unwatchedFor = 5 * time.Second
+
+// unwatched reports that a source is out of date if it is not watched again within unwatchedFor: the new
+// list or watch may take long, while everything else on its line is answered.
+func (w *Watcher) unwatched(ctx context.Context, src *source) {
+	if src.watchedUntil.IsZero() || src.watchAgain != nil {
+		return
+	}
+	late := followed{src, Access{Err: "the API server has not answered the new list or watch yet", Until: src.watchedUntil}}
+	sent := make(chan struct{})
+	timer := time.AfterFunc(unwatchedFor, func() {
+		defer close(sent)
+		w.send(ctx, late)
+	})
+	src.watchAgain = func() {
+		if !timer.Stop() {
+			<-sent
+		}
+	}
+}
+
+// watching ends the wait of unwatched: the source is watched again, or the owner knows why not.
+func (s *source) watching() {
+	if s.watchAgain != nil {
+		s.watchAgain()
+		s.watchAgain = nil
 	}
 }
 
@@ -199,6 +239,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer stream.Stop()
 	defer w.stopped(src)
 	w.started(src, time.Now())
+	src.watching()
 	w.send(ctx, followed{src, Access{Synced: true}})
 	return w.read(ctx, src, stream, version)
 }
@@ -214,7 +255,13 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 	if !src.bookmarks {
 		quiet.Stop()
 	}
+	defer func() {
+		if !stuck.Load() {
+			src.watchedUntil = time.Now()
+		}
+	}()
 	for ev := range stream.ResultChan() {
+		src.watchedUntil = time.Now()
 		src.bookmarks = src.bookmarks || ev.Type == watch.Bookmark
 		if src.bookmarks {
 			quiet.Reset(w.quietMost)
@@ -288,7 +335,8 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		w.send(ctx, reading{src, len(items)})
 		p.opts.Continue = m.GetContinue()
 		if p.opts.Continue == "" {
-			w.send(ctx, listed{src, items, time.Now()})
+			src.watchedUntil = time.Now()
+			w.send(ctx, listed{src, items, src.watchedUntil})
 			src.deliveredUpTo(m.GetResourceVersion())
 			return m.GetResourceVersion(), nil
 		}

@@ -168,17 +168,16 @@ func registeredElsewhere(all []*restoration) (err error) {
 	return err
 }
 
-// heardAgo is longer than the time for which the control plane still calls a node Ready
-// after its last heartbeat: kube-controller-manager's --node-monitor-grace-period, 50 s
-// by default.
-const heardAgo = 2 * time.Minute
-
 // markedNode returns the facts of a node just listed that decide whether an annotation
-// on it is out of date.
+// on it is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
+// down, nobody changes it for a machine that is off.
 func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node {
 	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: ahead}
-	if out.Ready {
-		out.Heard = now.Add(-heardAgo)
+	if out.Ready && !n.Renewed.IsZero() {
+		out.Heard = n.Renewed.Add(-ahead) // nodes and API server are taken to have the same time
+		if out.Heard.After(now) {
+			out.Heard = now
+		}
 	}
 	return out
 }

@@ -134,12 +134,19 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	}
 	defer all[0].close()
 	s := &power.Switcher{Fleet: all[0].machines.fleet, Journal: all[0].journal}
-	for ago, stays := range map[time.Duration]bool{power.CarriedOutWithin - time.Minute: true, power.CarriedOutWithin + heardAgo + time.Minute: false} {
-		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-ago)}
-		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
+	for _, c := range []struct {
+		ago, heard time.Duration
+		stays      bool
+	}{
+		{power.CarriedOutWithin - time.Minute, 0, true},
+		{power.CarriedOutWithin + 6*time.Minute, 5 * time.Minute, false},
+		{48 * time.Hour, 48 * time.Hour, true}, // nobody marks the node NotReady
+	} {
+		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-c.ago)}
+		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-c.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
-		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != stays {
-			t.Errorf("%s after it was written: %+v", ago, others)
+		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != c.stays {
+			t.Errorf("%s after it was written, heard %s ago: %+v", c.ago, c.heard, others)
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+)
+
+// settledWatch is a Watcher of a cluster that has watched everything for longer than a second.
+func settledWatch(t *testing.T) (*fakeAPI, *watching) {
+	t.Helper()
+	f := newFakeAPI(t)
+	fill16(f)
+	w := watchFake(t, f)
+	w.until("everything", synced)
+	began := time.Now()
+	w.until("a second", func(*Snapshot) bool { return time.Since(began) > time.Second+settledAfter })
+	return f, w
+}
+
+// The API server no longer has the history of a watch, and the new list hangs while it answers everything
+// else: the snapshot dates what it shows by the end of the watch.
+func TestAListThatHangsAfterAWatchIsDated(t *testing.T) {
+	t.Parallel()
+	for kind, resource := range map[Kind]string{KindPod: "pods", KindLease: "leases"} {
+		f, w := settledWatch(t)
+		f.change(func() { f.held[resource] = "first" })
+		ended := time.Now()
+		f.forget()
+		s := w.until("the label", func(s *Snapshot) bool { return s.Access[kind].Err != "" })
+		if a := s.Access[kind]; !a.Synced || a.Until.Sub(ended).Abs() > 2*time.Second || s.Link.State != LinkLive {
+			t.Errorf("%s: %+v, %s after the watch ended", resource, a, a.Until.Sub(ended))
+		}
+		f.change(func() { delete(f.held, resource); f.cutAt[resource] = "first" })
+		s = w.until("the failure", func(s *Snapshot) bool { return s.Access[kind].Err != "" })
+		if a := s.Access[kind]; a.Until.Sub(ended).Abs() > 2*time.Second {
+			t.Errorf("%s: after the list has failed: %s after the watch ended", resource, a.Until.Sub(ended))
+		}
+		f.change(func() { delete(f.cutAt, resource) })
+		w.until("the next watch", func(s *Snapshot) bool { return s.Access[kind] == Access{Synced: true} })
+	}
+}
