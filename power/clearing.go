@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -68,5 +69,12 @@ func (c *clearing) end() {
 		_, on := c.wasOff[n]
 		return on && !c.kept[n]
 	})
-	_ = c.notes.remove(c.ctx, left, c.wasOff, c.q.note)
+	err := c.notes.remove(c.ctx, left, c.wasOff, c.q.note)
+	if err == nil || errors.Is(err, ErrMayNot) || c.q.Report == nil || c.q.Action != ActionOn { // that of a machine that is off has to stay
+		return
+	}
+	for _, n := range left {
+		c.q.Report(Progress{Action: c.q.Action, Node: n, Stage: StageClearing, At: time.Now(),
+			Text: "lightsout's annotation stays: " + Clean(err.Error()) + "; the next lightsout that sees the node removes it"})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
+	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
 
@@ -22,6 +23,10 @@ const judgedFor = time.Second
 // lightsout polls those again that were on.
 const viewWithin = 5 * time.Second
 
+// notedFor is how long after the annotation lightsout may send the request: after CarriedOutWithin
+// others take the annotation for out of date and remove it.
+const notedFor = CarriedOutWithin - 5*time.Minute
+
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
 const judgeTries = 3
@@ -32,6 +37,9 @@ type judgement struct {
 	// while is the request's: when it ends, lightsout sends nothing more.
 	while context.Context
 	again func(ctx context.Context) (at time.Time, err error)
+
+	// noted is when lightsout annotated the nodes; zero if that does not matter.
+	noted time.Time
 
 	mu mutex
 	at time.Time
@@ -54,6 +62,9 @@ func (j *judgement) fresh(ctx context.Context) (err error) {
 			err = &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
 		}
 	}()
+	if !j.noted.IsZero() && clock.Since(j.noted) > notedFor {
+		return j.refuse(ctx, "it annotated the node more than "+text.Span(notedFor)+" ago, and others may have removed the annotation; request it again")
+	}
 	for range judgeTries {
 		if clock.Since(j.at) <= judgedFor {
 			return ctx.Err()

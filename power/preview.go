@@ -174,6 +174,16 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 	return s.Cluster.State(ctx)
 }
 
+// ahead returns how far the API server's clock is ahead of this host's now, or was if the server does
+// not show it: this host's clock may have been set since the question was prepared.
+func (s *Switcher) ahead(ctx context.Context, was time.Duration) time.Duration {
+	state, err := s.state(ctx, false)
+	if err != nil || len(state.Nodes) == 0 {
+		return was
+	}
+	return state.Nodes[0].Ahead
+}
+
 // leftOff returns the machines that the journal lists as off, by node.
 func (s *Switcher) leftOff() map[string][]LeftOff {
 	left := map[string][]LeftOff{}

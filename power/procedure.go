@@ -114,6 +114,8 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(leftOut, err)
 		}
 		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
+		q.ahead = s.ahead(ctx, q.ahead)
+		noted := time.Now()
 		note, err := s.notes().add(ctx, r.Nodes, q)
 		stopReport()
 		if err != nil {
@@ -125,7 +127,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		again, err := s.preview(ctx, r, r.Action != ActionOn)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
-		again.Changed, again.note = worse(q, again), note
+		again.Changed, again.note, again.noted = worse(q, again), note, noted
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
@@ -190,7 +192,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		return nil
 	}
 	if q.Action != ActionOn {
-		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
+		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, noted: q.noted, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 		ctx = context.WithValue(ctx, judgementKey{}, j)
 	}
 	notes := s.newClearing(q)

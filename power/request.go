@@ -100,6 +100,8 @@ type Question struct {
 	Changed []Finding
 	// ahead is how far the API server's clock is ahead of this host's.
 	ahead time.Duration
+	// noted is when lightsout annotated the nodes.
+	noted time.Time
 	// over lists the notes on nodes that are out of date.
 	over []Note
 	// bound holds the machines of all nodes that the judgement used, and observedAt is
