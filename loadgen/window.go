@@ -107,6 +107,9 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
+	// cut has, by the second from which they count, how long the longest of the requests took that
+	// lightsout ended.
+	cut map[int64]time.Duration
 	// silent counts those that a time limit ended, and those that lightsout ended in the middle
 	// of their answers.
 	silent map[silentWait]int
@@ -152,7 +155,7 @@ func (o PowerOffs) before(at time.Time) (n int) {
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
+	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, cut: map[int64]time.Duration{}, silent: map[silentWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -197,6 +200,8 @@ func (w *Window) Note(r *Record) {
 func (w *Window) wait(r *Record) {
 	x := silence(r, r.CountedAt())
 	w.waited[x] += r.Requests()
+	second := r.CountedAt().Unix()
+	w.cut[second] = max(w.cut[second], r.End.Sub(r.CountedAt()))
 	if x.answered {
 		w.silent[w.silence(r, true)] += r.Requests()
 	}
@@ -364,12 +369,19 @@ func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 func (w *Window) Steady() bool { return w.steady }
 
 // Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
-// after the last failed one, or that ended after it. A single later failure does not count.
+// after the last failed one, or that ended after it. A single later failure does not count. Requests count
+// as failures here if lightsout ended them after hungLeast and after twice as long as the slowest request
+// took that was ok, and none sent since was ok: they may have got bytes, and no answer.
 func (w *Window) Unrecovered() bool {
 	errors, later := w.divided()
 	for _, f := range w.unbroken() {
 		if f.N > 1 && inWindow(f, later) {
 			errors = append(errors, f)
+		}
+	}
+	for second, took := range w.cut {
+		if took >= max(hungLeast, 2*w.slowest) && w.sentOK.Unix() < second {
+			return true
 		}
 	}
 	return slices.ContainsFunc(errors, func(f Failures) bool { return !w.sentOK.After(f.Last) && !w.endedOK.After(f.Ended) })

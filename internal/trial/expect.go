@@ -194,7 +194,7 @@ func judgeAfterDetection(x plan.Expectation, sum *record.Summary, out *view.Expe
 // send many of their requests. A load with an error window shows what happened: requests that hang
 // keep others from being sent.
 func judgeUnsent(x plan.Expectation, l record.Load, out *view.Expectation) {
-	if out.OK && ofOutage[x.Measure] && (x.Max != nil || x.Predicted) && l.ManyUnsent() && len(l.ErrorWindows) == 0 {
+	if out.OK && (ofOutage[x.Measure] || x.Measure == "failed") && (x.Max != nil || x.Predicted) && l.ManyUnsent() && len(l.ErrorWindows) == 0 {
 		out.Got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
 		out.OK, out.Unobserved = false, true
 	}
@@ -289,11 +289,17 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 	if s := l.LaterFailures; s != nil {
 		parts = append(parts, fmt.Sprintf("%d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To))
 	}
-	if l.NotRecovered() {
+	switch {
+	case l.NotRecovered() && l.NoneFailed():
+		parts = append(parts, notAnswered)
+	case l.NotRecovered():
 		parts = append(parts, "no request succeeded after the last failed one")
 	}
 	return strings.Join(parts, "; "), ok && !l.NotRecovered(), ok && l.NotRecovered()
 }
+
+// notAnswered is why nobody knows whether the service worked in the end, although no request failed.
+const notAnswered = "lightsout ended requests that had no whole answer after a long time, and none sent since succeeded"
 
 // predicted returns the forecast of the only row of a phase; nil if there is none.
 func predicted(phases []view.Phase, name string) *[2]float64 {

@@ -275,6 +275,33 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 	}
 }
 
+// The service sends bytes and never a whole answer: no request fails, and the trial does not pass.
+func TestAServiceThatNeverAnswersDoesNotPass(t *testing.T) {
+	t.Parallel()
+	var requests []loadgen.Record
+	for s := -10.0; s < 2; s++ {
+		requests = append(requests, request(loadgen.ClassOK, s, 1.5))
+	}
+	for s := 2.0; s < 110; s++ {
+		r := request(loadgen.ClassCancelled, s, 130-s)
+		r.FirstByte, r.LastByte = r.Scheduled.Add(time.Second), at(129.5)
+		requests = append(requests, r)
+	}
+	five := 5.0
+	window := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}
+	sum := outage(t, requests...)
+	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, notAnswered) {
+		t.Errorf("%+v", got)
+	}
+	if why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{{Measure: "failed", Step: "a", Max: new(float64)}}}, sum); len(why) != 1 || !strings.HasSuffix(why[0], notAnswered) {
+		t.Errorf("%q", why)
+	}
+	requests = append(requests, request(loadgen.ClassOK, 120, 1))
+	if got := JudgeExpectation(window, outage(t, requests...)); !got.OK {
+		t.Errorf("although it answers again: %+v", got)
+	}
+}
+
 // A load of which most requests were not sent does not show that few failed.
 func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 	t.Parallel()
@@ -286,6 +313,7 @@ func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 		ok     bool
 	}{
 		"most":                       {5000, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed, and lightsout did not send 5000 of the 5040 requests that were due", false},
+		"most, and few may fail":     {5000, plan.Expectation{Measure: "failed", Max: &most}, "0, and lightsout did not send 5000 of the 5040 requests that were due", false},
 		"few":                        {1, plan.Expectation{Measure: "error_window", Max: &most}, "0 s, none failed", true},
 		"most, and none hung":        {5000, plan.Expectation{Measure: "hung", Max: new(float64)}, "0, and lightsout did not send 5000 of the 5040 requests that were due", false},
 		"most, and enough were sent": {5000, plan.Expectation{Measure: "sent", Min: &one}, "40", true},
