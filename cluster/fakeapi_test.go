@@ -268,6 +268,16 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namespace string) {
 	q := r.URL.Query()
 	f.mu.Lock()
+	for f.held[resource] == "watch" {
+		wake := f.wake
+		f.mu.Unlock()
+		select {
+		case <-wake:
+		case <-r.Context().Done():
+			return
+		}
+		f.mu.Lock()
+	}
 	generation := f.drops
 	f.watches++
 	number := f.watches

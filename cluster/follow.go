@@ -220,6 +220,8 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		if err != nil {
 			return "", err
 		}
+		src.watching()
+		w.unwatched(ctx, src) // since the list
 	}
 	return w.watch(ctx, src, version)
 }

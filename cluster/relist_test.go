@@ -39,3 +39,35 @@ func TestAListThatHangsAfterAWatchIsDated(t *testing.T) {
 		w.until("the next watch", func(s *Snapshot) bool { return s.Access[kind] == Access{Synced: true} })
 	}
 }
+
+// The list is answered, and the watch after it hangs, the first one or a later one: the snapshot dates what
+// it shows by the list.
+func TestAWatchThatHangsAfterItsListIsDated(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{true, false} {
+		f := newFakeAPI(t)
+		fill16(f)
+		if first {
+			f.held["pods"] = "watch"
+		}
+		w := watchFake(t, f)
+		w.until("everything", synced)
+		if !first {
+			began := time.Now()
+			w.until("a second", func(*Snapshot) bool { return time.Since(began) > time.Second+settledAfter })
+			f.change(func() { f.held["pods"] = "first" })
+			f.forget()
+			w.until("the label", func(s *Snapshot) bool { return s.Access[KindPod].Err != "" })
+		}
+		listed := time.Now()
+		f.change(func() { f.held["pods"] = "watch" })
+		s := w.until("the label for the watch", func(s *Snapshot) bool {
+			return s.Access[KindPod].Err != "" && time.Since(listed) > unwatchedFor
+		})
+		if until := s.Access[KindPod].Until; until.Sub(listed).Abs() > 3*time.Second {
+			t.Errorf("first %v: the pods count until %s after the list", first, until.Sub(listed))
+		}
+		f.change(func() { delete(f.held, "pods") })
+		w.until("the watch", func(s *Snapshot) bool { return s.Access[KindPod] == Access{Synced: true} })
+	}
+}

@@ -107,9 +107,8 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
-	// cut has, by the second from which they count, how long the longest of the requests took that
-	// lightsout ended.
-	cut map[int64]time.Duration
+	// cut is those that lightsout ended while they still got bytes.
+	cut Failures
 	// silent counts those that a time limit ended, and those that lightsout ended in the middle
 	// of their answers.
 	silent map[silentWait]int
@@ -155,7 +154,7 @@ func (o PowerOffs) before(at time.Time) (n int) {
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, cut: map[int64]time.Duration{}, silent: map[silentWait]int{}}
+	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -200,8 +199,10 @@ func (w *Window) Note(r *Record) {
 func (w *Window) wait(r *Record) {
 	x := silence(r, r.CountedAt())
 	w.waited[x] += r.Requests()
-	second := r.CountedAt().Unix()
-	w.cut[second] = max(w.cut[second], r.End.Sub(r.CountedAt()))
+	if x.answered && time.Duration(x.seconds)*time.Second < hungLeast {
+		from := r.CountedAt()
+		w.cut.join(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+	}
 	if x.answered {
 		w.silent[w.silence(r, true)] += r.Requests()
 	}
@@ -369,9 +370,7 @@ func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 func (w *Window) Steady() bool { return w.steady }
 
 // Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
-// after the last failed one, or that ended after it. A single later failure does not count. Requests count
-// as failures here if lightsout ended them after hungLeast and after twice as long as the slowest request
-// took that was ok, and none sent since was ok: they may have got bytes, and no answer.
+// after the last failed one, or that ended after it. A single later failure does not count.
 func (w *Window) Unrecovered() bool {
 	errors, later := w.divided()
 	for _, f := range w.unbroken() {
@@ -379,12 +378,15 @@ func (w *Window) Unrecovered() bool {
 			errors = append(errors, f)
 		}
 	}
-	for second, took := range w.cut {
-		if took >= max(hungLeast, 2*w.slowest) && w.sentOK.Unix() < second {
-			return true
-		}
-	}
 	return slices.ContainsFunc(errors, func(f Failures) bool { return !w.sentOK.After(f.Last) && !w.endedOK.After(f.Ended) })
+}
+
+// Unanswered reports whether the service may have stopped to answer without a failure: lightsout ended
+// several requests, sent over as long as wave, that still got bytes, after twice as long as the slowest
+// request took that was ok; and no request sent since the first of them (but for near) was ok.
+func (w *Window) Unanswered() bool {
+	c := w.cut
+	return c.N > 2 && c.Last.Sub(c.First) >= wave && c.Seen.Sub(c.First) >= max(hungLeast, 2*w.slowest) && w.sentOK.Before(c.First.Add(near))
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

@@ -70,11 +70,14 @@ func (c *clearing) end() {
 		return on && !c.kept[n]
 	})
 	err := c.notes.remove(c.ctx, left, c.wasOff, c.q.note)
-	if err == nil || errors.Is(err, ErrMayNot) || c.q.Report == nil || c.q.Action != ActionOn { // that of a machine that is off has to stay
+	if err == nil || errors.Is(err, ErrMayNot) || c.q.Report == nil {
 		return
 	}
 	for _, n := range left {
+		if _, on := c.wasOff[n]; !on {
+			continue // its annotation has to stay
+		}
 		c.q.Report(Progress{Action: c.q.Action, Node: n, Stage: StageClearing, At: time.Now(),
-			Text: "lightsout's annotation stays: " + Clean(err.Error()) + "; the next lightsout that sees the node removes it"})
+			Text: "lightsout could not check its annotation: " + Clean(err.Error()) + "; if there is one, the next lightsout that sees the node removes it"})
 	}
 }

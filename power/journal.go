@@ -232,16 +232,7 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 
 // Close closes the file. Nothing can be written or read afterwards.
 func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.closed {
-		return nil
-	}
-	j.closed = true
-	for _, t := range j.tails {
-		_ = t.file.Close() // those that were never opened are no matter
-	}
-	if j.file == nil {
+	if !j.end() || j.file == nil {
 		return nil
 	}
 	if !j.writing.lockWithin(closeWait) { // the system closes the file when the program ends
@@ -249,6 +240,20 @@ func (j *Journal) Close() error {
 	}
 	defer j.writing.Unlock()
 	return j.file.Close()
+}
+
+// end ends reading, and refuses new entries. It reports whether that was the first call.
+func (j *Journal) end() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return false
+	}
+	j.closed = true
+	for _, t := range j.tails {
+		_ = t.file.Close() // those that were never opened are no matter
+	}
+	return true
 }
 
 // closeWait bounds the wait of Close for an entry that is being written.

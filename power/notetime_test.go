@@ -80,7 +80,7 @@ func TestAnAnnotationThatStaysIsReported(t *testing.T) {
 		var reported []string
 		err = p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: func(pr Progress) { reported = append(reported, pr.Text) }}, &yes{p: p})
 		free()
-		if err != nil || !slices.ContainsFunc(reported, func(text string) bool { return strings.Contains(text, "annotation stays") }) {
+		if err != nil || !slices.ContainsFunc(reported, func(text string) bool { return strings.Contains(text, "could not check its annotation") }) {
 			t.Errorf("%v; reported %q", err, reported)
 		}
 	})

@@ -210,7 +210,7 @@ func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun)
 	}
 	got := record.FailuresOf(run.window, s.Zero)
 	if !sameFailures(got, l.Failures) {
-		v.differInTime(sameWindows(got.ErrorWindows, l.ErrorWindows, rounding+v.clockSet()), "%s: the error windows, later_failures, later_wave, at_zero, hung, steady, unasked or unrecovered do not match the requests", what)
+		v.differInTime(sameWindows(got.ErrorWindows, l.ErrorWindows, rounding+v.clockSet()), "%s: the error windows, later_failures, later_wave, at_zero, hung, steady, unasked, unrecovered or unanswered do not match the requests", what)
 	}
 	if l.FailedAfterDetection != nil {
 		v.afterDetection(what, s, *l.FailedAfterDetection, run)
@@ -218,7 +218,7 @@ func (v *verification) step(s *record.Summary, l record.Load, run *recountedRun)
 	for _, x := range []struct {
 		name       string
 		claim, got **bool
-	}{{"later_wave", &l.LaterWave, &got.LaterWave}, {"unasked", &l.Unasked, &got.Unasked}, {"unrecovered", &l.Unrecovered, &got.Unrecovered}} {
+	}{{"later_wave", &l.LaterWave, &got.LaterWave}, {"unasked", &l.Unasked, &got.Unasked}, {"unrecovered", &l.Unrecovered, &got.Unrecovered}, {"unanswered", &l.Unanswered, &got.Unanswered}} {
 		if *x.claim == nil { // as in records of early versions: the expectations count with the requests
 			*x.claim = *x.got
 			if **x.got {
@@ -280,7 +280,7 @@ func sameFailures(a, b record.Failures) bool {
 		a.LaterFailures != nil && b.LaterFailures != nil && sameSpan(*a.LaterFailures, *b.LaterFailures)
 	known := func(got, claim *bool) bool { return claim == nil || *got == *claim }
 	whileOff := b.HungWhileOff == nil || *a.HungWhileOff == *b.HungWhileOff // records of early versions lack it
-	return later && whileOff && known(a.Steady, b.Steady) && known(a.LaterWave, b.LaterWave) && known(a.Unasked, b.Unasked) && known(a.Unrecovered, b.Unrecovered) && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, sameSpan) &&
+	return later && whileOff && known(a.Steady, b.Steady) && known(a.LaterWave, b.LaterWave) && known(a.Unasked, b.Unasked) && known(a.Unrecovered, b.Unrecovered) && known(a.Unanswered, b.Unanswered) && slices.EqualFunc(a.ErrorWindows, b.ErrorWindows, sameSpan) &&
 		reflect.DeepEqual(a.AtZero, b.AtZero) && reflect.DeepEqual(a.Hung, b.Hung)
 }
 

@@ -32,6 +32,10 @@ type Failures struct {
 	// count. Records of early versions lack both, or do not count later failures.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
+	// Unanswered: no request failed, and the service may have stopped to answer: lightsout ended
+	// several requests that still got bytes, and none sent since was ok. Records of early versions
+	// lack it.
+	Unanswered *bool `json:"unanswered,omitempty"`
 }
 
 // NoneAsked reports whether the record tells that no request succeeded or failed after zero.
@@ -60,6 +64,12 @@ func (f Failures) CountHungWhileOff() int {
 
 // NotRecovered reports whether the record tells that nobody saw the last failures end.
 func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
+
+// NotAnswered reports whether the record shows that the service may have stopped to answer, although no
+// request failed.
+func (f Failures) NotAnswered() bool {
+	return f.Unanswered != nil && *f.Unanswered && f.NoneFailed()
+}
 
 // Span is a period with failed requests, in seconds from zero.
 type Span struct {
@@ -95,5 +105,7 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	out.HungWhileOff, out.LaterWave = &whileOff, &wave
 	steady := w.Steady()
 	out.Steady, out.Unasked, out.Unrecovered = &steady, &unasked, &unrecovered
+	unanswered := w.Unanswered()
+	out.Unanswered = &unanswered
 	return out
 }

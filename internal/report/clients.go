@@ -77,7 +77,7 @@ func noneAsked(r *record.Record) bool {
 
 // notAnswered reports whether a load ended without an answer, although no request of it failed.
 func notAnswered(r *record.Record) bool {
-	return slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.NotRecovered() && l.NoneFailed() })
+	return slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.NotAnswered() })
 }
 
 // listed joins two parts, of which the second may be empty.

@@ -289,17 +289,18 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 	if s := l.LaterFailures; s != nil {
 		parts = append(parts, fmt.Sprintf("%d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To))
 	}
-	switch {
-	case l.NotRecovered() && l.NoneFailed():
-		parts = append(parts, notAnswered)
-	case l.NotRecovered():
+	if l.NotRecovered() {
 		parts = append(parts, "no request succeeded after the last failed one")
 	}
-	return strings.Join(parts, "; "), ok && !l.NotRecovered(), ok && l.NotRecovered()
+	if l.NotAnswered() {
+		parts = append(parts, notAnswered)
+	}
+	unknown := l.NotRecovered() || l.NotAnswered()
+	return strings.Join(parts, "; "), ok && !unknown, ok && unknown
 }
 
 // notAnswered is why nobody knows whether the service worked in the end, although no request failed.
-const notAnswered = "lightsout ended requests that had no whole answer after a long time, and none sent since succeeded"
+const notAnswered = "lightsout ended requests that still got bytes after a long time, and none sent since succeeded"
 
 // predicted returns the forecast of the only row of a phase; nil if there is none.
 func predicted(phases []view.Phase, name string) *[2]float64 {

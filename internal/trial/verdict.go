@@ -125,9 +125,6 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 		if l.FailedAgain() && !bounds("later_failures") {
 			out = append(out, failedAgain(p, l))
 		}
-		if l.NotRecovered() && l.NoneFailed() {
-			out = append(out, l.Step+": "+notAnswered)
-		}
 	}
 	return out
 }
