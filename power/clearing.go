@@ -61,7 +61,7 @@ func (c *clearing) progress(p Progress) {
 // end removes the notes that are left, including those on machines that others switched off
 // before. It takes stateTimeout at most, with the early removals that have not ended.
 func (c *clearing) end() {
-	defer c.q.waitsToClear()()
+	done := c.q.waitsToClear()
 	defer c.cancel()
 	defer time.AfterFunc(stateTimeout, c.cancel).Stop()
 	c.early.Wait() // they hold the cluster's lock, for which remove waits only briefly
@@ -70,6 +70,7 @@ func (c *clearing) end() {
 		return on && !c.kept[n]
 	})
 	err := c.notes.remove(c.ctx, left, c.wasOff, c.q.note)
+	done()
 	if err == nil || errors.Is(err, ErrMayNot) || c.q.Report == nil {
 		return
 	}
