@@ -147,18 +147,27 @@ func encode(t *testing.T, o runtime.Object) []byte {
 	return data
 }
 
-func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	w.Header().Set("Date", time.Now().Add(f.clock).UTC().Format(http.TimeFormat))
-	for f.frozen {
+// waits holds a request while held returns true, and reports whether the client still waits for it. The
+// caller holds f.mu.
+func (f *fakeAPI) waits(r *http.Request, held func() bool) bool {
+	for held() && r.Context().Err() == nil {
 		wake := f.wake
 		f.mu.Unlock()
 		select {
 		case <-wake:
 		case <-r.Context().Done():
-			return
 		}
 		f.mu.Lock()
+	}
+	return r.Context().Err() == nil
+}
+
+func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	w.Header().Set("Date", time.Now().Add(f.clock).UTC().Format(http.TimeFormat))
+	if !f.waits(r, func() bool { return f.frozen }) {
+		f.mu.Unlock()
+		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	resource, namespace := parts[len(parts)-1], ""
@@ -227,17 +236,8 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 		return
 	}
 	page := cmp.Or(r.URL.Query().Get("continue"), "first")
-	for f.held[resource] == page {
-		wake := f.wake
-		f.mu.Unlock()
-		select {
-		case <-wake:
-		case <-r.Context().Done():
-		}
-		f.mu.Lock()
-		if r.Context().Err() != nil {
-			return
-		}
+	if !f.waits(r, func() bool { return f.held[resource] == page }) {
+		return
 	}
 	if f.cutAt[resource] == page {
 		f.mu.Unlock()
@@ -268,15 +268,9 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namespace string) {
 	q := r.URL.Query()
 	f.mu.Lock()
-	for f.held[resource] == "watch" {
-		wake := f.wake
+	if !f.waits(r, func() bool { return f.held[resource] == "watch" }) {
 		f.mu.Unlock()
-		select {
-		case <-wake:
-		case <-r.Context().Done():
-			return
-		}
-		f.mu.Lock()
+		return
 	}
 	generation := f.drops
 	f.watches++

@@ -195,7 +195,7 @@ func (o options) configFor(of, here power.Cluster, used string) string {
 // ownSettings returns an error unless the drivers of these settings are those of the machines of that
 // cluster: the drivers of another one may know machines of the same names. used identifies the settings
 // by which lightsout switched the machines off; it is empty if an earlier version wrote the journal.
-// Settings that differ from them have to lead to the same cluster. If there is no kubeconfig at all,
+// Settings that differ from them have to lead to the same cluster. Without any kubeconfig
 // the operator may name the cluster instead. sameFile: they are in the file that switched the machines
 // off.
 func (o options) ownSettings(of power.Cluster, used string, sameFile bool) error {
@@ -243,8 +243,8 @@ func (o options) way() (w way, err error) {
 	return w, err
 }
 
-// noKubeconfig reports whether noWay is that there is no kubeconfig at the usual places, and neither file
-// nor flag names one.
+// noKubeconfig reports whether lightsout found no kubeconfig: the usual places have none, and neither file
+// nor flag names one. noWay is the error of looking for it.
 func (w way) noKubeconfig(noWay error) bool {
 	none := (*cluster.NoKubeconfigError)(nil)
 	return errors.As(noWay, &none) && w.leads.Kubeconfig == ""

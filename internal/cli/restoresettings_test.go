@@ -350,7 +350,7 @@ func TestAWrongWayToTheClusterIsNoProof(t *testing.T) {
 	}
 }
 
-// The settings have changed, and there is no kubeconfig at all: lightsout names the flag with which it
+// The settings have changed, and no kubeconfig exists: lightsout names the flag with which it
 // restores the machine.
 func TestRestoreWithoutAKubeconfigNamesTheFlag(t *testing.T) {
 	for _, context := range []string{"", "context: site\n"} {

@@ -256,7 +256,7 @@ func phaseCell(p view.Phase, first *float64) string {
 	return strings.Join(parts, " ")
 }
 
-// noWindow is "none" if no request failed, and otherwise why there is no error window.
+// noWindow returns "none" if no request failed, otherwise the reason why the load has no error window.
 func noWindow(r *record.Record) string {
 	why := clientsOf(r, nil, -1)
 	if why == noneFailed {

@@ -231,7 +231,7 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 		for name, o := range c.ours {
 			n := s.Node(name)
 			if n != nil && n.BootID != "" && (c.draining(name) || o.session && !o.wasOff) {
-				o.boot = n.BootID // a reboot before lightsout switches it off is no return
+				o.boot = n.BootID // until lightsout switches it off, a reboot does not count as a return
 				continue
 			}
 			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
