@@ -42,6 +42,8 @@ type fakeAPI struct {
 	denyAll   bool              // answers 401
 	unready   bool              // /readyz fails
 	frozen    bool              // accepts connections, but neither answers nor sends
+	requests  int               // counts all requests
+	closes    bool              // closes each HTTP/1 connection after one answer
 	drops     int               // an increase ends all running watches
 	watches   int               // counts the watches
 	stuck     map[string]int    // watches of a resource up to this one send nothing more
@@ -169,6 +171,10 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 		f.mu.Unlock()
 		return
 	}
+	if f.closes {
+		w.Header().Set("Connection", "close")
+	}
+	f.requests++
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	resource, namespace := parts[len(parts)-1], ""
 	for i, p := range parts[:len(parts)-1] {

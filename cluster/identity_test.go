@@ -100,6 +100,33 @@ func eachConnectionLeadsToTheSameCluster(t *testing.T, http2 bool) {
 	}
 }
 
+// A proxy closes each connection after one answer: the link names it within seconds instead
+// of looking live, and the attempts become rarer.
+func TestAProxyThatClosesEachConnectionIsNamed(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPIOver(t, false)
+	fill16(f)
+	f.becomes("first")
+	f.change(func() { f.closes = true })
+	_, w := watchThrough(t, f)
+	s := w.until("the reason", func(s *Snapshot) bool { return s.Link.State == LinkDisconnected })
+	if !strings.Contains(s.Link.Err, "closes each connection after one answer") {
+		t.Errorf("the link reports %q", s.Link.Err)
+	}
+	f.mu.Lock()
+	if f.requests > 30 {
+		t.Errorf("%d requests until lightsout reported it", f.requests)
+	}
+	f.mu.Unlock()
+	// A proxy of a cluster that was in view begins to do so.
+	f.change(func() { f.closes = false })
+	w.until("everything", synced)
+	f.change(func() { f.closes = true; f.drops++ })
+	w.until("the reason again", func(s *Snapshot) bool {
+		return s.Link.State == LinkDisconnected && strings.Contains(s.Link.Err, "closes each connection")
+	})
+}
+
 // A load balancer leads every other connection to another cluster. Over HTTP/1 each watch
 // has a connection of its own. The snapshot shows the first cluster's nodes alone, then and
 // afterwards.

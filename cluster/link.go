@@ -83,7 +83,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			cancel()
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && !isOtherCluster(err) && w.client.traffic.heard(mainLine).After(began):
+		case link.State == LinkLive && !isOtherCluster(err) && !isNoConn(err) && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
@@ -217,9 +217,13 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answer := make(chan error, 1)
 	go func() {
+		identified := w.client.identified()
 		err := w.ask(ctx, l)
 		if err == nil {
 			err = w.identities[l].check(ctx, w.client, l, time.Now())
+		}
+		if err == nil && !identified {
+			err = w.ask(ctx, l) // over a connection that leads to the identified cluster
 		}
 		answer <- err
 	}()

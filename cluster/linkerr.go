@@ -52,10 +52,13 @@ func describe(err error, server string) string {
 		alert     tls.AlertError
 		verify    *tls.CertificateVerificationError
 		unready   *notReady
+		noConn    *noConnError
 	)
 	switch {
 	case isOtherCluster(err):
 		return otherCluster(err).Error()
+	case errors.As(err, &noConn):
+		return "the API server at " + noConn.Error()
 	case errors.Is(err, errCredentials):
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case errors.As(err, &unready):

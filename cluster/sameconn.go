@@ -30,6 +30,9 @@ type oneCluster struct {
 	client *Client
 	on     line
 	next   http.RoundTripper
+	// closes: the server, or a proxy before it, closed the connection that carried the
+	// last answer with a UID.
+	closes atomic.Bool
 }
 
 // RoundTrip sends a request.
@@ -42,11 +45,36 @@ func (t *oneCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 		if _, err := t.client.readUID(r.Context(), t.on); err != nil { // its connection is idle then, and the next one to be used
 			return nil, err
 		}
+		if t.closes.Load() {
+			break
+		}
 		if r, err = repeated(r); err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("lightsout found no connection to %s that leads to the same cluster as before", hostOf(t.client.cfg.Server))
+	return nil, &noConnError{hostOf(t.client.cfg.Server), t.closes.Load()}
+}
+
+// noConnError reports that no connection to a server has carried both the question which
+// cluster it leads to and another request: nothing was sent. closes: the server
+// announced that it closes each.
+type noConnError struct {
+	server string
+	closes bool
+}
+
+func (e *noConnError) Error() string {
+	if e.closes {
+		return e.server + " closes each connection after one answer, so lightsout cannot tell which cluster the next one leads to, and sends nothing: " +
+			"connect without the proxy before the API server, or have it keep connections open"
+	}
+	return e.server + " keeps no connection open on which lightsout has read the cluster's UID, so lightsout sends nothing: connect without the proxy before the API server"
+}
+
+// isNoConn reports whether err is a noConnError.
+func isNoConn(err error) bool {
+	var e *noConnError
+	return errors.As(err, &e)
 }
 
 // errUnproven reports that a request was not sent, because its connection may lead to
@@ -86,6 +114,9 @@ func (t *oneCluster) send(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
+	if _, ok := ctx.Value(identifyingKey{}).(*identifying); ok {
+		t.closes.Store(resp.Close)
+	}
 	resp.Body = &endingBody{resp.Body, func() { cancel(nil) }}
 	return resp, nil
 }
@@ -109,7 +140,7 @@ func held(c net.Conn) *heldConn {
 func (t *oneCluster) prove(ctx context.Context, conn net.Conn) error {
 	h := held(conn)
 	switch {
-	case h == nil || h.same.Load() || !t.identified():
+	case h == nil || h.same.Load() || !t.client.identified():
 		return nil
 	case !multiplexed(conn):
 		h.Close()
@@ -133,11 +164,11 @@ func (t *oneCluster) prove(ctx context.Context, conn net.Conn) error {
 	return fmt.Errorf("lightsout could not ask over a new connection to %s which cluster it leads to", hostOf(t.client.cfg.Server))
 }
 
-// identified reports whether the Client has read the UID of its cluster.
-func (t *oneCluster) identified() bool {
-	t.client.mu.Lock()
-	defer t.client.mu.Unlock()
-	return t.client.uid != ""
+// identified reports whether c has read the UID of its cluster.
+func (c *Client) identified() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.uid != ""
 }
 
 // multiplexed reports whether a connection carries several requests at once (HTTP/2).

@@ -69,12 +69,33 @@ type chatChunk struct {
 			Content   string `json:"content"`
 			Reasoning string `json:"reasoning_content"`
 		} `json:"delta"`
-		Text string `json:"text"`
+		Text   string `json:"text"`
+		Finish any    `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
 		Completion int `json:"completion_tokens"`
 	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Error  json.RawMessage `json:"error"`
+	Object any             `json:"object"`
+}
+
+// failed returns the error in a chunk that contains one as a whole; empty if it contains none.
+// Servers use several forms: the field "error"; an object of the kind "error" (vLLM's
+// ErrorResponse); a choice whose finish_reason is "error" or "abort", which vLLM sends before
+// [DONE] when its engine shuts down (github.com/vllm-project/vllm/issues/57082).
+func (c *chatChunk) failed(data []byte) string {
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return errorText(c.Error)
+	}
+	if c.Object == "error" {
+		return errorText(data)
+	}
+	for _, ch := range c.Choices {
+		if ch.Finish == "error" || ch.Finish == "abort" {
+			return fmt.Sprintf("finish_reason: %s", ch.Finish)
+		}
+	}
+	return ""
 }
 
 func (c *chatStream) event(kind string, data []byte) {
@@ -88,8 +109,11 @@ func (c *chatStream) event(kind string, data []byte) {
 	}
 	var chunk chatChunk
 	err := json.Unmarshal(data, &chunk)
-	within := len(chunk.Error) > 0 && string(chunk.Error) != "null"
-	if kind == "error" && !within {
+	within := ""
+	if err == nil {
+		within = chunk.failed(data)
+	}
+	if kind == "error" && within == "" {
 		c.failed = errorText(data) // the event itself is the error
 		return
 	}
@@ -98,8 +122,8 @@ func (c *chatStream) event(kind string, data []byte) {
 		c.stray = c.hide(string(data))
 		return
 	}
-	if within {
-		c.failed = errorText(chunk.Error)
+	if within != "" {
+		c.failed = within
 		return
 	}
 	text := false

@@ -13,14 +13,25 @@ var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindP
 
 // inView is the sentence about the first complete snapshot.
 func inView(s *cluster.Snapshot) string {
-	var unread []string
+	var forbidden, failed []string
+	why := ""
 	for _, k := range judgedBy {
-		if s.Access[k].Forbidden {
-			unread = append(unread, string(k))
+		switch a := s.Access[k]; {
+		case a.Forbidden:
+			forbidden = append(forbidden, string(k))
+		case !a.Synced:
+			failed, why = append(failed, string(k)), a.Err
 		}
 	}
-	if len(unread) > 0 {
-		return "lightsout may not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + " (lightsout check tests the rights)"
+	var said []string
+	if len(forbidden) > 0 {
+		said = append(said, "lightsout may not read these kinds, and notices no outage by them: "+strings.Join(forbidden, ", ")+" (lightsout check tests the rights)")
+	}
+	if len(failed) > 0 {
+		said = append(said, "lightsout has not read these kinds yet, and notices no outage by them until it has: "+strings.Join(failed, ", ")+" ("+why+")")
+	}
+	if len(said) > 0 {
+		return strings.Join(said, "; ")
 	}
 	return "the cluster is in view: outages are noticed from now on"
 }
@@ -34,9 +45,13 @@ func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
 	if r.opt.Kept != nil {
 		return // the screen shows it
 	}
-	if r.began.IsZero() && s.Link.State == cluster.LinkDisconnected && !r.saidAPI {
+	why := s.Access[cluster.KindNode].Err
+	if s.Link.State == cluster.LinkDisconnected {
+		why = s.Link.Err
+	}
+	if r.began.IsZero() && why != "" && !r.saidAPI {
 		r.saidAPI = true
-		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + s.Link.Err)
+		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	}
 	if !r.probing.IsZero() && r.probes.newest.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
 		r.saidRequests = true
@@ -45,11 +60,12 @@ func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
 }
 
 // seen reports whether a snapshot is complete enough for a judgement: all kinds by which
-// an outage shows have been read, or cannot be.
+// an outage shows have been read, or cannot be. Nodes must have been read, unless that is
+// forbidden.
 func seen(s *cluster.Snapshot) bool {
 	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc(judgedBy, func(k cluster.Kind) bool {
 		a := s.Access[k]
-		return !a.Synced && !a.Forbidden && a.Err == ""
+		return !a.Synced && !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
 	})
 }
 

@@ -34,6 +34,8 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return listed(leastOf(r)+fmt.Sprintf("%s failed between %s and %s", text.Count(failedIn(others), "request", "requests"), clock(from), clock(to)), waited)
 	case waited != "":
 		return waited
+	case ends.before > 0:
+		return leastOf(r) + ends.around()
 	case ends.inFlight > 0 && ends.sent == 0:
 		return leastOf(r) + text.Count(ends.inFlight, "request that was", "requests that were") + " in flight failed"
 	case meanwhile == 0, noneAsked(r) && summaryOf(r).Ledger.Cancelled == 0:

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 )
 
@@ -83,8 +85,19 @@ func (f failure) outage(all []outage) int { return outageAt(all, f.failed.Add(ti
 func (f failure) counts(o outage) time.Time { return earliest(o.from, f.failed) }
 
 // endings counts the failed requests of an outage by when they were sent and failed: sent in it,
-// in flight when it began and failed in it, or sent in it and failed in a later outage.
-type endings struct{ sent, inFlight, later int }
+// in flight when it began and failed in it, or sent in it and failed in a later outage. before
+// counts those that failed just before lightsout noticed it: it may have begun by then.
+type endings struct{ sent, inFlight, later, before int }
+
+// around describes failures of which some happened just before lightsout noticed the outage.
+func (e endings) around() string {
+	const when = "in the seconds before lightsout noticed the outage"
+	all := e.before + e.inFlight + e.sent
+	if all == e.before {
+		return text.Count(all, "request", "requests") + " failed " + when
+	}
+	return fmt.Sprintf("%d requests failed, %d of them %s", all, e.before, when)
+}
 
 // endsOf counts the failures of outage number i.
 func endsOf(failures []failure, all []outage, i int, r *record.Record) (out endings) {
@@ -99,6 +112,8 @@ func endsOf(failures []failure, all []outage, i int, r *record.Record) (out endi
 			out.sent += f.n
 		case meanwhile && at > i:
 			out.later += f.n
+		case at == i && !f.failed.Add(time.Second).After(all[i].from) && f.failed.Add(time.Second).After(all[i].began()):
+			out.before += f.n
 		case at == i && f.sent.Before(all[i].from) && f.failed.Add(time.Second).After(all[i].began()) && f.failed.Before(end):
 			out.inFlight += f.n
 		}

@@ -51,7 +51,7 @@ func opening(r *record.Record) []string {
 	case len(signs) > 0:
 		out = append(out, text.Capital(sentence(signs...)))
 	case len(all) == 0:
-		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", clientsOf(r, all, -1)))
+		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", downBefore(r), clientsOf(r, all, -1)))
 	}
 	if l := summaryOf(r).Ledger; l.ManyUnsent() {
 		n := l.Unsent

@@ -129,6 +129,10 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		want    string
 	}{
 		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
+		"a node that was down before": {func(r *record.Record) {
+			r.Samples = append([]record.Sample{{At: at(0), Cluster: &record.Cluster{Nodes: []*cluster.Node{{}}}}}, r.Samples...)
+			down(r, "k8s2", view.SpanOff, 0, 30)
+		}, "No node went down between 08:00:00 and 08:10:00 UTC; k8s2 was down before; no request failed."},
 		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC; no requests were sent."},
 		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed." +
 			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
@@ -991,6 +995,31 @@ func TestALaterOutageNamesTheRequestsInFlight(t *testing.T) {
 		all := []outage{{from: at(10), to: at(20)}, {from: at(40), to: at(50)}}
 		if got := clientsOf(r, all, 1); got != want {
 			t.Errorf("failed at %d s: got %q", failed, got)
+		}
+	}
+}
+
+// Requests that failed before lightsout noticed that a node was down were not "in flight": nobody
+// knows when the node went down.
+func TestRequestsThatFailedBeforeTheNoticeWereNotInFlight(t *testing.T) {
+	const notice = " in the seconds before lightsout noticed the outage"
+	for failed, want := range map[int]string{36: "2 requests failed" + notice, 42: "2 requests that were in flight failed", 30: "no requests were sent meanwhile"} {
+		r := &record.Record{Summary: &record.Summary{}}
+		for s := range 80 {
+			r.Seconds = append(r.Seconds, record.Second{Second: loadgen.Second{At: at(float64(s))}})
+		}
+		r.Seconds[5].Sent, r.Seconds[5].OK = 3, 3
+		failLate(r, 25, failed, 2)
+		found := fallen{node: "k8s2", how: fallWentOff, from: at(40), went: at(40)}
+		if got := clientsOf(r, []outage{{nodes: []fallen{found}, from: at(40), to: at(50)}}, 0); got != want {
+			t.Errorf("failed at %d s: got %q", failed, got)
+		}
+		if failed != 36 {
+			continue
+		}
+		failLate(r, 26, 43, 1)
+		if got, want := clientsOf(r, []outage{{nodes: []fallen{found}, from: at(40), to: at(50)}}, 0), "3 requests failed, 2 of them"+notice; got != want {
+			t.Errorf("got %q", got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -303,6 +304,22 @@ func unheeded(all []fallen, asked []request) *request {
 		return nil
 	}
 	return q
+}
+
+// downBefore names the nodes that were down when the record began; empty if there are none.
+func downBefore(r *record.Record) string {
+	var early []fallen
+	for _, l := range r.Lanes {
+		for _, f := range downs(r, l.Node, l.Spans) {
+			if f.early {
+				early = append(early, f)
+			}
+		}
+	}
+	if len(early) == 0 {
+		return ""
+	}
+	return named(early) + " " + text.Noun(len(early), "was", "were") + " down before"
 }
 
 // wentDown lists the nodes that went down as fallenOf does, without those that were only asked to.
