@@ -69,7 +69,9 @@ func NewClient(cfg *Config) (*Client, error) {
 	for l := range lineCount {
 		rc := rest.CopyConfig(cfg.rest)
 		rc.Dial = c.traffic.dialer(l, rc.Dial)
-		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return c.traffic.wrap(l, &oneCluster{client: c, on: l, next: rt}) })
+		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+			return c.traffic.wrap(l, &oneCluster{client: c, on: l, next: rt})
+		})
 		hc, err := rest.HTTPClientFor(rc)
 		if err != nil {
 			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))

@@ -172,8 +172,8 @@ func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) 
 func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.Held), Key.Compare) }
 
 // Drain evicts the pods of a node, which respects disruption budgets, and waits until
-// they are gone. It does not cordon. It retries refused evictions every 5 s. It ends
-// with an error when somebody uncordons the node. report, which may be nil, receives
+// they are gone. It does not cordon. It retries refused evictions, and requests that fail
+// only for now, every 5 s. It ends with an error when somebody uncordons the node. report, which may be nil, receives
 // the progress after each round and must not block. When ctx ends, the error names in
 // one sentence the pods that are left and the disruption budget that holds them. Pods
 // that were evicted until then stay evicted.
@@ -191,12 +191,19 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 			return sentence(fmt.Sprintf("node %s is not drained: somebody has uncordoned it, so the scheduler places pods on it again", d.node), nil)
 		}
 		p, err := d.round(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return d.left(ctx)
+		case err != nil && (!passes(err) || isOtherCluster(err)):
+			return err
+		case err != nil:
+			d.trouble = err
+			if !d.wait(ctx, d.pause) {
 				return d.left(ctx)
 			}
-			return err
+			continue
 		}
+		d.trouble = nil
 		if p.Done() && !d.exact {
 			d.exact = true // the last word is the database's
 			continue
@@ -212,11 +219,19 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 		if len(p.Held) > 0 {
 			pause = d.pause
 		}
-		select {
-		case <-ctx.Done():
+		if !d.wait(ctx, pause) {
 			return d.left(ctx)
-		case <-time.After(pause):
 		}
+	}
+}
+
+// wait waits between two rounds; false if ctx ended meanwhile.
+func (d *drain) wait(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }
 
@@ -225,6 +240,8 @@ type drain struct {
 	c    *Client
 	node string
 	last DrainProgress
+	// trouble is why the last round failed; nil if it did not.
+	trouble error
 	// pause and look are between two rounds.
 	pause, look time.Duration
 	// exact: the list is to be the database's and not the API server's cache's,
@@ -261,6 +278,9 @@ func (d *drain) left(ctx context.Context) error {
 		return sentence(what, context.Cause(ctx))
 	case len(p.Evicting) > 0:
 		return sentence(fmt.Sprintf("%s: its pods are still ending (%d, %s for one)", what, len(p.Evicting), p.Evicting[0]), context.Cause(ctx))
+	}
+	if d.trouble != nil {
+		return sentence(d.trouble.Error(), context.Cause(ctx))
 	}
 	return sentence(what+": lightsout stopped waiting", context.Cause(ctx))
 }
@@ -355,6 +375,8 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 		return harmless(fmt.Sprintf("%s: its namespace is being deleted", what)), nil
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
+	case passes(err) && !isOtherCluster(err) && ctx.Err() == nil:
+		return harmless(fmt.Sprintf("%s: %s", what, d.c.why(ctx, err, "", ""))), nil
 	}
 	return "", d.failed(ctx, what+": ", "create on pods/eviction", err)
 }

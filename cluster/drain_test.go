@@ -266,3 +266,64 @@ func TestARefusedEvictionIsAskedForAgain(t *testing.T) {
 		}
 	}
 }
+
+// While the API server fails for a moment, a drain waits and goes on.
+func TestADrainOutlastsAnAPIServerThatFailsForAMoment(t *testing.T) {
+	t.Parallel()
+	for what, failure := range map[string]metav1.Status{
+		"a failed webhook": status(500, metav1.StatusReasonInternalError, "failed calling webhook"), "a restart": status(503, metav1.StatusReasonServiceUnavailable, "shutting down"),
+	} {
+		for _, path := range []string{"/eviction", "/api/v1/pods"} {
+			a := &drainAPI{unschedulable: true}
+			a.pod("web-1", "ReplicaSet", nil)
+			failures := 2
+			a.refuse = func(_, at string) *metav1.Status {
+				if !strings.HasSuffix(at, path) || failures == 0 {
+					return nil
+				}
+				failures--
+				return &failure
+			}
+			d := newDrain(clientOf(t, a), "n3")
+			d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			held := ""
+			err := d.run(ctx, func(p DrainProgress) {
+				for _, why := range p.Held {
+					held = why
+				}
+			})
+			cancel()
+			if err != nil || failures > 0 || len(a.evictions) != 1 {
+				t.Errorf("%s, %s: %v; %d failures left, evicted %v", what, path, err, failures, a.evictions)
+			}
+			if path == "/eviction" && !strings.Contains(held, failure.Message) {
+				t.Errorf("%s: held by %q", what, held)
+			}
+		}
+	}
+}
+
+// If the API server fails until the drain's time is over, the error names that.
+func TestADrainNamesTheFailureThatOutlastedIt(t *testing.T) {
+	t.Parallel()
+	a := &drainAPI{unschedulable: true}
+	down := status(503, metav1.StatusReasonServiceUnavailable, "shutting down")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failures := 0
+	a.refuse = func(_, at string) *metav1.Status {
+		if !strings.HasSuffix(at, "/api/v1/pods") {
+			return nil
+		}
+		if failures++; failures == 3 {
+			cancel()
+		}
+		return &down
+	}
+	d := newDrain(clientOf(t, a), "n3")
+	d.pause = 5 * time.Millisecond
+	if err := d.run(ctx, nil); err == nil || !strings.Contains(err.Error(), "its pods can't be listed") || !strings.Contains(err.Error(), "shutting down") {
+		t.Errorf("the drain ended with %v", err)
+	}
+}

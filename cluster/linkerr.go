@@ -93,7 +93,7 @@ func describe(err error, server string) string {
 		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
 	case timedOut(err):
 		return at + " does not answer; check that it runs and that the route to it is open"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed), writeFailed(err):
+	case connLost(err):
 		return at + " closed the connection; it may be restarting"
 	case strings.Contains(err.Error(), "getting credentials: exec"):
 		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in", flat(innermost(err)))
@@ -110,6 +110,21 @@ func describe(err error, server string) string {
 // delivers it as a status.
 func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
+}
+
+// passes reports whether the same request may succeed in a while, because the API server,
+// or the way to it, fails only for now.
+func passes(err error) bool {
+	status := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
+	route := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+	return status || route || connLost(err) || timedOut(err)
+}
+
+// connLost reports whether err means that a connection ended before the answer.
+func connLost(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, net.ErrClosed) || writeFailed(err)
 }
 
 // writeFailed reports whether net/http closed an HTTP/2 connection because it could not

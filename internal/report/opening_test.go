@@ -128,7 +128,7 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 		happens func(r *record.Record)
 		want    string
 	}{
-		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
+		"nothing": {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
 		"a node that was down before": {func(r *record.Record) {
 			r.Samples = append([]record.Sample{{At: at(0), Cluster: &record.Cluster{Nodes: []*cluster.Node{{}}}}}, r.Samples...)
 			down(r, "k8s2", view.SpanOff, 0, 30)
