@@ -165,7 +165,7 @@ func (w *Watcher) unwatched(ctx context.Context, src *source) {
 	if src.watchedUntil.IsZero() || src.watchAgain != nil {
 		return
 	}
-	late := followed{src, Access{Err: "the API server has not answered the new list or watch yet", Until: src.watchedUntil}}
+	late := followed{src, Access{Err: "lightsout waits for a new list or watch", Until: src.watchedUntil}}
 	sent := make(chan struct{})
 	timer := time.AfterFunc(unwatchedFor, func() {
 		defer close(sent)
@@ -311,12 +311,13 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		p.opts.Limit = 1
 	}
 	var items []object
+	asked := time.Now() // all pages are of the first one's version
 	for {
 		page, err := p.next(ctx)
 		if err != nil {
 			if apierrors.IsResourceExpired(err) && p.opts.Continue != "" {
 				// The pages took longer than the server's history: all at once.
-				p.opts, items = metav1.ListOptions{ResourceVersion: "0"}, nil
+				p.opts, items, asked = metav1.ListOptions{ResourceVersion: "0"}, nil, time.Now()
 				continue
 			}
 			return again("", err)
@@ -337,7 +338,7 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		w.send(ctx, reading{src, len(items)})
 		p.opts.Continue = m.GetContinue()
 		if p.opts.Continue == "" {
-			src.watchedUntil = time.Now()
+			src.watchedUntil = asked
 			w.send(ctx, listed{src, items, src.watchedUntil})
 			src.deliveredUpTo(m.GetResourceVersion())
 			return m.GetResourceVersion(), nil

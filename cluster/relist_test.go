@@ -57,17 +57,40 @@ func TestAWatchThatHangsAfterItsListIsDated(t *testing.T) {
 			w.until("a second", func(*Snapshot) bool { return time.Since(began) > time.Second+settledAfter })
 			f.change(func() { f.held["pods"] = "first" })
 			f.forget()
+		}
+		listed := time.Now() // asked for
+		if !first {
 			w.until("the label", func(s *Snapshot) bool { return s.Access[KindPod].Err != "" })
 		}
-		listed := time.Now()
+		released := time.Now()
 		f.change(func() { f.held["pods"] = "watch" })
 		s := w.until("the label for the watch", func(s *Snapshot) bool {
-			return s.Access[KindPod].Err != "" && time.Since(listed) > unwatchedFor
+			return s.Access[KindPod].Err != "" && time.Since(released) > unwatchedFor
 		})
 		if until := s.Access[KindPod].Until; until.Sub(listed).Abs() > 3*time.Second {
 			t.Errorf("first %v: the pods count until %s after the list", first, until.Sub(listed))
 		}
 		f.change(func() { delete(f.held, "pods") })
 		w.until("the watch", func(s *Snapshot) bool { return s.Access[KindPod] == Access{Synced: true} })
+	}
+}
+
+// The pages of a list take long, and the watch after it hangs: the snapshot dates what it shows by the first
+// page, whose version all have.
+func TestAListOfLatePagesIsDatedByTheFirst(t *testing.T) {
+	t.Parallel()
+	f, w := settledWatch(t)
+	f.change(func() { f.held["pods"] = "second" })
+	f.forget()
+	w.until("the label", func(s *Snapshot) bool { return s.Access[KindPod].Err != "" })
+	first := time.Now() // the first page came before
+	w.until("a while", func(*Snapshot) bool { return time.Since(first) > 3*time.Second })
+	released := time.Now()
+	f.change(func() { f.held["pods"] = "watch" })
+	s := w.until("the label for the watch", func(s *Snapshot) bool {
+		return s.Access[KindPod].Err != "" && time.Since(released) > unwatchedFor+500*time.Millisecond
+	})
+	if until := s.Access[KindPod].Until; until.After(first) {
+		t.Errorf("the pods count until %s after the version that they are of", until.Sub(first))
 	}
 }

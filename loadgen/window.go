@@ -107,8 +107,9 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
-	// cut is those that lightsout ended while they still got bytes.
-	cut Failures
+	// cut is those that lightsout ended while they still got bytes, by the Unix second from
+	// which they count.
+	cut map[int64]Failures
 	// silent counts those that a time limit ended, and those that lightsout ended in the middle
 	// of their answers.
 	silent map[silentWait]int
@@ -154,7 +155,7 @@ func (o PowerOffs) before(at time.Time) (n int) {
 
 // NewWindow returns a Window for outages that may still grow: every call reads them.
 func NewWindow(o *PowerOffs) *Window {
-	return &Window{outages: o, ok: map[int64]okSpan{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
+	return &Window{outages: o, ok: map[int64]okSpan{}, cut: map[int64]Failures{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
 }
 
 // Note records the end of a request. Requests that ended before zero do not count.
@@ -201,7 +202,9 @@ func (w *Window) wait(r *Record) {
 	w.waited[x] += r.Requests()
 	if x.answered && time.Duration(x.seconds)*time.Second < hungLeast {
 		from := r.CountedAt()
-		w.cut.join(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+		cut := w.cut[from.Unix()]
+		cut.join(Failures{N: r.Requests(), First: from, Last: from, Seen: r.End, Ended: r.End})
+		w.cut[from.Unix()] = cut
 	}
 	if x.answered {
 		w.silent[w.silence(r, true)] += r.Requests()
@@ -382,11 +385,16 @@ func (w *Window) Unrecovered() bool {
 }
 
 // Unanswered reports whether the service may have stopped to answer without a failure: lightsout ended
-// several requests, sent over as long as wave, that still got bytes, after twice as long as the slowest
-// request took that was ok; and no request sent since the first of them (but for near) was ok.
+// several requests that still got bytes, after hungLeast and twice as long as the slowest request took
+// that was ok; and no request sent since the first of them was ok.
 func (w *Window) Unanswered() bool {
-	c := w.cut
-	return c.N > 2 && c.Last.Sub(c.First) >= wave && c.Seen.Sub(c.First) >= max(hungLeast, 2*w.slowest) && w.sentOK.Before(c.First.Add(near))
+	var since Failures
+	for second, f := range w.cut {
+		if second >= w.sentOK.Unix() {
+			since.join(f)
+		}
+	}
+	return since.N > 2 && since.Seen.Sub(since.First) >= max(hungLeast, 2*w.slowest)
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

@@ -59,13 +59,3 @@ type mutex chan struct{}
 func newMutex() mutex   { return make(mutex, 1) }
 func (m mutex) Lock()   { m <- struct{}{} }
 func (m mutex) Unlock() { <-m }
-
-// lockWithin locks m, and reports whether it could within that time.
-func (m mutex) lockWithin(wait time.Duration) bool {
-	select {
-	case m <- struct{}{}:
-		return true
-	case <-time.After(wait):
-		return false
-	}
-}

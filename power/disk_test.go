@@ -2,10 +2,13 @@ package power
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -44,6 +47,129 @@ func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
 		}}, &yes{p: p})
 		if err != nil || waited == 0 || waited > 10*time.Second {
 			t.Errorf("reported after %s: %v", waited, err)
+		}
+	})
+}
+
+// A disk that takes its time for each of many entries loses none, also if their writers do not wait.
+func TestASlowDiskLosesNoEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+		disk := syncTakes{takes: &atomic.Int64{}}
+		disk.takes.Store(int64(200 * time.Millisecond))
+		j.Disk = disk
+		var wg sync.WaitGroup
+		for range 60 {
+			wg.Go(func() {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n", Settles: []string{"x"}}); err != nil && !isLate(err) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(time.Minute)
+		b, _ := os.ReadFile(j.Path())
+		if n := strings.Count(string(b), "\n"); n != 60 {
+			t.Errorf("%d of 60 lines", n)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Entries that wait for a hung disk are written once it answers, before later ones, and nobody waits
+// for it without end.
+func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+		disk := syncTakes{takes: &atomic.Int64{}}
+		disk.takes.Store(int64(time.Hour))
+		j.Disk = disk
+		began := time.Now()
+		for _, node := range []string{"n1", "n2"} {
+			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !isLate(err) {
+				t.Errorf("%s: %v", node, err)
+			}
+		}
+		if err := j.Uncordoned("n3", "uncordoned"); !isLate(err) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("they took %s", took)
+		}
+		disk.takes.Store(0)
+		if err := j.Cordoned("n4", "cordoned"); err != nil { // waits for the disk
+			t.Error(err)
+		}
+		b, _ := os.ReadFile(j.Path())
+		var got []string
+		for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+			var e Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e.Node)
+		}
+		if strings.Join(got, " ") != "n1 n2 n3 n4" {
+			t.Errorf("the order is %v", got)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An entry that waits while the journal is closed is written.
+func TestCloseWritesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+		disk := syncTakes{takes: &atomic.Int64{}}
+		disk.takes.Store(int64(time.Second))
+		j.Disk = disk
+		var wg sync.WaitGroup
+		for _, node := range []string{"n1", "n2"} {
+			wg.Go(func() {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); err != nil {
+					t.Errorf("%s: %v", node, err)
+				}
+			})
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 2 {
+			t.Errorf("the journal has %q", b)
+		}
+	})
+}
+
+// The disk hangs for the intent of a power-on and answers before its outcome is late: nothing claims that
+// the outcome is missing.
+func TestAnOutcomeThatWasWrittenIsNotReportedMissing(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		disk := switchedOff(t, p, 0)
+		var last []string
+		err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
+			disk.Store(int64(8100 * time.Millisecond))
+			go func() { time.Sleep(2 * time.Second); disk.Store(0) }()
+		}, Report: func(pr Progress) {
+			if pr.Stage == StageDone || pr.Stage == StageUncertain {
+				last = append(last, pr.Text)
+			}
+		}}, &yes{p: p})
+		time.Sleep(time.Minute)
+		b, _ := os.ReadFile(p.journal.Path())
+		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+		var end Entry
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil {
+			t.Fatal(err)
+		}
+		written := end.Kind == EntryOutcome && end.Action == ActionOn
+		if err != nil || !written || len(last) == 0 || strings.Contains(strings.Join(last, " "), "not in the journal") {
+			t.Errorf("%v; written %v; %q", err, written, last)
 		}
 	})
 }

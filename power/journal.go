@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -118,8 +117,7 @@ type Journal struct {
 	file    *os.File
 	// stuck is when locking the journal failed last.
 	stuck time.Time
-	// hung: an entry of appendSoon is still being written after diskWait.
-	hung atomic.Bool
+	queue queue
 
 	mu      mutex
 	cluster Cluster
@@ -230,16 +228,28 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 	return e.ClusterUID, e.At
 }
 
-// Close closes the file. Nothing can be written or read afterwards.
+// Close writes the entries that still wait, and closes the file. Nothing can be written or read
+// afterwards. If the disk takes longer than closeWait, Close returns an error, and the system closes
+// the file when the program ends.
 func (j *Journal) Close() error {
-	if !j.end() || j.file == nil {
-		return nil
-	}
-	if !j.writing.lockWithin(closeWait) { // the system closes the file when the program ends
+	closed := make(chan error, 1)
+	go func() {
+		j.writing.Lock()
+		defer j.writing.Unlock()
+		j.writeQueue()
+		if !j.end() || j.file == nil {
+			closed <- nil
+			return
+		}
+		closed <- j.file.Close()
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeWait):
+		j.end()
 		return j.notWritten(closeWait)
 	}
-	defer j.writing.Unlock()
-	return j.file.Close()
 }
 
 // end ends reading, and refuses new entries. It reports whether that was the first call.
@@ -268,7 +278,7 @@ func (j *Journal) Cordoned(node, text string) error {
 // Uncordoned settles what Cordoned wrote: the node has been uncordoned, or was
 // found not to be cordoned any more, or is gone.
 func (j *Journal) Uncordoned(node, text string) error {
-	return j.append(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(text)})
+	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(text)})
 }
 
 // Begin makes sure that the journal has a first line, by which it is known again.
@@ -319,7 +329,7 @@ func (j *Journal) id() string {
 	return line
 }
 
-// append writes one entry and syncs it. A line is written whole or not at all
+// append writes one entry and syncs it, after those that wait. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
@@ -328,48 +338,14 @@ func (j *Journal) append(e Entry) error {
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
+	j.writeQueue()
 	return j.appendHeld(e)
-}
-
-// diskWait is how long powering on waits for the journal: a hung disk must not keep a machine off. It is
-// shorter than the 10 s within which lightsout reports every wait.
-const diskWait = 8 * time.Second
-
-// appendSoon is append that returns an error after diskWait. The entry may be written later.
-func (j *Journal) appendSoon(e Entry) error {
-	switch {
-	case j == nil:
-		return errNoJournal
-	case j.hung.Load() || !j.writing.lockWithin(diskWait):
-		return j.notWritten(diskWait)
-	}
-	written := make(chan error, 1)
-	go func() {
-		defer j.writing.Unlock()
-		written <- j.appendHeld(e)
-		j.hung.Store(false)
-	}()
-	select {
-	case err := <-written:
-		return err
-	case <-time.After(diskWait):
-	}
-	j.hung.Store(true)
-	select {
-	case err := <-written: // just now
-		j.hung.Store(false)
-		return err
-	default:
-		return j.notWritten(diskWait)
-	}
-}
-
-func (j *Journal) notWritten(within time.Duration) error {
-	return fmt.Errorf("the journal %s could not be written within %s: check its disk, and the other programs that use it", j.path, within)
 }
 
 // appendHeld is append while writing is held.
 func (j *Journal) appendHeld(e Entry) error {
+	j.queue.writes(time.Now())
+	defer j.queue.writes(time.Time{})
 	line, err := j.line(e)
 	if err != nil {
 		return err

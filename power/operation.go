@@ -1,7 +1,6 @@
 package power
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -130,10 +129,21 @@ func (o *operation) run(ctx context.Context) {
 	if stage == StageDone && o.action == ActionOn {
 		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
 	}
-	if err := cmp.Or(unwritten, o.write(out)); err != nil {
-		text += " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
+	o.say(stage, "%s%s", text, notInJournal(unwritten, o.write(out)))
+}
+
+// notInJournal describes the errors of writing an intent and an outcome; empty if both were written. An
+// intent that was late is in the journal once its outcome is.
+func notInJournal(intent, outcome error) string {
+	switch {
+	case isLate(outcome):
+		return " (and its outcome is not in the journal yet: " + Clean(outcome.Error()) + ")"
+	case outcome != nil:
+		return " (and its outcome is not in the journal: " + Clean(outcome.Error()) + ")"
+	case intent != nil && !isLate(intent):
+		return " (and its intent is not in the journal: " + Clean(intent.Error()) + ")"
 	}
-	o.say(stage, "%s", text)
+	return ""
 }
 
 // write appends e to the journal, and reports a long wait for its disk.

@@ -32,9 +32,9 @@ type Failures struct {
 	// count. Records of early versions lack both, or do not count later failures.
 	Unasked     *bool `json:"unasked,omitempty"`
 	Unrecovered *bool `json:"unrecovered,omitempty"`
-	// Unanswered: no request failed, and the service may have stopped to answer: lightsout ended
-	// several requests that still got bytes, and none sent since was ok. Records of early versions
-	// lack it.
+	// Unanswered: the service may have stopped to answer without failing: lightsout ended several
+	// requests that still got bytes after a long time, and none sent since was ok. Records of early
+	// versions lack it.
 	Unanswered *bool `json:"unanswered,omitempty"`
 }
 
@@ -65,11 +65,9 @@ func (f Failures) CountHungWhileOff() int {
 // NotRecovered reports whether the record tells that nobody saw the last failures end.
 func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
 
-// NotAnswered reports whether the record shows that the service may have stopped to answer, although no
-// request failed.
-func (f Failures) NotAnswered() bool {
-	return f.Unanswered != nil && *f.Unanswered && f.NoneFailed()
-}
+// NotAnswered reports whether the record shows that the service may have stopped to answer without
+// failing.
+func (f Failures) NotAnswered() bool { return f.Unanswered != nil && *f.Unanswered }
 
 // Span is a period with failed requests, in seconds from zero.
 type Span struct {

@@ -299,7 +299,7 @@ func judgeWindows(x plan.Expectation, sum *record.Summary, l record.Load) (got s
 	return strings.Join(parts, "; "), ok && !unknown, ok && unknown
 }
 
-// notAnswered is why nobody knows whether the service worked in the end, although no request failed.
+// notAnswered is why nobody knows whether the service worked in the end, whether requests failed or not.
 const notAnswered = "lightsout ended requests that still got bytes after a long time, and none sent since succeeded"
 
 // predicted returns the forecast of the only row of a phase; nil if there is none.

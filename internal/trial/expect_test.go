@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +294,26 @@ func TestAServiceThatNeverAnswersDoesNotPass(t *testing.T) {
 	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, notAnswered) {
 		t.Errorf("%+v", got)
 	}
+	dripping := func(from, seconds float64) loadgen.Record {
+		r := request(loadgen.ClassCancelled, from, seconds)
+		r.FirstByte, r.LastByte = r.Scheduled.Add(time.Second), at(129.5)
+		return r
+	}
+	var hold []loadgen.Record // of 16 clients, whose requests all began within 2 s
+	for i := range 16 {
+		r := dripping(2+float64(i)/10, 128-float64(i)/10)
+		r.Shape = loadgen.Hold
+		hold = append(hold, r)
+	}
+	for name, more := range map[string][]loadgen.Record{
+		"one in flight at zero drips too": append(slices.Clone(requests), dripping(-4, 134)),
+		"one failed at zero":              append(slices.Clone(requests), request(loadgen.ClassReset, 0.2, 0.3)),
+		"a hold load":                     append(slices.Clone(requests[:12]), hold...),
+	} {
+		if got := JudgeExpectation(window, outage(t, more...)); got.OK || !got.Unobserved {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 	requests = append(requests, request(loadgen.ClassOK, 120, 1))
 	if got := JudgeExpectation(window, outage(t, requests...)); !got.OK {
 		t.Errorf("although it answers again: %+v", got)
@@ -301,9 +322,7 @@ func TestAServiceThatNeverAnswersDoesNotPass(t *testing.T) {
 	for name, from := range map[string][]float64{"streams in flight at zero": {-5, -5, -5, -4, -4}, "a long one": {40}} {
 		requests := []loadgen.Record{request(loadgen.ClassOK, -1, 3)}
 		for _, s := range from {
-			r := request(loadgen.ClassCancelled, s, 130-s)
-			r.FirstByte, r.LastByte = r.Scheduled.Add(time.Second), at(129.5)
-			requests = append(requests, r)
+			requests = append(requests, dripping(s, 130-s))
 		}
 		if got := JudgeExpectation(window, outage(t, requests...)); !got.OK {
 			t.Errorf("%s: %+v", name, got)
