@@ -27,6 +27,8 @@ const (
 	drainPause = 5 * time.Second
 	// drainLook is the pause between two checks whether evicted pods are gone.
 	drainLook = time.Second
+	// evictTimeout bounds an eviction: a webhook may take 30 s.
+	evictTimeout = 35 * time.Second
 )
 
 // Cordon makes a node unschedulable. changed reports whether it did: a node that was
@@ -163,10 +165,15 @@ type DrainProgress struct {
 	Stay []Key
 	// Gone counts the pods that have left.
 	Gone int
+	// Waiting is why the last round failed, in one sentence; empty if it did not. The other
+	// fields are those of the round before then.
+	Waiting string
 }
 
 // Done reports that nothing is left to go.
-func (p DrainProgress) Done() bool { return len(p.Evicting) == 0 && len(p.Held) == 0 }
+func (p DrainProgress) Done() bool {
+	return len(p.Evicting) == 0 && len(p.Held) == 0 && p.Waiting == ""
+}
 
 // HeldPods are the pods in Held, in order.
 func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.Held), Key.Compare) }
@@ -198,6 +205,11 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 			return err
 		case err != nil:
 			d.trouble = err
+			if report != nil {
+				waiting := d.last
+				waiting.Node, waiting.Waiting = d.node, d.why
+				report(waiting)
+			}
 			if !d.wait(ctx, d.pause) {
 				return d.left(ctx)
 			}
@@ -240,8 +252,9 @@ type drain struct {
 	c    *Client
 	node string
 	last DrainProgress
-	// trouble is why the last round failed; nil if it did not.
+	// trouble is the error of the last round; nil if it had none. why is its reason alone.
 	trouble error
+	why     string
 	// pause and look are between two rounds.
 	pause, look time.Duration
 	// exact: the list is to be the database's and not the API server's cache's,
@@ -256,6 +269,8 @@ type drain struct {
 // uncordoned reports whether somebody uncordoned the node during the drain: the
 // scheduler would put each evicted pod back on it.
 func (d *drain) uncordoned(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	var n corev1.Node
 	if d.c.get().Resource("nodes").Name(d.node).Do(ctx).Into(&n) != nil {
 		return false // the round reports the error
@@ -293,9 +308,11 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	if d.exact {
 		opts.ResourceVersion = ""
 	}
+	list, cancel := context.WithTimeout(ctx, callTimeout)
 	err := d.c.get().Resource("pods").
 		VersionedParams(&opts, parameterCodec).
-		Do(ctx).Into(&pods)
+		Do(list).Into(&pods)
+	cancel()
 	if err != nil {
 		return p, d.failed(ctx, "its pods can't be listed: ", "list on pods", err)
 	}
@@ -363,8 +380,10 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	if err != nil {
 		return "", err
 	}
+	ask, cancel := context.WithTimeout(ctx, evictTimeout)
+	defer cancel()
 	err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+		SetHeader("Content-Type", "application/json").Body(body).Do(ask).Error()
 	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
@@ -409,6 +428,6 @@ func lowerFirst(s string) string {
 // failed returns the error of a drain; need is the right without which the API server
 // forbids the request.
 func (d *drain) failed(ctx context.Context, what, need string, err error) error {
-	why := d.c.why(ctx, err, need, "")
-	return sentence(fmt.Sprintf("node %s can't be drained: %s%s", d.node, what, why), err)
+	d.why = harmless(what + d.c.why(ctx, err, need, ""))
+	return sentence(fmt.Sprintf("node %s can't be drained: %s", d.node, d.why), err)
 }

@@ -327,3 +327,29 @@ func TestADrainNamesTheFailureThatOutlastedIt(t *testing.T) {
 		t.Errorf("the drain ended with %v", err)
 	}
 }
+
+// The API server takes the list of pods and never answers, while it answers other requests: the drain
+// reports that, and ends with its time.
+func TestADrainThatGetsNoAnswerReportsIt(t *testing.T) {
+	t.Parallel()
+	a := &drainAPI{unschedulable: true}
+	a.pod("web-1", "ReplicaSet", nil)
+	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/pods") {
+			<-r.Context().Done()
+			return
+		}
+		a.ServeHTTP(w, r)
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	waiting := ""
+	err := c.Drain(ctx, "n3", func(p DrainProgress) {
+		if waiting = p.Waiting; waiting != "" {
+			cancel()
+		}
+	})
+	if !strings.Contains(waiting, "its pods can't be listed") || err == nil || !strings.Contains(err.Error(), "its pods can't be listed") {
+		t.Errorf("reported %q; ended with %v", waiting, err)
+	}
+}

@@ -66,7 +66,7 @@ func (r register) Change(ctx context.Context, node string, change func(had Note)
 		return fail(err)
 	}
 	defer f.Close()
-	noted, _, err := readRegister(f)
+	noted, damaged, err := readRegister(f)
 	if err != nil {
 		return fail(err)
 	}
@@ -76,7 +76,7 @@ func (r register) Change(ctx context.Context, node string, change func(had Note)
 		return nil
 	}
 	line := Registered{NodeNote{Node: node, Note: m}, r.knownCluster(noted, node)}
-	if noted = line.fold(noted); len(noted) == 0 {
+	if noted = line.fold(noted); len(noted) == 0 && damaged == 0 { // a damaged line may name a machine
 		err = f.Truncate(0)
 	} else {
 		err = r.append(f, line, noted)

@@ -80,6 +80,9 @@ func printDeleted(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, rest
 	}
 }
 
+// statusWait bounds the wait for the power drivers.
+const statusWait = 30 * time.Second
+
 // printStatus prints the nodes, all when none is named, and reads their machines.
 func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *machines, nodes []string) error {
 	var refs []power.NodeRef
@@ -91,6 +94,8 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	readings := map[string]power.Reading{}
 	var bindings []power.Binding
 	if m.fleet != nil {
+		ctx, end := within(ctx, statusWait, "polling the machines")
+		defer end()
 		bindings = m.fleet.Resolve(ctx, refs)
 		for _, r := range m.fleet.Read(ctx, bindings) {
 			readings[r.Node] = r.Reading

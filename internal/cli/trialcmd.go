@@ -199,17 +199,27 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		}
 		dirs = append(dirs, dir)
 		if ctx.Err() != nil {
-			if i+1 < f.times && f.expectations != nil {
-				stopped := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
-				failed = cmp.Or(f.expectations.add(p.Name, nil, stopped, nil), failed)
-			}
-			return failed
+			return f.stopped(p.Name, i+1, failed)
 		}
 	}
 	if err := compare(dirs, report.Compare); err != nil {
 		return err
 	}
 	return failed
+}
+
+// stopped returns the error of a trial that was stopped after some of its runs: those that are
+// missing have not passed. failed is the error of the runs.
+func (f trialFlags) stopped(trial string, runs int, failed error) error {
+	if runs == f.times {
+		return failed
+	}
+	missing := fmt.Sprintf("lightsout was stopped before run %d of %d", runs+1, f.times)
+	failed = cmp.Or(failed, errors.New(missing))
+	if f.expectations == nil {
+		return failed
+	}
+	return cmp.Or(f.expectations.add(trial, nil, missing, nil), failed)
 }
 
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {

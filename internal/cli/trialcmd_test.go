@@ -158,3 +158,18 @@ func TestJUnitHasNoNameOfARunThatDoesNotBegin(t *testing.T) {
 		t.Errorf("%v\n%s", err, b)
 	}
 }
+
+// A trial that was stopped before all its runs has not passed, whatever its runs did.
+func TestRunsThatAreMissingHaveNotPassed(t *testing.T) {
+	f := trialFlags{times: 3}
+	if err := f.stopped("mdx", 3, nil); err != nil {
+		t.Errorf("all runs: %v", err)
+	}
+	if err := f.stopped("mdx", 1, nil); err == nil || !strings.Contains(err.Error(), "before run 2 of 3") {
+		t.Errorf("one run of three: %v", err)
+	}
+	failed := errors.New("failed")
+	if err := f.stopped("mdx", 2, failed); !errors.Is(err, failed) {
+		t.Errorf("a failed run: %v", err)
+	}
+}

@@ -154,8 +154,10 @@ func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll
 func (c Controls) Uncordon(nodes []string) Progress { return c.s.cordons.uncordonAll(nodes) }
 
 // UncordonOwn uncordons what this session has cordoned, but for machines that
-// are left off.
-func (c Controls) UncordonOwn() Progress { return c.s.cordons.uncordonOwn() }
+// are left off and nodes that but, unless nil, accepts.
+func (c Controls) UncordonOwn(but func(node string) bool) Progress {
+	return c.s.cordons.uncordonOwn(but)
+}
 
 // NoDrain returns the reason why nodes cannot be cordoned here; nil if they can.
 func (c Controls) NoDrain() error { return c.s.cordons.missing() }

@@ -368,8 +368,9 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 }
 
 // uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, but
-// for machines that are left off, and waits until that is done or has failed.
-func (c *cordons) uncordonOwn() Progress {
+// for machines that are left off and nodes that but, unless nil, accepts, and waits until that
+// is done or has failed.
+func (c *cordons) uncordonOwn(but func(node string) bool) Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
@@ -382,7 +383,7 @@ func (c *cordons) uncordonOwn() Progress {
 		if nodes == nil { // the first check may come long after
 			nodes, deadline = []string{}, now.Add(2*apiTimeout)
 			for _, n := range c.names() {
-				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session {
+				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session && (but == nil || !but(n)) {
 					nodes = append(nodes, n)
 				}
 			}

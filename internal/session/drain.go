@@ -58,6 +58,7 @@ type nodeDrain struct {
 	err      error
 	late     bool // err is due to the deadline
 	progress cluster.DrainProgress
+	begun    bool // a round has succeeded
 	// held is the last text about the pods that block the drain; askAt is when to ask
 	// the operator.
 	held  string
@@ -134,6 +135,8 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		if n.state != draining {
 			continue
 		}
+		r.machines.busy(d.before, "draining: waiting for the API server", n.node)
+		n.askAt = r.now().Add(heldLimit) // unless there is progress
 		r.spawn(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
 				r.post(func() { r.progress(d, n, p) })

@@ -778,3 +778,51 @@ func TestALatePowerOnUncordonsNoOtherNode(t *testing.T) {
 		t.Errorf("kube-node2 is uncordoned while lightsout drains it: %q", d.calls())
 	}
 }
+
+// unansweredDrainer's drains get no answer.
+type unansweredDrainer struct{ *drainer }
+
+func (d *unansweredDrainer) Drain(ctx context.Context, node string, _ func(cluster.DrainProgress)) error {
+	d.note("drain %s", node)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A drain that gets no answer is shown as such, and the operator is asked what to do.
+func TestADrainWithoutAnAnswerIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	d := &unansweredDrainer{newDrainer()}
+	var ahead atomic.Int64
+	w := startWorld(t, session.Options{Drain: d, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}, nil)
+	w.confirm(view.ChoiceDrain, "kube-node3")
+	w.x.frame("the wait", func(f *view.Frame) bool {
+		return strings.Contains(f.Power["kube-node3"].Text, "waiting for the API server")
+	})
+	ahead.Store(int64(session.HeldLimit))
+	if q := w.x.question("drain"); !strings.Contains(questionText(q), "has not answered yet") {
+		t.Errorf("the question is %+v", q)
+	}
+}
+
+// A machine that does not come on at the end of a trial keeps no other node cordoned.
+func TestAStuckMachineDelaysNoUncordon(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	w := drainWorld(t, d, session.Options{})
+	w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - cordon: [kube-node2]\n  - off: [kube-node3]\n  - pause: 1h\n"), trial.RunOptions{Auto: true, End: true})
+	w.x.frame("it off", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 2 && f.Power["kube-node3"].LeftOff })
+	release := make(chan struct{})
+	w.mu.Lock()
+	w.switched = func(action, node string) {
+		if action == string(power.ActionOn) {
+			<-release
+		}
+	}
+	w.mu.Unlock()
+	w.x.Send(view.AbortTrial{Why: "by a signal"})
+	w.x.frame("it uncordoned", func(*view.Frame) bool { return len(d.now()) == 0 })
+	close(release)
+	if sum, _ := w.outcome(t); sum.Verdict != view.Aborted || len(w.x.leftCordoned()) > 0 {
+		t.Errorf("%s %v", sum.Verdict, d.calls())
+	}
+}

@@ -18,13 +18,17 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	if n.state != draining {
 		return
 	}
-	first := n.progress.Node == ""
+	first := !n.begun
+	n.begun = n.begun || p.Waiting == ""
 	n.progress = p
-	doing := fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
+	doing := "draining"
+	if n.begun {
+		doing = fmt.Sprintf("draining: %s to go", text.Count(len(p.Evicting)+len(p.Held), "pod", "pods"))
+	}
 	if p.Gone > 0 {
 		doing += fmt.Sprintf(", %d gone", p.Gone)
 	}
-	if first && !p.Done() {
+	if first && !p.Done() && p.Waiting == "" {
 		r.say(view.NewEvent(view.CodeDrainBegun, n.node, view.Facts{N: len(p.Evicting) + len(p.Held), Gone: p.Gone}))
 	}
 	held := heldText(p)
@@ -45,9 +49,12 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	r.machines.busy(d.before, doing, n.node)
 }
 
-// heldText is the sentence on the first pod that is held, and how many more are.
+// heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.
 func heldText(p cluster.DrainProgress) string {
-	if len(p.Held) == 0 {
+	switch {
+	case p.Waiting != "":
+		return p.Waiting
+	case len(p.Held) == 0:
 		return ""
 	}
 	text := p.Held[p.HeldPods()[0]]
@@ -159,6 +166,10 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 	}
 	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
 	p := n.progress
+	if p.Waiting != "" {
+		q.Title = "The drain of " + n.node + " is blocked"
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Waiting})
+	}
 	if len(p.Held) > 0 {
 		q.Title = "The drain of " + n.node + " is blocked"
 		q.Lines = append(q.Lines, view.Line{Heading: true, Text: "These pods block it:"})
@@ -171,8 +182,11 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 		}
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
 	}
-	q.Lines = append(q.Lines,
-		view.Line{Text: fmt.Sprintf("%s gone, %d ending, %d blocked.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))},
+	stand := "The API server has not answered yet which pods are on it."
+	if n.begun {
+		stand = fmt.Sprintf("%s gone, %d ending, %d blocked.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))
+	}
+	q.Lines = append(q.Lines, view.Line{Text: stand},
 		view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
 	n.asked = r.opt.Questions.ask(q, func(a view.Answer) {
 		n.asked = nil

@@ -31,9 +31,12 @@ func cleanUp(r *run) poll {
 			r.t.opt.Load.StopRun(l.number)
 		}
 	}
-	back, uncordoned, compared := powerOnAgain(r), r.s.UncordonOwn(), r.comparison.once()
+	back, compared := powerOnAgain(r), r.comparison.once()
+	others := r.s.UncordonOwn(func(node string) bool { return session.GoesOff(r.s, node) })
+	uncordoned := r.s.UncordonOwn(nil)
 	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
+		_, _, _ = others(now) // a machine that does not come on keeps no other node cordoned
 		if done, doing, err := back(now); !done {
 			return false, doing, err
 		}
