@@ -67,6 +67,11 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	case errors.As(err, &unconfirmed):
 		o.sent = true
 		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
+	case o.action == ActionOn && conflicts(err) && errors.As(err, &refused):
+		// Another request is under way, or the machine has another state by now: a controller may
+		// refuse every request for seconds after a power cut.
+		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
+		return o.await(ctx, deadline, true)
 	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
 		return o.refused(deadline, err)
 	default:

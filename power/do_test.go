@@ -257,6 +257,7 @@ func TestPoweringOnIsAskedForAgain(t *testing.T) {
 	for name, reply := range map[string]error{
 		"after an error":              errors.New("429 the portal is busy"),
 		"after an unconfirmed answer": &UnconfirmedError{Why: "timeout"},
+		"after a conflict":            &ConflictError{Err: &RefusedError{Why: "409: a reset is under way"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFake("mdx", allAbilities, "n3")

@@ -207,7 +207,7 @@ const spillBytes = 1 << 20
 
 // spill creates the file at path, and writes the past and all that follows to it.
 func (f *file) spill(path string) error {
-	d, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	d, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o600) // file.try needs O_APPEND
 	if err != nil {
 		return err
 	}

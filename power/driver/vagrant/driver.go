@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -58,6 +59,8 @@ type Driver struct {
 	command []string
 	// turn is held while a machine is switched.
 	turn  *semaphore.Weighted
+	// upKept is how long "up" keeps the turn.
+	upKept time.Duration
 	polls *poll.Shared[map[string]string]
 }
 
@@ -71,7 +74,7 @@ func New(opt Options) (*Driver, error) {
 	}
 	return &Driver{
 		dir: opt.Dir, command: opt.Command,
-		turn: semaphore.NewWeighted(1), polls: poll.New[map[string]string](statusLimit),
+		turn: semaphore.NewWeighted(1), upKept: upKept, polls: poll.New[map[string]string](statusLimit),
 	}, nil
 }
 
@@ -173,6 +176,10 @@ func (d *Driver) States(ctx context.Context, machines []power.Machine) ([]power.
 // in to; "halt" pulls the plug when the guest does not obey in time.
 var commands = map[power.Action][]string{power.ActionOn: {"up"}, power.ActionShutdown: {"halt"}, power.ActionOff: {"halt", "-f"}}
 
+// upKept is how long "up" keeps the others waiting: it returns only once the machine has booted,
+// which may be never. Vagrant locks each machine by itself (lib/vagrant/machine.rb).
+const upKept = 10 * time.Second
+
 // Switch runs the action's command. A machine that is not there is not created.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	switch {
@@ -184,7 +191,11 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err := d.turn.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("nothing was done: vagrant was busy with another machine of the same Vagrantfile: %w", err)
 	}
-	defer d.turn.Release(1)
+	end := sync.OnceFunc(func() { d.turn.Release(1) })
+	defer end()
+	if a == power.ActionOn { // an "up" that hangs keeps no other machine off
+		defer time.AfterFunc(d.upKept, end).Stop()
+	}
 	d.polls.Forget("")
 	states, _, err := d.status(ctx)
 	if err != nil {

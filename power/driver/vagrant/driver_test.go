@@ -1,12 +1,14 @@
 package vagrant
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -30,6 +32,7 @@ fail() {
 [ -e "$d/stall" ] && sleep 1000
 [ -e "$d/refuse" ] && { printf '\033[2J' ; fail ProviderNotUsable "$(printf 'The provider\\n\033[31mis not usable%%!(VAGRANT_COMMA) \342\200\256really')"; }
 echo "some plugin: a warning, with commas, on standard output"
+[ -e "$d/stall.$2" ] && sleep 1000
 case $1 in
 status)
 	for m in k8s1 k8s2 k8s3; do
@@ -128,6 +131,30 @@ func TestOneMachineIsSwitchedAtATime(t *testing.T) {
 			t.Errorf("%q was run %d times; it got\n%s", want, strings.Count(string(got), want), got)
 		}
 	}
+}
+
+// An "up" that hangs keeps no other machine off.
+func TestAnUpThatHangsKeepsNoOtherMachineOff(t *testing.T) {
+	t.Parallel()
+	w, dir := newWorld(t)
+	w.Driver.(*Driver).upKept = 100 * time.Millisecond
+	for _, name := range []string{"state.k8s1", "state.k8s2", "stall.k8s1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("poweroff"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = w.Driver.Switch(ctx, power.ActionOn, machine("k8s1")) })
+	for got := ""; !strings.Contains(got, "up k8s1"); time.Sleep(time.Millisecond) {
+		b, _ := os.ReadFile(filepath.Join(dir, "got"))
+		got = string(b)
+	}
+	if err := w.Driver.Switch(t.Context(), power.ActionOn, machine("k8s2")); err != nil || w.Is() != power.On {
+		t.Errorf("k8s2 is %s: %v", w.Is(), err)
+	}
+	cancel()
+	wg.Wait()
 }
 
 func TestALockedMachineCanBeAskedAgainAndAMissingOneIsNotCreated(t *testing.T) {
