@@ -282,6 +282,9 @@ func (d *drain) uncordoned(ctx context.Context) bool {
 
 // left returns the reason why a drain is not complete.
 func (d *drain) left(ctx context.Context) error {
+	if d.trouble != nil {
+		return sentence(d.trouble.Error(), context.Cause(ctx))
+	}
 	what := fmt.Sprintf("node %s is not drained", d.node)
 	p := d.last
 	switch {
@@ -293,9 +296,6 @@ func (d *drain) left(ctx context.Context) error {
 		return sentence(what, context.Cause(ctx))
 	case len(p.Evicting) > 0:
 		return sentence(fmt.Sprintf("%s: its pods are still ending (%d, %s for one)", what, len(p.Evicting), p.Evicting[0]), context.Cause(ctx))
-	}
-	if d.trouble != nil {
-		return sentence(d.trouble.Error(), context.Cause(ctx))
 	}
 	return sentence(what+": lightsout stopped waiting", context.Cause(ctx))
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -311,18 +313,22 @@ func TestADrainNamesTheFailureThatOutlastedIt(t *testing.T) {
 	down := status(503, metav1.StatusReasonServiceUnavailable, "shutting down")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	failures := 0
+	budget := status(429, metav1.StatusReasonTooManyRequests, "the budget")
+	lists := 0
 	a.refuse = func(_, at string) *metav1.Status {
 		if !strings.HasSuffix(at, "/api/v1/pods") {
-			return nil
+			return &budget
 		}
-		if failures++; failures == 3 {
+		if lists++; lists == 4 {
 			cancel()
 		}
-		return &down
+		if lists > 1 {
+			return &down
+		}
+		return nil
 	}
 	d := newDrain(clientOf(t, a), "n3")
-	d.pause = 5 * time.Millisecond
+	d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
 	if err := d.run(ctx, nil); err == nil || !strings.Contains(err.Error(), "its pods can't be listed") || !strings.Contains(err.Error(), "shutting down") {
 		t.Errorf("the drain ended with %v", err)
 	}
@@ -351,5 +357,38 @@ func TestADrainThatGetsNoAnswerReportsIt(t *testing.T) {
 	})
 	if !strings.Contains(waiting, "its pods can't be listed") || err == nil || !strings.Contains(err.Error(), "its pods can't be listed") {
 		t.Errorf("reported %q; ended with %v", waiting, err)
+	}
+}
+
+// The ways in which a server that stops ends a request: each may succeed when it is sent again.
+func TestARequestThatAStoppingServerEndsPasses(t *testing.T) {
+	t.Parallel()
+	for name, handle := range map[string]func(*httptest.Server, http.ResponseWriter){
+		"a stream that it ends": func(*httptest.Server, http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"GOAWAY": func(s *httptest.Server, _ http.ResponseWriter) {
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			defer cancel()
+			_ = s.Config.Shutdown(ctx)
+			_ = s.Config.Close()
+		},
+	} {
+		var s *httptest.Server
+		s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { handle(s, w) }))
+		s.EnableHTTP2 = true
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		resp, err := s.Client().Get(s.URL)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		if err == nil || !passes(err) || !strings.Contains(describe(err, s.URL), "closed the connection") {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.CloseClientConnections()
+		s.Close()
+	}
+	if !passes(&noConnError{"10.0.0.1:6443", true}) {
+		t.Error("a server that closes each connection for a moment")
 	}
 }

@@ -118,12 +118,14 @@ func passes(err error) bool {
 	status := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 	route := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-	return status || route || connLost(err) || timedOut(err)
+	return status || route || connLost(err) || timedOut(err) || isNoConn(err) // nothing was sent then
 }
 
-// connLost reports whether err means that a connection ended before the answer.
+// connLost reports whether err means that a connection, or its stream, ended before the answer.
+// net/http has no error values for those of HTTP/2.
 func connLost(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+	http2 := strings.Contains(err.Error(), "http2: server sent GOAWAY") || strings.Contains(err.Error(), "; received from peer")
+	return http2 || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, net.ErrClosed) || writeFailed(err)
 }
 

@@ -107,6 +107,8 @@ type Window struct {
 	// requests that lightsout ended.
 	slowest time.Duration
 	waited  map[endedWait]int
+	// usual is slowest, with the requests that ended before zero.
+	usual time.Duration
 	// cut is those that lightsout ended while they still got bytes, by the Unix second from
 	// which they count.
 	cut map[int64]Failures
@@ -158,9 +160,12 @@ func NewWindow(o *PowerOffs) *Window {
 	return &Window{outages: o, ok: map[int64]okSpan{}, cut: map[int64]Failures{}, waited: map[endedWait]int{}, silent: map[silentWait]int{}}
 }
 
-// Note records the end of a request. Requests that ended before zero do not count.
+// Note records the end of a request. Of those that ended before zero only the duration counts.
 func (w *Window) Note(r *Record) {
 	w.steady = w.steady || r.Shape == Hold || r.Shape == Rate
+	if r.Class == ClassOK {
+		w.usual = max(w.usual, r.End.Sub(r.CountedAt()))
+	}
 	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
 		return
 	}
@@ -386,7 +391,8 @@ func (w *Window) Unrecovered() bool {
 
 // Unanswered reports whether the service may have stopped to answer without a failure: lightsout ended
 // several requests that still got bytes, after hungLeast and twice as long as the slowest request took
-// that was ok; and no request sent since the first of them was ok.
+// that was ok, also before zero; and no request sent since the first of them was ok. If none was ever
+// ok, nobody knows how long an answer takes: then they were sent over as long as wave.
 func (w *Window) Unanswered() bool {
 	var since Failures
 	for second, f := range w.cut {
@@ -394,7 +400,10 @@ func (w *Window) Unanswered() bool {
 			since.join(f)
 		}
 	}
-	return since.N > 2 && since.Seen.Sub(since.First) >= max(hungLeast, 2*w.slowest)
+	if w.usual == 0 && since.Last.Sub(since.First) < wave {
+		return false
+	}
+	return since.N > 2 && since.Seen.Sub(since.First) >= max(hungLeast, 2*w.usual)
 }
 
 // isWave reports whether failures are more than a stray one: they began over a time as long

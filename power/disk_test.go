@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // syncTakes is a disk on which every line takes that long, in nanoseconds, to be durable.
@@ -61,7 +63,7 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 60 {
 			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n", Settles: []string{"x"}}); err != nil && !isLate(err) {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n", Settles: []string{"x"}}); err != nil && !IsLate(err) {
 					t.Error(err)
 				}
 			})
@@ -88,11 +90,11 @@ func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
 		j.Disk = disk
 		began := time.Now()
 		for _, node := range []string{"n1", "n2"} {
-			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !isLate(err) {
+			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !IsLate(err) {
 				t.Errorf("%s: %v", node, err)
 			}
 		}
-		if err := j.Uncordoned("n3", "uncordoned"); !isLate(err) {
+		if err := j.Uncordoned("n3", "uncordoned"); !IsLate(err) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 10*time.Second {
@@ -116,6 +118,54 @@ func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
 		}
 		if err := j.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Another program holds the journal for longer than lightsout waits: the late entry is written in the end.
+func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+		other, err := os.OpenFile(j.Path(), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(25*time.Second, func() { other.Close() })
+		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1", Settles: []string{"x"}}); !IsLate(err) {
+			t.Error(err)
+		}
+		if err := j.append(Entry{Kind: EntrySeen, Node: "n2", Settles: []string{"x"}}); err == nil {
+			t.Error("n2 was written before n1")
+		}
+		time.Sleep(time.Minute)
+		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), "n1") {
+			t.Errorf("the journal has %q", b)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A disk that takes 3.5 s for each of two entries loses none when the journal is closed.
+func TestCloseWaitsForASlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+		disk := syncTakes{takes: &atomic.Int64{}}
+		disk.takes.Store(int64(3500 * time.Millisecond))
+		j.Disk = disk
+		for _, n := range []string{"n1", "n2"} {
+			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n, Settles: []string{"x"}}) }()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 2 {
+			t.Errorf("the journal has %q", b)
 		}
 	})
 }

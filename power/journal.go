@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lightsout/internal/text"
 )
 
 // EntryKind is the kind of a journal entry.
@@ -229,26 +231,32 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 }
 
 // Close writes the entries that still wait, and closes the file. Nothing can be written or read
-// afterwards. If the disk takes longer than closeWait, Close returns an error, and the system closes
-// the file when the program ends.
+// afterwards. If the disk hangs, Close returns an error after closeWait, or after diskWait if entries
+// wait, and the system closes the file when the program ends.
 func (j *Journal) Close() error {
+	wait := closeWait
+	if j.queue.length() > 0 {
+		wait = diskWait
+	}
 	closed := make(chan error, 1)
 	go func() {
 		j.writing.Lock()
 		defer j.writing.Unlock()
-		j.writeQueue()
-		if !j.end() || j.file == nil {
-			closed <- nil
-			return
+		err := j.writeQueue()
+		if j.end() && j.file != nil {
+			err = errors.Join(err, j.file.Close())
 		}
-		closed <- j.file.Close()
+		closed <- err
 	}()
 	select {
 	case err := <-closed:
+		if n := j.queue.length(); n > 0 {
+			return fmt.Errorf("the journal %s lacks %s: %w", j.path, text.Count(n, "entry", "entries"), err)
+		}
 		return err
-	case <-time.After(closeWait):
+	case <-time.After(wait):
 		j.end()
-		return j.notWritten(closeWait)
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.queue.length(), "entry", "entries"))
 	}
 }
 
@@ -271,14 +279,14 @@ const closeWait = 2 * time.Second
 
 // Cordoned writes down that this program is about to cordon a node, which was
 // not cordoned before. Nothing must be changed when it returns an error.
-func (j *Journal) Cordoned(node, text string) error {
-	return j.append(Entry{Kind: EntryCordoned, Node: node, Text: Clean(text)})
+func (j *Journal) Cordoned(node, why string) error {
+	return j.append(Entry{Kind: EntryCordoned, Node: node, Text: Clean(why)})
 }
 
 // Uncordoned settles what Cordoned wrote: the node has been uncordoned, or was
 // found not to be cordoned any more, or is gone.
-func (j *Journal) Uncordoned(node, text string) error {
-	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(text)})
+func (j *Journal) Uncordoned(node, why string) error {
+	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(why)})
 }
 
 // Begin makes sure that the journal has a first line, by which it is known again.
@@ -338,7 +346,9 @@ func (j *Journal) append(e Entry) error {
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	j.writeQueue()
+	if err := j.writeQueue(); err != nil {
+		return err // the order of the entries counts
+	}
 	return j.appendHeld(e)
 }
 
@@ -362,7 +372,7 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	defer j.mu.Unlock()
 	switch {
 	case j.closed:
-		return nil, fmt.Errorf("the journal %s is closed", j.path)
+		return nil, fmt.Errorf("the journal %s %w", j.path, errClosed)
 	case j.unwritable != nil:
 		return nil, j.unwritable
 	}
@@ -380,6 +390,9 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	}
 	return append(withSum(line), '\n'), nil
 }
+
+// errClosed is the error of a journal that was closed.
+var errClosed = errors.New("is closed")
 
 // errRemoved is the error of a journal whose file is gone.
 var errRemoved = errors.New("it has been removed, or another put in its place, since this program started; start it again")

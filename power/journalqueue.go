@@ -3,6 +3,7 @@ package power
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // a machine off, and none of them may get lost or come after a later one.
 type queue struct {
 	mu      sync.Mutex
-	waiting []queued
+	waiting []*queued
 	// began is when lightsout began to write the entry that it is writing; zero if it writes none.
 	began time.Time
 }
@@ -20,25 +21,72 @@ type queue struct {
 type queued struct {
 	entry   Entry
 	written chan error
+	// late: nobody waits for the result any more.
+	late bool
 }
 
-func (q *queue) add(e Entry) <-chan error {
+func (q *queue) add(e Entry) *queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	x := queued{e, make(chan error, 1)}
+	x := &queued{entry: e, written: make(chan error, 1)}
 	q.waiting = append(q.waiting, x)
-	return x.written
+	return x
 }
 
-// next takes the first entry out; ok is false if there is none.
-func (q *queue) next() (x queued, ok bool) {
+// first returns the entry that is next; nil if there is none.
+func (q *queue) first() *queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) == 0 {
-		return x, false
+		return nil
 	}
-	x, q.waiting = q.waiting[0], q.waiting[1:]
-	return x, true
+	return q.waiting[0]
+}
+
+// wrote removes the first entry, which is written.
+func (q *queue) wrote(x *queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = q.waiting[1:]
+	x.written <- nil
+}
+
+// failed ends the wait of all whose entries could not be written. The late entries stay; late is their
+// number.
+func (q *queue) failed(err error) (late int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(x *queued) bool {
+		if !x.late {
+			x.written <- err
+		}
+		return !x.late
+	})
+	return len(q.waiting)
+}
+
+// tooLate marks an entry whose writer no longer waits. If it has just been written, or has failed, it
+// returns that result and done.
+func (q *queue) tooLate(x *queued) (err error, done bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case err := <-x.written:
+		return err, true
+	default:
+	}
+	x.late = true
+	return nil, false
+}
+
+// length is the number of entries that wait, with the one that is being written.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := len(q.waiting); n > 0 || q.began.IsZero() {
+		return n
+	}
+	return 1
 }
 
 // writes notes that lightsout begins to write an entry; zero: that it has ended.
@@ -56,52 +104,70 @@ func (q *queue) hangs() bool {
 }
 
 // diskWait is how long powering on waits for the journal. It is shorter than the 10 s within which
-// lightsout reports every wait.
-const diskWait = 8 * time.Second
+// lightsout reports every wait. While the disk hangs it waits for hungWait.
+const (
+	diskWait = 8 * time.Second
+	hungWait = time.Second
+)
 
-// appendSoon is append that returns a lateError after diskWait, and at once while the disk hangs. The
+// appendSoon is append that returns a lateError after diskWait, or after hungWait while the disk hangs. The
 // entry is written later then, before those that follow.
 func (j *Journal) appendSoon(e Entry) error {
 	if j == nil {
 		return errNoJournal
 	}
-	written := j.queue.add(e)
-	go func() {
-		j.writing.Lock()
-		defer j.writing.Unlock()
-		j.writeQueue()
-	}()
+	x := j.queue.add(e)
+	go j.tryQueue()
+	wait := diskWait
 	if j.queue.hangs() {
-		return j.notWritten(diskWait)
+		wait = hungWait
 	}
 	select {
-	case err := <-written:
+	case err := <-x.written:
 		return err
-	case <-time.After(diskWait):
-		return j.notWritten(diskWait)
+	case <-time.After(wait):
 	}
+	if err, done := j.queue.tooLate(x); done {
+		return err
+	}
+	return &lateError{j.path}
 }
 
-// writeQueue writes the entries that wait. The caller holds writing.
-func (j *Journal) writeQueue() {
-	for x, ok := j.queue.next(); ok; x, ok = j.queue.next() {
-		x.written <- j.appendHeld(x.entry)
-	}
+// tryQueue is writeQueue for callers who do not hold writing. The entries have the result.
+func (j *Journal) tryQueue() {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	_ = j.writeQueue()
 }
 
-// lateError reports that an entry was not written in time; lightsout goes on trying.
-type lateError struct {
-	path   string
-	within time.Duration
+// lateAgain is the pause before lightsout tries again to write entries that are late.
+const lateAgain = 10 * time.Second
+
+// writeQueue writes the entries that wait. After an error the late ones still wait, and lightsout tries
+// them again, unless the journal is gone for good. The caller holds writing.
+func (j *Journal) writeQueue() error {
+	for x := j.queue.first(); x != nil; x = j.queue.first() {
+		if err := j.appendHeld(x.entry); err != nil {
+			late := j.queue.failed(err)
+			if late > 0 && !errors.Is(err, errClosed) && !errors.Is(err, errRemoved) {
+				time.AfterFunc(lateAgain, j.tryQueue)
+			}
+			return err
+		}
+		j.queue.wrote(x)
+	}
+	return nil
 }
+
+// lateError reports that an entry was not written within diskWait; lightsout goes on trying.
+type lateError struct{ path string }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("the journal %s could not be written within %s, and lightsout goes on trying: check its disk, and the other programs that use it", e.path, e.within)
+	return fmt.Sprintf("the journal %s could not be written within %s, and lightsout goes on trying: check its disk, and the other programs that use it", e.path, diskWait)
 }
 
-func isLate(err error) bool {
+// IsLate reports whether an error means that an entry of the journal is written later.
+func IsLate(err error) bool {
 	var late *lateError
 	return errors.As(err, &late)
 }
-
-func (j *Journal) notWritten(within time.Duration) error { return &lateError{j.path, within} }

@@ -136,11 +136,11 @@ func (o *operation) run(ctx context.Context) {
 // intent that was late is in the journal once its outcome is.
 func notInJournal(intent, outcome error) string {
 	switch {
-	case isLate(outcome):
+	case IsLate(outcome):
 		return " (and its outcome is not in the journal yet: " + Clean(outcome.Error()) + ")"
 	case outcome != nil:
 		return " (and its outcome is not in the journal: " + Clean(outcome.Error()) + ")"
-	case intent != nil && !isLate(intent):
+	case intent != nil && !IsLate(intent):
 		return " (and its intent is not in the journal: " + Clean(intent.Error()) + ")"
 	}
 	return ""

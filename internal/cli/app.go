@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -365,6 +366,13 @@ func (a *app) tellEnd(since int) {
 	c.events(a.session)
 }
 
+// closeJournal closes a journal, and prints what it may lack.
+func closeJournal(j *power.Journal) {
+	if err := j.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "lightsout: "+power.Clean(err.Error()))
+	}
+}
+
 func (a *app) close() {
 	if a.load != nil {
 		a.load.Close()
@@ -374,7 +382,7 @@ func (a *app) close() {
 		_ = a.ssh.Close()
 	}
 	if a.journal != nil {
-		_ = a.journal.Close()
+		closeJournal(a.journal)
 	}
 	if a.writer != nil {
 		_ = a.writer.Close() // when it has not been run

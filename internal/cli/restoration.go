@@ -137,7 +137,7 @@ func (r *restoration) close() {
 	if r.client != nil {
 		_ = r.client.Close()
 	}
-	_ = r.journal.Close()
+	closeJournal(r.journal)
 }
 
 // undo powers the machines on, and then uncordons the nodes.

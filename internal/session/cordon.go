@@ -220,6 +220,9 @@ func (c *cordons) uncordoned(u uncordoning) {
 	}
 	c.say(view.NewEvent(view.CodeUncordoned, u.node, view.Facts{Reported: u.text}))
 	c.read()
+	if o := c.ours[u.node]; o != nil { // the journal does not have it yet
+		o.next = c.now().Add(uncordonPause)
+	}
 	c.undone = true
 }
 
@@ -288,7 +291,11 @@ func Uncordon(ctx context.Context, d Drainer, j *power.Journal, node string) (te
 	case !changed:
 		text = "lightsout's cordon was gone already; a cordon of somebody else stays"
 	}
-	return text, j.Uncordoned(node, text)
+	err = j.Uncordoned(node, text)
+	if power.IsLate(err) {
+		return text + " (" + err.Error() + ")", nil
+	}
+	return text, err
 }
 
 // missing returns the reason why nodes cannot be cordoned here; nil if they can.

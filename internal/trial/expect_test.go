@@ -330,6 +330,29 @@ func TestAServiceThatNeverAnswersDoesNotPass(t *testing.T) {
 	}
 }
 
+// A hold load of chat streams of very different lengths passes, although the first one that was ok after
+// zero was short: lightsout knows the usual length from those before zero.
+func TestLongStreamsAfterAShortOnePass(t *testing.T) {
+	t.Parallel()
+	stream := func(c loadgen.Class, from, end float64) loadgen.Record {
+		r := request(c, from, end-from)
+		r.Shape, r.FirstByte, r.LastByte = loadgen.Hold, at(from+0.5), at(end-0.1)
+		return r
+	}
+	requests := []loadgen.Record{stream(loadgen.ClassOK, 3, 11), stream(loadgen.ClassCancelled, 11, 28)}
+	for i := range 6 {
+		d := float64(i) / 10
+		requests = append(requests, stream(loadgen.ClassOK, -50, -10+d), stream(loadgen.ClassTruncated, -10+d, 0.5))
+		if i > 0 {
+			requests = append(requests, stream(loadgen.ClassCancelled, 3+d, 28))
+		}
+	}
+	five := 5.0
+	if got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, outage(t, requests...)); !got.OK {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A load of which most requests were not sent does not show that few failed.
 func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 	t.Parallel()

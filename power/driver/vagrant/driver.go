@@ -58,10 +58,10 @@ type Driver struct {
 	dir     string
 	command []string
 	// turn is held while a machine is switched.
-	turn  *semaphore.Weighted
+	turn *semaphore.Weighted
 	// upKept is how long "up" keeps the turn.
 	upKept time.Duration
-	polls *poll.Shared[map[string]string]
+	polls  *poll.Shared[map[string]string]
 }
 
 // New makes the driver. It runs nothing.
