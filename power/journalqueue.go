@@ -15,6 +15,8 @@ type queue struct {
 	waiting []*queued
 	// began is when lightsout began to write the entry that it is writing; zero if it writes none.
 	began time.Time
+	// again: a timer will try the late entries again.
+	again bool
 }
 
 // queued is an entry that waits. written receives the result.
@@ -51,9 +53,9 @@ func (q *queue) wrote(x *queued) {
 	x.written <- nil
 }
 
-// failed ends the wait of all whose entries could not be written. The late entries stay; late is their
-// number.
-func (q *queue) failed(err error) (late int) {
+// failed ends the wait of all whose entries could not be written. The late entries stay. It reports
+// whether the caller has to try them again.
+func (q *queue) failed(err error) (again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting = slices.DeleteFunc(q.waiting, func(x *queued) bool {
@@ -62,7 +64,18 @@ func (q *queue) failed(err error) (late int) {
 		}
 		return !x.late
 	})
-	return len(q.waiting)
+	if len(q.waiting) == 0 || q.again || errors.Is(err, errClosed) || errors.Is(err, errRemoved) {
+		return false
+	}
+	q.again = true
+	return true
+}
+
+// triesAgain notes that the timer has ended.
+func (q *queue) triesAgain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.again = false
 }
 
 // tooLate marks an entry whose writer no longer waits. If it has just been written, or has failed, it
@@ -148,9 +161,11 @@ const lateAgain = 10 * time.Second
 func (j *Journal) writeQueue() error {
 	for x := j.queue.first(); x != nil; x = j.queue.first() {
 		if err := j.appendHeld(x.entry); err != nil {
-			late := j.queue.failed(err)
-			if late > 0 && !errors.Is(err, errClosed) && !errors.Is(err, errRemoved) {
-				time.AfterFunc(lateAgain, j.tryQueue)
+			if j.queue.failed(err) {
+				time.AfterFunc(lateAgain, func() {
+					j.queue.triesAgain()
+					j.tryQueue()
+				})
 			}
 			return err
 		}
