@@ -80,18 +80,24 @@ func (s *Switcher) restoreMissing(ctx context.Context, r Request, damaged []Entr
 // accounted returns an error unless lightsout knows a reason for each machine that is
 // off.
 func (s *Switcher) accounted(r Request, damaged []Entry, off []OffMachine, err error) error {
-	if err != nil {
-		return fmt.Errorf("lightsout can't tell which machines are off: %w", err)
-	}
 	var unnamed []string
 	for _, o := range off {
 		if (o.By == (Note{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
+	var found error
 	if len(unnamed) > 0 {
-		return fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
+		found = fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
 			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " "))
+	}
+	switch {
+	case err != nil && found != nil: // one machine without a state hides no other
+		return fmt.Errorf("%w; lightsout can't tell whether others are off: %w", found, err)
+	case err != nil:
+		return fmt.Errorf("lightsout can't tell which machines are off: %w", err)
+	case found != nil:
+		return found
 	}
 	return s.mayBeLate(damaged)
 }

@@ -271,6 +271,9 @@ func TestPollsForADamagedLineDelayNoMachineOfTheJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.switcher.Fleet.drivers["portal"] = unansweringDriver{p.switcher.Fleet.drivers["portal"], "n2"}
+		p.w.mu.Lock()
+		p.w.vms["n3"].on, p.w.vms["n3"].since = false, time.Now() // by hand
+		p.w.mu.Unlock()
 		var asked time.Duration
 		began := time.Now()
 		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
@@ -280,6 +283,9 @@ func TestPollsForADamagedLineDelayNoMachineOfTheJournal(t *testing.T) {
 		}}, Automatic{})
 		if err == nil || !strings.Contains(err.Error(), "the machines of these nodes report no state: n2") || !p.w.vms["n1"].on || asked >= p.switcher.Fleet.cfg.ReadTimeout {
 			t.Errorf("n1 on: %v, asked after %s: %v", p.w.vms["n1"].on, asked, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "neither journal nor annotation explains why: n3") {
+			t.Errorf("a machine without a state hides one that is off: %v", err)
 		}
 	})
 }

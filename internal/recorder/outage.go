@@ -50,6 +50,7 @@ type outage struct {
 	// a row, mostInRow the most of them.
 	loads            map[int]*load
 	inRow, mostInRow int
+	row              row
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// from is from when on the record has all requests, if that is after zero.
@@ -141,9 +142,10 @@ func (o *outage) request(q loadgen.Record) {
 	switch {
 	case q.Class.Failed():
 		o.inRow++
-		o.mostInRow = max(o.mostInRow, o.inRow)
+		o.mostInRow = max(o.mostInRow, o.inRow, o.row.add(q.CountedAt(), true))
 	case q.Class == loadgen.ClassOK:
 		o.inRow = 0
+		o.row.add(q.CountedAt(), false)
 		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
 	}
 }

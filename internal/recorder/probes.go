@@ -15,9 +15,18 @@ type probes struct {
 	// newest is the end of the newest good answer, and inRow the good answers in a row.
 	newest time.Time
 	inRow  int
+	// goods are the ends of good answers, the newest of each second, for goodsKept.
+	goods []time.Time
 	// failed are the newest failures.
-	failed []time.Time
+	failed []failedProbe
 }
+
+// failedProbe is a request that failed: when it was sent, and when it ended.
+type failedProbe struct{ sent, ended time.Time }
+
+// goodsKept is the longest time that a request may have been in flight when it fails, so that the
+// recorder knows the last good answer before it was sent.
+const goodsKept = time.Hour
 
 // newProbes follows requests at that interval; 0: the recorder sends none, and none are a sign.
 func newProbes(every time.Duration) probes { return probes{count: every > 0, every: every} }
@@ -45,11 +54,12 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 		if p.recovered(now) {
 			p.good = p.newest
 		}
-		p.failed, p.inRow = append(p.failedLately(now), now), 0
+		p.failed, p.inRow = append(p.failedLately(now), failedProbe{q.CountedAt(), now}), 0
 	case q.Class == loadgen.ClassOK:
 		p.inRow++
 		if q.End.After(p.newest) {
 			p.newest = q.End
+			p.keep(q.End)
 		}
 		if len(p.failedLately(now)) == 0 {
 			p.good = p.newest
@@ -61,18 +71,51 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 // recovered reports whether requests have succeeded again since the newest failure.
 func (p *probes) recovered(now time.Time) bool {
 	failed := p.failedLately(now)
-	return len(failed) > 0 && p.inRow >= recoveredLeast && now.Sub(failed[len(failed)-1]) >= recoveredWithin
+	return len(failed) > 0 && p.inRow >= recoveredLeast && now.Sub(failed[len(failed)-1].ended) >= recoveredWithin
 }
 
 // failedLately forgets the failures that are too old for a sign, and returns the others.
-func (p *probes) failedLately(now time.Time) []time.Time {
+func (p *probes) failedLately(now time.Time) []failedProbe {
 	within := max(failedWithin, failedIntervals*p.every)
-	p.failed = slices.DeleteFunc(p.failed, func(t time.Time) bool { return now.Sub(t) > within })
+	p.failed = slices.DeleteFunc(p.failed, func(f failedProbe) bool { return now.Sub(f.ended) > within })
 	return p.failed
 }
 
-// failing reports whether requests fail, and when the last one before succeeded. Failures
+// keep adds the end of a good answer to goods.
+func (p *probes) keep(end time.Time) {
+	if n := len(p.goods); n > 0 && p.goods[n-1].Unix() == end.Unix() {
+		p.goods[n-1] = end
+		return
+	}
+	old := 0
+	for old < len(p.goods) && end.Sub(p.goods[old]) > goodsKept {
+		old++
+	}
+	p.goods = append(slices.Delete(p.goods, 0, old), end)
+}
+
+// goodBefore is the end of the last good answer up to that moment; the moment itself if none is known.
+func (p *probes) goodBefore(at time.Time) time.Time {
+	i, found := slices.BinarySearchFunc(p.goods, at, time.Time.Compare)
+	if found || i == 0 {
+		return at
+	}
+	return p.goods[i-1]
+}
+
+// failing reports whether requests fail, and when the last one succeeded before the first of them was
+// sent: a request that hangs fails long after the service stopped to answer. Failures
 // of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
-	return p.good, !p.good.IsZero() && len(p.failedLately(now)) >= failedLeast
+	failed := p.failedLately(now)
+	if p.good.IsZero() || len(failed) < failedLeast {
+		return p.good, false
+	}
+	since = p.good
+	for _, f := range failed {
+		if !f.sent.IsZero() && f.sent.Before(since) {
+			since = p.goodBefore(f.sent)
+		}
+	}
+	return since, true
 }

@@ -39,3 +39,36 @@ func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 		}
 	}
 }
+
+// A service hangs for 8 s and then answers again, while the hung requests fail at their time limit: the
+// sign dates from the last good answer before they were sent, and they failed in a row.
+func TestAShortHangIsDatedByItsRequests(t *testing.T) {
+	p, r := newProbes(time.Second), row{}
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	most, signs := 0, 0
+	end := func(c loadgen.Class, sent, ended float64) {
+		p.note(loadgen.Record{Class: c, Scheduled: second(sent), Sent: second(sent), End: second(ended)}, second(ended))
+		most = max(most, r.add(second(sent), c.Failed()))
+	}
+	for s := range 50 {
+		at := float64(s)
+		if s < 10 || s >= 18 {
+			end(loadgen.ClassOK, at, at+0.1)
+		}
+		if hung := at - 30; hung >= 10 && hung < 18 {
+			end(loadgen.ClassConnectTimeout, hung, at+0.2)
+		}
+		since, failing := p.failing(second(at + 0.3))
+		if !failing {
+			continue
+		}
+		signs++
+		if want := second(9.1); !since.Equal(want) {
+			t.Fatalf("at %d s: the sign dates from %s, want %s", s, since, want)
+		}
+	}
+	if signs == 0 || most != 8 {
+		t.Errorf("%d signs; %d failed in a row, want 8", signs, most)
+	}
+}
