@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -183,11 +183,27 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), os.Stderr, os.Stderr
+	out := &beginning{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), out, out
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what it has started ends with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd.Run()
+	err = cmd.Run()
+	if printed := text.Clean(string(out.text), hookPrinted); printed != "" {
+		h.Fail("the command printed: " + printed)
+	}
+	return err
+}
+
+// hookPrinted bounds what lightsout prints of a command's output, in cells: often a server wrote it.
+const hookPrinted = 500
+
+// beginning keeps the first bytes that are written to it.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 4*hookPrinted-len(b.text))]...)
+	return len(p), nil
 }
 
 // client follows no redirect: that would repeat a notice without its content, or send the

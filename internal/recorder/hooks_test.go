@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -131,5 +132,26 @@ func TestAWebhookFollowsNoRedirect(t *testing.T) {
 			t.Errorf("%d: %v, %d requests elsewhere", code, err, elsewhere.Load())
 		}
 		web.Close()
+	}
+}
+
+// lightsout prints what a command prints, in one harmless line of bounded length.
+func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var printed []string
+	h := &Hooks{Command: []string{"sh", "-c", `printf '\033]0;title\007\033[31mred\n'; head -c 1000000 /dev/zero | tr '\0' x`}, Fail: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		printed = append(printed, line)
+	}}
+	if err := h.run(t.Context(), Notice{}); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(printed) != 1 || !strings.HasPrefix(printed[0], "the command printed: ") || !strings.Contains(printed[0], "red") ||
+		strings.ContainsAny(printed[0], "\x1b\x07\n") || len(printed[0]) > 2*hookPrinted {
+		t.Errorf("%d lines: %.200q", len(printed), printed)
 	}
 }
