@@ -21,8 +21,25 @@ type probes struct {
 	failed []failedProbe
 }
 
-// failedProbe is a request that failed: when it was sent, and when it ended.
-type failedProbe struct{ sent, ended time.Time }
+// failedProbe is a request that failed, and when. It was waiting in vain from that moment on: from
+// when it was sent, or had got its last byte, if a time limit ended it, else from its end.
+type failedProbe struct {
+	waiting, ended time.Time
+	// before: requests had succeeded again before the failures that followed.
+	before bool
+}
+
+// failedAt is the failedProbe of a request that failed now.
+func failedAt(q *loadgen.Record, now time.Time) failedProbe {
+	f := failedProbe{waiting: now, ended: now}
+	if q.Class.TimeLimit() || q.Class == loadgen.ClassConnectTimeout {
+		f.waiting = q.CountedAt()
+		if q.LastByte.After(f.waiting) {
+			f.waiting = q.LastByte
+		}
+	}
+	return f
+}
 
 // goodsKept is the longest time that a request may have been in flight when it fails, so that the
 // recorder knows the last good answer before it was sent.
@@ -53,8 +70,11 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	case q.Class.Failed():
 		if p.recovered(now) {
 			p.good = p.newest
+			for i := range p.failed {
+				p.failed[i].before = true
+			}
 		}
-		p.failed, p.inRow = append(p.failedLately(now), failedProbe{q.CountedAt(), now}), 0
+		p.failed, p.inRow = append(p.failedLately(now), failedAt(&q, now)), 0
 	case q.Class == loadgen.ClassOK:
 		p.inRow++
 		if q.End.After(p.newest) {
@@ -103,8 +123,8 @@ func (p *probes) goodBefore(at time.Time) time.Time {
 	return p.goods[i-1]
 }
 
-// failing reports whether requests fail, and when the last one succeeded before the first of them was
-// sent: a request that hangs fails long after the service stopped to answer. Failures
+// failing reports whether requests fail, and when the last one succeeded before the first of them
+// waited in vain: a request that hangs fails long after the service stopped to answer. Failures
 // of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
 	failed := p.failedLately(now)
@@ -113,8 +133,8 @@ func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
 	}
 	since = p.good
 	for _, f := range failed {
-		if !f.sent.IsZero() && f.sent.Before(since) {
-			since = p.goodBefore(f.sent)
+		if !f.before && f.waiting.Before(since) {
+			since = p.goodBefore(f.waiting)
 		}
 	}
 	return since, true

@@ -57,7 +57,7 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 			end(loadgen.ClassOK, at, at+0.1)
 		}
 		if hung := at - 30; hung >= 10 && hung < 18 {
-			end(loadgen.ClassConnectTimeout, hung, at+0.2)
+			end(loadgen.ClassFirstByte, hung, at+0.2)
 		}
 		since, failing := p.failing(second(at + 0.3))
 		if !failing {
@@ -70,5 +70,26 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 	}
 	if signs == 0 || most != 8 {
 		t.Errorf("%d signs; %d failed in a row, want 8", signs, most)
+	}
+}
+
+// Long streams that break when their node fails date the outage by their end: the service answered them
+// until then.
+func TestBrokenStreamsDateAnOutageByTheirEnd(t *testing.T) {
+	p := newProbes(time.Second)
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	for s := range 300 {
+		p.note(loadgen.Record{Class: loadgen.ClassOK, Scheduled: second(float64(s)), End: second(float64(s) + 0.1)}, second(float64(s)+0.1))
+	}
+	for i := range 3 {
+		broken := loadgen.Record{Class: loadgen.ClassReset, Scheduled: second(float64(i)), Sent: second(float64(i)), LastByte: second(299.5), End: second(300)}
+		p.note(broken, second(300))
+		stalled := broken
+		stalled.Class = loadgen.ClassIdle
+		p.note(stalled, second(300))
+	}
+	if since, failing := p.failing(second(300.1)); !failing || !since.Equal(second(299.1)) {
+		t.Errorf("failing %v since %s, want since %s", failing, since, second(299.1))
 	}
 }
