@@ -180,10 +180,10 @@ func (p DrainProgress) HeldPods() []Key { return slices.SortedFunc(maps.Keys(p.H
 
 // Drain evicts the pods of a node, which respects disruption budgets, and waits until
 // they are gone. It does not cordon. It retries refused evictions, and requests that fail
-// only for now, every 5 s. It ends with an error when somebody uncordons the node. report, which may be nil, receives
-// the progress after each round and must not block. When ctx ends, the error names in
-// one sentence the pods that are left and the disruption budget that holds them. Pods
-// that were evicted until then stay evicted.
+// only for now, every 5 s. It ends with an error when somebody uncordons the node. report,
+// which may be nil, receives the progress after each round and must not block. When ctx ends,
+// the error names in one sentence the pods that are left and the disruption budget that holds
+// them, or why the last round failed. Pods that were evicted until then stay evicted.
 func (c *Client) Drain(ctx context.Context, node string, report func(DrainProgress)) error {
 	return newDrain(c, node).run(ctx, report)
 }
@@ -201,7 +201,7 @@ func (d *drain) run(ctx context.Context, report func(DrainProgress)) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return d.left(ctx)
-		case err != nil && (!passes(err) || isOtherCluster(err)):
+		case err != nil && !passes(err):
 			return err
 		case err != nil:
 			d.trouble = err
@@ -394,7 +394,7 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 		return harmless(fmt.Sprintf("%s: its namespace is being deleted", what)), nil
 	case apierrors.IsTooManyRequests(err):
 		return harmless(fmt.Sprintf("%s: %s", what, budget(err))), nil
-	case passes(err) && !isOtherCluster(err) && ctx.Err() == nil:
+	case passes(err) && ctx.Err() == nil:
 		return harmless(fmt.Sprintf("%s: %s", what, d.c.why(ctx, err, "", ""))), nil
 	}
 	return "", d.failed(ctx, what+": ", "create on pods/eviction", err)

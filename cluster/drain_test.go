@@ -235,6 +235,33 @@ func TestAForbiddenDrainNamesTheMissingRight(t *testing.T) {
 	}
 }
 
+// refuseTimes has the server answer that many requests to paths with that end by a status. left is
+// how many are to come.
+func (a *drainAPI) refuseTimes(n int, path string, with metav1.Status) (left *int) {
+	a.refuse = func(_, at string) *metav1.Status {
+		if !strings.HasSuffix(at, path) || n == 0 {
+			return nil
+		}
+		n--
+		return &with
+	}
+	return &n
+}
+
+// drainAll drains n3 with short pauses, and returns the last reason why a pod was held.
+func drainAll(t *testing.T, a *drainAPI) (held string, err error) {
+	d := newDrain(clientOf(t, a), "n3")
+	d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err = d.run(ctx, func(p DrainProgress) {
+		for _, why := range p.Held {
+			held = why
+		}
+	})
+	return held, err
+}
+
 // The API server answers an eviction with a conflict when the update of its budget conflicts, and forbids it
 // while its namespace is being deleted: lightsout reports that and asks again.
 func TestARefusedEvictionIsAskedForAgain(t *testing.T) {
@@ -245,25 +272,9 @@ func TestARefusedEvictionIsAskedForAgain(t *testing.T) {
 	for want, refusal := range map[string]metav1.Status{"poddisruptionbudgets": conflict, "its namespace is being deleted": terminating} {
 		a := &drainAPI{unschedulable: true}
 		a.pod("web-1", "ReplicaSet", nil)
-		refused := 1
-		a.refuse = func(_, path string) *metav1.Status {
-			if !strings.HasSuffix(path, "/eviction") || refused == 0 {
-				return nil
-			}
-			refused--
-			return &refusal
-		}
-		d := newDrain(clientOf(t, a), "n3")
-		d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		held := ""
-		err := d.run(ctx, func(p DrainProgress) {
-			for _, why := range p.Held {
-				held = why
-			}
-		})
-		cancel()
-		if err != nil || !strings.Contains(held, want) {
+		left := a.refuseTimes(1, "/eviction", refusal)
+		held, err := drainAll(t, a)
+		if err != nil || *left > 0 || !strings.Contains(held, want) {
 			t.Errorf("%q: held by %q; %v", want, held, err)
 		}
 	}
@@ -278,26 +289,10 @@ func TestADrainOutlastsAnAPIServerThatFailsForAMoment(t *testing.T) {
 		for _, path := range []string{"/eviction", "/api/v1/pods"} {
 			a := &drainAPI{unschedulable: true}
 			a.pod("web-1", "ReplicaSet", nil)
-			failures := 2
-			a.refuse = func(_, at string) *metav1.Status {
-				if !strings.HasSuffix(at, path) || failures == 0 {
-					return nil
-				}
-				failures--
-				return &failure
-			}
-			d := newDrain(clientOf(t, a), "n3")
-			d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			held := ""
-			err := d.run(ctx, func(p DrainProgress) {
-				for _, why := range p.Held {
-					held = why
-				}
-			})
-			cancel()
-			if err != nil || failures > 0 || len(a.evictions) != 1 {
-				t.Errorf("%s, %s: %v; %d failures left, evicted %v", what, path, err, failures, a.evictions)
+			left := a.refuseTimes(2, path, failure)
+			held, err := drainAll(t, a)
+			if err != nil || *left > 0 || len(a.evictions) != 1 {
+				t.Errorf("%s, %s: %v; %d failures left, evicted %v", what, path, err, *left, a.evictions)
 			}
 			if path == "/eviction" && !strings.Contains(held, failure.Message) {
 				t.Errorf("%s: held by %q", what, held)

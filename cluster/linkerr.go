@@ -118,7 +118,7 @@ func passes(err error) bool {
 	status := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 	route := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-	return status || route || connLost(err) || timedOut(err) || isNoConn(err) // nothing was sent then
+	return !isOtherCluster(err) && (status || route || connLost(err) || timedOut(err) || isNoConn(err))
 }
 
 // connLost reports whether err means that a connection, or its stream, ended before the answer.

@@ -25,6 +25,15 @@ func (d syncTakes) Sync(f *os.File) error {
 	return f.Sync()
 }
 
+// slowJournal is a journal on a disk that takes that long for each line.
+func slowJournal(t *testing.T, each time.Duration) (j *Journal, takes *atomic.Int64) {
+	j = OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
+	disk := syncTakes{takes: &atomic.Int64{}}
+	disk.takes.Store(int64(each))
+	j.Disk = disk
+	return j, disk.takes
+}
+
 // switchedOff is a program that has switched n1 off, and then a disk that takes time for each line.
 func switchedOff(t *testing.T, p *program, takes time.Duration) *atomic.Int64 {
 	t.Helper()
@@ -56,10 +65,7 @@ func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
 // A disk that takes its time for each of many entries loses none, also if their writers do not wait.
 func TestASlowDiskLosesNoEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
-		disk := syncTakes{takes: &atomic.Int64{}}
-		disk.takes.Store(int64(200 * time.Millisecond))
-		j.Disk = disk
+		j, _ := slowJournal(t, 200*time.Millisecond)
 		var wg sync.WaitGroup
 		for range 60 {
 			wg.Go(func() {
@@ -84,10 +90,7 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 // for it without end.
 func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
-		disk := syncTakes{takes: &atomic.Int64{}}
-		disk.takes.Store(int64(time.Hour))
-		j.Disk = disk
+		j, takes := slowJournal(t, time.Hour)
 		began := time.Now()
 		for _, node := range []string{"n1", "n2"} {
 			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !IsLate(err) {
@@ -100,7 +103,7 @@ func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("they took %s", took)
 		}
-		disk.takes.Store(0)
+		takes.Store(0)
 		if err := j.Cordoned("n4", "cordoned"); err != nil { // waits for the disk
 			t.Error(err)
 		}
@@ -153,10 +156,7 @@ func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
 // A disk that takes 3.5 s for each of two entries loses none when the journal is closed.
 func TestCloseWaitsForASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
-		disk := syncTakes{takes: &atomic.Int64{}}
-		disk.takes.Store(int64(3500 * time.Millisecond))
-		j.Disk = disk
+		j, _ := slowJournal(t, 3500*time.Millisecond)
 		for _, n := range []string{"n1", "n2"} {
 			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n, Settles: []string{"x"}}) }()
 			time.Sleep(100 * time.Millisecond)
@@ -173,10 +173,7 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 // An entry that waits while the journal is closed is written.
 func TestCloseWritesWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
-		disk := syncTakes{takes: &atomic.Int64{}}
-		disk.takes.Store(int64(time.Second))
-		j.Disk = disk
+		j, _ := slowJournal(t, time.Second)
 		var wg sync.WaitGroup
 		for _, node := range []string{"n1", "n2"} {
 			wg.Go(func() {

@@ -101,7 +101,8 @@ const CarriedOutWithin = 30 * time.Minute
 
 // Journal is the record of everything that is switched, one JSON object a
 // line, in a file that several programs may append to at once, for all clusters
-// together. Every line is on disk (fsync) when the call that writes it returns.
+// together. Every line is on disk (fsync) when the call that writes it returns, unless IsLate reports of its
+// error that lightsout writes it later: powering on does not wait for a disk that hangs.
 // It is safe for use by several goroutines. A nil *Journal is of no known cluster,
 // closes nothing, and can't be written.
 type Journal struct {

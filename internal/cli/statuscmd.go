@@ -80,8 +80,12 @@ func printDeleted(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, rest
 	}
 }
 
-// statusWait bounds the wait for the power drivers.
-const statusWait = 30 * time.Second
+// statusWait bounds the wait for the power drivers, with statusEach for each node: a driver takes
+// ten lookups or polls at once, and each of them seconds.
+const (
+	statusWait = 30 * time.Second
+	statusEach = time.Second
+)
 
 // printStatus prints the nodes, all when none is named, and reads their machines.
 func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *machines, nodes []string) error {
@@ -94,7 +98,7 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	readings := map[string]power.Reading{}
 	var bindings []power.Binding
 	if m.fleet != nil {
-		ctx, end := within(ctx, statusWait, "polling the machines")
+		ctx, end := within(ctx, statusWait+time.Duration(len(refs))*statusEach, "polling the machines")
 		defer end()
 		bindings = m.fleet.Resolve(ctx, refs)
 		for _, r := range m.fleet.Read(ctx, bindings) {

@@ -34,7 +34,7 @@ func (unanswering) Find(ctx context.Context, _ power.NodeRef, _ string) (power.M
 	return power.Machine{}, ctx.Err()
 }
 
-// A power API that does not answer holds up power status for statusWait at most.
+// A power API that does not answer holds up power status for statusWait and statusEach at most.
 func TestPowerStatusWaitsForNoDriverWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, err := power.NewFleet(power.Config{Off: "exec", On: "exec"}, nil, unanswering{})

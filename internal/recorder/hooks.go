@@ -190,7 +190,7 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err = cmd.Run()
 	if printed := text.Clean(string(out.text), hookPrinted); printed != "" {
-		h.Fail("the command printed: " + printed)
+		h.Fail("recorder.command printed: " + printed)
 	}
 	return err
 }

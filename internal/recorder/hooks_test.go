@@ -150,7 +150,7 @@ func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(printed) != 1 || !strings.HasPrefix(printed[0], "the command printed: ") || !strings.Contains(printed[0], "red") ||
+	if len(printed) != 1 || !strings.HasPrefix(printed[0], "recorder.command printed: ") || !strings.Contains(printed[0], "red") ||
 		strings.ContainsAny(printed[0], "\x1b\x07\n") || len(printed[0]) > 2*hookPrinted {
 		t.Errorf("%d lines: %.200q", len(printed), printed)
 	}

@@ -153,10 +153,10 @@ func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll
 // Uncordon uncordons the nodes that lightsout has cordoned itself.
 func (c Controls) Uncordon(nodes []string) Progress { return c.s.cordons.uncordonAll(nodes) }
 
-// UncordonOwn uncordons what this session has cordoned, but for machines that
-// are left off and nodes that but, unless nil, accepts.
-func (c Controls) UncordonOwn(but func(node string) bool) Progress {
-	return c.s.cordons.uncordonOwn(but)
+// UncordonOwn uncordons what this session has cordoned, except machines that are left off and
+// nodes that except, unless nil, accepts.
+func (c Controls) UncordonOwn(except func(node string) bool) Progress {
+	return c.s.cordons.uncordonOwn(except)
 }
 
 // NoDrain returns the reason why nodes cannot be cordoned here; nil if they can.

@@ -374,10 +374,10 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 }
 
-// uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, but
-// for machines that are left off and nodes that but, unless nil, accepts, and waits until that
+// uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, except
+// machines that are left off and nodes that except, unless nil, accepts, and waits until that
 // is done or has failed.
-func (c *cordons) uncordonOwn(but func(node string) bool) Progress {
+func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
@@ -390,7 +390,7 @@ func (c *cordons) uncordonOwn(but func(node string) bool) Progress {
 		if nodes == nil { // the first check may come long after
 			nodes, deadline = []string{}, now.Add(2*apiTimeout)
 			for _, n := range c.names() {
-				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session && (but == nil || !but(n)) {
+				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session && (except == nil || !except(n)) {
 					nodes = append(nodes, n)
 				}
 			}
