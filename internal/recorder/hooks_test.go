@@ -135,6 +135,15 @@ func TestAWebhookFollowsNoRedirect(t *testing.T) {
 	}
 }
 
+// A command that leaves something running has taken its notice.
+func TestACommandThatLeavesAProcessHasTakenItsNotice(t *testing.T) {
+	t.Parallel()
+	h := &Hooks{Command: []string{"sh", "-c", "sleep 3 &"}, Fail: func(line string) { t.Error(line) }}
+	if err := h.run(t.Context(), Notice{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // lightsout prints what a command prints, in one harmless line of bounded length.
 func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ type outage struct {
 func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *outage {
 	o := &outage{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion, loads: map[int]*load{},
+		server: s.ServerVersion, loads: map[int]*load{}, row: row{},
 	}
 	before := r.calm
 	if before == nil {
@@ -139,13 +139,16 @@ func (o *outage) request(q loadgen.Record) {
 	}
 	l.totals.Count(q)
 	l.to = q.End
+	sent := q.CountedAt()
+	if (q.Class.Failed() || q.Class == loadgen.ClassOK) && !sent.Before(o.zero) { // all since then are known
+		o.mostInRow = max(o.mostInRow, o.row.add(sent, q.Class.Failed()))
+	}
 	switch {
 	case q.Class.Failed():
 		o.inRow++
-		o.mostInRow = max(o.mostInRow, o.inRow, o.row.add(q.CountedAt(), true))
+		o.mostInRow = max(o.mostInRow, o.inRow)
 	case q.Class == loadgen.ClassOK:
 		o.inRow = 0
-		o.row.add(q.CountedAt(), false)
 		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
 	}
 }
@@ -302,7 +305,7 @@ func (o *outage) severity() record.Severity {
 		return o.final
 	case len(o.loads) == 0:
 		return record.SeverityUnknown
-	case o.mostInRow >= 3:
+	case o.mostInRow >= downLeast:
 		return record.SeverityDown
 	case o.mostInRow > 0:
 		return record.SeverityDegraded

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Two failed requests are a sign at any interval between them, and one is not. They no longer are
@@ -68,8 +70,8 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 			t.Fatalf("at %d s: the sign dates from %s, want %s", s, since, want)
 		}
 	}
-	if signs == 0 || most != 8 {
-		t.Errorf("%d signs; %d failed in a row, want 8", signs, most)
+	if signs == 0 || most != downLeast {
+		t.Errorf("%d signs; %d failed in a row, want %d", signs, most, downLeast)
 	}
 }
 
@@ -91,5 +93,70 @@ func TestBrokenStreamsDateAnOutageByTheirEnd(t *testing.T) {
 	}
 	if since, failing := p.failing(second(300.1)); !failing || !since.Equal(second(299.1)) {
 		t.Errorf("failing %v since %s, want since %s", failing, since, second(299.1))
+	}
+}
+
+// A hang of 8 s is a row of failures at any rate. Requests that fail among others that are ok are none.
+func TestAHangIsARowAtAnyRate(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	for _, rate := range []int{1, 50, 200, 500} {
+		hang, single, most, mostSingle := row{}, row{}, 0, 0
+		for i := range 60 * rate {
+			at := start.Add(time.Duration(i) * time.Second / time.Duration(rate))
+			if s := i / rate; s < 10 || s >= 18 {
+				most = max(most, hang.add(at, false))
+			}
+			if sent := i - 30*rate; sent >= 10*rate && sent < 18*rate {
+				most = max(most, hang.add(at.Add(-30*time.Second), true))
+			}
+			mostSingle = max(mostSingle, single.add(at, false), single.add(at, i%(5*rate) == 0))
+		}
+		if most != downLeast || mostSingle != 0 {
+			t.Errorf("%d/s: %d in a row in a hang, %d among good answers", rate, most, mostSingle)
+		}
+	}
+}
+
+// Chats that hung while a node was down, by plan or in an outage whose record has ended, fail half an hour
+// later: another outage that they begin dates from after that.
+func TestRequestsThatHungInAnExplainedTimeDateNoOutageIntoIt(t *testing.T) {
+	t.Parallel()
+	for _, planned := range []bool{true, false} {
+		start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		g, p := newSigns(15*time.Minute), newProbes(time.Second)
+		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, LeaseDuration: 40 * time.Second, BootID: "first"}
+		later := 0
+		for s := range 2000 {
+			now := start.Add(time.Duration(s) * time.Second)
+			switch {
+			case s == 98 && planned:
+				n.Annotations = annotated(power.Note{By: "me@here", Boot: "first"}.Text())
+			case s == 160:
+				n.Annotations, n.BootID = nil, "second"
+			case s == 500:
+				g.settle(now) // the record ends
+			}
+			if s < 100 || s >= 160 {
+				n.Renewed, n.RenewSeen = now, now
+				p.note(loadgen.Record{Class: loadgen.ClassOK, Scheduled: now, Sent: now, End: now}, now)
+			}
+			if sent := s - 1800; sent >= 100 && sent < 160 {
+				at := start.Add(time.Duration(sent) * time.Second)
+				p.note(loadgen.Record{Class: loadgen.ClassTotal, Scheduled: at, Sent: at, End: now}, now)
+			}
+			seen := *n
+			for _, x := range g.observe(oneNode(now, &seen), &p, !planned && s >= 100 && s < 500, now) {
+				if s < 500 {
+					continue
+				}
+				if later++; x.At.Before(start.Add(200 * time.Second)) {
+					t.Errorf("planned %v: at %d s a new outage from %s on", planned, s, x.At.Sub(start))
+				}
+			}
+		}
+		if later == 0 {
+			t.Errorf("planned %v: the failures are no sign", planned)
+		}
 	}
 }

@@ -1,39 +1,61 @@
 package recorder
 
 import (
-	"slices"
+	"maps"
 	"time"
 )
 
-// row holds the newest requests in the order in which they were sent.
-type row struct{ sent []sentRequest }
+// row counts the requests of an outage by the second in which they were sent: a request that hangs
+// fails among later ones that are ok.
+type row map[int64]sentIn
 
-// sentRequest is a request that was ok or failed.
-type sentRequest struct {
-	at     time.Time
-	failed bool
+// sentIn is the requests that were sent in one second: how many failed, and whether others were ok.
+type sentIn struct {
+	failed int
+	ok     bool
 }
 
-// rowKept bounds the requests of a row.
-const rowKept = 4096
+const (
+	// downLeast is how many requests in a row fail while the service is down.
+	downLeast = 3
+	// rowKept is for how long a row keeps a second, and rowGap the longest time without requests
+	// within a row: those that are rarer end in the order in which they were sent.
+	rowKept = time.Hour
+	rowGap  = time.Minute
+)
 
-// add adds a request. It returns how many in a row failed around it, by the time at which they were
-// sent; 0 if it did not fail. A request that hangs fails among later ones that are ok.
-func (r *row) add(at time.Time, failed bool) (inRow int) {
-	if len(r.sent) == rowKept {
-		r.sent = slices.Delete(r.sent, 0, 1)
+// add adds a request. It returns how many failed in a row around the second in which it was sent, at
+// most downLeast; 0 if it did not fail.
+func (r row) add(at time.Time, failed bool) (inRow int) {
+	second := at.Unix()
+	x := r[second]
+	if failed {
+		x.failed++
 	}
-	i, _ := slices.BinarySearchFunc(r.sent, at, func(x sentRequest, at time.Time) int { return x.at.Compare(at) })
-	r.sent = slices.Insert(r.sent, i, sentRequest{at, failed})
-	if !failed {
+	x.ok = x.ok || !failed
+	r[second] = x
+	if len(r) > 2*int(rowKept/time.Second) {
+		maps.DeleteFunc(r, func(s int64, _ sentIn) bool { return second-s > int64(rowKept/time.Second) })
+	}
+	if !failed || x.ok {
 		return 0
 	}
-	from, to := i, i
-	for from > 0 && r.sent[from-1].failed {
-		from--
+	return min(downLeast, x.failed+r.beside(second, -1)+r.beside(second, 1))
+}
+
+// beside counts the requests that failed in the seconds before (step -1) or after (1) a second, until
+// one was ok.
+func (r row) beside(second, step int64) (failed int) {
+	for empty := int64(0); failed < downLeast && empty < int64(rowGap/time.Second); {
+		second += step
+		switch x, sent := r[second]; {
+		case !sent:
+			empty++
+		case x.ok:
+			return failed
+		default:
+			failed, empty = failed+x.failed, 0
+		}
 	}
-	for to < len(r.sent) && r.sent[to].failed {
-		to++
-	}
-	return to - from
+	return failed
 }

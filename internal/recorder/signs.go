@@ -86,6 +86,10 @@ type signs struct {
 	waiting  int
 	pending  int
 	cordoned time.Time
+	// explained is the end of the last time whose failures belong to a record or a plan: requests that
+	// hung in it and fail later date no other outage into it. explaining: a plan explains failures now.
+	explained  time.Time
+	explaining bool
 	// apiBack is when the API server answered again last.
 	apiBack time.Time
 	// booted is when each node booted last.
@@ -122,7 +126,11 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	if starting {
 		g.first = now
 	}
+	if g.explaining && !g.anyPlanned(now) {
+		g.explained = now
+	}
 	found := g.showingIn(s, p, now)
+	g.explaining = g.anyPlanned(now)
 	for k, o := range g.open {
 		if _, still := found[k]; still {
 			continue
@@ -197,6 +205,9 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 		}
 	}
 	if at, failing := p.failing(now); failing {
+		if at.Before(g.explained) {
+			at = g.explained
+		}
 		add(view.SignRequests, "", at)
 	}
 	return found
@@ -429,6 +440,7 @@ func (g *signs) leave(news []record.Sign) {
 // are not of this outage, and may begin another one, from now on, when nothing excuses them any
 // more.
 func (g *signs) settle(now time.Time) (down []string) {
+	g.explained = now
 	for k, o := range g.open {
 		switch {
 		case k.kind == view.SignPending:
