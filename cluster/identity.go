@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -167,9 +166,10 @@ type lineIdentity struct {
 	// that means nothing.
 	others atomic.Int64
 
-	mu    sync.Mutex
-	asked time.Time // when the last request for the UID began
-	err   error     // its result
+	// asking is held by the watch that asks for the UID, and guards the fields below.
+	asking turn
+	asked  time.Time // when the last request for the UID began
+	err    error     // its result
 }
 
 // elsewhere makes each source of a line list again, on a new connection: another cluster
@@ -186,8 +186,10 @@ const clusterWithin = 10 * time.Second
 // check is sameCluster for a watch that ended at a moment: of many watches that end
 // together, one asks for all.
 func (id *lineIdentity) check(ctx context.Context, c *Client, l line, ended time.Time) error {
-	id.mu.Lock()
-	defer id.mu.Unlock()
+	if err := id.asking.take(ctx); err != nil {
+		return err
+	}
+	defer id.asking.give()
 	if !id.asked.After(ended) {
 		ctx, cancel := context.WithTimeout(ctx, clusterWithin)
 		defer cancel()

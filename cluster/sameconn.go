@@ -148,8 +148,10 @@ func (t *oneCluster) prove(ctx context.Context, conn net.Conn) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	h.asking.Lock()
-	defer h.asking.Unlock()
+	if err := h.asking.take(ctx); err != nil {
+		return err
+	}
+	defer h.asking.give()
 	for range 3 {
 		if h.same.Load() {
 			return nil

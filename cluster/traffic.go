@@ -104,7 +104,7 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 		if l == heartbeatLine {
 			c = paced(c)
 		}
-		h := &heldConn{Conn: c, of: t, on: l}
+		h := &heldConn{Conn: c, of: t, on: l, asking: newTurn()}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.closed {
@@ -148,7 +148,7 @@ type heldConn struct {
 	of *traffic
 	on line
 
-	asking sync.Mutex  // held by the request that asks for the UID
+	asking turn        // held by the request that asks for the UID
 	same   atomic.Bool // it leads to the cluster that the Client has identified
 }
 

@@ -63,6 +63,9 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
 		quietMost: quietMost, gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
+	for l := range w.identities {
+		w.identities[l].asking = newTurn()
+	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.running.Store(&[]*source{})
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
