@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // Each patch in testdata/faults reintroduces one fault of the third safety review, by
@@ -38,9 +40,9 @@ func patches(t *testing.T) []string {
 
 var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)`)
 
-// overlay applies a patch to copies of its files, and returns the file that makes the
-// go command read the copies.
-func overlay(t *testing.T, patch string) string {
+// overlay applies a patch to copies of its files. It returns the file that makes the go
+// command read the copies, and the folders of the patched packages.
+func overlay(t *testing.T, patch string) (file string, packages []string) {
 	t.Helper()
 	text, err := os.ReadFile(patch)
 	if err != nil {
@@ -65,6 +67,9 @@ func overlay(t *testing.T, patch string) string {
 			t.Fatal(err)
 		}
 		replace[from] = to
+		if p := filepath.Join(root, filepath.Dir(m[1])); !slices.Contains(packages, p) {
+			packages = append(packages, p)
+		}
 	}
 	cmd := exec.Command("git", "apply", "--recount", "-C0", patch)
 	cmd.Dir = dir
@@ -73,14 +78,14 @@ func overlay(t *testing.T, patch string) string {
 		t.Fatalf("%s does not apply any more: %v\n%s", filepath.Base(patch), err, out)
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
-	file := filepath.Join(dir, "overlay.json")
+	file = filepath.Join(dir, "overlay.json")
 	if err == nil {
 		err = os.WriteFile(file, data, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return file, packages
 }
 
 // foundBy lists the invariant that each fault breaks.
@@ -103,9 +108,13 @@ var foundBy = map[string]invariant{
 // faultName returns a patch's name in foundBy.
 func faultName(patch string) string { return strings.TrimSuffix(filepath.Base(patch), ".patch") }
 
-func TestEachFaultPatchApplies(t *testing.T) {
+func TestEachFaultPatchAppliesAndCompiles(t *testing.T) {
+	testenv.Long(t, 20)
 	for _, p := range patches(t) {
-		overlay(t, p)
+		file, packages := overlay(t, p)
+		if out, err := exec.Command("go", append([]string{"build", "-overlay", file}, packages...)...).CombinedOutput(); err != nil {
+			t.Errorf("%s does not compile any more: %v\n%s", faultName(p), err, out)
+		}
 		if foundBy[faultName(p)] == "" {
 			t.Errorf("foundBy has no invariant for %s", faultName(p))
 		}
@@ -120,7 +129,8 @@ func built(t *testing.T, patch string) string {
 	binary := filepath.Join(t.TempDir(), "simulator")
 	args := []string{"test", "-c", "-o", binary, "."}
 	if patch != "" {
-		args = slices.Insert(args, 2, "-overlay", overlay(t, patch))
+		file, _ := overlay(t, patch)
+		args = slices.Insert(args, 2, "-overlay", file)
 	}
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
