@@ -44,6 +44,7 @@ func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 				judgeAfterDetection(x, sum, &out)
 			}
 			judgeUnsent(x, l, &out)
+			judgeUnanswered(x, sum, l, &out)
 		}
 	case plan.OfPhase:
 		out.Got, out.OK, out.Unobserved = meetPhase(x, sum.Phases)
@@ -197,6 +198,15 @@ func judgeUnsent(x plan.Expectation, l record.Load, out *view.Expectation) {
 	if out.OK && (ofOutage[x.Measure] || x.Measure == "failed") && (x.Max != nil || x.Predicted) && l.ManyUnsent() && len(l.ErrorWindows) == 0 {
 		out.Got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
 		out.OK, out.Unobserved = false, true
+	}
+}
+
+// judgeUnanswered does not accept that no request failed or hung in an outage if the service may
+// have stopped to answer without a failure. judgeWindows does that for error_window.
+func judgeUnanswered(x plan.Expectation, sum *record.Summary, l record.Load, out *view.Expectation) {
+	counts := ofOutage[x.Measure] && x.Phase() != view.PhaseErrors || x.Measure == "failed"
+	if out.OK && counts && x.Max != nil && !sum.Zero.IsZero() && l.NotAnswered() {
+		out.Got, out.OK, out.Unobserved = out.Got+"; "+notAnswered, false, true
 	}
 }
 

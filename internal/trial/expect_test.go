@@ -294,6 +294,12 @@ func TestAServiceThatNeverAnswersDoesNotPass(t *testing.T) {
 	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, notAnswered) {
 		t.Errorf("%+v", got)
 	}
+	none := 0.0
+	for _, measure := range []string{"failed", "hung", "later_failures", "failed_after_detection"} {
+		if got := JudgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: &none}, sum); got.OK || !got.Unobserved {
+			t.Errorf("%s: %+v", measure, got)
+		}
+	}
 	dripping := func(from, seconds float64) loadgen.Record {
 		r := request(loadgen.ClassCancelled, from, seconds)
 		r.FirstByte, r.LastByte = r.Scheduled.Add(time.Second), at(129.5)
