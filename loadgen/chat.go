@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -49,6 +50,7 @@ type chatStream struct {
 	maxGap     time.Duration
 	events     int    // events with text in them
 	usage      int    // tokens as the server counts them; 0: unreported
+	answered   bool   // a chunk had a choice: a part of an answer, though perhaps an empty one
 	done       bool   // the end mark has come
 	failed     string // the error inside the stream
 	stray      string // the last line that is not a field of an event stream
@@ -126,6 +128,7 @@ func (c *chatStream) event(kind string, data []byte) {
 		c.failed = within
 		return
 	}
+	c.answered = c.answered || len(chunk.Choices) > 0
 	text := false
 	for _, ch := range chunk.Choices {
 		text = text || ch.Delta.Content != "" || ch.Delta.Reasoning != "" || ch.Text != ""
@@ -175,8 +178,10 @@ func (c *chatStream) verdict() error {
 	switch {
 	case c.failed != "":
 		return fmt.Errorf("an error came inside the stream: %s", cmp.Or(clean(c.hide(c.failed), maxErrorText), "no message"))
-	case c.done:
+	case c.done && c.answered:
 		return nil
+	case c.done:
+		return errors.New("the stream ended with [DONE], and had no answer")
 	case c.stray != "":
 		return fmt.Errorf("the stream ended without [DONE], after %q", clean(c.stray, 80))
 	}

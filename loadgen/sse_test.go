@@ -152,6 +152,9 @@ func TestChatStream(t *testing.T) {
 		{token("[DONE]"), false, 1},
 		{fmt.Sprintf("data: %q\n\n", "[DONE]"), false, 0},
 		{"", false, 0},
+		{done, false, 0},
+		{"data: {\"detail\":\"the engine is dead\"}\n\n" + done, false, 0},
+		{"data: {\"choices\":[]}\n\n" + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, true, 0},
 	} {
 		c := chatOf(tt.in)
 		if (c.verdict() == nil) != tt.ok || c.tokens() != tt.tokens {
