@@ -136,12 +136,12 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 		return nil, seen, err
 	}
 	if len(others) > 0 {
-		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above; if these fail: lightsout restore %s; if a machine is on, lightsout drops its note %s after it was written once the node has booted again, otherwise after %s; an annotation alone ends with: kubectl annotate node NODE %s-",
-			strings.Join(others, ", "), strings.Join(others, " "), text.Span(power.BootCounts), text.Span(power.CarriedOutWithin), power.AnnotationSwitchedOff))
+		err = errors.Join(err, fmt.Errorf("others have switched off %s: bring them back with the commands shown above; if these fail, %s; if a machine is on, lightsout drops its note %s after it was written once the node has booted again, otherwise after %s; an annotation alone ends with: kubectl annotate node NODE %s-",
+			strings.Join(others, ", "), repeatWith(others, dryRun), text.Span(power.BootCounts), text.Span(power.CarriedOutWithin), power.AnnotationSwitchedOff))
 	}
 	if len(ours) > 0 {
-		err = errors.Join(err, fmt.Errorf("lightsout annotated %s, but the journal has no later request to switch them off: if they are off, bring them back with: lightsout restore %s",
-			strings.Join(ours, ", "), strings.Join(ours, " ")))
+		err = errors.Join(err, fmt.Errorf("lightsout annotated %s, but the journal has no later request to switch them off: if they are off, %s",
+			strings.Join(ours, ", "), repeatWith(ours, dryRun)))
 	}
 	return names, seen, err
 }

@@ -72,6 +72,9 @@ func TestRestoreWithoutAKubeconfigReadsTheRegisterOfEveryCluster(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "others have switched off n3") || machine() != "off" {
 		t.Errorf("the machine is %s: %v", machine(), err)
 	}
+	if err == nil || !strings.Contains(err.Error(), "repeat this command with: n3;") { // it has the flags that lead there
+		t.Errorf("the hint is missing: %v", err)
+	}
 }
 
 // restore powers on a machine that another operator has switched off only by its name.

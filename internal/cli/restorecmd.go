@@ -182,6 +182,14 @@ func undoAll(ctx context.Context, all []*restoration) error {
 	return errors.Join(undone...)
 }
 
+// repeatWith tells the operator to repeat this restore, with its flags, for some nodes.
+func repeatWith(nodes []string, dryRun bool) string {
+	if dryRun {
+		return "repeat this command without --dry-run, and with: " + strings.Join(nodes, " ")
+	}
+	return "repeat this command with: " + strings.Join(nodes, " ")
+}
+
 // sayEnd prints the machines that are still off, according to the journal, to annotations
 // of others and to this host's register, the nodes that lightsout has cordoned and was not
 // asked to uncordon, and the machines that a refused request may still switch off. If there
@@ -206,7 +214,7 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 	}
 	err = errors.Join(err, refused)
 	if len(cordoned) > 0 {
-		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; uncordon with: lightsout restore %s", strings.Join(cordoned, ", "), strings.Join(cordoned, " ")))
+		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; to uncordon, %s", strings.Join(cordoned, ", "), repeatWith(cordoned, dryRun)))
 	}
 	switch {
 	case len(left) > 0:
