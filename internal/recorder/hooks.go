@@ -148,7 +148,7 @@ func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) 
 	for pause := hookPause; ; pause *= 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
 		err := report(ctx, n)
-		if ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("it did not finish within %s", hookWithin)
 		}
 		cancel()

@@ -46,8 +46,9 @@ type outage struct {
 	forecast []string
 	lowest   *int
 	pending  *int
-	// loads are the requests from zero on by the generator's numbers, inRow the failures in
-	// a row, mostInRow the most of them.
+	// loads are the requests from zero on by the generator's numbers. inRow are the failures in
+	// a row, in the order in which they ended; mostInRow are the most of them, in that order or as
+	// row has them, in which they were sent.
 	loads            map[int]*load
 	inRow, mostInRow int
 	row              row
@@ -139,9 +140,9 @@ func (o *outage) request(q loadgen.Record) {
 	}
 	l.totals.Count(q)
 	l.to = q.End
-	sent := q.CountedAt()
-	if (q.Class.Failed() || q.Class == loadgen.ClassOK) && !sent.Before(o.zero) { // all since then are known
-		o.mostInRow = max(o.mostInRow, o.row.add(sent, q.Class.Failed()))
+	// All requests that were sent since then are known.
+	if sent := q.CountedAt(); !sent.Before(o.zero) && (o.from == nil || !sent.Before(*o.from)) && (q.Class.Failed() || q.Class == loadgen.ClassOK) {
+		o.row.add(sent, q.Class.Failed())
 	}
 	switch {
 	case q.Class.Failed():
@@ -151,6 +152,26 @@ func (o *outage) request(q loadgen.Record) {
 		o.inRow = 0
 		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
 	}
+}
+
+// countRow counts the requests that failed in a row, in the order in which they were sent.
+func (o *outage) countRow(inFlight map[int64]bool) {
+	o.mostInRow = max(o.mostInRow, o.row.longest(inFlight))
+}
+
+// secondsInFlight has the seconds of the requests that are in flight. Who takes the ended requests
+// afterwards has all others.
+func (o *outage) secondsInFlight() map[int64]bool {
+	seconds := map[int64]bool{}
+	if o.r.opt.Load == nil {
+		return seconds
+	}
+	for _, x := range o.r.opt.Load.Run().Seconds {
+		if x.Unresolved > 0 {
+			seconds[x.At.Unix()] = true
+		}
+	}
+	return seconds
 }
 
 // follow takes a snapshot with its new signs. It ends the record when no sign shows and
@@ -175,6 +196,10 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
 			o.pending = &n
 		}
+	}
+	if inFlight := o.secondsInFlight(); o.mostInRow < downLeast {
+		r.requests(now)
+		o.countRow(inFlight)
 	}
 	o.notifySigns(now)
 	quiet := now.Sub(r.signs.changed)
@@ -375,8 +400,10 @@ func (o *outage) finish(now time.Time) {
 	down := r.signs.settle(now)
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
+	inFlight := o.secondsInFlight()
 	failed := r.rest(now)
 	r.outage = nil
+	o.countRow(inFlight)
 	sum := o.summary(now, down)
 	o.final = sum.Unplanned.Severity
 	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {

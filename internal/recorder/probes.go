@@ -12,13 +12,16 @@ type probes struct {
 	count bool          // failures are a sign
 	every time.Duration // the interval between two requests; 0: unknown
 	good  time.Time     // the end of the newest good answer before requests began to fail
-	// newest is the end of the newest good answer, and inRow the good answers in a row.
+	// first and newest are the ends of the first and the newest good answer, and inRow the good
+	// answers in a row.
+	first  time.Time
 	newest time.Time
 	inRow  int
 	// goods are the ends of good answers, the newest of each second, for goodsKept.
 	goods []time.Time
-	// failed are the newest failures.
+	// failed are the newest failures. Those that waited in vain before from do not count.
 	failed []failedProbe
+	from   time.Time
 }
 
 // failedProbe is a request that failed, and when. It was waiting in vain from that moment on: from
@@ -77,11 +80,14 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 		p.failed, p.inRow = append(p.failedLately(now), failedAt(&q, now)), 0
 	case q.Class == loadgen.ClassOK:
 		p.inRow++
+		if p.first.IsZero() {
+			p.first = q.End
+		}
 		if q.End.After(p.newest) {
 			p.newest = q.End
 			p.keep(q.End)
 		}
-		if len(p.failedLately(now)) == 0 {
+		if len(p.counted(now)) == 0 {
 			p.good = p.newest
 		}
 	}
@@ -123,11 +129,22 @@ func (p *probes) goodBefore(at time.Time) time.Time {
 	return p.goods[i-1]
 }
 
+// counted returns the failures that may be a sign: not those of requests that waited before the
+// first good answer ever.
+func (p *probes) counted(now time.Time) (out []failedProbe) {
+	for _, f := range p.failedLately(now) {
+		if !f.waiting.Before(p.from) && !f.waiting.Before(p.first) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // failing reports whether requests fail, and when the last one succeeded before the first of them
 // waited in vain: a request that hangs fails long after the service stopped to answer. Failures
 // of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
-	failed := p.failedLately(now)
+	failed := p.counted(now)
 	if p.good.IsZero() || len(failed) < failedLeast {
 		return p.good, false
 	}

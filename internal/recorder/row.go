@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -24,9 +25,8 @@ const (
 	rowGap  = time.Minute
 )
 
-// add adds a request. It returns how many failed in a row around the second in which it was sent, at
-// most downLeast; 0 if it did not fail.
-func (r row) add(at time.Time, failed bool) (inRow int) {
+// add adds a request.
+func (r row) add(at time.Time, failed bool) {
 	second := at.Unix()
 	x := r[second]
 	if failed {
@@ -37,25 +37,24 @@ func (r row) add(at time.Time, failed bool) (inRow int) {
 	if len(r) > 2*int(rowKept/time.Second) {
 		maps.DeleteFunc(r, func(s int64, _ sentIn) bool { return second-s > int64(rowKept/time.Second) })
 	}
-	if !failed || x.ok {
-		return 0
-	}
-	return min(downLeast, x.failed+r.beside(second, -1)+r.beside(second, 1))
 }
 
-// beside counts the requests that failed in the seconds before (step -1) or after (1) a second, until
-// one was ok.
-func (r row) beside(second, step int64) (failed int) {
-	for empty := int64(0); failed < downLeast && empty < int64(rowGap/time.Second); {
-		second += step
-		switch x, sent := r[second]; {
-		case !sent:
-			empty++
-		case x.ok:
-			return failed
-		default:
-			failed, empty = failed+x.failed, 0
+// longest returns how many requests failed in a row, at most. inFlight has the seconds of requests
+// that have not ended: nobody knows yet whether those belong to a row.
+func (r row) longest(inFlight map[int64]bool) (most int) {
+	seconds := slices.AppendSeq(slices.Collect(maps.Keys(r)), maps.Keys(inFlight))
+	slices.Sort(seconds)
+	failed, last := 0, int64(0)
+	for _, s := range slices.Compact(seconds) {
+		if s-last > int64(rowGap/time.Second) {
+			failed = 0
 		}
+		if x := r[s]; x.ok || inFlight[s] {
+			failed = 0
+		} else {
+			failed += x.failed
+		}
+		most, last = max(most, failed), s
 	}
-	return failed
+	return most
 }

@@ -126,11 +126,7 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 	if starting {
 		g.first = now
 	}
-	if g.explaining && !g.anyPlanned(now) {
-		g.explained = now
-	}
 	found := g.showingIn(s, p, now)
-	g.explaining = g.anyPlanned(now)
 	for k, o := range g.open {
 		if _, still := found[k]; still {
 			continue
@@ -204,6 +200,7 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 			add(view.SignAPI, "", lastContact(s))
 		}
 	}
+	p.from = g.failuresFrom(now)
 	if at, failing := p.failing(now); failing {
 		if at.Before(g.explained) {
 			at = g.explained
@@ -211,6 +208,21 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 		add(view.SignRequests, "", at)
 	}
 	return found
+}
+
+// failuresFrom is from when on requests must have waited in vain so that their failures begin
+// a sign: those that waited before explained belong to a record or a plan. A sign that is open
+// lasts as long as any request fails.
+func (g *signs) failuresFrom(now time.Time) time.Time {
+	explaining := g.anyPlanned(now)
+	if g.explaining && !explaining {
+		g.explained = now
+	}
+	g.explaining = explaining
+	if o := g.open[subject{kind: view.SignRequests}]; o != nil && !o.excused {
+		return time.Time{}
+	}
+	return g.explained
 }
 
 // lastContact is when the API server answered last.
@@ -428,7 +440,8 @@ func (g *signs) forget(news []record.Sign) {
 
 // leave leaves signs to the record of the operator's own outage, except those of nodes
 // that the operator did not switch: they stay new.
-func (g *signs) leave(news []record.Sign) {
+func (g *signs) leave(news []record.Sign, now time.Time) {
+	g.explained = now
 	g.forget(news)
 	for k, o := range g.open {
 		o.ignored = o.ignored || k.kind != view.SignSilent || g.switched[k.name]

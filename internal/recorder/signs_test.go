@@ -355,7 +355,7 @@ func TestAnOverdueHeartbeatBesideFailedRequestsIsTheFirstSign(t *testing.T) {
 	g, p := newSigns(15*time.Minute), &probes{count: true}
 	look := func(d time.Duration, class loadgen.Class) []record.Sign {
 		now = now.Add(d)
-		p.note(loadgen.Record{Class: class, End: now}, now)
+		p.note(loadgen.Record{Class: class, Scheduled: now, End: now}, now)
 		return g.observe(oneNode(now, &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: start, RenewSeen: start, LeaseDuration: 40 * time.Second}), p, false, now)
 	}
 	if news := append(look(0, loadgen.ClassOK), look(16*time.Second, loadgen.ClassOK)...); len(news) > 0 {
