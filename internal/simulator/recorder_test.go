@@ -168,8 +168,9 @@ func (w *watch) inspect(ctx context.Context) {
 		if writing != "" && !dirExists(writing) {
 			w.broken("the record %s was removed while it was written", writing)
 		}
-		// The recorder removes records once a minute.
-		if over++; sum <= w.keep {
+		// The recorder removes records once a minute, and the record under way grows meanwhile.
+		const grows = 4 << 20
+		if over++; sum <= w.keep+grows {
 			over = 0
 		}
 		if over > 1 {
