@@ -47,11 +47,10 @@ type outage struct {
 	lowest   *int
 	pending  *int
 	// loads are the requests from zero on by the generator's numbers. inRow are the failures in
-	// a row, in the order in which they ended; mostInRow are the most of them, in that order or as
-	// row has them, in which they were sent.
+	// a row, in the order in which they ended; mostInRow are the most of them, in that order or in
+	// the one in which they were sent, which Recorder.row has.
 	loads            map[int]*load
 	inRow, mostInRow int
-	row              row
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// from is from when on the record has all requests, if that is after zero.
@@ -78,7 +77,7 @@ type outage struct {
 func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *outage {
 	o := &outage{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion, loads: map[int]*load{}, row: row{},
+		server: s.ServerVersion, loads: map[int]*load{},
 	}
 	before := r.calm
 	if before == nil {
@@ -140,10 +139,6 @@ func (o *outage) request(q loadgen.Record) {
 	}
 	l.totals.Count(q)
 	l.to = q.End
-	// All requests that were sent since then are known.
-	if sent := q.CountedAt(); !sent.Before(o.zero) && (o.from == nil || !sent.Before(*o.from)) && (q.Class.Failed() || q.Class == loadgen.ClassOK) {
-		o.row.add(sent, q.Class.Failed())
-	}
 	switch {
 	case q.Class.Failed():
 		o.inRow++
@@ -156,7 +151,7 @@ func (o *outage) request(q loadgen.Record) {
 
 // countRow counts the requests that failed in a row, in the order in which they were sent.
 func (o *outage) countRow(inFlight map[int64]bool) {
-	o.mostInRow = max(o.mostInRow, o.row.longest(inFlight))
+	o.mostInRow = max(o.mostInRow, o.r.row.longest(o.zero.Unix(), inFlight))
 }
 
 // secondsInFlight has the seconds of the requests that are in flight. Who takes the ended requests
@@ -197,7 +192,8 @@ func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) 
 			o.pending = &n
 		}
 	}
-	if inFlight := o.secondsInFlight(); o.mostInRow < downLeast {
+	if o.mostInRow < downLeast {
+		inFlight := o.secondsInFlight()
 		r.requests(now)
 		o.countRow(inFlight)
 	}

@@ -12,16 +12,16 @@ type probes struct {
 	count bool          // failures are a sign
 	every time.Duration // the interval between two requests; 0: unknown
 	good  time.Time     // the end of the newest good answer before requests began to fail
-	// first and newest are the ends of the first and the newest good answer, and inRow the good
-	// answers in a row.
+	// first is when the first request with a good answer was sent, newest the end of the newest
+	// good answer, and inRow the good answers in a row.
 	first  time.Time
 	newest time.Time
 	inRow  int
 	// goods are the ends of good answers, the newest of each second, for goodsKept.
 	goods []time.Time
-	// failed are the newest failures. Those that waited in vain before from do not count.
-	failed []failedProbe
-	from   time.Time
+	// failed are the newest failures. What failed before explained, and was good since, is no sign.
+	failed    []failedProbe
+	explained time.Time
 }
 
 // failedProbe is a request that failed, and when. It was waiting in vain from that moment on: from
@@ -81,7 +81,7 @@ func (p *probes) note(q loadgen.Record, now time.Time) (first bool) {
 	case q.Class == loadgen.ClassOK:
 		p.inRow++
 		if p.first.IsZero() {
-			p.first = q.End
+			p.first = q.CountedAt()
 		}
 		if q.End.After(p.newest) {
 			p.newest = q.End
@@ -130,10 +130,11 @@ func (p *probes) goodBefore(at time.Time) time.Time {
 }
 
 // counted returns the failures that may be a sign: not those of requests that waited before the
-// first good answer ever.
+// first request that was ok, nor before explained if the service has answered since.
 func (p *probes) counted(now time.Time) (out []failedProbe) {
 	for _, f := range p.failedLately(now) {
-		if !f.waiting.Before(p.from) && !f.waiting.Before(p.first) {
+		over := f.waiting.Before(p.explained) && p.newest.After(f.waiting)
+		if !over && !f.waiting.Before(p.first) {
 			out = append(out, f)
 		}
 	}

@@ -49,9 +49,9 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
 	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	signs := 0
-	end := func(c loadgen.Class, sent, ended float64) {
-		p.note(loadgen.Record{Class: c, Scheduled: second(sent), Sent: second(sent), End: second(ended)}, second(ended))
-		r.add(second(sent), c.Failed())
+	end := func(c loadgen.Class, sent, at float64) {
+		p.note(loadgen.Record{Class: c, Scheduled: second(sent), Sent: second(sent), End: second(at)}, second(at))
+		r.add(ended(second(sent), c.Failed()))
 	}
 	for s := range 50 {
 		at := float64(s)
@@ -70,7 +70,7 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 			t.Fatalf("at %d s: the sign dates from %s, want %s", s, since, want)
 		}
 	}
-	if n := r.longest(nil); signs == 0 || n != 8 {
+	if n := r.longest(0, nil); signs == 0 || n != 8 {
 		t.Errorf("%d signs; %d failed in a row, want 8", signs, n)
 	}
 }

@@ -82,6 +82,7 @@ type Recorder struct {
 	rolling *record.Rolling
 	signs   signs
 	probes  probes
+	row     row     // of the requests that have ended
 	outage  *outage // nil: there is none
 	health  record.Health
 	// clock notices when the wall clock is set.
@@ -122,7 +123,7 @@ type Recorder struct {
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
-	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}}
+	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}, row: row{}}
 	r.rolling.Redact(opt.Names)
 	r.signs, r.probes = newSigns(opt.Past), newProbes(opt.Every)
 	r.signs.returning(opt.Returning, opt.Now())

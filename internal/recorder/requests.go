@@ -55,6 +55,7 @@ func (r *Recorder) rest(now time.Time) error {
 
 func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	for _, q := range ended {
+		r.row.add(&q)
 		if r.probes.note(q, now) {
 			r.answered = true
 			r.sayAnswered()

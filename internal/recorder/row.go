@@ -4,10 +4,12 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"lightsout/loadgen"
 )
 
-// row counts the requests of an outage by the second in which they were sent: a request that hangs
-// fails among later ones that are ok.
+// row counts requests by the second in which they were sent: a request that hangs fails among later
+// ones that are ok.
 type row map[int64]sentIn
 
 // sentIn is the requests that were sent in one second: how many failed, and whether others were ok.
@@ -25,9 +27,13 @@ const (
 	rowGap  = time.Minute
 )
 
-// add adds a request.
-func (r row) add(at time.Time, failed bool) {
-	second := at.Unix()
+// add adds a request that was ok or failed; it ignores others.
+func (r row) add(q *loadgen.Record) {
+	failed := q.Class.Failed()
+	if !failed && q.Class != loadgen.ClassOK {
+		return
+	}
+	second := q.CountedAt().Unix()
 	x := r[second]
 	if failed {
 		x.failed++
@@ -39,10 +45,12 @@ func (r row) add(at time.Time, failed bool) {
 	}
 }
 
-// longest returns how many requests failed in a row, at most. inFlight has the seconds of requests
-// that have not ended: nobody knows yet whether those belong to a row.
-func (r row) longest(inFlight map[int64]bool) (most int) {
+// longest returns how many requests that were sent from a second on failed in a row, at most.
+// inFlight has the seconds of requests that have not ended: nobody knows yet whether those belong
+// to a row.
+func (r row) longest(from int64, inFlight map[int64]bool) (most int) {
 	seconds := slices.AppendSeq(slices.Collect(maps.Keys(r)), maps.Keys(inFlight))
+	seconds = slices.DeleteFunc(seconds, func(s int64) bool { return s < from })
 	slices.Sort(seconds)
 	failed, last := 0, int64(0)
 	for _, s := range slices.Compact(seconds) {

@@ -11,6 +11,15 @@ import (
 	"lightsout/loadgen"
 )
 
+// ended is a request that was sent then.
+func ended(sent time.Time, failed bool) *loadgen.Record {
+	q := &loadgen.Record{Class: loadgen.ClassOK, Scheduled: sent, Sent: sent}
+	if failed {
+		q.Class = loadgen.ClassFirstByte
+	}
+	return q
+}
+
 // A hang of 8 s is a row of failures at any rate. Requests that fail among others that are ok are none.
 func TestAHangIsARowAtAnyRate(t *testing.T) {
 	t.Parallel()
@@ -20,14 +29,14 @@ func TestAHangIsARowAtAnyRate(t *testing.T) {
 		for i := range 60 * rate {
 			at := start.Add(time.Duration(i) * time.Second / time.Duration(rate))
 			if s := i / rate; s < 10 || s >= 18 {
-				hang.add(at, false)
+				hang.add(ended(at, false))
 			}
 			if sent := i - 30*rate; sent >= 10*rate && sent < 18*rate {
-				hang.add(at.Add(-30*time.Second), true)
+				hang.add(ended(at.Add(-30*time.Second), true))
 			}
-			single.add(at, i%(5*rate) == 0)
+			single.add(ended(at, i%(5*rate) == 0))
 			if i%rate == rate-1 {
-				most, mostSingle = max(most, hang.longest(nil)), max(mostSingle, single.longest(nil))
+				most, mostSingle = max(most, hang.longest(0, nil)), max(mostSingle, single.longest(0, nil))
 			}
 		}
 		if least := 8 * rate; most < least || mostSingle > 1 {
@@ -57,20 +66,20 @@ func TestRequestsInFlightAreNoPartOfARow(t *testing.T) {
 			}
 			all = append(all, x)
 		}
-		r, ended := row{}, map[int]bool{}
+		r, over := row{}, map[int]bool{}
 		for s := range 120 {
 			now, inFlight := start.Add(time.Duration(s)*time.Second), map[int64]bool{}
 			for i, x := range all {
 				switch {
-				case x.sent.After(now) || ended[i]:
+				case x.sent.After(now) || over[i]:
 				case x.end.After(now):
 					inFlight[x.sent.Unix()] = true
 				default:
-					ended[i] = true
-					r.add(x.sent, x.failed)
+					over[i] = true
+					r.add(ended(x.sent, x.failed))
 				}
 			}
-			if n := r.longest(inFlight); n > 1 {
+			if n := r.longest(0, inFlight); n > 1 {
 				t.Fatalf("%d/s, ok after %s: at %d s %d in a row", tc.rate, tc.takes, s, n)
 			}
 		}
@@ -126,27 +135,29 @@ func TestGoodAnswersThatEndLaterAreNoOutageOfAll(t *testing.T) {
 	}
 }
 
-// The recorder keeps a minute of the past, and chats that hung fail after 100 s: the good answers beside
-// them are forgotten, and do not make them a row.
-func TestForgottenAnswersAreNoPartOfARow(t *testing.T) {
-	s := newScreen(t)
-	s.probes = newProbes(time.Second)
-	s.look(3)
-	s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
-	start := s.now
-	for i := range 400 {
-		hung := func(i int) bool { return i >= 100 && i < 160 && i%8 == 0 }
-		if !hung(i) {
-			s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: loadgen.ClassOK, Scheduled: s.now, Sent: s.now, End: s.now})
+// The recorder keeps a minute of the past, and chats that hung fail after 100 s. It counts them in a row,
+// or beside good answers, although it has forgotten the requests of that time.
+func TestForgottenRequestsAreInTheirRow(t *testing.T) {
+	for every, want := range map[int]record.Severity{1: record.SeverityDown, 8: record.SeverityDegraded} {
+		s := newScreen(t)
+		s.probes = newProbes(time.Second)
+		s.look(3)
+		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+		start := s.now
+		for i := range 400 {
+			hung := func(i int) bool { return i >= 100 && i < 130 && i%every == 0 }
+			if !hung(i) {
+				s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: loadgen.ClassOK, Scheduled: s.now, Sent: s.now, End: s.now})
+			}
+			if hung(i - 100) {
+				at := start.Add(time.Duration(i-100) * time.Second)
+				s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: loadgen.ClassFirstByte, Scheduled: at, Sent: at, End: s.now})
+			}
+			s.look(1)
 		}
-		if hung(i - 100) {
-			at := start.Add(time.Duration(i-100) * time.Second)
-			s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: loadgen.ClassFirstByte, Scheduled: at, Sent: at, End: s.now})
+		if got := severities(s.summaries()); !slices.Equal(got, []record.Severity{want}) {
+			t.Errorf("every %d hung: the severities are %v", every, got)
 		}
-		s.look(1)
-	}
-	if got := severities(s.summaries()); !slices.Equal(got, []record.Severity{record.SeverityDegraded}) {
-		t.Errorf("the severities are %v", got)
 	}
 }
 

@@ -153,6 +153,9 @@ func (g *signs) observe(s *cluster.Snapshot, p *probes, during bool, now time.Ti
 			o.excused, o.since, o.Kind, o.At = false, now, view.SignNotBack, p.removed
 		case k.kind != view.SignSilent && !g.ignores(s, x, false):
 			o.excused, o.since = false, now // it lasts longer than the plan explains
+			if o.At.Before(g.explained) {
+				o.At = g.explained
+			}
 		}
 		if g.mayCount(k, o, now) && now.Sub(o.since) >= graces[k.kind] {
 			o.counted, o.Noticed = true, now
@@ -200,7 +203,7 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 			add(view.SignAPI, "", lastContact(s))
 		}
 	}
-	p.from = g.failuresFrom(now)
+	p.explained = g.explainedUntil(now)
 	if at, failing := p.failing(now); failing {
 		if at.Before(g.explained) {
 			at = g.explained
@@ -210,10 +213,9 @@ func (g *signs) showingIn(s *cluster.Snapshot, p *probes, now time.Time) map[sub
 	return found
 }
 
-// failuresFrom is from when on requests must have waited in vain so that their failures begin
-// a sign: those that waited before explained belong to a record or a plan. A sign that is open
-// lasts as long as any request fails.
-func (g *signs) failuresFrom(now time.Time) time.Time {
+// explainedUntil is until when a record or a plan explains failures, for the requests. A sign that
+// is open lasts as long as any request fails.
+func (g *signs) explainedUntil(now time.Time) time.Time {
 	explaining := g.anyPlanned(now)
 	if g.explaining && !explaining {
 		g.explained = now
@@ -454,6 +456,9 @@ func (g *signs) leave(news []record.Sign, now time.Time) {
 // more.
 func (g *signs) settle(now time.Time) (down []string) {
 	g.explained = now
+	if !g.showing() && !g.anyPlanned(now) { // what failed since then is none of this outage
+		g.explained = g.changed
+	}
 	for k, o := range g.open {
 		switch {
 		case k.kind == view.SignPending:

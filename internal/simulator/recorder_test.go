@@ -285,6 +285,9 @@ func (o truth) String() string {
 // heartbeat, or a request that a client gives up.
 const zeroWithin = 11 * time.Second
 
+// noticedWithin is how long an outage may go on before its first sign counts.
+const noticedWithin = 30 * time.Second
+
 // judge compares the records with the outages.
 func (w *watch) judge(outages []truth) {
 	first := map[string]bool{} // the records whose first outage has been found
@@ -294,6 +297,9 @@ func (w *watch) judge(outages []truth) {
 			if s.Zero.Before(o.from.Add(zeroWithin)) && s.Ended.After(o.from) {
 				in = append(in, s)
 			}
+		}
+		if len(in) == 2 && in[0].Ended.Before(o.from.Add(noticedWithin)) {
+			in = in[1:] // the first ended before anybody could notice this outage
 		}
 		if len(in) != 1 {
 			w.broken("%s is in %d records", o, len(in))
