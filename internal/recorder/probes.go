@@ -19,7 +19,7 @@ type probes struct {
 	inRow  int
 	// goods are the ends of good answers, the newest of each second, for goodsKept.
 	goods []time.Time
-	// failed are the newest failures. What failed before explained, and was good since, is no sign.
+	// failed are the newest failures. A record or a plan explains those before explained.
 	failed    []failedProbe
 	explained time.Time
 }
