@@ -40,7 +40,7 @@ func TestPodsOfAnOutageBeginNoOtherOne(t *testing.T) {
 	g.transition(cluster.Transition{Change: cluster.ChangeCordon, Seen: now})
 	look(120, 5, cluster.TriFalse)
 	look(305, 5, cluster.TriTrue)
-	g.settle(now)
+	g.settle(p, now)
 	if n := look(1500, 5, cluster.TriTrue); n > 0 {
 		t.Errorf("%d signs of another outage", n)
 	}

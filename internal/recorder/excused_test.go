@@ -67,7 +67,7 @@ func TestFailuresThatOutliveAPlanAreASignAfterAnotherOutage(t *testing.T) {
 	n.Annotations = annotated(power.Note{By: "me@here", Boot: "first"}.Text())
 	look(2, false, loadgen.ClassOK)
 	news := look(120, true, loadgen.ClassRefused)
-	g.settle(now)
+	g.settle(p, now)
 	n.Annotations, n.BootID = nil, "second"
 	if news = append(news, look(30, false, loadgen.ClassRefused)...); len(news) > 0 {
 		t.Errorf("the plan explains them: %+v", news)

@@ -19,8 +19,9 @@ type explainedWorld struct {
 	every, limit int
 	// answers reports whether the service answers a request that is sent then.
 	answers func(second int) bool
-	// off are the spans in which the machine is off by plan.
-	off [][2]int
+	// off are the spans in which the machine is off by plan, fails is one in which it fails.
+	off   [][2]int
+	fails [2]int
 	// settled is when the record of an earlier outage ends; 0: there is none.
 	settled int
 	until   int
@@ -31,7 +32,7 @@ func (w explainedWorld) requestSigns(start time.Time) (found []record.Sign) {
 	g, p := newSigns(15*time.Minute), newProbes(time.Duration(w.every)*time.Second)
 	n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, LeaseDuration: 40 * time.Second, BootID: "0"}
 	for s := range w.until {
-		now, up := start.Add(time.Duration(s)*time.Second), true
+		now, up := start.Add(time.Duration(s)*time.Second), s < w.fails[0] || s >= w.fails[1]
 		for i, off := range w.off {
 			switch s {
 			case off[0] - 2:
@@ -56,12 +57,12 @@ func (w explainedWorld) requestSigns(start time.Time) (found []record.Sign) {
 		}
 		seen := *n
 		for _, x := range g.observe(oneNode(now, &seen), &p, s < w.settled, now) {
-			if x.Kind == view.SignRequests {
+			if x.Kind == view.SignRequests && s > w.settled {
 				found = append(found, x)
 			}
 		}
 		if s > 0 && s == w.settled {
-			g.settle(now)
+			g.settle(&p, now)
 		}
 	}
 	return found
@@ -85,12 +86,16 @@ func TestOnlyFailuresThatNothingExplainsBeginAnOutage(t *testing.T) {
 	}{
 		"refused until the end of the plan":      {explainedWorld{every: 1, answers: except(100, 215), off: one}, 0, 0},
 		"hung until the end of the plan":         {explainedWorld{every: 1, limit: 30, answers: except(100, 215), off: one}, 0, 0},
+		"refused until the end, once a minute":   {explainedWorld{every: 60, answers: except(100, 200), off: one}, 0, 0},
+		"hung until the end, once a minute":      {explainedWorld{every: 60, limit: 50, answers: except(100, 200), off: one}, 0, 0},
+		"hung until the end, long after":         {explainedWorld{every: 1, limit: 300, answers: except(100, 200), off: one, settled: 221}, 0, 0},
+		"hung in an outage, long after":          {explainedWorld{every: 1, limit: 600, answers: except(100, 180), fails: [2]int{100, 160}, settled: 460}, 0, 0},
 		"hung while it was off, limit 90 s":      {explainedWorld{every: 1, limit: 90, answers: except(100, 160), off: one}, 0, 0},
 		"refused after the plan":                 {explainedWorld{every: 1, answers: except(100, never), off: one}, 220, 220},
-		"hangs after the plan":                   {explainedWorld{every: 1, limit: 30, answers: except(100, never), off: one}, 220, 220},
-		"hangs after the plan, limit 90 s":       {explainedWorld{every: 1, limit: 90, answers: except(100, never), off: one}, 220, 220},
-		"hangs after the plan, once a minute":    {explainedWorld{every: 60, limit: 30, answers: except(100, never), off: one}, 220, 220},
-		"hangs through plans in succession":      {explainedWorld{every: 1, limit: 30, answers: except(100, never), off: inTurn}, 220, 220},
+		"hangs after the plan":                   {explainedWorld{every: 1, limit: 30, answers: except(100, never), off: one}, 220, 221},
+		"hangs after the plan, limit 90 s":       {explainedWorld{every: 1, limit: 90, answers: except(100, never), off: one}, 220, 221},
+		"hangs after the plan, once a minute":    {explainedWorld{every: 60, limit: 30, answers: except(100, never), off: one}, 220, 270},
+		"hangs through plans in succession":      {explainedWorld{every: 1, limit: 30, answers: except(100, never), off: inTurn}, 220, 221},
 		"hangs just before a record ends":        {explainedWorld{every: 1, limit: 30, answers: except(671, 700), settled: 700}, 670, 702},
 		"refused before and after a record ends": {explainedWorld{every: 60, answers: except(655, 725), settled: 700}, 600, 720},
 	} {

@@ -100,7 +100,7 @@ func newOutage(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, pas
 	}
 	if !past.From.IsZero() {
 		o.from = &past.From
-		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
+		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl, and only the severity takes them into account", past.From.UTC().Format("15:04:05")))
 	}
 	for _, t := range r.replicas {
 		if t.Subject.Key == o.focus && !t.Seen.Before(zero) {
@@ -151,7 +151,7 @@ func (o *outage) request(q loadgen.Record) {
 
 // countRow counts the requests that failed in a row, in the order in which they were sent.
 func (o *outage) countRow(inFlight map[int64]bool) {
-	o.mostInRow = max(o.mostInRow, o.r.row.longest(o.zero.Unix(), inFlight))
+	o.mostInRow = max(o.mostInRow, o.r.row.longest(o.zero, o.r.opt.Now(), inFlight))
 }
 
 // secondsInFlight has the seconds of the requests that are in flight. Who takes the ended requests
@@ -393,7 +393,7 @@ func (o *outage) inFlight() map[int]int {
 func (o *outage) finish(now time.Time) {
 	r := o.r
 	o.over = true
-	down := r.signs.settle(now)
+	down := r.signs.settle(&r.probes, now)
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.signs.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	inFlight := o.secondsInFlight()

@@ -129,6 +129,14 @@ func (p *probes) goodBefore(at time.Time) time.Time {
 	return p.goods[i-1]
 }
 
+// goodFrom is the end of the first good answer from that moment on; the moment itself if there was none.
+func (p *probes) goodFrom(at time.Time) time.Time {
+	if i, _ := slices.BinarySearchFunc(p.goods, at, time.Time.Compare); i < len(p.goods) {
+		return p.goods[i]
+	}
+	return at
+}
+
 // counted returns the failures that may be a sign: not those of requests that waited before the
 // first request that was ok, nor before explained if the service has answered since.
 func (p *probes) counted(now time.Time) (out []failedProbe) {
@@ -141,12 +149,28 @@ func (p *probes) counted(now time.Time) (out []failedProbe) {
 	return out
 }
 
+// unexplained reports whether some of those failures are none that a record or a plan explains: one
+// request waited only after that, or several failed after it. The service may have returned, and no
+// request shown it yet.
+func (p *probes) unexplained(failed []failedProbe) bool {
+	later := 0
+	for _, f := range failed {
+		if !f.waiting.Before(p.explained) {
+			return true
+		}
+		if !f.ended.Before(p.explained) {
+			later++
+		}
+	}
+	return later >= failedLeast
+}
+
 // failing reports whether requests fail, and when the last one succeeded before the first of them
 // waited in vain: a request that hangs fails long after the service stopped to answer. Failures
 // of a target that has never answered do not count.
 func (p *probes) failing(now time.Time) (since time.Time, failing bool) {
 	failed := p.counted(now)
-	if p.good.IsZero() || len(failed) < failedLeast {
+	if p.good.IsZero() || len(failed) < failedLeast || !p.unexplained(failed) {
 		return p.good, false
 	}
 	since = p.good

@@ -70,7 +70,7 @@ func TestAShortHangIsDatedByItsRequests(t *testing.T) {
 			t.Fatalf("at %d s: the sign dates from %s, want %s", s, since, want)
 		}
 	}
-	if n := r.longest(0, nil); signs == 0 || n != 8 {
+	if n := r.longest(start, second(60), nil); signs == 0 || n != 8 {
 		t.Errorf("%d signs; %d failed in a row, want 8", signs, n)
 	}
 }
@@ -112,7 +112,7 @@ func TestRequestsThatHungInAnExplainedTimeBeginNoOutage(t *testing.T) {
 			case s == 160:
 				n.Annotations, n.BootID = nil, "second"
 			case s == 500:
-				g.settle(now) // the record ends
+				g.settle(&p, now) // the record ends
 			}
 			if s < 100 || s >= 160 {
 				n.Renewed, n.RenewSeen = now, now

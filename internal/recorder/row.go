@@ -40,17 +40,19 @@ func (r row) add(q *loadgen.Record) {
 	}
 	x.ok = x.ok || !failed
 	r[second] = x
-	if len(r) > 2*int(rowKept/time.Second) {
-		maps.DeleteFunc(r, func(s int64, _ sentIn) bool { return second-s > int64(rowKept/time.Second) })
+	const kept = int64(rowKept / time.Second)
+	if len(r) > 3*int(kept) { // somebody may set the clock back
+		maps.DeleteFunc(r, func(s int64, _ sentIn) bool { return s < second-kept || s > second+kept })
 	}
 }
 
-// longest returns how many requests that were sent from a second on failed in a row, at most.
-// inFlight has the seconds of requests that have not ended: nobody knows yet whether those belong
-// to a row.
-func (r row) longest(from int64, inFlight map[int64]bool) (most int) {
+// longest returns how many requests that were sent in the seconds between two times failed in a
+// row, at most. inFlight has the seconds of requests that have not ended: nobody knows yet whether
+// those belong to a row.
+func (r row) longest(from, to time.Time, inFlight map[int64]bool) (most int) {
+	first, end := from.Add(time.Second-1).Unix(), to.Unix()
 	seconds := slices.AppendSeq(slices.Collect(maps.Keys(r)), maps.Keys(inFlight))
-	seconds = slices.DeleteFunc(seconds, func(s int64) bool { return s < from })
+	seconds = slices.DeleteFunc(seconds, func(s int64) bool { return s < first || s > end })
 	slices.Sort(seconds)
 	failed, last := 0, int64(0)
 	for _, s := range slices.Compact(seconds) {

@@ -36,7 +36,7 @@ func TestAHangIsARowAtAnyRate(t *testing.T) {
 			}
 			single.add(ended(at, i%(5*rate) == 0))
 			if i%rate == rate-1 {
-				most, mostSingle = max(most, hang.longest(0, nil)), max(mostSingle, single.longest(0, nil))
+				most, mostSingle = max(most, hang.longest(start, at, nil)), max(mostSingle, single.longest(start, at, nil))
 			}
 		}
 		if least := 8 * rate; most < least || mostSingle > 1 {
@@ -79,7 +79,7 @@ func TestRequestsInFlightAreNoPartOfARow(t *testing.T) {
 					r.add(ended(x.sent, x.failed))
 				}
 			}
-			if n := r.longest(0, inFlight); n > 1 {
+			if n := r.longest(start, now, inFlight); n > 1 {
 				t.Fatalf("%d/s, ok after %s: at %d s %d in a row", tc.rate, tc.takes, s, n)
 			}
 		}
@@ -166,4 +166,25 @@ func severities(all []*record.Summary) (out []record.Severity) {
 		out = append(out, sum.Unplanned.Severity)
 	}
 	return out
+}
+
+// Requests failed, somebody sets the clock back by an hour, and a node fails later: those requests are in
+// the future, and not of its outage. Nor are those that failed in the second of its zero, before it.
+func TestOnlyRequestsOfTheOutageAreInItsRow(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+	r := row{}
+	for i := range 8 {
+		r.add(ended(start.Add(time.Hour+time.Duration(i)*time.Second), true))
+		r.add(ended(start.Add(time.Duration(i)*100*time.Millisecond), true))
+	}
+	if n := r.longest(start.Add(900*time.Millisecond), start.Add(10*time.Minute), nil); n != 0 {
+		t.Errorf("%d in a row", n)
+	}
+	for i := range 5 * int(rowKept/time.Second) { // ten hours before
+		r.add(ended(start.Add(-10*time.Hour+time.Duration(i)*time.Second), false))
+	}
+	if most := 3 * int(rowKept/time.Second); len(r) > most {
+		t.Errorf("the row has %d seconds, more than %d", len(r), most)
+	}
 }

@@ -454,10 +454,12 @@ func (g *signs) leave(news []record.Sign, now time.Time) {
 // node are as usual from now on: only more of them are a sign. Other signs that something excuses
 // are not of this outage, and may begin another one, from now on, when nothing excuses them any
 // more.
-func (g *signs) settle(now time.Time) (down []string) {
-	g.explained = now
-	if !g.showing() && !g.anyPlanned(now) { // what failed since then is none of this outage
-		g.explained = g.changed
+func (g *signs) settle(p *probes, now time.Time) (down []string) {
+	switch {
+	case g.showing() || g.anyPlanned(now):
+		g.explained = now
+	case g.changed.After(g.explained):
+		g.explained = p.goodFrom(g.changed) // the service may return after the last sign has gone
 	}
 	for k, o := range g.open {
 		switch {

@@ -539,6 +539,6 @@ func TestMorePodsWithoutANodeAreASignAgain(t *testing.T) {
 		if news := look(60, x.pending); len(news) != x.signs {
 			t.Errorf("%d pods have no node: signs %+v, want %d", x.pending, news, x.signs)
 		}
-		g.settle(now)
+		g.settle(p, now)
 	}
 }
