@@ -16,6 +16,7 @@ type row map[int64]sentIn
 type sentIn struct {
 	failed int
 	ok     bool
+	first  time.Time // when the first that failed was sent
 }
 
 const (
@@ -37,6 +38,9 @@ func (r row) add(q *loadgen.Record) {
 	x := r[second]
 	if failed {
 		x.failed++
+		if x.first.IsZero() || q.CountedAt().Before(x.first) {
+			x.first = q.CountedAt()
+		}
 	}
 	x.ok = x.ok || !failed
 	r[second] = x
@@ -50,9 +54,9 @@ func (r row) add(q *loadgen.Record) {
 // row, at most. inFlight has the seconds of requests that have not ended: nobody knows yet whether
 // those belong to a row.
 func (r row) longest(from, to time.Time, inFlight map[int64]bool) (most int) {
-	first, end := from.Add(time.Second-1).Unix(), to.Unix()
+	first, end := from.Unix(), to.Unix()
 	seconds := slices.AppendSeq(slices.Collect(maps.Keys(r)), maps.Keys(inFlight))
-	seconds = slices.DeleteFunc(seconds, func(s int64) bool { return s < first || s > end })
+	seconds = slices.DeleteFunc(seconds, func(s int64) bool { return s < first || s > end || s == first && r[s].first.Before(from) })
 	slices.Sort(seconds)
 	failed, last := 0, int64(0)
 	for _, s := range slices.Compact(seconds) {

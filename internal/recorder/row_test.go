@@ -181,6 +181,13 @@ func TestOnlyRequestsOfTheOutageAreInItsRow(t *testing.T) {
 	if n := r.longest(start.Add(900*time.Millisecond), start.Add(10*time.Minute), nil); n != 0 {
 		t.Errorf("%d in a row", n)
 	}
+	r = row{} // the first that failed was sent in the second of the zero, after it
+	for i := range 3 {
+		r.add(ended(start.Add(950*time.Millisecond+time.Duration(i)*time.Second), true))
+	}
+	if n := r.longest(start.Add(50*time.Millisecond), start.Add(time.Minute), nil); n != 3 {
+		t.Errorf("%d in a row, want 3", n)
+	}
 	for i := range 5 * int(rowKept/time.Second) { // ten hours before
 		r.add(ended(start.Add(-10*time.Hour+time.Duration(i)*time.Second), false))
 	}
