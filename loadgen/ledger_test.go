@@ -18,11 +18,11 @@ func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
 	release := make(chan struct{})
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { <-release; page(c, 503, "") })
 	var mu sync.Mutex
-	offset := time.Duration(0)
+	offset, now := time.Duration(0), time.Now() // it stands still, so that no second ends meanwhile
 	clock := func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
-		return time.Now().Add(offset)
+		return now.Add(offset)
 	}
 	g := start(t, Options{Target: Target{URL: s.url()}, Now: clock, WindowLimit: 10, Timeouts: Timeouts{Total: time.Hour, Connect: time.Hour}})
 	if err := g.Start(Spec{Shape: Burst, N: 3}); err != nil {
