@@ -201,7 +201,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	case r.opt.Kept == nil:
 		r.sayPlanned()
 	case r.opt.Kept():
-		r.signs.leave(news, now)
+		r.signs.leave(news)
 		return
 	case r.outage == nil:
 		clear(r.signs.switched)

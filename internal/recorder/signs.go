@@ -442,8 +442,7 @@ func (g *signs) forget(news []record.Sign) {
 
 // leave leaves signs to the record of the operator's own outage, except those of nodes
 // that the operator did not switch: they stay new.
-func (g *signs) leave(news []record.Sign, now time.Time) {
-	g.explained = now
+func (g *signs) leave(news []record.Sign) {
 	g.forget(news)
 	for k, o := range g.open {
 		o.ignored = o.ignored || k.kind != view.SignSilent || g.switched[k.name]
