@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -51,6 +52,7 @@ type chatStream struct {
 	events     int    // events with text in them
 	usage      int    // tokens as the server counts them; 0: unreported
 	answered   bool   // a chunk had a choice: a part of an answer, though perhaps an empty one
+	finished   bool   // a choice had a finish_reason: the model has ended its answer
 	done       bool   // the end mark has come
 	failed     string // the error inside the stream
 	stray      string // the last line that is not a field of an event stream
@@ -67,18 +69,40 @@ func (c *chatStream) tokens() int { return max(c.usage, c.events) }
 
 type chatChunk struct {
 	Choices []struct {
-		Delta struct {
-			Content   string `json:"content"`
-			Reasoning string `json:"reasoning_content"`
-		} `json:"delta"`
-		Text   string `json:"text"`
-		Finish any    `json:"finish_reason"`
+		Delta  map[string]any `json:"delta"`
+		Text   string         `json:"text"`
+		Finish any            `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
 		Completion int `json:"completion_tokens"`
 	} `json:"usage"`
 	Error  json.RawMessage `json:"error"`
 	Object any             `json:"object"`
+}
+
+// generated are the fields of a delta that hold what the model generates: the answer, as a
+// text or as a list of parts (Mistral); its reasoning, which vLLM, Ollama and OpenRouter call
+// "reasoning", and vLLM once, llama.cpp and SGLang "reasoning_content"; calls of tools.
+var generated = []string{"content", "reasoning", "reasoning_content", "refusal", "tool_calls"}
+
+// labels are the fields of a part or of a tool call that name it and are no text of the model's.
+var labels = []string{"type", "id", "index", "role"}
+
+// hasText reports whether a value of a delta contains text.
+func hasText(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v != ""
+	case []any:
+		return slices.ContainsFunc(v, hasText)
+	case map[string]any:
+		for field, in := range v {
+			if !slices.Contains(labels, field) && hasText(in) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // failed returns the error in a chunk that contains one as a whole; empty if it contains none.
@@ -131,7 +155,8 @@ func (c *chatStream) event(kind string, data []byte) {
 	c.answered = c.answered || len(chunk.Choices) > 0
 	text := false
 	for _, ch := range chunk.Choices {
-		text = text || ch.Delta.Content != "" || ch.Delta.Reasoning != "" || ch.Text != ""
+		text = text || ch.Text != "" || slices.ContainsFunc(generated, func(field string) bool { return hasText(ch.Delta[field]) })
+		c.finished = c.finished || ch.Finish != nil && ch.Finish != ""
 	}
 	if text {
 		now := c.now()
@@ -173,17 +198,18 @@ func errorText(raw []byte) string {
 	return string(raw)
 }
 
-// verdict returns how a complete stream has ended; nil: complete.
+// verdict returns how a complete stream has ended; nil: complete. Some servers send no
+// [DONE]; the model's finish_reason and the clean end of the body prove as much.
 func (c *chatStream) verdict() error {
 	switch {
 	case c.failed != "":
 		return fmt.Errorf("an error came inside the stream: %s", cmp.Or(clean(c.hide(c.failed), maxErrorText), "no message"))
-	case c.done && c.answered:
+	case c.answered && (c.done || c.finished):
 		return nil
 	case c.done:
 		return errors.New("the stream ended with [DONE], and had no answer")
 	case c.stray != "":
-		return fmt.Errorf("the stream ended without [DONE], after %q", clean(c.stray, 80))
+		return fmt.Errorf("the stream ended without [DONE] or a finish_reason, after %q", clean(c.stray, 80))
 	}
-	return fmt.Errorf("the stream ended without [DONE] after %d tokens", c.tokens())
+	return fmt.Errorf("the stream ended without [DONE] or a finish_reason, after %d tokens", c.tokens())
 }

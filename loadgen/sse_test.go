@@ -105,7 +105,7 @@ func chatOf(stream string) *chatStream {
 	return c
 }
 
-// Only the end mark as an event of its own makes a stream complete.
+// Only an end mark, [DONE] or a finish_reason, makes a stream complete.
 func FuzzChatStream(f *testing.F) {
 	f.Add(token("a") + done)
 	f.Add("data: {\"error\":{\"message\":\"x\"}}\n\n" + done)
@@ -113,7 +113,7 @@ func FuzzChatStream(f *testing.F) {
 	f.Add("data: {\"choices\":null,\"usage\":{\"completion_tokens\":-3}}\n\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		c := chatOf(in)
-		if c.verdict() == nil && !strings.Contains(in, "[DONE]") {
+		if c.verdict() == nil && !c.done && !c.finished {
 			t.Fatalf("%q passes without its end mark", in)
 		}
 		if c.tokens() < 0 || (c.events > 0) == c.firstToken.IsZero() {
@@ -135,6 +135,14 @@ func TestChatStream(t *testing.T) {
 		{token("a") + done, true, 1},
 		{"data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n" + token("a") + done, true, 1},
 		{"data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n" + done, true, 1},
+		{"data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning\":\"hm\"}}]}\n\n" + token("a") + done, true, 2}, // vLLM, Ollama, OpenRouter
+		{`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}` + "\n\n" + done, true, 1},
+		{`data: {"choices":[{"delta":{"content":[{"type":"text","text":""}]}}]}` + "\n\n" + done, true, 0},
+		{`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"f","arguments":""}}]}}]}` + "\n\n" + done, true, 1},
+		{`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"arguments":""}}]}}]}` + "\n\n" + done, true, 0},
+		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n", true, 1},
+		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":null}]}` + "\n\n", false, 1},
+		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":""}]}` + "\n\n", false, 1},
 		{"data: {\"error\":null,\"choices\":[{\"text\":\"x\"}]}\n\n" + done, true, 1},
 		{"data: {\"error\":\"gone\"}\n\n" + done, false, 0},
 		{token("a") + "event: error\ndata: {\"message\":\"gone\"}\n\n" + done, false, 1},
