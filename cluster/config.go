@@ -180,9 +180,10 @@ func inCluster(o Options) (*Config, error) {
 func (c *Config) prepare(o Options) *Config {
 	rc := c.rest
 	if o.Dial != nil {
+		// The bastion is the way to the API server; a proxy would be asked from there.
 		rc.Dial = o.Dial
+		rc.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	}
-	rc.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	rc.ContentType = "application/vnd.kubernetes.protobuf"
 	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	rc.QPS, rc.Burst = -1, -1 // the server's own fairness limits us

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,6 +110,45 @@ func TestConnectionsGoThroughTheDialerAndNeverThroughAProxy(t *testing.T) {
 	}
 	if p, err := cfg.rest.Proxy(&http.Request{}); p != nil || err != nil {
 		t.Errorf("proxy %v, %v", p, err)
+	}
+}
+
+// Without a bastion a proxy is the kubeconfig's, as for kubectl.
+func TestTheKubeconfigsProxyIsUsed(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	host := strings.TrimPrefix(f.URL, "https://")
+	asked := make(chan string, 100)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.Host
+		there, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer there.Close()
+		w.WriteHeader(http.StatusOK)
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer here.Close()
+		go io.Copy(there, here)
+		io.Copy(here, there)
+	}))
+	t.Cleanup(proxy.Close)
+	text, _ := os.ReadFile(f.kubeconfig())
+	// Only the proxy knows where the server's name leads.
+	server := "https://example.com:6443"
+	cfg, err := LoadConfig(Options{Path: write(t, strings.Replace(string(text), f.URL, server+"\n    proxy-url: "+proxy.URL, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watchConfig(t, cfg)
+	w.until("live", func(s *Snapshot) bool { return s.Link.State == LinkLive })
+	if got := <-asked; got != "CONNECT example.com:6443" {
+		t.Errorf("the proxy was asked %q", got)
 	}
 }
 
