@@ -140,9 +140,11 @@ func trimNode(n *corev1.Node) *Node {
 			out.ReadySince = moment(c.LastTransitionTime.Time)
 		}
 	}
-	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP || a.Type == corev1.NodeExternalIP {
-			out.Addresses = append(out.Addresses, harmless(a.Address))
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP} {
+		for _, a := range n.Status.Addresses {
+			if a.Type == kind {
+				out.Addresses = append(out.Addresses, harmless(a.Address))
+			}
 		}
 	}
 	for k, v := range n.Annotations {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,5 +33,14 @@ func TestATimeThatCantBeWrittenIsNone(t *testing.T) {
 	}
 	if at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC); !moment(at).Equal(at) {
 		t.Error("a time of today was taken for none")
+	}
+}
+
+// Networks of containers and public addresses stand before the cluster's own in some clusters.
+func TestInternalAddressesComeFirst(t *testing.T) {
+	node := trimNode(&corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
+		{Type: corev1.NodeExternalIP, Address: "172.17.0.1"}, {Type: corev1.NodeHostName, Address: "n1"}, {Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}})
+	if want := []string{"10.0.0.1", "172.17.0.1"}; !slices.Equal(node.Addresses, want) {
+		t.Errorf("addresses %v, want %v", node.Addresses, want)
 	}
 }

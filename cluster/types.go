@@ -275,7 +275,7 @@ type Node struct {
 	Labels string `json:"labels,omitzero"`
 	// Created is when it was added to the cluster.
 	Created time.Time `json:"created,omitzero"`
-	// Addresses are the node's InternalIPs and ExternalIPs, in its order.
+	// Addresses are the node's InternalIPs, then its ExternalIPs, each in its order.
 	Addresses      []string          `json:"addresses,omitzero"`
 	ProviderID     string            `json:"provider_id,omitzero"`
 	Annotations    map[string]string `json:"annotations,omitzero"` // only keys below lightsout.dev/
