@@ -229,6 +229,7 @@ func TestACommandThatANodeDidNotRunSwitchesNothing(t *testing.T) {
 func TestOnlySudosOwnRefusalIsCertain(t *testing.T) {
 	t.Parallel()
 	for printed, certain := range map[string]bool{
+		"sudo: interactive authentication is required\n": true,
 		"sudo: a terminal is required to read the password; either use the -S option to read from standard input\nsudo: a password is required\n": true,
 		"Sorry, user u is not allowed to execute '/sbin/poweroff' as root on n3.\n":                                                               true,
 		"sudo: unable to resolve host n3: Name or service not known\nCall to PowerOff failed: Connection timed out\n":                             false,

@@ -171,9 +171,9 @@ func notRun(command string, r result) bool {
 }
 
 // denials are the messages of sudo when it does not run a command (plugins/sudoers: check.c,
-// logging.c and auth/sudo_auth.c).
+// logging.c and auth/sudo_auth.c) and of sudo-rs (src/common/error.rs).
 var denials = []string{
-	"password is required", "terminal is required", "incorrect password", "no password was provided",
+	"password is required", "interactive authentication is required", "terminal is required", "incorrect password", "no password was provided",
 	"is not allowed to execute", "is not allowed to run sudo", "not in the sudoers file", "may not run sudo", "Sorry, try again",
 }
 
