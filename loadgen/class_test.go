@@ -118,6 +118,10 @@ func TestClassOfEachFault(t *testing.T) {
 			chunks(c, stream, token("a"), done)
 			hang(c)
 		}, want: ClassOK, status: 200, tokens: 1},
+		{name: "chat ended by its finish_reason", chat: true, answer: func(c *net.TCPConn, _ *http.Request) {
+			chunks(c, stream, token("a"), "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
+			lastChunk(c)
+		}, want: ClassOK, status: 200, tokens: 1},
 		{name: "chat without [DONE]", chat: true, answer: func(c *net.TCPConn, _ *http.Request) {
 			chunks(c, stream, token("a"))
 			lastChunk(c)

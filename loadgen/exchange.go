@@ -227,5 +227,8 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	case err != nil && err != io.EOF && stream.failed == "":
 		return err
 	}
-	return &failure{ClassTruncated, stream.verdict().Error()}
+	if e := stream.verdict(); e != nil {
+		return &failure{ClassTruncated, e.Error()}
+	}
+	return nil
 }
