@@ -34,32 +34,6 @@ func TestLoadVerifyNamesACountAfterTheDetectionWithoutRequests(t *testing.T) {
 	}
 }
 
-// Early versions did not write since when a blind span hid a phase, and met a bound with a phase
-// that may have been early: load verify names that as unchecked. A newer summary differs.
-func TestLoadVerifyNamesAHiddenPhaseOfAnEarlyVersion(t *testing.T) {
-	t.Parallel()
-	const text = "name: x\nsteps:\n  - off: [k8s2]\nexpect:\n  - endpoints_out: {min: 40s}\n"
-	folder := fstest.MapFS{record.PlanFile: {Data: []byte(text)}}
-	from, at := 4.0, 50.0
-	for name, tc := range map[string]struct {
-		from                   *float64
-		got                    string
-		differences, unchecked int
-	}{
-		"early version":                 {nil, "k8s2 at 50.0 s", 0, 1},
-		"early version, another figure": {nil, "k8s2 at 45.0 s", 1, 0},
-		"newer version":                 {&from, "k8s2 between 4.0 s and 50.0 s", 1, 0},
-	} {
-		sum := &record.Summary{Unplanned: &record.Unplanned{}, Phases: []view.Phase{{Name: view.PhaseEndpointsOut, Subject: "k8s2", Observed: &at, Hidden: true, HiddenFrom: tc.from}},
-			Expectations: []view.Expectation{{Name: "endpoints out", Want: "at least 40 s", Got: tc.got, OK: true}}}
-		v := &verification{recount: &recount{}, folder: folder}
-		v.judgement(sum)
-		if len(v.differences) != tc.differences || len(v.unchecked) != tc.unchecked {
-			t.Errorf("%s: differences %q, not checked %q", name, v.differences, v.unchecked)
-		}
-	}
-}
-
 // A summary may lack unasked and unrecovered, as those of early versions do. The requests give
 // them then, so that no expectation is met by what the summary lacks.
 func TestLoadVerifyTakesFromTheRequestsWhatTheSummaryLacks(t *testing.T) {

@@ -74,55 +74,66 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	}
 }
 
-// Nobody knows when in a blind span a phase happened: it neither meets nor misses a bound
-// that lies within.
-func TestAHiddenPhaseOutOfBoundsIsNotObserved(t *testing.T) {
+// What is known of a measure is an interval: it meets bounds within which it lies, misses those outside
+// which it lies, and otherwise nobody observed which.
+func TestAMeasureIsAnInterval(t *testing.T) {
 	t.Parallel()
-	at, fifty := 62.0, 50.0
-	sum := &record.Summary{Phases: []view.Phase{{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &at, Hidden: true}}}
-	for _, x := range []plan.Expectation{{Measure: "endpoints_out", Predicted: true}, {Measure: "endpoints_out", Max: &fifty}} {
-		if got := JudgeExpectation(x, sum); got.OK || !got.Unobserved {
-			t.Errorf("%s: %+v", x.Want(), got)
-		}
-		sum.Phases[0].Hidden = false
-		if got := JudgeExpectation(x, sum); got.OK || got.Unobserved {
-			t.Errorf("%s, seen at its time: %+v", x.Want(), got)
-		}
-		sum.Phases[0].Hidden = true
+	f := func(v float64) *float64 { return &v }
+	forecast := &[2]float64{47, 58}
+	out := func(observed, hiddenFrom *float64) record.Summary {
+		return record.Summary{Zero: zero, Ended: at(100), Phases: []view.Phase{{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: forecast, Observed: observed, HiddenFrom: hiddenFrom}}}
 	}
-}
-
-// A blind span hid a phase from 4 s to 50 s: it was 50 s at the latest, and perhaps too early.
-// Summaries of early versions lack since when it was hidden.
-func TestAHiddenPhaseThatMayHaveBeenEarlyIsNotObserved(t *testing.T) {
-	t.Parallel()
-	from, at := 4.0, 50.0
-	three, forty, sixty := 3.0, 40.0, 60.0
-	yes := true
-	early := view.Phase{Name: view.PhaseEndpointsOut, Subject: "k8s2", Predicted: &[2]float64{47, 58}, Observed: &at, Hidden: true, Inside: &yes}
-	since := early
-	since.HiddenFrom, since.Inside = &from, nil
+	blind := func(sum record.Summary, spans ...record.Blind) record.Summary {
+		sum.Blind = spans
+		return sum
+	}
+	predicted := plan.Expectation{Measure: "endpoints_out", Predicted: true}
+	within := func(min, max *float64) plan.Expectation {
+		return plan.Expectation{Measure: "endpoints_out", Min: min, Max: max}
+	}
+	hidden, never := out(f(50), f(4)), out(nil, nil)
+	foreseen, unforeseen := out(f(50), nil), out(f(50), nil)
+	unforeseen.Phases[0].Predicted = nil
+	precise := out(f(58), nil)
+	precise.Phases[0].Inside = new(bool)
+	stall := record.Blind{From: 5, To: 8, Stalled: true}
+	three := 3
 	for name, tc := range map[string]struct {
-		p              view.Phase
-		x              plan.Expectation
-		ok, unobserved bool
+		x    plan.Expectation
+		sum  record.Summary
+		want string // yes, no, or ? if nobody observed which
 	}{
-		"in the forecast":                {since, plan.Expectation{Predicted: true}, false, true},
-		"at least 40 s":                  {since, plan.Expectation{Min: &forty}, false, true},
-		"at least 60 s":                  {since, plan.Expectation{Min: &sixty}, false, false},
-		"at least 3 s":                   {since, plan.Expectation{Min: &three}, true, false},
-		"at most 60 s":                   {since, plan.Expectation{Max: &sixty}, true, false},
-		"at most 3 s":                    {since, plan.Expectation{Max: &three}, false, false},
-		"early version: in the forecast": {early, plan.Expectation{Predicted: true}, false, true},
-		"early version: at least 3 s":    {early, plan.Expectation{Min: &three}, false, true},
-		"early version: at most 60 s":    {early, plan.Expectation{Max: &sixty}, true, false},
+		"seen in its forecast":                   {predicted, foreseen, "yes"},
+		"seen outside it":                        {predicted, out(f(62), nil), "no"},
+		"seen with no forecast":                  {predicted, unforeseen, "no"},
+		"outside it by more precise times":       {predicted, precise, "no"},
+		"hidden, perhaps before the forecast":    {predicted, hidden, "?"},
+		"hidden within it":                       {predicted, out(f(57), f(48)), "yes"},
+		"hidden, at least 40 s":                  {within(f(40), nil), hidden, "?"},
+		"hidden, at least 60 s":                  {within(f(60), nil), hidden, "no"},
+		"hidden, at least 3 s":                   {within(f(3), nil), hidden, "yes"},
+		"hidden, at most 60 s":                   {within(nil, f(60)), hidden, "yes"},
+		"hidden, at most 3 s":                    {within(nil, f(3)), hidden, "no"},
+		"never until the end, at most 90 s":      {within(nil, f(90)), never, "no"},
+		"never until the end, at most 110 s":     {within(nil, f(110)), never, "?"},
+		"never, and the forecast is over":        {predicted, never, "no"},
+		"never, and nobody watched from 20 s on": {within(nil, f(90)), blind(never, record.Blind{From: 20, To: 60}), "?"},
+		"never, and nobody watched before zero":  {within(nil, f(90)), blind(never, record.Blind{From: -60, To: -58}), "no"},
+		"what is shown is what is judged":        {within(nil, f(3)), out(f(3.04), nil), "yes"},
+		"no row":                                 {within(nil, f(90)), record.Summary{}, "?"},
+		"pending pods that nobody counted":       {plan.Expectation{Measure: "pending", Max: f(2)}, record.Summary{}, "?"},
+		"pending pods without a forecast":        {plan.Expectation{Measure: "pending", Predicted: true}, record.Summary{Pending: &three}, "no"},
+		"few available pods that nobody saw":     {plan.Expectation{Measure: "lowest_available", Min: f(2)}, blind(record.Summary{LowestAvailable: &three}, record.Blind{From: 5, To: 60}), "?"},
+		"a stall hides none of them":             {plan.Expectation{Measure: "lowest_available", Min: f(2)}, blind(record.Summary{LowestAvailable: &three}, stall), "yes"},
+		"a ledger without requests":              {plan.Expectation{Measure: "balanced", Min: f(1), Max: f(1)}, record.Summary{}, "?"},
+		"an estimated peak":                      {plan.Expectation{Measure: "peak_served", Step: "a", Min: f(2)}, record.Summary{Load: []record.Load{{Step: "a", PeakServed: 3, Basis: "estimated"}}}, "?"},
 	} {
-		tc.x.Measure = "endpoints_out"
-		if got := JudgeExpectation(tc.x, &record.Summary{Phases: []view.Phase{tc.p}}); got.OK != tc.ok || got.Unobserved != tc.unobserved {
-			t.Errorf("%s: %+v", name, got)
+		got := JudgeExpectation(tc.x, &tc.sum)
+		if is := map[[2]bool]string{{true, false}: "yes", {false, false}: "no", {false, true}: "?"}[[2]bool{got.OK, got.Unobserved}]; is != tc.want {
+			t.Errorf("%s: %q, wanted %q: %s", name, is, tc.want, got.Got)
 		}
 	}
-	if got := JudgeExpectation(plan.Expectation{Measure: "endpoints_out", Max: &sixty}, &record.Summary{Phases: []view.Phase{since}}); got.Got != "k8s2 between 4.0 s and 50.0 s" {
+	if got := JudgeExpectation(within(nil, f(60)), &hidden); got.Got != "k8s2 between 4.0 s and 50.0 s" {
 		t.Errorf("%q", got.Got)
 	}
 }
@@ -428,7 +439,7 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 		}
 	}
 	sum, back := outage(t, request(loadgen.ClassOK, 200, 1)), 150.0
-	sum.Phases, sum.Load[0].Started = []view.Phase{{Name: view.PhaseReady, Subject: "k8s2", Observed: &back}}, &hour
+	sum.Outages, sum.Load[0].Started = loadgen.PowerOffs{{Off: zero, Returned: at(back)}}, &hour
 	if got := JudgeExpectation(window, sum); !got.Unobserved {
 		t.Errorf("a load that began after the return: %+v", got)
 	}

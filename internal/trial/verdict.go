@@ -55,7 +55,7 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 		return view.NotObserved, append(slices.Clone(r.unsteady), failed...)
 	case len(unseen) > 0:
 		return view.NotObserved, append(unseen, failed...)
-	case len(failed) > 0 && hidden(r.plan, sum) == len(failed):
+	case len(failed) > 0 && len(failed) == unobservedOf(sum):
 		return view.NotObserved, failed
 	case len(failed) > 0:
 		return view.Fail, failed
@@ -65,39 +65,15 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	return view.Pass, nil
 }
 
-// hidden counts the expectations that are not met only because a blind span hid what they
-// are about.
-func hidden(p *plan.Plan, sum *record.Summary) (n int) {
-	for i, got := range sum.Expectations {
-		if !got.OK && got.Unobserved && hid(p.Expect[i], sum) {
+// unobservedOf counts the expectations that are not met only because nobody observed what they are
+// about.
+func unobservedOf(sum *record.Summary) (n int) {
+	for _, got := range sum.Expectations {
+		if got.Unobserved {
 			n++
 		}
 	}
 	return n
-}
-
-// hid reports whether an unobserved expectation has no observation because of a blind span, or
-// because other clients used the service.
-func hid(x plan.Expectation, sum *record.Summary) bool {
-	switch {
-	case x.Kind() == plan.OfPhase:
-		row := func(that func(view.Phase) bool) bool {
-			return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return concerns(x, p) && that(p) })
-		}
-		never := row(func(p view.Phase) bool { return p.Observed == nil })
-		return !never && row(func(p view.Phase) bool { return p.Hidden })
-	case x.Measure == "failed_after_detection":
-		return detectionHidden(sum)
-	case x.Measure == "pending":
-		return sum.Pending == nil && slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.To > 0 })
-	case x.Measure == "skew":
-		return len(sum.Skew) == 0 && len(sum.Blind) > 0
-	case x.Measure == "lowest_available":
-		return unseen(sum) > 0
-	case x.Measure == "peak_served", x.Measure == "peak_queued":
-		return true // they are unobserved only beside other clients
-	}
-	return false
 }
 
 // Shortcomings lists the reasons why a trial fails, according to its summary: steps,

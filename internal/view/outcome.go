@@ -13,8 +13,8 @@ const (
 	NoExpectations Verdict = "no expectations"
 	// Fail: an expectation was not met, or a step did not come to its end.
 	Fail Verdict = "fail"
-	// NotObserved: the outage or the return was not proven, or a blind span or other
-	// clients of the service hid what the missed expectations are about: lightsout gives no verdict on the service.
+	// NotObserved: the outage or the return was not proven, or no expectation was missed for
+	// certain, but one was not observed: lightsout gives no verdict on the service.
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
