@@ -252,7 +252,7 @@ func TestAHiddenPhaseHasNoSignOfSuccess(t *testing.T) {
 	f := driven()
 	f.Trial.Phases = []view.Phase{
 		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(40, 50), Observed: at(45), Inside: yes(true)},
-		{Name: view.PhaseEndpointsOut, Subject: "kube-node3", Predicted: between(47, 58), Observed: at(62), Hidden: true},
+		{Name: view.PhaseEndpointsOut, Subject: "kube-node3", Predicted: between(47, 58), Observed: at(62), HiddenFrom: at(50)},
 	}
 	m, _, _ := testModel(f, 120, 36, Options{})
 	got := ansi.Strip(phaseFlow(&m.s, 110))

@@ -237,7 +237,7 @@ func phaseFlow(s *scene, w int) string {
 		switch {
 		case p.Observed == nil:
 			sign, st = t.toCome, t.dim
-		case p.Hidden && p.Inside == nil:
+		case p.Predicted != nil && p.Inside == nil:
 			sign, st = t.dash, t.dim // nobody knows when it was
 		}
 		when, look := observedText(s, p)

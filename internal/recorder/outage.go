@@ -385,7 +385,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 				continue // a report would conclude that it never came
 			}
 			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
-			p.Hidden, p.HiddenFrom = false, nil
+			p.HiddenFrom = nil
 		}
 		// Nobody switched a machine, and a node may come back without a boot.
 		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {

@@ -91,7 +91,7 @@ func (a *agreementRow) count(p view.Phase, run string) {
 // deviation is how far a phase was outside a forecast, at least if a blind span hid when
 // exactly; negative: too early. known is false if that may be within it or not.
 func deviation(p view.Phase, forecast *[2]float64) (d float64, known bool) {
-	if p.Observed == nil || forecast == nil || p.Hidden && p.HiddenFrom == nil {
+	if p.Observed == nil || forecast == nil {
 		return 0, false
 	}
 	if p.HiddenFrom == nil {

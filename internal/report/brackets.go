@@ -41,7 +41,7 @@ func (d *drawing) phase(p view.Phase) {
 	case fitOutside:
 		says += cmp.Or(miss(p), ", outside")
 	case fitUnknown:
-		says += " or before"
+		says += " or " + map[bool]string{true: "later", false: "before"}[p.HiddenFrom == nil]
 	}
 	d.printf(`<g class="phase"><title>%s</title>`, html.EscapeString(name+" "+subject+": forecast "+between(p.Predicted)+", observed "+says))
 	d.text("label", 0, mid+3.5, "start", name)
@@ -97,7 +97,7 @@ func fitSign(f fit) (name string, draw func(c *canvas, x, y float64)) {
 			c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
 		}
 	case fitUnknown:
-		return "observed after a blind span", circle("unforecast", 3.5)
+		return "observed, but not exactly when", circle("unforecast", 3.5)
 	}
 	return "observed, not forecast", circle("unforecast", 3.5)
 }

@@ -13,18 +13,17 @@ const (
 	fitNone    fit = iota // it was not forecast, or not observed
 	fitInside             // within its forecast
 	fitOutside            // earlier or later
-	fitUnknown            // a blind span hid it: it may have happened at any time in the span
+	fitUnknown            // nobody saw exactly when: it may have happened within its forecast
 )
 
-// fitOf is what the summary holds of a phase. Early records do not contain it: then its times
-// decide.
+// fitOf is what the summary holds of a phase.
 func fitOf(p view.Phase) fit {
 	switch {
 	case p.Predicted == nil || p.Observed == nil:
 		return fitNone
-	case p.Inside == nil && p.Hidden:
+	case p.Inside == nil:
 		return fitUnknown
-	case p.Inside != nil && *p.Inside, p.Inside == nil && away(p, *p.Predicted) == 0:
+	case *p.Inside:
 		return fitInside
 	}
 	return fitOutside

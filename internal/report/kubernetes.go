@@ -30,10 +30,10 @@ func actsOf(r *record.Record) []act {
 			continue
 		}
 		i := slices.IndexFunc(out, func(a act) bool {
-			return a.phase == p.Name && a.hidden == p.Hidden && *p.Observed-a.at < 1 && a.at-*p.Observed < 1
+			return a.phase == p.Name && a.hidden == (p.HiddenFrom != nil) && *p.Observed-a.at < 1 && a.at-*p.Observed < 1
 		})
 		if i < 0 {
-			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, times: []float64{*p.Observed}, pods: r.Summary == nil, hidden: p.Hidden})
+			out = append(out, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, times: []float64{*p.Observed}, pods: r.Summary == nil, hidden: p.HiddenFrom != nil})
 			continue
 		}
 		out[i].at = min(out[i].at, *p.Observed)
@@ -84,7 +84,12 @@ func phasesSeen(r *record.Record) (out []view.Phase) {
 	unseen := unseenIn(r)
 	add := func(e *view.Event, phase, subject string) {
 		s := e.Seen.Sub(base(r)).Seconds()
-		out = append(out, view.Phase{Name: phase, Subject: subject, Observed: &s, Hidden: hides(unseen, e.Seen)})
+		p := view.Phase{Name: phase, Subject: subject, Observed: &s}
+		if i := slices.IndexFunc(unseen, func(span apiSilence) bool { return span.hides(e.Seen) }); i >= 0 {
+			from := unseen[i].from.Sub(base(r)).Seconds()
+			p.HiddenFrom = &from
+		}
+		out = append(out, p)
 	}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {

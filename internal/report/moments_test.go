@@ -71,7 +71,7 @@ func TestAHiddenPhaseHasNoWait(t *testing.T) {
 		found := false
 		for i := range r.Summary.Phases {
 			if x := &r.Summary.Phases[i]; x.Name == hidden {
-				x.Hidden = true
+				x.HiddenFrom = x.Observed
 			}
 		}
 		for _, row := range kubernetesOf(r).Rows {

@@ -1194,7 +1194,7 @@ func TestATaintThatNobodySawIsNotLate(t *testing.T) {
 		"the summary shows it": func(r *record.Record) {
 			sees(r, view.PhaseDetected, "k8s2", 40)
 			sees(r, view.PhaseTainted, "k8s2", 101)
-			r.Summary.Phases[1].Hidden = true
+			r.Summary.Phases[1].HiddenFrom = r.Summary.Phases[1].Observed
 		},
 	} {
 		r := bare()

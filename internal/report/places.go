@@ -147,13 +147,13 @@ const seesAgain = time.Second
 
 // unseenAt reports whether lightsout did not see the cluster at that time, or saw only then the
 // changes of such a span.
-func unseenAt(r *record.Record, at time.Time) bool { return hides(unseenIn(r), at) }
+func unseenAt(r *record.Record, at time.Time) bool {
+	return slices.ContainsFunc(unseenIn(r), func(s apiSilence) bool { return s.hides(at) })
+}
 
-// hides reports whether one of these spans hid what happened until that time.
-func hides(spans []apiSilence, at time.Time) bool {
-	return slices.ContainsFunc(spans, func(s apiSilence) bool {
-		return at.After(s.from.Add(seesAgain)) && (s.to.IsZero() || !at.After(s.to.Add(seesAgain)))
-	})
+// hides reports whether the span hid what happened until that time.
+func (s apiSilence) hides(at time.Time) bool {
+	return at.After(s.from.Add(seesAgain)) && (s.to.IsZero() || !at.After(s.to.Add(seesAgain)))
 }
 
 // fewerLeast is for how long fewer pods must have been unavailable than at the worst moment

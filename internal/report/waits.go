@@ -108,7 +108,7 @@ func (c *causes) follows(phase, subject string, own bool, until float64) (from *
 			continue
 		}
 		if from == nil || *p.Observed > *from {
-			from, hidden = p.Observed, p.Hidden
+			from, hidden = p.Observed, p.HiddenFrom != nil
 		}
 	}
 	return from, hidden

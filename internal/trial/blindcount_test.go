@@ -214,7 +214,7 @@ func TestFewFailuresAfterAHiddenDetectionAreNotObserved(t *testing.T) {
 	for hid, name := range map[bool]string{true: "hidden", false: "seen"} {
 		p := &plan.Plan{Expect: []plan.Expectation{{Measure: "failed_after_detection", Step: "a", Max: &one}}}
 		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new(int), Failures: record.Failures{Unasked: new(bool)}}},
-			Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &at, Hidden: hid}}}
+			Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &at}}}
 		if hid {
 			sum.Phases[0].HiddenFrom = &from
 		}

@@ -76,11 +76,10 @@ type Phase struct {
 	// From is the beginning, for phases that are spans (the error window).
 	From *float64 `json:"from,omitempty"`
 	// Inside reports that it happened within Predicted; null unless it was forecast and
-	// observed, or if a blind span makes it unknown.
+	// observed, and if nobody knows because a blind span hid it or an error window has not ended.
 	Inside *bool `json:"inside,omitempty"`
-	// Hidden: a blind span hid the phase. It may have happened at any time from HiddenFrom,
-	// which records of early versions lack, to Observed.
-	Hidden     bool     `json:"hidden,omitempty"`
+	// HiddenFrom is there if a blind span hid the phase: it may have happened at any time from
+	// then to Observed.
 	HiddenFrom *float64 `json:"hidden_from,omitempty"`
 	// Before: it was so before the machine went off, so Kubernetes did nothing then.
 	Before bool `json:"before,omitempty"`

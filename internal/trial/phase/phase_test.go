@@ -275,8 +275,8 @@ func TestAnEventInAStallHasItsSourcesTime(t *testing.T) {
 	w.Stalled(at(56), at(62.2))
 	w.want(view.PhaseDetected, n4, "47.5..58.5 | 57 | assumed timings; seen after a blind span of 6s")
 	for _, p := range w.Table() {
-		if want := p.Name == view.PhaseEndpointsOut; p.Hidden != want {
-			t.Errorf("%s hidden: %v", p.Name, p.Hidden)
+		if want := p.Name == view.PhaseEndpointsOut; (p.HiddenFrom != nil) != want {
+			t.Errorf("%s hidden: %v", p.Name, p.HiddenFrom != nil)
 		}
 		if p.Name == view.PhaseEndpointsOut && p.Inside != nil {
 			t.Errorf("inside its forecast: %v, and nobody knows", *p.Inside)
@@ -343,8 +343,8 @@ func TestAPhaseIsDatedByLightsoutsClock(t *testing.T) {
 			stall()
 		}
 		p := w.row(view.PhaseDetected, n4)
-		if got := fmt.Sprint(*p.Observed); got != tc.want || p.Hidden != tc.hidden {
-			t.Errorf("%s: at %s s, hidden %v: %s", name, got, p.Hidden, p.Note)
+		if got := fmt.Sprint(*p.Observed); got != tc.want || (p.HiddenFrom != nil) != tc.hidden {
+			t.Errorf("%s: at %s s, hidden %v: %s", name, got, p.HiddenFrom != nil, p.Note)
 		}
 		if !tc.hidden && (p.Inside == nil || !*p.Inside) {
 			t.Errorf("%s: at %s s, not inside %v", name, tc.want, *p.Predicted)
@@ -362,7 +362,7 @@ func TestTheClockOfANodeDatesNoPhase(t *testing.T) {
 	w.boot(n4, 70)
 	w.lost(71, 90)
 	w.told(cluster.KindNode, n4, "status", "NotReady", "Ready", 90.2, at(75))
-	if p := w.row(view.PhaseReady, n4); *p.Observed != 90.2 || !p.Hidden || *p.HiddenFrom != 71 {
+	if p := w.row(view.PhaseReady, n4); *p.Observed != 90.2 || p.HiddenFrom == nil || *p.HiddenFrom != 71 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -390,7 +390,7 @@ func TestAHiddenPhaseIsInsideItsForecastOnlyIfItCannotHaveBeenOutside(t *testing
 		if p.Inside != nil {
 			got = fmt.Sprint(*p.Inside)
 		}
-		if got != tc.want || !p.Hidden || *p.HiddenFrom != tc.from {
+		if got != tc.want || p.HiddenFrom == nil || *p.HiddenFrom != tc.from {
 			t.Errorf("%s: inside %v: %s, hidden from %v", name, *p.Predicted, got, p.HiddenFrom)
 		}
 	}
@@ -404,7 +404,7 @@ func TestAHiddenPhaseCountsFromTheFirstOfTheSpansThatHidIt(t *testing.T) {
 	w.lost(30, 45)
 	w.told(cluster.KindNode, n4, "endpoints", "4", "0", 51, time.Time{})
 	w.Stalled(at(47), at(51.1))
-	if p := w.row(view.PhaseEndpointsOut, n4); !p.Hidden || *p.HiddenFrom != 30 {
+	if p := w.row(view.PhaseEndpointsOut, n4); p.HiddenFrom == nil || *p.HiddenFrom != 30 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -418,7 +418,7 @@ func TestAPhaseIsDatedWithinTheSpanThatHidIt(t *testing.T) {
 	w.lost(30, 52)
 	w.lost(54, 70)
 	w.told(cluster.KindNode, n4, "status", "Ready", "NotReady (silent)", 70.2, at(50))
-	if p := w.row(view.PhaseDetected, n4); *p.Observed != 50 || p.Hidden {
+	if p := w.row(view.PhaseDetected, n4); *p.Observed != 50 || p.HiddenFrom != nil {
 		t.Errorf("%+v", p)
 	}
 }
@@ -436,8 +436,8 @@ func TestAPhaseSeenSomeSecondsAfterAStallIsNotHidden(t *testing.T) {
 			w.lost(30, 48)
 		}
 		w.told(cluster.KindNode, n4, "endpoints", "4", "0", 51, time.Time{})
-		if p := w.row(view.PhaseEndpointsOut, n4); p.Hidden == stall {
-			t.Errorf("%s: hidden %v: %s", name, p.Hidden, p.Note)
+		if p := w.row(view.PhaseEndpointsOut, n4); (p.HiddenFrom != nil) == stall {
+			t.Errorf("%s: hidden %v: %s", name, p.HiddenFrom != nil, p.Note)
 		}
 	}
 }
@@ -462,6 +462,27 @@ func TestTheErrorWindowEndsWithItsLastFailure(t *testing.T) {
 	for _, p := range w.Table() {
 		if p.Name == view.PhaseErrors && (p.From == nil || *p.From != 0) {
 			t.Errorf("from %v", p.From)
+		}
+	}
+}
+
+// An error window that nobody saw end is not inside its forecast; one that is longer already is outside.
+func TestAnErrorWindowThatGoesOnIsNotInsideItsForecast(t *testing.T) {
+	for failed, want := range map[float64]string{50: "unknown", 80: "false"} {
+		w := newWorld(t, 20000)
+		w.FailsWithin(5 * time.Second)
+		w.off(power.ActionOff, n4)
+		for _, s := range []float64{20, failed} {
+			w.Request(loadgen.Record{Class: loadgen.ClassReset, Scheduled: at(s), Sent: at(s), End: at(s)})
+		}
+		w.look(failed + 1)
+		p := w.row(view.PhaseErrors, Load)
+		got := "unknown"
+		if p.Inside != nil {
+			got = fmt.Sprint(*p.Inside)
+		}
+		if got != want || !strings.HasSuffix(p.Note, "no request succeeded after the last failed one") {
+			t.Errorf("failing until %v s: %s; %s", failed, got, p.Note)
 		}
 	}
 }
@@ -800,13 +821,13 @@ func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
 	w.Switched(n4, power.ActionOn, w.now)
 	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7} {
 		p := w.phase(name, n4)
-		if p.Observed == nil || *p.Observed != want || p.Source == nil || p.Hidden || p.Before {
+		if p.Observed == nil || *p.Observed != want || p.Source == nil || p.HiddenFrom != nil || p.Before {
 			t.Errorf("%+v", p)
 		}
 	}
 	for _, name := range []string{view.PhaseEndpointsOut, view.PhaseBooted, view.PhaseReady} {
 		p := w.phase(name, n4)
-		if p.Observed == nil || !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom > 0 {
+		if p.Observed == nil || p.HiddenFrom == nil || *p.HiddenFrom > 0 {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -996,11 +1017,11 @@ func TestAPauseIsDatedByTheSources(t *testing.T) {
 	w.Switched(n4, power.ActionOff, zero)
 	w.look(33)
 	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7, view.PhaseEvicted: 27} {
-		if p := w.phase(name, n4); p.Observed == nil || *p.Observed != want || p.Hidden || p.Before {
+		if p := w.phase(name, n4); p.Observed == nil || *p.Observed != want || p.HiddenFrom != nil || p.Before {
 			t.Errorf("%+v", p)
 		}
 	}
-	if p := w.phase(view.PhaseEndpointsOut, n4); !p.Hidden || p.HiddenFrom == nil || *p.HiddenFrom != -1 {
+	if p := w.phase(view.PhaseEndpointsOut, n4); p.HiddenFrom == nil || *p.HiddenFrom != -1 {
 		t.Errorf("%+v", p)
 	}
 }

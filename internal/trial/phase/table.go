@@ -46,13 +46,19 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 		return p
 	}
 	p.Unaffected = r.unaffected && (name != view.PhaseEvicted || r.observed.IsZero())
-	p.Before, p.Hidden, p.HiddenFrom = r.before, r.hidden(), offset(t, r.hiddenFrom)
+	p.Before, p.HiddenFrom = r.before, offset(t, r.hiddenFrom)
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
 	if p.Predicted != nil && p.Observed != nil {
 		p.Inside = r.inside()
 	}
 	notes := slices.Clone(r.notes)
+	if name == view.PhaseErrors && !r.observed.IsZero() && t.failures.all.Unrecovered() {
+		notes = append(notes, "no request succeeded after the last failed one")
+		if p.Inside != nil && *p.Inside {
+			p.Inside = nil // its end is still to come
+		}
+	}
 	if r.observed.IsZero() {
 		if r.why != "" {
 			notes = append(notes, r.why)

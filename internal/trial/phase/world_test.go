@@ -212,7 +212,7 @@ func (w *world) want(name, subject, want string) {
 		got += " | " + p.Note
 		if p.Predicted != nil && p.Observed != nil {
 			within := func(s float64) bool { return p.Predicted[0] <= s && s <= p.Predicted[1] }
-			unknown := p.Hidden && !within(*p.HiddenFrom) && within(*p.Observed)
+			unknown := p.HiddenFrom != nil && !within(*p.HiddenFrom) && within(*p.Observed)
 			switch {
 			case unknown != (p.Inside == nil):
 				w.Errorf("%s %s: inside %v of %s, hidden from %v", name, subject, p.Inside, got, p.HiddenFrom)
