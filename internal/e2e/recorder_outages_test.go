@@ -32,6 +32,7 @@ type unannounced struct {
 const (
 	service    = "/api/v1/namespaces/default/services/nginx-webserver"
 	deployment = "/apis/apps/v1/namespaces/default/deployments/nginx-webserver"
+	admission  = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 )
 
 // plugged cuts the power of a node and returns it once there is a notice.
@@ -147,7 +148,13 @@ var unannouncedOutages = []unannounced{
 		time.Sleep(8 * time.Second) // the API server cannot be asked
 		w.l.Post("/machines/k8s1/join")
 	}},
-	{name: "scaled to 0", happen: patched(deployment, fields{"spec": fields{"replicas": 0}}, fields{"spec": fields{"replicas": 6}}),
+	{name: "a kubelet that falls silent", node: "k8s2", words: []string{"k8s2 fell silent at", "no request failed"}, report: []string{"k8s2 returned without a boot"}, happen: func(w *watcher, began func()) {
+		w.muteKubelet("k8s2")
+		began()
+		w.silentFor("k8s2", 8*time.Second)
+		w.l.API().Do(http.MethodDelete, admission+"ybindings/mute", nil, nil)
+	}},
+	{name: "scaled to 0", often: true, happen: patched(deployment, fields{"spec": fields{"replicas": 0}}, fields{"spec": fields{"replicas": 6}}),
 		words: []string{"equests began to fail after", "clients saw errors"}, report: []string{"The deployment was scaled from 6 to 0 pods"}},
 	{name: "the service's port changed", words: []string{"equests began to fail after", "clients saw errors"}, happen: patched(service,
 		fields{"spec": fields{"ports": []any{fields{"port": 80, "targetPort": 80, "nodePort": 31515}}}},
@@ -188,8 +195,8 @@ var unannouncedOutages = []unannounced{
 }
 
 // TestTheRecorderRecordsUnannouncedOutages lets some happen; with LIGHTSOUT_OUTAGES=20 all.
-// The kubelet that falls silent is in TestTheRecorderRecordsOutagesWithoutAPowerCut, and the
-// comparison with a trial in TestTheRecorderRecordsNothingThatIsPlanned.
+// TestTheRecorderRecordsNothingThatIsPlanned compares a record with a trial's; the simulator has
+// outages in virtual time.
 func TestTheRecorderRecordsUnannouncedOutages(t *testing.T) {
 	testenv.Long(t, 150)
 	t.Parallel()
@@ -303,4 +310,22 @@ func (w *watcher) well() bool {
 	s := d.Status
 	return len(nodes.Items) == 3 && s.AvailableReplicas == 6 && s.UpdatedReplicas == 6 && s.Replicas == 6 &&
 		time.Since(w.renewed("k8s2")) < 3*time.Second && time.Since(w.renewed("k8s3")) < 3*time.Second
+}
+
+// muteKubelet has the API server refuse what a node's kubelet reports; its pods serve on.
+func (w *watcher) muteKubelet(node string) {
+	api := w.l.API()
+	api.Do(http.MethodPost, admission+"ies", fields{
+		"metadata": fields{"name": "mute"},
+		"spec": fields{
+			"matchConstraints": fields{"resourceRules": []any{
+				fields{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"UPDATE"}, "resources": []string{"nodes/status"}},
+				fields{"apiGroups": []string{"coordination.k8s.io"}, "apiVersions": []string{"v1"}, "operations": []string{"UPDATE"}, "resources": []string{"leases"}},
+			}},
+			"validations": []any{fields{"expression": "object.metadata.name != '" + node + "' || request.userInfo.username != 'lab-machines'"}},
+		},
+	}, nil)
+	api.Do(http.MethodPost, admission+"ybindings", fields{
+		"metadata": fields{"name": "mute"}, "spec": fields{"policyName": "mute", "validationActions": []string{"Deny"}},
+	}, nil)
 }

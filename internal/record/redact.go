@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -165,8 +167,7 @@ func (n *Names) JSON(lines []byte) []byte {
 }
 
 // Line replaces the names in a line of a screen, which may hold SGR sequences.
-// A name that is cut off there, or in its middle, as an ellipsis shows, is replaced as
-// far as it goes. Where a stand-in is longer than its name, names are not looked for across
+// What an ellipsis leaves of a name or an address becomes x. Where a stand-in is longer than its name, names are not looked for across
 // the sequences.
 func (n *Names) Line(line string) string {
 	if n == nil || line == "" {
@@ -195,139 +196,58 @@ func (n *Names) Line(line string) string {
 	return strings.Join(parts, "\x1b")
 }
 
-// leastCut is how much of a name must be left of it, on one side, to be replaced.
-const leastCut = 3
+// cutWord matches the words that an ellipsis cuts, with it.
+var cutWord = regexp.MustCompile(`[\pL\pN.:_-]*(?:…|\.{2,})[\pL\pN.:_-]*`)
 
-// ellipses matches the mark of a cut.
-var ellipses = regexp.MustCompile(`…|\.{2,}`)
-
-// screenText replaces the names in a text of a screen. It looks for cut names first: the rest
-// of one may contain another name as a whole.
+// screenText replaces the names in a text of a screen.
 func (n *Names) screenText(text string) string {
 	var out strings.Builder
 	last := 0
-	for _, at := range ellipses.FindAllStringIndex(text, -1) {
-		c := n.cutAt(text[last:at[0]], text[at[1]:])
-		out.WriteString(n.text(text[last : at[0]-len(c.head)]))
-		out.WriteString(c.headIs + text[at[0]:at[1]] + c.tailIs)
-		last = at[1] + len(c.tail)
+	for _, at := range cutWord.FindAllStringIndex(text, -1) {
+		out.WriteString(n.text(text[last:at[0]]))
+		out.WriteString(n.masked(text[at[0]:at[1]]))
+		last = at[1]
 	}
 	return out.String() + n.text(text[last:])
 }
 
-// cutName holds the parts of a name before and after an ellipsis, and their stand-ins.
-type cutName struct{ head, headIs, tail, tailIs string }
-
-// cutAt finds the rest of a name, or of two, at the ellipsis between two texts.
-func (n *Names) cutAt(before, after string) (c cutName) {
-	head := n.longestPart(n.endsOf(before), strings.HasPrefix)
-	tail := n.longestPart(n.beginningsOf(after), strings.HasSuffix)
-	if s := n.standInOf(head, tail); s != "" && head != "" && tail != "" && len(head)+len(tail) > leastCut {
-		return cutName{head, s[:len(head)], tail, s[len(s)-len(tail):]}
+// masked replaces what is left of a cut word by x, letter by letter: it may be of a name or an address.
+// A word that has no digit and no part of a name stays.
+func (n *Names) masked(word string) string {
+	head, tail, _ := strings.Cut(strings.Trim(strings.ReplaceAll(word, "..", "…"), "."), "…")
+	if !strings.ContainsAny(word, "0123456789") && n.text(word) == word && !n.isCut(head, tail) {
+		return word
 	}
-	if telling(head) {
-		c.head, c.headIs = head, n.standInOf(head, "")[:len(head)]
-	} else if at := addressBegin(before); at != "" {
-		c.head, c.headIs = at, digits.ReplaceAllString(at, "x")
-	}
-	if telling(tail) {
-		s := n.standInOf("", tail)
-		c.tail, c.tailIs = tail, s[len(s)-len(tail):]
-	} else if at := addressRest(after); at != "" {
-		c.tail, c.tailIs = at, digits.ReplaceAllString(at, "x")
-	}
-	return c
+	return letter.ReplaceAllStringFunc(word, func(s string) string { return strings.Repeat("x", ansi.StringWidth(s)) })
 }
 
-// cutAddress matches the beginning of an IPv4 address before an ellipsis, and addressEnd the end
-// of one after it. They do not match a number with a decimal point. cutGroups and groupsEnd match
-// the beginning and the end of an IPv6 address or a MAC, and also a time of the day.
-var (
-	cutAddress = regexp.MustCompile(`(?:^|[^0-9A-Za-z.])([0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{0,3}){1,2})$`)
-	addressEnd = regexp.MustCompile(`^[0-9]{0,3}(?:(?:\.[0-9]{1,3}){2,3}\b|\.[0-9]{1,3}:[0-9]{2,5}\b)`)
-	cutGroups  = regexp.MustCompile(`(?:^|[^0-9A-Za-z.:])((?:[0-9A-Fa-f]{1,4}:){2,}[0-9A-Fa-f]{0,4})$`)
-	groupsEnd  = regexp.MustCompile(`^[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{1,4}){2,}\b`)
-	timeOfDay  = regexp.MustCompile(`^[0-9]{0,2}:[0-9]{2}:[0-9]{0,2}$`)
-	digits     = regexp.MustCompile(`[0-9A-Fa-f]`)
-)
+var letter = regexp.MustCompile(`[\pL\pN]`)
 
-// addressBegin returns the beginning of an address with which a text ends; empty if there is none.
-func addressBegin(text string) string {
-	if at := cutAddress.FindStringSubmatch(text); at != nil {
-		return at[1]
-	}
-	if at := cutGroups.FindStringSubmatch(text); at != nil && !timeOfDay.MatchString(at[1]) {
-		return at[1]
-	}
-	return ""
-}
+// leastCut is how much of a name must be left of it, on one side, to tell something.
+const leastCut = 3
 
-// addressRest returns the end of an address with which a text begins; empty if there is none.
-func addressRest(text string) string {
-	if at := addressEnd.FindString(text); at != "" {
-		return at
-	}
-	if at := groupsEnd.FindString(text); !timeOfDay.MatchString(at) {
-		return at
-	}
-	return ""
-}
-
-// telling reports whether a part of a name tells something about it.
-func telling(part string) bool {
-	return len(part) >= leastCut && !plainNames[part] && !ownWords[part] && strings.Trim(part, "0123456789") != ""
-}
-
-// endsOf returns the ends of a text that begin where a name may, the longest first.
-func (n *Names) endsOf(text string) (out []string) {
-	for i := max(0, len(text)-n.longest); i < len(text); i++ {
-		if n.begin(text, i) {
-			out = append(out, text[i:])
+// isCut reports whether a part of head, from the beginning of a word on, begins a name, or a part of
+// tail ends one.
+func (n *Names) isCut(head, tail string) bool {
+	for i := range head {
+		if part := head[i:]; len(part) >= leastCut && !ownWords[part] && n.begin(head, i) && n.some(part, strings.HasPrefix) {
+			return true
 		}
 	}
-	return out
-}
-
-// beginningsOf returns the beginnings of a text that end where a name may, the longest first.
-func (n *Names) beginningsOf(text string) (out []string) {
-	for i := min(len(text), n.longest); i > 0; i-- {
-		if n.ends(text, i) {
-			out = append(out, text[:i])
+	for i := len(tail); i >= leastCut; i-- {
+		if part := tail[:i]; !ownWords[part] && n.some(part, strings.HasSuffix) {
+			return true
 		}
 	}
-	return out
+	return false
 }
 
-// ends reports whether a name may end before i.
-func (n *Names) ends(text string, i int) bool {
-	if !wordByte(text[i-1]) {
-		return n.odd[text[i-1]]
-	}
-	return i == len(text) || !wordByte(text[i])
-}
-
-// longestPart returns the first of the texts that is a part of a name; empty if none is.
-func (n *Names) longestPart(texts []string, isPart func(name, text string) bool) string {
-	for _, text := range texts {
-		for name := range n.standIn {
-			if isPart(name, text) {
-				return text
-			}
-		}
-	}
-	return ""
-}
-
-// standInOf returns the stand-in of the first name, in the order of the alphabet, that begins
-// with head and ends with tail; empty if there is none. A stand-in is as long as its name, or
-// longer.
-func (n *Names) standInOf(head, tail string) string {
-	first := ""
+// some reports whether text is such a part of a name.
+func (n *Names) some(text string, isPart func(name, text string) bool) bool {
 	for name := range n.standIn {
-		fits := len(head)+len(tail) <= len(name) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
-		if fits && (first == "" || name < first) {
-			first = name
+		if isPart(name, text) {
+			return true
 		}
 	}
-	return n.standIn[first]
+	return false
 }
