@@ -42,8 +42,8 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 // chatStream follows one streamed chat completion.
 type chatStream struct {
 	sseParser
-	now  func() time.Time
-	hide func(string) string // hides the client's secrets
+	progress func() time.Time    // is called for each event and other line, returns the time
+	hide     func(string) string // hides the client's secrets
 
 	firstToken time.Time
 	lastToken  time.Time
@@ -58,8 +58,8 @@ type chatStream struct {
 	stray      string // the last line that is not a field of an event stream
 }
 
-func newChatStream(now func() time.Time, hide func(string) string) *chatStream {
-	c := &chatStream{now: now, hide: hide}
+func newChatStream(progress func() time.Time, hide func(string) string) *chatStream {
+	c := &chatStream{progress: progress, hide: hide}
 	c.onData, c.onOther = c.event, c.other
 	return c
 }
@@ -125,6 +125,7 @@ func (c *chatChunk) failed(data []byte) string {
 }
 
 func (c *chatStream) event(kind string, data []byte) {
+	now := c.progress()
 	data = bytes.TrimSpace(data)
 	if c.done || c.failed != "" || len(data) == 0 && kind != "error" {
 		return
@@ -159,7 +160,6 @@ func (c *chatStream) event(kind string, data []byte) {
 		c.finished = c.finished || ch.Finish != nil && ch.Finish != ""
 	}
 	if text {
-		now := c.now()
 		if c.events == 0 {
 			c.firstToken = now
 		} else {
@@ -177,6 +177,7 @@ func (c *chatStream) event(kind string, data []byte) {
 // other takes lines that are no field of an event stream. llama.cpp once
 // wrote errors as a field of its own, "error: {...}".
 func (c *chatStream) other(line []byte) {
+	c.progress()
 	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.done && c.failed == "" {
 		c.failed = errorText(bytes.TrimSpace(rest))
 		return

@@ -197,7 +197,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
 		return &failure{ClassTruncated, "no event stream came: " + r.errorText(resp, buf)}
 	}
-	stream := newChatStream(r.now, cl.hide)
+	stream := newChatStream(r.progress, cl.hide)
 	var err error
 	for err == nil && !stream.done && stream.failed == "" {
 		var n int

@@ -227,7 +227,7 @@ type countedBody struct {
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.r.progress(n)
+		b.r.received(n)
 	}
 	return n, err
 }

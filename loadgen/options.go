@@ -87,7 +87,8 @@ type Timeouts struct {
 	// FirstByte bounds the wait from the request being written to the first
 	// byte of the answer. Default: none, since a queued request is silent too.
 	FirstByte time.Duration
-	// Idle bounds the silence between two bytes of the answer. Default: none.
+	// Idle bounds the silence between two bytes of the answer, of a chat between two
+	// events: comments do not count. Default: none.
 	Idle time.Duration
 	// Total bounds the request from the start of dialing. Default 30 s for
 	// HTTP, 30 min for Chat.
