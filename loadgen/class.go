@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
 )
 
@@ -213,7 +214,7 @@ func classify(connected, answered bool, err error) Class {
 		return ClassLocal
 	case strings.Contains(text, lostText):
 		return ClassPeerDead
-	case strings.Contains(text, streamText):
+	case errors.As(err, new(http2.StreamError)):
 		return ClassReset
 	case !connected:
 		return classifyDial(err)

@@ -35,19 +35,29 @@ type client struct {
 // hide hides the client's secrets in a text that a server may have written.
 func (cl *client) hide(text string) string { return cl.route.wire.secrets.hide(text) }
 
+// maxTries is how often a request is sent that the server proves not to have processed.
+const maxTries = 6
+
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	if cl.route.transport != nil {
-		return r.judge(cl.exchangeHTTP2(r, cl.route))
+	rt, send := cl.route, cl.exchangeHTTP1
+	if rt.transport != nil {
+		send = cl.exchangeHTTP2
 	}
-	return r.judge(cl.exchangeHTTP1(r, cl.route))
+	e := rt.enter(r)
+	for try := 1; ; try++ {
+		err := send(r, rt, e)
+		if try == maxTries || r.aborted() != nil || !r.unprocessed(err) {
+			return r.judge(err)
+		}
+		r.again()
+	}
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, rt *route) error {
-	e := rt.enter(r)
+func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry) error {
 	c, err := cl.connect(r, rt, e)
 	if err != nil {
 		return err

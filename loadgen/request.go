@@ -235,6 +235,20 @@ func (r *request) aborted() *cause {
 	return r.cause
 }
 
+// again takes out of the record what a try has put into it that does not count, and begins
+// the wait for a connection anew.
+func (r *request) again() {
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.Connected, r.Sent, r.FirstByte = time.Time{}, time.Time{}, time.Time{}
+	r.Remote, r.Reused, r.Status, r.Bytes, r.Unframed = "", false, 0, 0, false
+	r.last.Store(0)
+	r.enterLocked(waitDial, r.now())
+}
+
 // received takes n more bytes of the answer into the record. Those of a chat's stream are
 // no progress by themselves: a gateway sends comments while the model behind it is dead.
 func (r *request) received(n int) {
