@@ -11,8 +11,8 @@ import (
 )
 
 // chatBodies returns the bodies of the streamed chat completion requests that
-// are sent in turn, one for each prompt.
-func chatBodies(t Target) (bodies [][]byte, err error) {
+// are sent in turn, one for each prompt; bare ones have no stream_options.
+func chatBodies(t Target, bare bool) (bodies [][]byte, err error) {
 	prompts := t.Prompts
 	switch {
 	case len(prompts) > 0:
@@ -21,7 +21,10 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 	default:
 		prompts = BuiltinPrompts
 	}
-	body := map[string]any{"stream": true, "stream_options": map[string]bool{"include_usage": true}}
+	body := map[string]any{"stream": true}
+	if !bare {
+		body["stream_options"] = map[string]bool{"include_usage": true}
+	}
 	if t.Model != "" {
 		body["model"] = t.Model
 	}
@@ -82,8 +85,8 @@ type chatChunk struct {
 
 // generated are the fields of a delta that hold what the model generates: the answer, as a
 // text or as a list of parts (Mistral); its reasoning, which vLLM, Ollama and OpenRouter call
-// "reasoning", and vLLM once, llama.cpp and SGLang "reasoning_content"; calls of tools.
-var generated = []string{"content", "reasoning", "reasoning_content", "refusal", "tool_calls"}
+// "reasoning", and vLLM once, llama.cpp and SGLang "reasoning_content"; calls of tools, in the current and the older form.
+var generated = []string{"content", "reasoning", "reasoning_content", "refusal", "tool_calls", "function_call"}
 
 // labels are the fields of a part or of a tool call that name it and are no text of the model's.
 var labels = []string{"type", "id", "index", "role"}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -38,6 +39,14 @@ func (cl *client) hide(text string) string { return cl.route.wire.secrets.hide(t
 // maxTries is how often a request is sent that the server proves not to have processed.
 const maxTries = 6
 
+// refusesOptions reports whether the answer refuses a request because of its stream_options,
+// which older servers do not know: old vLLM by 400, those that FastAPI validates for by 422.
+func (r *request) refusesOptions(err error) bool {
+	var own *failure
+	return errors.As(err, &own) && (r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity) &&
+		strings.Contains(own.body, "stream_options")
+}
+
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
@@ -48,8 +57,15 @@ func (cl *client) exchange(r *request) (Class, error) {
 	}
 	e := rt.enter(r)
 	for try := 1; ; try++ {
-		err := send(r, rt, e)
-		if try == maxTries || r.aborted() != nil || !r.unprocessed(err) {
+		bare := rt.wire.bareOnly.Load()
+		err := send(r, rt, e, rt.wire.message(r.message, bare))
+		switch {
+		case r.aborted() != nil:
+			return r.judge(err)
+		case try < maxTries && r.unprocessed(err):
+		case !bare && r.refusesOptions(err):
+			rt.wire.bareOnly.Store(true)
+		default:
 			return r.judge(err)
 		}
 		r.again()
@@ -57,7 +73,7 @@ func (cl *client) exchange(r *request) (Class, error) {
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry) error {
+func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) error {
 	c, err := cl.connect(r, rt, e)
 	if err != nil {
 		return err
@@ -73,7 +89,6 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry) error {
 
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	m := &rt.wire.messages[r.message%len(rt.wire.messages)]
 	*buf = append((*buf)[:0], m.head...)
 	*buf = append(*buf, r.ID...)
 	*buf = append(*buf, m.tail...)
@@ -106,7 +121,8 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry) error {
 func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
-		return &failure{class, r.errorText(resp, buf)}
+		text, body := r.errorText(resp, buf)
+		return &failure{class, text, body}
 	case rt.wire.target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
@@ -118,6 +134,7 @@ func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []b
 type failure struct {
 	class Class
 	text  string
+	body  string // the beginning of what the server wrote, as it wrote it
 }
 
 func (e *failure) Error() string { return e.text }
@@ -164,18 +181,19 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 			break
 		}
 	}
-	return nil, &failure{ClassTruncated, "the server gave only interim answers"}
+	return nil, &failure{class: ClassTruncated, text: "the server gave only interim answers"}
 }
 
-// errorText puts an answer's status and the beginning of its body into words.
-func (r *request) errorText(resp *http.Response, buf []byte) string {
+// errorText puts an answer's status and the beginning of its body into words, and returns that
+// beginning.
+func (r *request) errorText(resp *http.Response, buf []byte) (text, body string) {
 	r.enter(waitRest, r.now())
-	n, _ := io.ReadFull(resp.Body, buf[:1024])
-	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
-	if body := clean(r.client.hide(string(buf[:n])), 120); body != "" {
-		text += ": " + body
+	n, _ := io.ReadFull(resp.Body, buf[:4096])
+	text, body = fmt.Sprintf("the server answered %d", resp.StatusCode), string(buf[:n])
+	if shown := clean(r.client.hide(body), 120); shown != "" {
+		text += ": " + shown
 	}
-	return text
+	return text, body
 }
 
 // readPage reads a body to its end and checks its last words.
@@ -196,7 +214,7 @@ func readPage(body io.Reader, buf []byte) error {
 	tail = bytes.TrimSpace(tail)
 	for _, t := range proxyTexts {
 		if bytes.HasSuffix(tail, []byte(t)) {
-			return &failure{ClassTruncated, fmt.Sprintf("a proxy ended the answer: %q", t)}
+			return &failure{class: ClassTruncated, text: fmt.Sprintf("a proxy ended the answer: %q", t)}
 		}
 	}
 	return nil
@@ -205,7 +223,8 @@ func readPage(body io.Reader, buf []byte) error {
 // readChat follows a streamed chat to its end mark.
 func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
-		return &failure{ClassTruncated, "no event stream came: " + r.errorText(resp, buf)}
+		text, _ := r.errorText(resp, buf)
+		return &failure{class: ClassTruncated, text: "no event stream came: " + text}
 	}
 	stream := newChatStream(r.progress, cl.hide)
 	var err error
@@ -213,7 +232,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 		var n int
 		n, err = resp.Body.Read(buf)
 		if e := stream.feed(buf[:n]); e != nil {
-			err = &failure{ClassTruncated, e.Error()}
+			err = &failure{class: ClassTruncated, text: e.Error()}
 		}
 		if len(stream.gaps) > 0 {
 			cl.ledger.gaps(stream.gaps)
@@ -238,7 +257,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 		return err
 	}
 	if e := stream.verdict(); e != nil {
-		return &failure{ClassTruncated, e.Error()}
+		return &failure{class: ClassTruncated, text: e.Error()}
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func (p *sharedPool) release(c *sharedConn) {
 }
 
 // exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry) error {
+func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) error {
 	ctx := r.dialContext(cl.ctx)
 	c, reused, err := cl.take(ctx, rt, e)
 	if err != nil {
@@ -221,7 +221,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry) error {
 			}
 		},
 	})
-	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, r.message))
+	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, m))
 	if err != nil {
 		return err
 	}

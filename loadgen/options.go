@@ -66,6 +66,9 @@ type Target struct {
 	Prompt    string
 	Prompts   []string
 	MaxTokens int
+	// NoStreamOptions leaves "stream_options" out of a chat's requests, which asks for the
+	// number of tokens. It is left out as well once a server has refused it.
+	NoStreamOptions bool
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
