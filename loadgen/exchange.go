@@ -228,7 +228,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	}
 	stream := newChatStream(r.progress, cl.hide)
 	var err error
-	for err == nil && !stream.done && stream.failed == "" {
+	for err == nil && !stream.over() {
 		var n int
 		n, err = resp.Body.Read(buf)
 		if e := stream.feed(buf[:n]); e != nil {
@@ -245,15 +245,13 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
 	r.MaxGap = float64(stream.maxGap.Microseconds()) / 1000
 	switch {
-	case stream.done && err == nil:
+	case stream.state == chatDone && err == nil:
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
 		r.enter(waitRest, r.now())
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		return nil
-	case stream.done:
-		return nil
-	case err != nil && err != io.EOF && stream.failed == "":
+	case err != nil && err != io.EOF && !stream.over():
 		return err
 	}
 	if e := stream.verdict(); e != nil {
