@@ -159,7 +159,7 @@ func (c Class) Failed() bool {
 }
 
 // maxErrorText is the length of error texts, in runes.
-const maxErrorText = 240
+const maxErrorText = 200
 
 // WayError is the error for Options.Dial to return if the route to the target has
 // failed, such as a bastion, and not the target itself: the class is then local error,

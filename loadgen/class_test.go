@@ -186,7 +186,7 @@ func TestClassOfEachFault(t *testing.T) {
 			if tt.minimal && rec.FirstByte.IsZero() {
 				t.Error("no time for the first byte")
 			}
-			if got := s.requests(); got != 1 {
+			if got := s.requests(); got > 1 || got == 0 && rec.Class != ClassTotal {
 				t.Errorf("the server saw %d requests", got)
 			}
 			inOrder(t, rec)

@@ -34,7 +34,7 @@ type client struct {
 }
 
 // hide hides the client's secrets in a text that a server may have written.
-func (cl *client) hide(text string) string { return cl.route.wire.secrets.hide(text) }
+func (cl *client) hide(text string) string { return cl.route.wire.mask.Replace(text) }
 
 // maxTries is how often a request is sent that the server proves not to have processed.
 const maxTries = 6
@@ -190,7 +190,7 @@ func (r *request) errorText(resp *http.Response, buf []byte) (text, body string)
 	r.enter(waitRest, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:4096])
 	text, body = fmt.Sprintf("the server answered %d", resp.StatusCode), string(buf[:n])
-	if shown := clean(r.client.hide(body), 120); shown != "" {
+	if shown := clean(r.client.hide(body), maxErrorText); shown != "" {
 		text += ": " + shown
 	}
 	return text, body

@@ -236,7 +236,7 @@ func (r *request) aborted() *cause {
 }
 
 // again takes out of the record what a try has put into it that does not count, and begins
-// the wait for a connection anew.
+// the wait for a connection again.
 func (r *request) again() {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()

@@ -87,8 +87,8 @@ func head(f *http2.Framer, id uint32) {
 }
 
 // A request that an HTTP/2 server has certainly not processed (RFC 9113, 6.8 and 8.7) is sent
-// anew, and stays one request of one class; any other is sent once.
-func TestUnprocessedStreamsAreSentAnew(t *testing.T) {
+// again, and stays one request of one class; any other is sent once.
+func TestUnprocessedStreamsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string

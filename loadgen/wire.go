@@ -40,8 +40,8 @@ type wire struct {
 	request *http.Request
 	// shown is the URL without user, query and fragment.
 	shown string
-	// secrets hides what must not be in an error: servers repeat keys in their answers.
-	secrets secrets
+	// mask hides what must not be in an error.
+	mask *strings.Replacer
 }
 
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.
@@ -91,15 +91,16 @@ func newWire(t Target) (*wire, error) {
 		idPrefix:   id[:8],
 		target:     t,
 		shown:      clean(shown, maxErrorText),
-		secrets:    secretsOf(t, u),
 	}
 	w.bareOnly.Store(t.Profile == Chat && t.NoStreamOptions)
-	if w.messages, err = w.newMessages(id, false); err != nil {
+	w.messages, err = w.newMessages(id, false)
+	if err != nil {
 		return nil, err
 	}
 	if t.Profile == Chat {
 		w.bare, err = w.newMessages(id, true)
 	}
+	w.mask = maskOf(t, u, w.request.Header.Get("Authorization"))
 	return w, err
 }
 
