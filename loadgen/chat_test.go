@@ -148,7 +148,7 @@ func TestChatStream(t *testing.T) {
 			lastChunk(c)
 		})
 		want := map[bool]Class{true: ClassOK, false: ClassTruncated}[tt.ok]
-		r := one(t, Options{Target: Target{URL: s.url(), Profile: Chat}})
+		r := one(t, Options{Target: Target{URL: s.url(), Profile: Chat}, Timeouts: unhurried})
 		if r.Class != want || r.Tokens != tt.tokens || (tt.tokens > 0) != (!r.FirstToken.IsZero()) {
 			t.Errorf("%q: %s %s, %d tokens, want %s, %d", tt.in, r.Class, r.Error, r.Tokens, want, tt.tokens)
 		}

@@ -50,7 +50,7 @@ func TestStreamOptionsAreLeftOutWhereTheyAreRefused(t *testing.T) {
 					io.WriteString(w, token("a")+token("b")+done)
 				})
 				var recs records
-				g := start(t, Options{Target: Target{URL: s.URL, Protocol: protocol, Profile: Chat, NoStreamOptions: c.without}, Record: recs.add})
+				g := start(t, Options{Target: Target{URL: s.URL, Protocol: protocol, Profile: Chat, NoStreamOptions: c.without}, Timeouts: unhurried, Record: recs.add})
 				for range 3 {
 					mustStart(t, g, Spec{Shape: Burst, N: 1})
 					wait(t, g)
@@ -87,7 +87,7 @@ func TestAllWhoseStreamOptionsAreRefusedAreSentAgain(t *testing.T) {
 		w.Header().Set("Content-Type", stream)
 		io.WriteString(w, token("a")+done)
 	})
-	g := start(t, Options{Target: Target{URL: s.URL, Profile: Chat}})
+	g := start(t, Options{Target: Target{URL: s.URL, Profile: Chat}, Timeouts: unhurried})
 	mustStart(t, g, Spec{Shape: Burst, N: 5})
 	wait(t, g)
 	if tt := g.Run().Totals; tt.OK != 5 || tt.Scheduled != 5 || !tt.Balanced() {

@@ -58,7 +58,7 @@ func TestNoErrorHasTheClientsSecrets(t *testing.T) {
 					t.Fatal(err)
 				}
 				u.User, u.RawQuery = tc.user, tc.query
-				r := one(t, Options{Target: Target{URL: u.String(), Profile: Chat, APIKey: tc.key, Header: tc.header}})
+				r := one(t, Options{Target: Target{URL: u.String(), Profile: Chat, APIKey: tc.key, Header: tc.header}, Timeouts: unhurried})
 				for _, hidden := range []string{secret, url.QueryEscape(secret), secret[:leastSecret]} {
 					if strings.Contains(r.Error, hidden) {
 						t.Errorf("%q is in %q", hidden, r.Error)

@@ -150,7 +150,7 @@ func TestUnprocessedStreamsAreSentAgain(t *testing.T) {
 func expectEach(t *testing.T, o Options, bursts, n int, want Class) {
 	t.Helper()
 	var recs records
-	o.Record = recs.add
+	o.Record, o.Timeouts = recs.add, unhurried
 	g := start(t, o)
 	for range bursts {
 		mustStart(t, g, Spec{Shape: Burst, N: n})
