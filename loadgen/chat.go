@@ -11,8 +11,8 @@ import (
 )
 
 // chatBodies returns the bodies of the streamed chat completion requests that
-// are sent in turn, one for each prompt.
-func chatBodies(t Target) (bodies [][]byte, err error) {
+// are sent in turn, one for each prompt; bare ones have no stream_options.
+func chatBodies(t Target, bare bool) (bodies [][]byte, err error) {
 	prompts := t.Prompts
 	switch {
 	case len(prompts) > 0:
@@ -21,7 +21,10 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 	default:
 		prompts = BuiltinPrompts
 	}
-	body := map[string]any{"stream": true, "stream_options": map[string]bool{"include_usage": true}}
+	body := map[string]any{"stream": true}
+	if !bare {
+		body["stream_options"] = map[string]bool{"include_usage": true}
+	}
 	if t.Model != "" {
 		body["model"] = t.Model
 	}
@@ -39,27 +42,36 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 	return bodies, nil
 }
 
+// chatState is how far a streamed chat has come.
+type chatState uint8
+
+const (
+	chatWaiting   chatState = iota // nothing with a choice has come
+	chatAnswering                  // a part of an answer has come, though perhaps an empty one
+	chatFinished                   // the model has ended its answer: a finish_reason
+	chatDone                       // the end mark has come after an answer
+	chatFailed                     // an error came, or the end mark without an answer
+)
+
 // chatStream follows one streamed chat completion.
 type chatStream struct {
 	sseParser
-	now  func() time.Time
-	hide func(string) string // hides the client's secrets
+	progress func() time.Time    // is called for each event and other line, returns the time
+	hide     func(string) string // hides the client's secrets
 
+	state      chatState
 	firstToken time.Time
 	lastToken  time.Time
 	gaps       []time.Duration // between tokens, not yet taken
 	maxGap     time.Duration
 	events     int    // events with text in them
 	usage      int    // tokens as the server counts them; 0: unreported
-	answered   bool   // a chunk had a choice: a part of an answer, though perhaps an empty one
-	finished   bool   // a choice had a finish_reason: the model has ended its answer
-	done       bool   // the end mark has come
-	failed     string // the error inside the stream
+	reason     string // why it failed
 	stray      string // the last line that is not a field of an event stream
 }
 
-func newChatStream(now func() time.Time, hide func(string) string) *chatStream {
-	c := &chatStream{now: now, hide: hide}
+func newChatStream(progress func() time.Time, hide func(string) string) *chatStream {
+	c := &chatStream{progress: progress, hide: hide}
 	c.onData, c.onOther = c.event, c.other
 	return c
 }
@@ -67,11 +79,20 @@ func newChatStream(now func() time.Time, hide func(string) string) *chatStream {
 // tokens returns the number of tokens so far.
 func (c *chatStream) tokens() int { return max(c.usage, c.events) }
 
+// over reports whether nothing that follows changes the outcome.
+func (c *chatStream) over() bool { return c.state >= chatDone }
+
+// fail ends the stream by an error in it.
+func (c *chatStream) fail(text string) {
+	c.state, c.reason = chatFailed, "an error came inside the stream: "+cmp.Or(clean(c.hide(text), maxErrorText), "no message")
+}
+
 type chatChunk struct {
 	Choices []struct {
-		Delta  map[string]any `json:"delta"`
-		Text   string         `json:"text"`
-		Finish any            `json:"finish_reason"`
+		Delta  map[string]any  `json:"delta"`
+		Text   string          `json:"text"`
+		Finish any             `json:"finish_reason"`
+		Error  json.RawMessage `json:"error"`
 	} `json:"choices"`
 	Usage *struct {
 		Completion int `json:"completion_tokens"`
@@ -80,15 +101,12 @@ type chatChunk struct {
 	Object any             `json:"object"`
 }
 
-// generated are the fields of a delta that hold what the model generates: the answer, as a
-// text or as a list of parts (Mistral); its reasoning, which vLLM, Ollama and OpenRouter call
-// "reasoning", and vLLM once, llama.cpp and SGLang "reasoning_content"; calls of tools.
-var generated = []string{"content", "reasoning", "reasoning_content", "refusal", "tool_calls"}
+// labels are the fields of a delta, of a part of it or of a call of a tool that are no text of the
+// model's. All others are: servers have several names for its reasoning, and rename them.
+var labels = []string{"role", "type", "id", "index", "tool_call_id", "format", "signature"}
 
-// labels are the fields of a part or of a tool call that name it and are no text of the model's.
-var labels = []string{"type", "id", "index", "role"}
-
-// hasText reports whether a value of a delta contains text.
+// hasText reports whether a delta, or a value in it, contains text: the answer, as a text or as a
+// list of parts (Mistral), reasoning, calls of tools.
 func hasText(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -105,19 +123,23 @@ func hasText(v any) bool {
 	return false
 }
 
-// failed returns the error in a chunk that contains one as a whole; empty if it contains none.
-// Servers use several forms: the field "error"; an object of the kind "error" (vLLM's
-// ErrorResponse); a choice whose finish_reason is "error" or "abort", which vLLM sends before
-// [DONE] when its engine shuts down (github.com/vllm-project/vllm/issues/57082).
-func (c *chatChunk) failed(data []byte) string {
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+// failure returns the error in a chunk that contains one as a whole; empty if it contains none.
+// Servers use several forms: the field "error", of the chunk or of a choice (OpenRouter); an object
+// of the kind "error" (vLLM's ErrorResponse); a choice whose finish_reason is "error" or "abort",
+// which vLLM sends before [DONE] when its engine shuts down (github.com/vllm-project/vllm/issues/57082).
+func (c *chatChunk) failure(data []byte) string {
+	given := func(e json.RawMessage) bool { return len(e) > 0 && string(e) != "null" }
+	switch {
+	case given(c.Error):
 		return errorText(c.Error)
-	}
-	if c.Object == "error" {
+	case c.Object == "error":
 		return errorText(data)
 	}
 	for _, ch := range c.Choices {
-		if ch.Finish == "error" || ch.Finish == "abort" {
+		switch {
+		case given(ch.Error):
+			return errorText(ch.Error)
+		case ch.Finish == "error", ch.Finish == "abort":
 			return fmt.Sprintf("finish_reason: %s", ch.Finish)
 		}
 	}
@@ -125,41 +147,49 @@ func (c *chatChunk) failed(data []byte) string {
 }
 
 func (c *chatStream) event(kind string, data []byte) {
+	now := c.progress()
 	data = bytes.TrimSpace(data)
-	if c.done || c.failed != "" || len(data) == 0 && kind != "error" {
+	if c.over() || len(data) == 0 && kind != "error" {
 		return
 	}
 	if string(data) == "[DONE]" {
-		c.done = true
+		if c.state == chatWaiting {
+			c.state, c.reason = chatFailed, "the stream ended with [DONE], and had no answer"
+		} else {
+			c.state = chatDone
+		}
 		return
 	}
 	var chunk chatChunk
 	err := json.Unmarshal(data, &chunk)
 	within := ""
 	if err == nil {
-		within = chunk.failed(data)
+		within = chunk.failure(data)
 	}
-	if kind == "error" && within == "" {
-		c.failed = errorText(data) // the event itself is the error
-		return
-	}
-	if err != nil {
+	switch {
+	case within != "":
+		c.fail(within)
+	case kind == "error":
+		c.fail(errorText(data)) // the event itself is the error
+	case err != nil:
 		// A chunk in an unknown form; without the end mark it fails anyway.
 		c.stray = c.hide(string(data))
-		return
+	default:
+		c.chunk(&chunk, now)
 	}
-	if within != "" {
-		c.failed = within
-		return
-	}
-	c.answered = c.answered || len(chunk.Choices) > 0
+}
+
+// chunk takes a part of the answer.
+func (c *chatStream) chunk(chunk *chatChunk, now time.Time) {
 	text := false
 	for _, ch := range chunk.Choices {
-		text = text || ch.Text != "" || slices.ContainsFunc(generated, func(field string) bool { return hasText(ch.Delta[field]) })
-		c.finished = c.finished || ch.Finish != nil && ch.Finish != ""
+		text = text || ch.Text != "" || hasText(ch.Delta)
+		c.state = max(c.state, chatAnswering)
+		if ch.Finish != nil && ch.Finish != "" {
+			c.state = chatFinished
+		}
 	}
 	if text {
-		now := c.now()
 		if c.events == 0 {
 			c.firstToken = now
 		} else {
@@ -177,8 +207,9 @@ func (c *chatStream) event(kind string, data []byte) {
 // other takes lines that are no field of an event stream. llama.cpp once
 // wrote errors as a field of its own, "error: {...}".
 func (c *chatStream) other(line []byte) {
-	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.done && c.failed == "" {
-		c.failed = errorText(bytes.TrimSpace(rest))
+	c.progress()
+	if rest, ok := bytes.CutPrefix(line, []byte("error:")); ok && !c.over() {
+		c.fail(errorText(bytes.TrimSpace(rest)))
 		return
 	}
 	c.stray = c.hide(string(line))
@@ -202,12 +233,10 @@ func errorText(raw []byte) string {
 // [DONE]; the model's finish_reason and the clean end of the body prove as much.
 func (c *chatStream) verdict() error {
 	switch {
-	case c.failed != "":
-		return fmt.Errorf("an error came inside the stream: %s", cmp.Or(clean(c.hide(c.failed), maxErrorText), "no message"))
-	case c.answered && (c.done || c.finished):
+	case c.state == chatFailed:
+		return errors.New(c.reason)
+	case c.state >= chatFinished:
 		return nil
-	case c.done:
-		return errors.New("the stream ended with [DONE], and had no answer")
 	case c.stray != "":
 		return fmt.Errorf("the stream ended without [DONE] or a finish_reason, after %q", clean(c.stray, 80))
 	}

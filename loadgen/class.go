@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
 )
 
@@ -158,7 +159,7 @@ func (c Class) Failed() bool {
 }
 
 // maxErrorText is the length of error texts, in runes.
-const maxErrorText = 240
+const maxErrorText = 200
 
 // WayError is the error for Options.Dial to return if the route to the target has
 // failed, such as a bastion, and not the target itself: the class is then local error,
@@ -213,7 +214,7 @@ func classify(connected, answered bool, err error) Class {
 		return ClassLocal
 	case strings.Contains(text, lostText):
 		return ClassPeerDead
-	case strings.Contains(text, streamText):
+	case errors.As(err, new(http2.StreamError)):
 		return ClassReset
 	case !connected:
 		return classifyDial(err)

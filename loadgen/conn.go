@@ -40,7 +40,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if c.head > 0 {
 			c.head -= n
 		}
-		c.r.progress(n)
+		c.r.received(n)
 	}
 	return n, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -33,21 +34,46 @@ type client struct {
 }
 
 // hide hides the client's secrets in a text that a server may have written.
-func (cl *client) hide(text string) string { return cl.route.wire.secrets.hide(text) }
+func (cl *client) hide(text string) string { return cl.route.wire.mask.Replace(text) }
+
+// maxTries is how often a request is sent that the server proves not to have processed.
+const maxTries = 6
+
+// refusesOptions reports whether the answer refuses a request because of its stream_options,
+// which older servers do not know: old vLLM by 400, those that FastAPI validates for by 422.
+func (r *request) refusesOptions(err error) bool {
+	var own *failure
+	return errors.As(err, &own) && (r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity) &&
+		strings.Contains(own.body, "stream_options")
+}
 
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	if cl.route.transport != nil {
-		return r.judge(cl.exchangeHTTP2(r, cl.route))
+	rt, send := cl.route, cl.exchangeHTTP1
+	if rt.transport != nil {
+		send = cl.exchangeHTTP2
 	}
-	return r.judge(cl.exchangeHTTP1(r, cl.route))
+	e := rt.enter(r)
+	for try := 1; ; try++ {
+		bare := rt.wire.bareOnly.Load()
+		err := send(r, rt, e, rt.wire.message(r.message, bare))
+		switch {
+		case r.aborted() != nil:
+			return r.judge(err)
+		case try < maxTries && r.unprocessed(err):
+		case !bare && r.refusesOptions(err):
+			rt.wire.bareOnly.Store(true)
+		default:
+			return r.judge(err)
+		}
+		r.again()
+	}
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, rt *route) error {
-	e := rt.enter(r)
+func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) error {
 	c, err := cl.connect(r, rt, e)
 	if err != nil {
 		return err
@@ -63,7 +89,6 @@ func (cl *client) exchangeHTTP1(r *request, rt *route) error {
 
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	m := &rt.wire.messages[r.message%len(rt.wire.messages)]
 	*buf = append((*buf)[:0], m.head...)
 	*buf = append(*buf, r.ID...)
 	*buf = append(*buf, m.tail...)
@@ -96,7 +121,8 @@ func (cl *client) exchangeHTTP1(r *request, rt *route) error {
 func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
-		return &failure{class, r.errorText(resp, buf)}
+		text, body := r.errorText(resp, buf)
+		return &failure{class, text, body}
 	case rt.wire.target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
@@ -108,6 +134,7 @@ func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []b
 type failure struct {
 	class Class
 	text  string
+	body  string // the beginning of what the server wrote, as it wrote it
 }
 
 func (e *failure) Error() string { return e.text }
@@ -154,18 +181,19 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 			break
 		}
 	}
-	return nil, &failure{ClassTruncated, "the server gave only interim answers"}
+	return nil, &failure{class: ClassTruncated, text: "the server gave only interim answers"}
 }
 
-// errorText puts an answer's status and the beginning of its body into words.
-func (r *request) errorText(resp *http.Response, buf []byte) string {
+// errorText puts an answer's status and the beginning of its body into words, and returns that
+// beginning.
+func (r *request) errorText(resp *http.Response, buf []byte) (text, body string) {
 	r.enter(waitRest, r.now())
-	n, _ := io.ReadFull(resp.Body, buf[:1024])
-	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
-	if body := clean(r.client.hide(string(buf[:n])), 120); body != "" {
-		text += ": " + body
+	n, _ := io.ReadFull(resp.Body, buf[:4096])
+	text, body = fmt.Sprintf("the server answered %d", resp.StatusCode), string(buf[:n])
+	if shown := clean(r.client.hide(body), maxErrorText); shown != "" {
+		text += ": " + shown
 	}
-	return text
+	return text, body
 }
 
 // readPage reads a body to its end and checks its last words.
@@ -186,7 +214,7 @@ func readPage(body io.Reader, buf []byte) error {
 	tail = bytes.TrimSpace(tail)
 	for _, t := range proxyTexts {
 		if bytes.HasSuffix(tail, []byte(t)) {
-			return &failure{ClassTruncated, fmt.Sprintf("a proxy ended the answer: %q", t)}
+			return &failure{class: ClassTruncated, text: fmt.Sprintf("a proxy ended the answer: %q", t)}
 		}
 	}
 	return nil
@@ -195,15 +223,16 @@ func readPage(body io.Reader, buf []byte) error {
 // readChat follows a streamed chat to its end mark.
 func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
-		return &failure{ClassTruncated, "no event stream came: " + r.errorText(resp, buf)}
+		text, _ := r.errorText(resp, buf)
+		return &failure{class: ClassTruncated, text: "no event stream came: " + text}
 	}
-	stream := newChatStream(r.now, cl.hide)
+	stream := newChatStream(r.progress, cl.hide)
 	var err error
-	for err == nil && !stream.done && stream.failed == "" {
+	for err == nil && !stream.over() {
 		var n int
 		n, err = resp.Body.Read(buf)
 		if e := stream.feed(buf[:n]); e != nil {
-			err = &failure{ClassTruncated, e.Error()}
+			err = &failure{class: ClassTruncated, text: e.Error()}
 		}
 		if len(stream.gaps) > 0 {
 			cl.ledger.gaps(stream.gaps)
@@ -216,19 +245,17 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
 	r.MaxGap = float64(stream.maxGap.Microseconds()) / 1000
 	switch {
-	case stream.done && err == nil:
+	case stream.state == chatDone && err == nil:
 		// Let the server end the answer: closing now looks to proxies like a
 		// client that went away.
 		r.enter(waitRest, r.now())
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		return nil
-	case stream.done:
-		return nil
-	case err != nil && err != io.EOF && stream.failed == "":
+	case err != nil && err != io.EOF && !stream.over():
 		return err
 	}
 	if e := stream.verdict(); e != nil {
-		return &failure{ClassTruncated, e.Error()}
+		return &failure{class: ClassTruncated, text: e.Error()}
 	}
 	return nil
 }

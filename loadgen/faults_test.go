@@ -366,7 +366,7 @@ func TestEachStopHasItsGrace(t *testing.T) {
 				}
 				if i < tc.bytes {
 					now = now.Add(100 * time.Millisecond)
-					r.progress(1)
+					r.received(1)
 				}
 			}
 			r.timer.Stop()

@@ -11,20 +11,37 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // errNotHTTP2 is when the server has agreed on TLS but not on HTTP/2.
 var errNotHTTP2 = errors.New("the server does not offer HTTP/2 over TLS")
 
-// lostText is the text of net/http's HTTP/2 for an unanswered PING, and streamText the
-// beginning of its text for a stream that the server has reset. Neither error is
-// exported.
+// The texts of net/http's HTTP/2, which does not export these errors: for an unanswered
+// PING; for a stream beyond the last one that a server's GOAWAY names; for a connection that
+// takes no further stream.
 const (
-	lostText   = "http2: client connection lost"
-	streamText = "stream error:"
+	lostText     = "http2: client connection lost"
+	goAwayText   = "http2: Transport received Server's graceful shutdown GOAWAY"
+	unusableText = "http2: client conn not usable"
 )
+
+// unprocessed reports whether err proves that the server has not processed the request (RFC
+// 9113, sections 6.8 and 8.7): then it is sent again.
+func (r *request) unprocessed(err error) bool {
+	if err == nil || !r.FirstByte.IsZero() {
+		return false
+	}
+	var reset http2.StreamError
+	if errors.As(err, &reset) {
+		return reset.Code == http2.ErrCodeRefusedStream
+	}
+	return strings.Contains(err.Error(), goAwayText) || strings.Contains(err.Error(), unusableText)
+}
 
 // sharedConn is an HTTP/2 connection, which carries several requests at once.
 // It is an http.ClientConn, which sends each request once: what net/http
@@ -185,9 +202,8 @@ func (p *sharedPool) release(c *sharedConn) {
 }
 
 // exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchangeHTTP2(r *request, rt *route) error {
+func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) error {
 	ctx := r.dialContext(cl.ctx)
-	e := rt.enter(r)
 	c, reused, err := cl.take(ctx, rt, e)
 	if err != nil {
 		return err
@@ -205,7 +221,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route) error {
 			}
 		},
 	})
-	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, r.message))
+	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, m))
 	if err != nil {
 		return err
 	}
@@ -227,7 +243,7 @@ type countedBody struct {
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.r.progress(n)
+		b.r.received(n)
 	}
 	return n, err
 }

@@ -82,7 +82,7 @@ func TestProtocolsAndConnections(t *testing.T) {
 					w.Write(b)
 				})
 				var recs records
-				o := Options{Target: Target{URL: s.URL + "/x", Protocol: c.protocol, Reuse: kept, Body: []byte("hello")}, Record: recs.add}
+				o := Options{Target: Target{URL: s.URL + "/x", Protocol: c.protocol, Reuse: kept, Body: []byte("hello")}, Timeouts: unhurried, Record: recs.add}
 				if c.secure {
 					o.TLS = s.ca()
 				}

@@ -161,21 +161,21 @@ const (
 	// settling: a request that is younger is not yet fully in a queue-proxy's
 	// average over 1 s, which is computed once a second.
 	settling = 2 * time.Second
-	// flowing: bytes came within this time, so a server works on it.
+	// flowing: progress within this time, so a server works on it.
 	flowing = 2 * time.Second
 )
 
 // survey is the evidence of the requests in flight for the gauge.
 type survey struct {
 	outstanding int
-	stalled     int // silent for longer than the stall limit
+	stalled     int // no progress for longer than the stall limit
 	slow        int // without a connection for too long
 	young       int // not yet in the servers' averages
-	flowing     int // bytes came just now
+	flowing     int // progress just now
 	// most is the largest number in flight at once lately (othersSpan).
 	most int
 	// lastActive is when each request that is not slow last showed life (its
-	// start or its last byte), ascending; only filled on demand.
+	// start or its last progress), ascending; only filled on demand.
 	lastActive []time.Time
 }
 
@@ -194,9 +194,9 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 			continue
 		case r.stalled.Load():
 			s.stalled++
-			active = r.lastByte()
+			active = r.lastProgress()
 		case r.wait > waitFirstByte:
-			active = r.lastByte()
+			active = r.lastProgress()
 			if now.Sub(active) < flowing {
 				s.flowing++
 			}

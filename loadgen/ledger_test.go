@@ -127,7 +127,8 @@ func TestStallIsAFlagWithTimes(t *testing.T) {
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
 		chunks(c, stream, token("a"))
 		<-resume
-		write(c, fmt.Sprintf("%x\r\n%s\r\n", len(": ping\n\n"), ": ping\n\n"))
+		chunk(c, ": ping\n\n")
+		chunk(c, token("b"))
 		<-again
 		write(c, fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(done), done))
 	})

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 // deadline is generous: tests wait for conditions, not for times.
 const deadline = 60 * time.Second
 
+// unhurried are time limits for tests whose requests must not meet one, however busy the machine is.
+var unhurried = Timeouts{Connect: deadline, Total: deadline}
+
 // waitFor polls for a condition.
 func waitFor(t testing.TB, what string, cond func() bool) {
 	t.Helper()

@@ -66,6 +66,9 @@ type Target struct {
 	Prompt    string
 	Prompts   []string
 	MaxTokens int
+	// NoStreamOptions leaves "stream_options" out of a chat's requests, which asks for the
+	// number of tokens. It is left out as well once a server has refused it.
+	NoStreamOptions bool
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
@@ -87,7 +90,8 @@ type Timeouts struct {
 	// FirstByte bounds the wait from the request being written to the first
 	// byte of the answer. Default: none, since a queued request is silent too.
 	FirstByte time.Duration
-	// Idle bounds the silence between two bytes of the answer. Default: none.
+	// Idle bounds the silence between two bytes of the answer, of a chat between two
+	// events: comments do not count. Default: none.
 	Idle time.Duration
 	// Total bounds the request from the start of dialing. Default 30 s for
 	// HTTP, 30 min for Chat.

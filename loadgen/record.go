@@ -21,9 +21,9 @@ type Record struct {
 
 	// Scheduled is when it was due, Dial when its connection was asked for,
 	// Connected when there was one, Sent when the request was written,
-	// FirstByte and LastByte when bytes of the answer came, FirstToken and
-	// LastToken when text first and last came in a streamed chat, End when its
-	// end was known.
+	// FirstByte and LastByte when bytes of the answer came (a chat's comments do
+	// not count), FirstToken and LastToken when text first and last came in a
+	// streamed chat, End when its end was known.
 	Scheduled  time.Time `json:"scheduled"`
 	Dial       time.Time `json:"dial,omitzero"`
 	Connected  time.Time `json:"connected,omitzero"`
@@ -60,8 +60,8 @@ type Record struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Stall is a silence within an answer. From is when the stall limit was
-// passed, To when a byte came again or the request ended.
+// Stall is a silence within an answer; a chat's comments do not end one. From is when the
+// stall limit was passed, To when the answer went on or the request ended.
 type Stall struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`

@@ -42,7 +42,7 @@ type request struct {
 	Record
 
 	// stalled changes under the ledger's lock; last is the time of the last
-	// byte, as nanoseconds after Scheduled.
+	// progress, as nanoseconds after Scheduled.
 	stalled atomic.Bool
 	last    atomic.Int64
 
@@ -70,8 +70,8 @@ type cause struct {
 // it was due plus monotonic time.
 func (r *request) now() time.Time { return r.Scheduled.Add(r.client.now().Sub(r.Scheduled)) }
 
-// lastByte is when the last byte came; Scheduled before that.
-func (r *request) lastByte() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
+// lastProgress is when the answer last made progress; Scheduled before that.
+func (r *request) lastProgress() time.Time { return r.Scheduled.Add(time.Duration(r.last.Load())) }
 
 // begin starts the clocks of a request.
 func (r *request) begin() {
@@ -172,7 +172,7 @@ func (r *request) watch(now time.Time) {
 		}
 		return false
 	}
-	last := r.lastByte()
+	last := r.lastProgress()
 	switch {
 	case r.wait == waitDial && passed(r.since, t.Connect):
 		r.abort(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
@@ -209,7 +209,7 @@ func (r *request) watch(now time.Time) {
 // then it counts as written since it was handed over.
 func (r *request) answered() {
 	r.wrote(r.Connected)
-	r.progress(0)
+	r.progress()
 }
 
 // abort ends the request from outside: its waits return at once. The caller holds the
@@ -235,14 +235,36 @@ func (r *request) aborted() *cause {
 	return r.cause
 }
 
-// progress takes n more bytes of the answer into the record.
-func (r *request) progress(n int) {
-	now := r.now()
+// again takes out of the record what a try has put into it that does not count, and begins
+// the wait for a connection again.
+func (r *request) again() {
+	r.client.ledger.mu.Lock()
+	defer r.client.ledger.mu.Unlock()
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.Connected, r.Sent, r.FirstByte = time.Time{}, time.Time{}, time.Time{}
+	r.Remote, r.Reused, r.Status, r.Bytes, r.Unframed = "", false, 0, 0, false
+	r.last.Store(0)
+	r.enterLocked(waitDial, r.now())
+}
+
+// received takes n more bytes of the answer into the record. Those of a chat's stream are
+// no progress by themselves: a gateway sends comments while the model behind it is dead.
+func (r *request) received(n int) {
 	r.Bytes += int64(n)
+	if r.FirstByte.IsZero() || r.client.opts.Target.Profile != Chat {
+		r.progress()
+	}
+}
+
+// progress notes that the answer goes on, and returns the time.
+func (r *request) progress() time.Time {
+	now := r.now()
 	r.last.Store(int64(now.Sub(r.Scheduled)))
 	first := r.FirstByte.IsZero()
 	if !first && !r.stalled.Load() {
-		return
+		return now
 	}
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
@@ -255,6 +277,7 @@ func (r *request) progress(n int) {
 	}
 	r.watch(now)
 	r.client.ledger.notify()
+	return now
 }
 
 // finish stops the clocks and completes the record: how it ended, and why not
@@ -276,7 +299,10 @@ func (r *request) finish(c Class, err error) {
 	}
 	r.Class = c
 	if !r.FirstByte.IsZero() {
-		r.LastByte = r.lastByte()
+		r.LastByte = r.lastProgress()
+		if r.LastByte.After(r.End) {
+			r.LastByte = r.End
+		}
 	}
 	if n := len(r.Stalls); n > 0 && r.Stalls[n-1].To.IsZero() {
 		r.Stalls[n-1].To = r.End

@@ -1,11 +1,9 @@
 package loadgen
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // parseSSE feeds a stream in pieces of n bytes.
@@ -96,77 +94,4 @@ func FuzzEventStream(f *testing.F) {
 			t.Fatalf("%q: %d data lines, %d told", in, count, told)
 		}
 	})
-}
-
-func chatOf(stream string) *chatStream {
-	c := newChatStream(time.Now, func(s string) string { return s })
-	c.feed([]byte(stream))
-	c.flush()
-	return c
-}
-
-// Only an end mark, [DONE] or a finish_reason, makes a stream complete.
-func FuzzChatStream(f *testing.F) {
-	f.Add(token("a") + done)
-	f.Add("data: {\"error\":{\"message\":\"x\"}}\n\n" + done)
-	f.Add("data: {\"error\":null,\"choices\":[{\"text\":\"x\"}]}\n\ndata: [DONE]")
-	f.Add("data: {\"choices\":null,\"usage\":{\"completion_tokens\":-3}}\n\n")
-	f.Fuzz(func(t *testing.T, in string) {
-		c := chatOf(in)
-		if c.verdict() == nil && !c.done && !c.finished {
-			t.Fatalf("%q passes without its end mark", in)
-		}
-		if c.tokens() < 0 || (c.events > 0) == c.firstToken.IsZero() {
-			t.Fatalf("%q: %d tokens, %d events, first at %v", in, c.tokens(), c.events, c.firstToken)
-		}
-		if err := c.verdict(); err != nil && clean(err.Error(), 10_000) != err.Error() {
-			t.Fatalf("%q: the error %q has control characters", in, err)
-		}
-	})
-}
-
-func TestChatStream(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		in     string
-		ok     bool
-		tokens int
-	}{
-		{token("a") + done, true, 1},
-		{"data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n" + token("a") + done, true, 1},
-		{"data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n" + done, true, 1},
-		{"data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning\":\"hm\"}}]}\n\n" + token("a") + done, true, 2}, // vLLM, Ollama, OpenRouter
-		{`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}` + "\n\n" + done, true, 1},
-		{`data: {"choices":[{"delta":{"content":[{"type":"text","text":""}]}}]}` + "\n\n" + done, true, 0},
-		{`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"f","arguments":""}}]}}]}` + "\n\n" + done, true, 1},
-		{`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"arguments":""}}]}}]}` + "\n\n" + done, true, 0},
-		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n", true, 1},
-		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":null}]}` + "\n\n", false, 1},
-		{token("a") + `data: {"choices":[{"delta":{},"finish_reason":""}]}` + "\n\n", false, 1},
-		{"data: {\"error\":null,\"choices\":[{\"text\":\"x\"}]}\n\n" + done, true, 1},
-		{"data: {\"error\":\"gone\"}\n\n" + done, false, 0},
-		{token("a") + "event: error\ndata: {\"message\":\"gone\"}\n\n" + done, false, 1},
-		{"event: error\ndata: {\"error\":{\"message\":\"gone\"}}\n\n" + done, false, 0},
-		{"event: error\ndata: gone\n\n" + done, false, 0},
-		{"event: error\ndata:\n\n" + done, false, 0},
-		{"event: error\ndata: {\"error\":null,\"message\":\"gone\"}\n\n" + done, false, 0},
-		{"event: message\n" + token("a") + done, true, 1},
-		{token("a") + "data: {\"object\":\"error\",\"message\":\"gone\",\"code\":500}\n\n" + done, false, 1},
-		{token("a") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"abort\"}]}\n\n" + done, false, 1},
-		{token("a") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"error\"}]}\n\n" + done, false, 1},
-		{token("a") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n" + done, true, 1},
-		{"data: {\"object\":1,\"choices\":[{\"text\":\"x\",\"finish_reason\":0}]}\n\n" + done, true, 1},
-		{token("a") + "data: [DON", false, 1},
-		{token("[DONE]"), false, 1},
-		{fmt.Sprintf("data: %q\n\n", "[DONE]"), false, 0},
-		{"", false, 0},
-		{done, false, 0},
-		{"data: {\"detail\":\"the engine is dead\"}\n\n" + done, false, 0},
-		{"data: {\"choices\":[]}\n\n" + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, true, 0},
-	} {
-		c := chatOf(tt.in)
-		if (c.verdict() == nil) != tt.ok || c.tokens() != tt.tokens {
-			t.Errorf("%q: %v, %d tokens", tt.in, c.verdict(), c.tokens())
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -28,28 +29,41 @@ type wire struct {
 	tls        bool
 	serverName string
 	messages   []message // the bodies, sent in turn
-	idPrefix   string
-	target     Target // the target for which it was built
+	// bare are a chat's messages without stream_options; bareOnly: the server refuses it, or
+	// the target has none.
+	bare     []message
+	bareOnly atomic.Bool
+	idPrefix string
+	target   Target // the target for which it was built
 	// request is without ID and body: for HTTP/2, and what answers are parsed for,
 	// since the method decides whether one has a body. It is only read.
 	request *http.Request
 	// shown is the URL without user, query and fragment.
 	shown string
-	// secrets hides what must not be in an error: servers repeat keys in their answers.
-	secrets secrets
+	// mask hides what must not be in an error.
+	mask *strings.Replacer
 }
 
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.
 type message struct{ head, tail, body []byte }
 
+// message returns the message of a turn.
+func (w *wire) message(turn int, bare bool) *message {
+	all := w.messages
+	if bare {
+		all = w.bare
+	}
+	return &all[turn%len(all)]
+}
+
 // newRequest makes the request for an HTTP/2 connection.
-func (w *wire) newRequest(ctx context.Context, id string, message int) *http.Request {
+func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Request {
 	req := w.request.WithContext(ctx)
 	req.Header = req.Header.Clone()
 	req.Header.Set(idHeader, id)
 	req.Body = http.NoBody
-	if body := w.messages[message%len(w.messages)].body; len(body) > 0 {
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if len(m.body) > 0 {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(m.body)), int64(len(m.body))
 	}
 	return req
 }
@@ -65,10 +79,6 @@ func newWire(t Target) (*wire, error) {
 		return nil, fmt.Errorf("load: the URL must be absolute and begin with http:// or https://")
 	}
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	method, bodies, err := t.content()
-	if err != nil {
-		return nil, err
-	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	var mark [16]byte
 	rand.Read(mark[:])
@@ -81,18 +91,21 @@ func newWire(t Target) (*wire, error) {
 		idPrefix:   id[:8],
 		target:     t,
 		shown:      clean(shown, maxErrorText),
-		secrets:    secretsOf(t, u),
 	}
-	for _, body := range bodies {
-		if err := w.addMessage(method, body, id); err != nil {
-			return nil, err
-		}
+	w.bareOnly.Store(t.Profile == Chat && t.NoStreamOptions)
+	w.messages, err = w.newMessages(id, false)
+	if err != nil {
+		return nil, err
 	}
-	return w, nil
+	if t.Profile == Chat {
+		w.bare, err = w.newMessages(id, true)
+	}
+	w.mask = maskOf(t, u, w.request.Header.Get("Authorization"))
+	return w, err
 }
 
 // content gives a target's method and the bodies that are sent in turn.
-func (t *Target) content() (method string, bodies [][]byte, err error) {
+func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) {
 	method, bodies = t.Method, [][]byte{t.Body}
 	if t.Profile == Chat {
 		if len(t.Body) > 0 {
@@ -102,7 +115,7 @@ func (t *Target) content() (method string, bodies [][]byte, err error) {
 			return "", nil, fmt.Errorf("load: max tokens must not be negative")
 		}
 		method = http.MethodPost
-		if bodies, err = chatBodies(*t); err != nil {
+		if bodies, err = chatBodies(*t, bare); err != nil {
 			return "", nil, fmt.Errorf("load: the chat request can't be made: %w", err)
 		}
 	}
@@ -118,33 +131,39 @@ func (t *Target) content() (method string, bodies [][]byte, err error) {
 	return method, bodies, nil
 }
 
-// addMessage adds a request with a body to those that are sent in turn. It is
-// written once, with id where each request has its own.
-func (w *wire) addMessage(method string, body []byte, id string) error {
+// newMessages returns the requests that are sent in turn. Each is written once, with id where
+// each request has its own.
+func (w *wire) newMessages(id string, bare bool) (all []message, err error) {
 	t := w.target
-	req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
+	method, bodies, err := t.content(bare)
 	if err != nil {
-		return fmt.Errorf("load: the method %q is not valid", clean(method, 20))
+		return nil, err
 	}
-	if err := setHeaders(req, t); err != nil {
-		return err
+	for _, body := range bodies {
+		req, err := http.NewRequest(method, t.URL, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("load: the method %q is not valid", clean(method, 20))
+		}
+		if err := setHeaders(req, t); err != nil {
+			return nil, err
+		}
+		if w.request == nil {
+			w.request = req.Clone(context.Background())
+			w.request.Body, w.request.GetBody, w.request.ContentLength = nil, nil, 0
+		}
+		req.Header.Set(idHeader, id)
+		req.Close = !t.Reuse
+		var buf bytes.Buffer
+		if err := req.Write(&buf); err != nil {
+			return nil, fmt.Errorf("load: the request can't be made: %w", err)
+		}
+		head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
+		if !ok {
+			return nil, fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
+		}
+		all = append(all, message{head: head, tail: tail, body: body})
 	}
-	if w.request == nil {
-		w.request = req.Clone(context.Background())
-		w.request.Body, w.request.GetBody, w.request.ContentLength = nil, nil, 0
-	}
-	req.Header.Set(idHeader, id)
-	req.Close = !t.Reuse
-	var buf bytes.Buffer
-	if err := req.Write(&buf); err != nil {
-		return fmt.Errorf("load: the request can't be made: %w", err)
-	}
-	head, tail, ok := bytes.Cut(buf.Bytes(), []byte(id))
-	if !ok {
-		return fmt.Errorf("load: the request can't be made: it lost its %s", idHeader)
-	}
-	w.messages = append(w.messages, message{head: head, tail: tail, body: body})
-	return nil
+	return all, nil
 }
 
 // ownHeaders are set by the generator or change how a message is framed.

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
-	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/driver"
 )
@@ -44,11 +43,19 @@ func (c *Config) Show() (string, error) {
 
 const hidden = "(hidden)"
 
-// placeName fits fields of ours that loadgen.SecretName fits and that hold no secret, secretArg a
-// secret in a command's arguments.
+// secretWords, in a regular expression, stand anywhere in names of secrets; secretParts stand alone
+// or between separators.
+const (
+	secretWords = `auth|cookie|key|token|secret|passw|credential`
+	secretParts = `sig|signature|sas|hmac|jwt|code|otp|pass|pin|pwd|session|sessionid|sid`
+)
+
+// secretName fits the names of secrets, placeName fields of ours that it fits and that hold none,
+// secretArg a secret in a command's arguments.
 var (
-	placeName = regexp.MustCompile(`_(file|env)s?$|^(auth|secrets|max_tokens)$`)
-	secretArg = regexp.MustCompile(`(?i)((?:(?:` + loadgen.SecretWords + `)[a-z_.-]*|\b(?:` + loadgen.SecretParts + `)(?:[-_.][a-z_.-]*)?|_(?:` + loadgen.SecretParts + `))(?:=|: )).+`)
+	secretName = regexp.MustCompile(`(?i)` + secretWords + `|(?:^|[-_.])(?:` + secretParts + `)(?:$|[-_.])`)
+	placeName  = regexp.MustCompile(`_(file|env)s?$|^(auth|secrets|max_tokens)$`)
+	secretArg  = regexp.MustCompile(`(?i)((?:(?:` + secretWords + `)[a-z_.-]*|\b(?:` + secretParts + `)(?:[-_.][a-z_.-]*)?|_(?:` + secretParts + `))(?:=|: )).+`)
 )
 
 // address finds a URL, or a path at the beginning; userInfo and queryArg find parts of it.
@@ -67,7 +74,7 @@ func hide(n *yaml.Node) {
 	for i, part := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Kind == yaml.ScalarNode {
 			name := n.Content[i-1].Value
-			if loadgen.SecretName.MatchString(name) && !placeName.MatchString(name) {
+			if secretName.MatchString(name) && !placeName.MatchString(name) {
 				*part = yaml.Node{Kind: yaml.ScalarNode, Value: hidden}
 			}
 		}
@@ -107,7 +114,7 @@ func concealURL(s string) string {
 		switch {
 		case !named && len(arg) > shortValue:
 			return hidden
-		case named && (err != nil || loadgen.SecretName.MatchString(plain) || len(value) > shortValue):
+		case named && (err != nil || secretName.MatchString(plain) || len(value) > shortValue):
 			return name + "=" + hidden
 		}
 		return arg
