@@ -8,6 +8,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ const (
 func (o options) Read() (*config.Config, error) {
 	var faults []error
 	if o.powersOn && o.File != "" {
-		o.File = o.AbsPath() // a journal names it so, and each fault shows once
+		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
 	cfg, err := whileReading("the config file", func() (cfg *config.Config, err error) {
 		if !o.powersOn {

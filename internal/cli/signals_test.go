@@ -151,7 +151,7 @@ func withoutStep(t *testing.T, summary []byte, step string) []byte {
 func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	pipe, config, state := filepath.Join(dir, "pipe"), filepath.Join(dir, "lightsout.yaml"), filepath.Join(dir, "state")
-	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
+	err := errors.Join(os.Mkdir(state, 0o700), syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
