@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 	"lightsout/loadgen"
 )
 
@@ -49,6 +52,28 @@ func TestIDsAreKnownAgain(t *testing.T) {
 	}
 	if len(s.others) > 10 {
 		t.Errorf("%d IDs are kept whole", len(s.others))
+	}
+}
+
+// The disk is full: the summary is printed all the same, and the command fails.
+func TestAFullDiskKeepsTheSummaryOfALoad(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		testenv.Skip(t, "no /dev/full here")
+	}
+	requests, err := record.NewRequests("/dev/full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer requests.Close()
+	requests.Add(loadgen.Record{ID: "a-1", Class: loadgen.ClassOK})
+	var out bytes.Buffer
+	l := loadOptions{dir: t.TempDir()}
+	err = l.sumUp(&loadSummary{Balanced: true, Counts: loadgen.Counts{Scheduled: 1, OK: 1}}, requests, &out)
+	if err == nil || !strings.Contains(err.Error(), "no space left on device") || !strings.Contains(out.String(), "scheduled 1 = ok 1") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(l.dir, record.SummaryFile)); err != nil {
+		t.Error(err)
 	}
 }
 
