@@ -76,7 +76,6 @@ func newLoadCommand(common *options) *cobra.Command {
 	common.drawFlags(cmd)
 	completeFlag(cmd, "output", words("text", "json"))
 	completeFlag(cmd, "connections", words("fresh", "kept", "30s"))
-	cmd.AddCommand(newLoadVerifyCommand())
 	return cmd
 }
 
