@@ -52,7 +52,7 @@ func stateOnce(ctx context.Context, o options) error {
 	})
 }
 
-// glance looks at the cluster and its machines, by a view and the drivers, and makes no session.
+// glance reads the cluster and its machines, by a view and the drivers, and makes no session.
 // use gets both when the nodes are known, and enough holds or the wait is over.
 func glance(ctx context.Context, o options, wait time.Duration, enough func(*cluster.Snapshot) bool, use func(*config.Config, *cluster.Snapshot, *machines) error) error {
 	readOnly := o

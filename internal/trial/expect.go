@@ -366,12 +366,6 @@ func unaffected(name string) string {
 	return ": no pod of it was on the nodes, and the forecast expected no replacement"
 }
 
-// HiddenSinceUnknown reports whether an expectation is about a phase that a blind span hid, in
-// a summary of an early version, which lacks since when.
-func HiddenSinceUnknown(x plan.Expectation, sum *record.Summary) bool {
-	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return concerns(x, p) && p.Hidden && p.HiddenFrom == nil })
-}
-
 // concerns reports whether an expectation is about this row of a phase.
 func concerns(x plan.Expectation, p view.Phase) bool {
 	return x.Kind() == plan.OfPhase && p.Name == x.Phase() && (x.Subject == "" || p.Subject == x.Subject)
