@@ -269,7 +269,7 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 	if c.access == nil {
 		return nil
 	}
-	j := power.OpenJournal(state, c.of, "")
+	j := power.JournalToRead(state, c.of)
 	defer j.Close()
 	off, late, cordoned, err := leftBehind(j)
 	if off = append(off, late...); err != nil {
