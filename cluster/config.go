@@ -86,7 +86,7 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		case err == nil:
 			found = append(found, p)
 		case errors.Is(err, fs.ErrNotExist) && path != "":
-			return nil, "", &NoKubeconfigError{fmt.Sprintf("kubeconfig %s does not exist; check --kubeconfig", p)}
+			return nil, "", fmt.Errorf("kubeconfig %s does not exist; check --kubeconfig, or kubeconfig in the config file", p)
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, fs.ErrPermission):
 			return nil, "", fmt.Errorf("kubeconfig %s may not be read; check its owner and mode", p)
@@ -112,8 +112,8 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 	return raw, where, nil
 }
 
-// NoKubeconfigError reports that there is no kubeconfig, at the default places or at the one
-// that was chosen.
+// NoKubeconfigError reports that none of the files that KUBECONFIG lists exists, or that there is no
+// ~/.kube/config.
 type NoKubeconfigError struct{ text string }
 
 func (e *NoKubeconfigError) Error() string { return e.text }

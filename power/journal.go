@@ -144,8 +144,17 @@ const JournalName = "power.jsonl"
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), writing: newMutex(), mu: newMutex(), cluster: c, config: config, left: newJournalState(), carriedOut: CarriedOutWithin}
-	j.unwritable = j.open(dir)
+	j := JournalToRead(dir, c)
+	j.config, j.unwritable = config, j.open(dir)
+	return j
+}
+
+// errOnlyRead is why a journal of JournalToRead cannot be written.
+var errOnlyRead = errors.New("the journal is open for reading alone")
+
+// JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
+func JournalToRead(dir string, c Cluster) *Journal {
+	j := &Journal{path: filepath.Join(dir, JournalName), writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(), carriedOut: CarriedOutWithin}
 	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
 	for _, path := range old {
 		j.tails = append(j.tails, &tail{path: path})

@@ -307,12 +307,12 @@ func (s notes) withRegister(nodes []Node, all bool) []Node {
 	return nodes
 }
 
-// ours reports whether this program's journal wrote a note and still has it. It is
-// false for the notes of an earlier journal that is lost, and for those written after
-// this journal was copied.
+// ours reports whether this program's journal has a note, by its ID: the host may have
+// another name by now, and the journal another path. It is false for the notes of an earlier
+// journal that is lost, and for those written after this journal was copied.
 func (s notes) ours(m Note) bool {
 	known, _ := s.journal.annotated(m.ID, "")
-	return s.sameJournal(m) && known
+	return known
 }
 
 // wasAsked reports whether the journal has an intent for the operation that the note on
@@ -343,7 +343,7 @@ func (s notes) isOn(n Node) bool {
 }
 
 // sameJournal reports whether this program's journal wrote a note, or a later state of
-// it.
+// it with the same account, host and path.
 func (s notes) sameJournal(m Note) bool {
-	return m.Journal != "" && m.Journal == s.me().Journal
+	return s.ours(m) || m.Journal != "" && m.Journal == s.me().Journal
 }

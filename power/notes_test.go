@@ -419,6 +419,35 @@ func TestAnOlderCopyOfTheJournalForgetsNothing(t *testing.T) {
 	})
 }
 
+// The state folder is moved, or the host gets another name: the journal still knows its note,
+// powers the machine on and removes the note.
+func TestAJournalKnowsItsNoteAfterAMove(t *testing.T) {
+	inModel(t, func(t *testing.T, _ *model, p *program) {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Fatal(err)
+		}
+		moved := p.w.annotations["n1"]
+		moved.By, moved.Journal = "root@otherhost", "0123456789ab" // as under the earlier name
+		p.w.annotations["n1"] = moved
+		view, err := p.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
+			t.Errorf("while n1 is off, its note is said to be of others: %+v", others)
+		}
+		if taken := p.switcher.TakenOver(view.Nodes); len(taken) > 0 {
+			t.Errorf("taken over: %+v", taken)
+		}
+		if err := p.switcher.RestoreOwn(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+			t.Error(err)
+		}
+		if left := p.w.annotations["n1"]; left != (Note{}) {
+			t.Errorf("n1 is on, and its note is still there: %+v", left)
+		}
+	})
+}
+
 // Two journals switch the same machine off, one after the other: each has its own note,
 // and removes only that one.
 func TestEachJournalHasItsOwnNote(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
@@ -32,6 +32,7 @@ type checkup struct {
 	restore string
 
 	access    *cluster.Config
+	of        power.Cluster // to which access leads, as far as it is known
 	accessErr error
 	api       *cluster.Client
 	client    *ssh.Client
@@ -65,6 +66,7 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 	}
 	c.access, c.accessErr = apiAccess(cfg, bastion)
 	if c.accessErr == nil {
+		c.of = clusterOf(c.access)
 		c.api, c.accessErr = cluster.NewClient(c.access)
 	}
 	o.readOnly = true // for the machines
@@ -102,7 +104,7 @@ func (c *checkup) run(ctx context.Context) {
 	}
 	c.machines(ctx, reached, nodes)
 	c.load(ctx, reached)
-	c.state()
+	c.state(nodes)
 }
 
 // bastion reports whether there is a way on.
@@ -161,6 +163,8 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 	}
 	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)
 	c.add("rights", c.rights(ctx)...)
+	id, _ := c.api.Identity(ctx) // the rights report its error
+	c.of = identified(c.access.Context, id)
 	nodes, err := c.api.Nodes(ctx)
 	if err != nil {
 		return nil // the rights have said so
@@ -223,8 +227,9 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 	c.add("load", rows...)
 }
 
-// state checks that the journal is writable, and lists the machines that it has as off.
-func (c *checkup) state() {
+// state checks that the journal is writable, and lists the machines that it and the notes on nodes have as
+// off.
+func (c *checkup) state(nodes []*cluster.Node) {
 	state, err := c.config.StateDir()
 	if err != nil {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
@@ -242,7 +247,7 @@ func (c *checkup) state() {
 			break
 		}
 	}
-	c.add("journal", append(rows, c.leftOff(state)...)...)
+	c.add("journal", append(rows, c.leftOff(state, nodes)...)...)
 }
 
 // writable reports whether dir can be written, or made in the nearest folder
@@ -258,26 +263,45 @@ func writable(dir string) error {
 	}
 }
 
-// leftOff lists the machines that lightsout has left off; it creates no journal.
-func (c *checkup) leftOff(state string) []checkRow {
+// leftOff lists the machines that are off by the journal, or by the notes on nodes and this
+// host's register; it creates no journal. nodes is nil if lightsout could not list them.
+func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow) {
 	if c.access == nil {
 		return nil
 	}
-	old, _ := filepath.Glob(filepath.Join(state, "*", power.JournalName))
-	if _, err := os.Stat(filepath.Join(state, power.JournalName)); err != nil && len(old) == 0 {
-		return []checkRow{works("left off", "lightsout has never switched anything off from here")}
-	}
-	j := power.OpenJournal(state, clusterOf(c.access), "")
+	j := power.JournalToRead(state, c.of)
 	defer j.Close()
 	off, late, cordoned, err := leftBehind(j)
-	off = append(off, late...)
-	switch {
-	case err != nil:
-		return []checkRow{missing("left off", err, "inspect the journal, and repair it or move it away")}
-	case len(off) > 0:
-		return []checkRow{missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: "+c.restore)}
-	case len(cordoned) > 0:
-		return []checkRow{missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: "+c.restore)}
+	if off = append(off, late...); err != nil {
+		rows = append(rows, missing("left off", err, "inspect the journal, and repair it or move it away"))
 	}
-	return []checkRow{works("left off", "lightsout left no machine off")}
+	if len(off) > 0 {
+		rows = append(rows, missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: "+c.restore))
+	}
+	if len(cordoned) > 0 {
+		rows = append(rows, missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: "+c.restore))
+	}
+	for _, o := range c.noted(j, nodes) {
+		rows = append(rows, missing("left off", errors.New(noteText(o)), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
+	}
+	switch {
+	case len(rows) > 0:
+		return rows
+	case nodes == nil:
+		return []checkRow{skipped("left off", "the journal lists no machine as off; lightsout has not read the annotations on nodes")}
+	}
+	return []checkRow{works("left off", "neither the journal nor an annotation on a node lists a machine as off")}
+}
+
+// noted returns the notes of other journals on nodes and in this host's register. It changes nothing.
+func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNote {
+	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(c.config))}, j)
+	if err != nil {
+		return nil // without drivers there is none
+	}
+	var marked []power.Node
+	for _, n := range nodes {
+		marked = append(marked, markedNode(n, c.api.Ahead(), time.Now()))
+	}
+	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(marked)
 }

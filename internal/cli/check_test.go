@@ -116,11 +116,42 @@ func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 	if err := errors.Join(os.Mkdir(old, 0o700), os.WriteFile(filepath.Join(old, power.JournalName), []byte(testenv.JournalLine(line)), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for access, want := range map[*cluster.Config]checkResult{there: checkMissing, here: checkWorks} {
-		c := &checkup{config: &config.Config{State: state}, access: access, show: func([]checkRow) {}}
-		c.state()
+	for access, want := range map[*cluster.Config]checkResult{there: checkMissing, here: checkSkipped} {
+		c := &checkup{config: &config.Config{State: state}, access: access, of: clusterOf(access), show: func([]checkRow) {}}
+		c.state(nil)
 		if last := c.rows[len(c.rows)-1]; last.What != "left off" || last.Result != want {
 			t.Errorf("%+v, wanted %s", last, want)
+		}
+	}
+}
+
+// The same cluster has another address, through a tunnel, or another account has switched the
+// machine off: it is off all the same.
+func TestCheckSeesWhatIsOffByAnotherAddressOrAccount(t *testing.T) {
+	for name, prepare := range map[string]func(c *tunnelled){
+		"another address": func(c *tunnelled) {
+			c.switchOff(t, "n3", "uid-b")
+			kubeconfig, err := os.ReadFile(c.path("none"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.set(t, "none", strings.ReplaceAll(string(kubeconfig), "127.0.0.1", "localhost"))
+		},
+		"another account": func(c *tunnelled) {
+			c.onNode, c.annotated = "n3", power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
+		},
+	} {
+		c := throughATunnel(t)
+		c.uid = "uid-b"
+		prepare(c)
+		check, err := newCheckup(c.options, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.run(t.Context())
+		check.close()
+		if last := check.rows[len(check.rows)-1]; last.What != "left off" || last.Result != checkMissing || !strings.Contains(last.Detail, "n3") {
+			t.Errorf("%s: %+v", name, check.rows)
 		}
 	}
 }

@@ -43,7 +43,7 @@ var flagGroups = []struct {
 	{"Lab", []string{"lab", "pace", "scenario", "build"}},
 	{"Cluster", []string{"config", "kubeconfig", "context", "namespace", "all-namespaces", "bastion", "state", "wait-for-api"}},
 	{"Switching", []string{"dry-run", "read-only", "yes", "confirm", "drain", "keep-off"}},
-	{"Screen", []string{"plain", "ascii", "color", "theme", "plan"}},
+	{"Screen", []string{"plain", "once", "ascii", "color", "theme", "plan"}},
 	{"Recording", []string{"cast", "cast-keys", "redact", "record", "junit"}},
 }
 

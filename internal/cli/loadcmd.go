@@ -76,7 +76,6 @@ func newLoadCommand(common *options) *cobra.Command {
 	common.drawFlags(cmd)
 	completeFlag(cmd, "output", words("text", "json"))
 	completeFlag(cmd, "connections", words("fresh", "kept", "30s"))
-	cmd.AddCommand(newLoadVerifyCommand())
 	return cmd
 }
 
@@ -277,28 +276,26 @@ func newRequests(dir string) (requests *record.Requests, discard func(), err err
 	}, err
 }
 
-// sumUp writes the summary. The error reports a missing part of the record, or requests
-// that were not ok.
+// sumUp writes the summary, whatever became of the record. The error reports a missing part of
+// the record, and requests that were not ok.
 func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Writer) error {
+	var incomplete error
 	if l.dir != "" {
 		if err := requests.Err(); err != nil {
-			return fmt.Errorf("the requests can't be recorded: %w", err)
+			incomplete = fmt.Errorf("the requests can't be recorded: %w", err)
+		} else if n := requests.Lost(); n > 0 {
+			incomplete = fmt.Errorf("%d requests are missing in %s: it could not be written for a while", n, record.RequestsFile)
 		}
-		if n := requests.Lost(); n > 0 {
-			return fmt.Errorf("%d requests are missing in %s: it could not be written for a while", n, record.RequestsFile)
-		}
-		if err := record.WriteSummary(l.dir, s, nil); err != nil {
-			return err
-		}
+		incomplete = errors.Join(incomplete, record.WriteSummary(l.dir, s, nil))
 	}
 	write := s.writeText
 	if l.output == "json" {
 		write = s.writeJSON
 	}
 	if err := write(out); err != nil {
-		return err
+		return errors.Join(incomplete, err)
 	}
-	return s.verdict()
+	return errors.Join(incomplete, s.verdict())
 }
 
 // endless reports whether a run continues until somebody stops it.

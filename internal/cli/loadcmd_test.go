@@ -1,54 +1,43 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/testenv"
 	"lightsout/loadgen"
 )
 
-func FuzzRecountRequests(f *testing.F) {
-	f.Add([]byte(`{"id":"a-1","run":1,"class":"ok","status":200}` + "\n" + `{"id":"a-2","class":"unsent","count":3}` + "\n{"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := recountRequests(fstest.MapFS{record.RequestsFile: {Data: data}}, &loadgen.PowerOffs{}, time.Time{}, time.Time{})
-		if err == nil && !c.all.Balanced() {
-			t.Errorf("%+v does not balance", c.all)
-		}
-		if err == nil {
-			c.seen.missing(1)
-		}
-	})
-}
-
-func TestIDsAreKnownAgain(t *testing.T) {
-	var s idSet
-	ids := []string{"", "a", "a-", "a-0", "a-00", "a-+1", "a--1", "a-99999999999999999999"}
-	for i := 1; i < 10_000; i++ {
-		ids = append(ids, fmt.Sprintf("0a-%d", i), fmt.Sprintf("0b-%d", i*i))
+// The disk is full: the summary is printed all the same, and the command fails.
+func TestAFullDiskKeepsTheSummaryOfALoad(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		testenv.Skip(t, "no /dev/full here")
 	}
-	for _, first := range []bool{true, false} {
-		for _, id := range ids {
-			if _, isNew := s.add(id); isNew != first {
-				t.Errorf("%q is new: %v", id, !first)
-			}
-		}
+	requests, err := record.NewRequests("/dev/full")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n, gap := s.missing(9000); n != 99980001-9000+1-9905 || gap != "0b-9000" {
-		t.Errorf("%d numbers are missing; the first is %q", n, gap)
+	defer requests.Close()
+	requests.Add(loadgen.Record{ID: "a-1", Class: loadgen.ClassOK})
+	var out bytes.Buffer
+	l := loadOptions{dir: t.TempDir()}
+	err = l.sumUp(&loadSummary{Balanced: true, Counts: loadgen.Counts{Scheduled: 1, OK: 1}}, requests, &out)
+	if err == nil || !strings.Contains(err.Error(), "no space left on device") || !strings.Contains(out.String(), "scheduled 1 = ok 1") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
-	if len(s.others) > 10 {
-		t.Errorf("%d IDs are kept whole", len(s.others))
+	if _, err := os.Stat(filepath.Join(l.dir, record.SummaryFile)); err != nil {
+		t.Error(err)
 	}
 }
 

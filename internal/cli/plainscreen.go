@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -36,7 +38,8 @@ func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
 	if typing {
 		go p.read(ctx, s)
 	}
-	return p.show(ctx, s, func(f *view.Frame) bool {
+	gone := false
+	err := p.show(ctx, s, func(f *view.Frame) bool {
 		p.last.Store(f)
 		if !p.told && readable(f.Snapshot) && hitsKnown(f.Snapshot) {
 			p.told = true
@@ -45,8 +48,27 @@ func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
 				p.print(plainHelp)
 			}
 		}
-		return false
+		gone = unread(p.out)
+		return gone
 	})
+	if gone {
+		return errUnread
+	}
+	return err
+}
+
+// errUnread ends a plain screen whose output nobody reads any more.
+var errUnread = errors.New("nobody reads the output any more")
+
+// unread reports whether out is a pipe whose reader has gone, as with "| head".
+func unread(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}} // which reports errors alone
+	n, _ := unix.Poll(fds, 0)
+	return n > 0 && fds[0].Revents&unix.POLLERR != 0
 }
 
 // typed carries out a line.

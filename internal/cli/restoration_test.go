@@ -41,6 +41,10 @@ func throughATunnel(t *testing.T) *tunnelled {
 	c := &tunnelled{options: o}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/version" {
+			fmt.Fprint(w, `{"gitVersion":"v1.34.0"}`)
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/nodes") {
 			fmt.Fprintf(w, `{"kind":"NodeList","apiVersion":"v1","items":[%s]}`, c.nodes())
 			return

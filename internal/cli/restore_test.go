@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"lightsout/cluster"
 	"lightsout/power"
 )
@@ -26,7 +28,10 @@ func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
 	host := hostDir
 	hostDir = filepath.Join(dir, "locks")
 	t.Cleanup(func() { hostDir = host })
-	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	home := clientcmd.RecommendedHomeFile
+	clientcmd.RecommendedHomeFile = filepath.Join(dir, "none")
+	t.Cleanup(func() { clientcmd.RecommendedHomeFile = home })
+	t.Setenv("KUBECONFIG", "")
 	note, err := json.Marshal(power.Registered{
 		NodeNote: power.NodeNote{Node: "n3", Note: power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}},
 		Cluster:  power.Cluster{Name: "site", UID: "1-2-3", CA: "ca", Server: "server"},

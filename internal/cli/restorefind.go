@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"lightsout/cluster"
@@ -22,6 +23,9 @@ func restorations(o options) ([]*restoration, error) {
 	state, err := cfg.StateDir()
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(o.State); o.State != "" && (err != nil || !info.IsDir()) {
+		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
 	}
 	here, noWay := clusterHere(cfg)
 	f := restorationFinder{options: o, state: state, here: here, settings: cfg.DriverSettings(), unfit: map[settingsOf]error{}}
@@ -42,7 +46,7 @@ func restorations(o options) ([]*restoration, error) {
 		f.addCluster(here, f.AbsPath())
 		return f.all, errors.Join(f.errs...)
 	}
-	if none := (*cluster.NoKubeconfigError)(nil); !errors.As(noWay, &none) {
+	if none := (*cluster.NoKubeconfigError)(nil); !errors.As(noWay, &none) || os.Getenv("KUBECONFIG") != "" {
 		f.errs = append(f.errs, fmt.Errorf("lightsout reads no annotations on nodes, because %w", noWay))
 	}
 	for _, n := range registered { // the operator may mean any of these clusters

@@ -8,6 +8,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type options struct {
 	ascii bool
 	// plain shows lines also on a terminal that can be drawn on.
 	plain bool
+	// once prints the state and ends.
+	once  bool
 	color string
 	theme string // empty: the terminal's own
 	// cast holds the flags for recording the screen.
@@ -70,7 +73,7 @@ const (
 func (o options) Read() (*config.Config, error) {
 	var faults []error
 	if o.powersOn && o.File != "" {
-		o.File = o.AbsPath() // a journal names it so, and each fault shows once
+		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
 	cfg, err := whileReading("the config file", func() (cfg *config.Config, err error) {
 		if !o.powersOn {
@@ -113,6 +116,8 @@ func Main(v string) int {
 		return verdict.code()
 	case err == nil:
 		return 0
+	case err == errUnread: // as if the signal had ended the program
+		return 128 + int(syscall.SIGPIPE)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -136,6 +141,9 @@ func Command(v string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.once {
+				return stateOnce(cmd.Context(), o)
+			}
 			return runScreen(cmd.Context(), o)
 		},
 	}
@@ -146,6 +154,7 @@ func Command(v string) *cobra.Command {
 	o.clusterFlags(root)
 	o.Bound(root.Flags())
 	o.sessionFlags(root)
+	root.Flags().BoolVar(&o.once, "once", false, "print the state once, and end: for watch and cron")
 	o.drawFlags(root)
 	o.cast.add(root.Flags())
 	root.AddCommand(newDemoCommand(&o), newTrialCommand(&o), newReplayCommand(&o), newRecorderCommand(&o), newRecordsCommand(&o), newPowerCommand(&o), newRestoreCommand(&o), newCheckCommand(&o), newConfigCommand(&o), newLoadCommand(&o), newExportCommand(&o), newSurveyCommand(&o), newSnapshotCommand(&o))

@@ -3,18 +3,13 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-
-	"lightsout/internal/record/examples"
 )
 
 // asProgram has the test's own binary be the program.
@@ -73,85 +68,12 @@ func TestAConfigWithoutEndIsTooLarge(t *testing.T) {
 	}
 }
 
-// The record of a killed load or trial lacks requests, so load verify fails. The record
-// of a session never has a summary.
-func TestLoadVerifyOfARecordWithoutASummary(t *testing.T) {
-	for _, c := range []struct {
-		files      []string
-		incomplete bool
-	}{
-		{[]string{"requests.jsonl"}, true},
-		{[]string{"requests.jsonl", "events.jsonl", "plan.yaml"}, true},
-		{[]string{"requests.jsonl", "events.jsonl"}, false},
-	} {
-		dir := t.TempDir()
-		for _, name := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var out bytes.Buffer
-		err := verifyLoad(dir, &out)
-		if c.incomplete != errors.Is(err, errNoEnd) || !c.incomplete && (err != nil || !strings.Contains(out.String(), "this is the record of a session")) {
-			t.Errorf("%v: %v\n%s", c.files, err, &out)
-		}
-	}
-}
-
-// A summary that leaves out a load step of the plan would hide its requests.
-func TestLoadVerifyMissesALoadStep(t *testing.T) {
-	dir := t.TempDir()
-	example, _ := examples.Open("mdx")
-	for _, name := range []string{"requests.jsonl", "plan.yaml", "summary.json"} {
-		data, err := fs.ReadFile(example, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "summary.json" {
-			data = withoutStep(t, data, "all on again")
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out bytes.Buffer
-	err := verifyLoad(dir, &out)
-	if want := `load step "all on again" began, and the summary does not count its requests`; err == nil || !strings.Contains(out.String()+err.Error(), want) {
-		t.Errorf("%v\n%s", err, &out)
-	}
-}
-
-// withoutStep takes a load step, and its requests, out of a summary.
-func withoutStep(t *testing.T, summary []byte, step string) []byte {
-	t.Helper()
-	var s map[string]any
-	if err := json.Unmarshal(summary, &s); err != nil {
-		t.Fatal(err)
-	}
-	ledger := s["ledger"].(map[string]any)
-	s["load"] = slices.DeleteFunc(s["load"].([]any), func(l any) bool {
-		x := l.(map[string]any)
-		if x["step"] != step {
-			return false
-		}
-		for _, key := range []string{"scheduled", "ok"} {
-			ledger[key] = ledger[key].(float64) - x[key].(float64)
-		}
-		return true
-	})
-	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // A command whose kubeconfig or ssh configuration does not answer, such as one on a server that is away,
 // reports that, and one signal ends it.
 func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	pipe, config, state := filepath.Join(dir, "pipe"), filepath.Join(dir, "lightsout.yaml"), filepath.Join(dir, "state")
-	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
+	err := errors.Join(os.Mkdir(state, 0o700), syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}

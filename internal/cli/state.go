@@ -26,9 +26,10 @@ func stateLines(f *view.Frame) []string {
 	out = append(out, stateNodes(f)...)
 	out = append(out, stateDeployments(f.Snapshot)...)
 	out = append(out, statePods(f.Snapshot, f.Now)...)
-	g, t := f.Load.Gauge, f.Load.Totals
-	out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; serving %d of %d, queued %d",
-		t.Scheduled, t.OK, t.FailedSum(), t.InFlight(), g.Served, g.Capacity, g.Queued))
+	if g, t := f.Load.Gauge, f.Load.Totals; t.Scheduled > 0 || g.Capacity > 0 {
+		out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; serving %d of %d, queued %d",
+			t.Scheduled, t.OK, t.FailedSum(), t.InFlight(), g.Served, g.Capacity, g.Queued))
+	}
 	if v := f.Trial; v != nil {
 		how := v.Doing
 		if v.Verdict != "" {

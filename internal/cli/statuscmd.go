@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -17,10 +18,45 @@ import (
 	"lightsout/power"
 )
 
-// powerStatus prints a table of nodes and machines. It needs a view of the
-// cluster and the drivers, and makes no session.
+// powerStatus prints a table of nodes and machines.
 func powerStatus(ctx context.Context, o options, nodes []string, wait time.Duration) error {
-	o.readOnly = true
+	return glance(ctx, o, wait, synced, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+		if err := known(s, nodes); err != nil {
+			return err
+		}
+		if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil || len(nodes) > 0 {
+			return err
+		}
+		left, err := leftOffHere(cfg, o)
+		printDeleted(os.Stdout, s, left, o.restore(cfg))
+		return err
+	})
+}
+
+// stateOnce prints the state once, as the plain screen does at its start.
+func stateOnce(ctx context.Context, o options) error {
+	return glance(ctx, o, viewWait, hitsKnown, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+		f := &view.Frame{Snapshot: s, Power: map[string]view.MachineView{}}
+		f.Cluster, f.Namespaces, f.ReadOnly = s.Context, view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), o.readOnly
+		var refs []power.NodeRef
+		for _, n := range s.Nodes() {
+			refs = append(refs, session.NodeRef(n))
+		}
+		_, readings := m.read(ctx, refs)
+		for node, r := range readings {
+			f.Power[node] = view.MachineView{Reading: r}
+		}
+		f.Now = time.Now()
+		_, err := fmt.Println(strings.Join(stateLines(f), "\n"))
+		return err
+	})
+}
+
+// glance reads the cluster and its machines, by a view and the drivers, and makes no session.
+// use gets both when the nodes are known, and enough holds or the wait is over.
+func glance(ctx context.Context, o options, wait time.Duration, enough func(*cluster.Snapshot) bool, use func(*config.Config, *cluster.Snapshot, *machines) error) error {
+	readOnly := o
+	readOnly.readOnly = true
 	cfg, err := o.Read()
 	if err != nil {
 		return err
@@ -31,7 +67,7 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	}
 	defer done()
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	m, err := newMachines(cfg, o, client, nil, func(m power.Machine) bool {
+	m, err := newMachines(cfg, readOnly, client, nil, func(m power.Machine) bool {
 		return session.NodeSilent(watcher.Snapshot(), m, time.Now())
 	})
 	defer m.close()
@@ -42,17 +78,16 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 	if err != nil {
 		return err
 	}
+	waiting, over := context.WithTimeout(ctx, wait)
+	defer over()
+	for !enough(watcher.Snapshot()) && waiting.Err() == nil {
+		select {
+		case <-watcher.Changed():
+		case <-waiting.Done():
+		}
+	}
 	stop()
-	s := watcher.Snapshot()
-	if err := known(s, nodes); err != nil {
-		return err
-	}
-	if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil || len(nodes) > 0 {
-		return err
-	}
-	left, err := leftOffHere(cfg, o)
-	printDeleted(os.Stdout, s, left, o.restore(cfg))
-	return err
+	return use(cfg, watcher.Snapshot(), m)
 }
 
 // leftOffHere reads the machines that this journal lists as off in the cluster of the
@@ -95,16 +130,7 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 			refs = append(refs, session.NodeRef(n))
 		}
 	}
-	readings := map[string]power.Reading{}
-	var bindings []power.Binding
-	if m.fleet != nil {
-		ctx, end := within(ctx, statusWait+time.Duration(len(refs))*statusEach, "polling the machines")
-		defer end()
-		bindings = m.fleet.Resolve(ctx, refs)
-		for _, r := range m.fleet.Read(ctx, bindings) {
-			readings[r.Node] = r.Reading
-		}
-	}
+	bindings, readings := m.read(ctx, refs)
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
 	for i, ref := range refs {
 		machine := m.missing
@@ -115,6 +141,21 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
 	return columns(out, "", rows)
+}
+
+// read polls the machines of the nodes; it returns nothing if there is no fleet.
+func (m *machines) read(ctx context.Context, nodes []power.NodeRef) ([]power.Binding, map[string]power.Reading) {
+	readings := map[string]power.Reading{}
+	if m.fleet == nil {
+		return nil, readings
+	}
+	ctx, end := within(ctx, statusWait+time.Duration(len(nodes))*statusEach, "polling the machines")
+	defer end()
+	bindings := m.fleet.Resolve(ctx, nodes)
+	for _, r := range m.fleet.Read(ctx, bindings) {
+		readings[r.Node] = r.Reading
+	}
+	return bindings, readings
 }
 
 // watch watches the cluster until the caller calls stop, and returns when it has seen

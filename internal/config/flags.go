@@ -51,7 +51,7 @@ func (f Flags) Path() string {
 		if p == Name && f.Elsewhere {
 			continue
 		}
-		if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(p); !errors.Is(err, os.ErrNotExist) {
 			return p
 		}
 	}
@@ -122,11 +122,14 @@ func (f Flags) Read() (*Config, error) {
 // ReadForOn is Read for a command that only powers machines on: faults in the sections that
 // it does not need must not stop it. The Config lacks these sections then, and overlooked
 // has the faults. Any other fault is an error: the config may lead to another machine, or
-// to the journal of another state folder, without the faulty field.
+// to the journal of another state folder, without the faulty field. So is a file that is not regular.
 func (f Flags) ReadForOn() (c *Config, overlooked []error, err error) {
 	path := f.Path()
 	if path == "" {
 		return f.over(&Config{}), nil, nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("the config file %s is not a regular file, and powering on may read it several times: name a file with --config", path)
 	}
 	data, err := f.readFile(path)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestNothingHostileLeaves(t *testing.T) {
 	planted := plantInRecord(t, dir)
 	svg := filepath.Join(t.TempDir(), "x.svg")
 	for _, command := range [][]string{
-		{"replay", "--plain", planted}, {"export", planted, "-o", svg}, {"trial", "compare", dir, planted}, {"load", "verify", planted},
+		{"replay", "--plain", planted}, {"export", planted, "-o", svg}, {"trial", "compare", dir, planted},
 	} {
 		out, errs, _ := run(t, nil, command...)
 		lookAt(t, command[0], out+errs)

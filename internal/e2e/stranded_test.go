@@ -250,15 +250,52 @@ func TestNotesThatCanNotBeSeenAreNotNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			words := []string{"restore", "--dry-run", "--state", t.TempDir(), "--kubeconfig", filepath.Join(t.TempDir(), "none")}
+			words := []string{"restore", "--dry-run", "--state", t.TempDir()}
 			if c.kubeconfig != "" {
-				words[5] = write(t, "kubeconfig", c.kubeconfig)
+				words = append(words, "--kubeconfig", write(t, "kubeconfig", c.kubeconfig))
 			}
 			out, errs, code := run(t, nil, words...)
 			if code != c.code || !strings.Contains(out, "nothing is off in the journal") || !strings.Contains(out+errs, "cannot read the annotations on the nodes of cluster") {
 				t.Errorf("exit %d\n%s%s", code, out, errs)
 			}
 		})
+	}
+}
+
+// A file that the operator chose and that is not there, or is something else, leads nowhere:
+// restore refuses, whatever the file was to lead to.
+func TestRestoreRefusesAFileThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := newStranded(t)
+	folder, gone, dangling := t.TempDir(), filepath.Join(s.dir, "gone"), filepath.Join(s.dir, "dangling")
+	if err := os.Symlink(gone, dangling); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, gone, dangling} {
+		named := write(t, "lightsout.yaml", fmt.Sprintf("kubeconfig: %q\n", path))
+		rows := [][]string{{"--config", path}, {"--kubeconfig", path}, {"--config", named}, {"KUBECONFIG=" + path}, {"lightsout.yaml"}}
+		if path != folder {
+			rows = append(rows, []string{"--state", path})
+		}
+		for _, words := range rows {
+			var env []string
+			if strings.HasPrefix(words[0], "KUBECONFIG") {
+				env, words = words, nil
+			}
+			for _, how := range []string{"--yes", "--dry-run"} {
+				cmd := program(context.Background(), t, env, append([]string{"restore", how}, words...)...)
+				if len(words) == 1 { // in the current folder
+					cmd.Args = cmd.Args[:3]
+					if err := os.Symlink(path, filepath.Join(cmd.Dir, words[0])); err != nil {
+						t.Fatal(err)
+					}
+				}
+				out, errs, code := finish(t, cmd)
+				if code != 1 || !strings.Contains(errs, "lightsout: ") || strings.Contains(out, "nothing is off") || strings.Contains(errs, "no kubeconfig") && env == nil {
+					t.Errorf("%s %v %v: exit %d\n%s%s", how, env, words, code, out, errs)
+				}
+			}
+		}
 	}
 }
 

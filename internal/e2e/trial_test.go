@@ -118,10 +118,6 @@ func TestATrialFailsIfClientsHang(t *testing.T) {
 	if l := s.Load[0]; l.AtZero == nil || l.AtZero.Scheduled < 8 || l.Hung == nil || len(l.ErrorWindows) == 0 || l.ErrorWindows[0].Length() < 10 {
 		t.Errorf("%+v", l)
 	}
-	out, errs, code = run(t, nil, "load", "verify", dir)
-	if code != 0 || !strings.Contains(out, "agrees with every total") || !strings.Contains(out, "not checked: ") {
-		t.Errorf("verify: exit %d\n%s%s", code, out, errs)
-	}
 }
 
 // isWhole waits until the lab's deployment has all its pods again.

@@ -17,26 +17,16 @@ const timedRuns = 500
 // runsMost bounds the runs of a record: nobody starts that many.
 const runsMost = 100_000
 
-// EachRequestStrict is EachRequest for readers that do not trust the file: a line that
-// Strict refuses is an error.
-func EachRequestStrict(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
-	return eachRequest(fsys, Strict, each)
-}
-
 // EachRequest calls each with every request of the requests.jsonl in fsys, by
 // its line's number from 1. The request is the callee's only until it returns:
 // a file of any length takes no more memory than a line. torn reports
 // that the last line is not whole. It ends at the first error; there may be no such file
 // (fs.ErrNotExist).
 func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
-	return eachRequest(fsys, json.Unmarshal, each)
-}
-
-func eachRequest(fsys fs.FS, decode func([]byte, any) error, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
 	var q loadgen.Record
 	return readLines(fsys, RequestsFile, 0, func(n int, line []byte) error {
 		q = loadgen.Record{}
-		if err := decode(line, &q); err != nil {
+		if err := json.Unmarshal(line, &q); err != nil {
 			return fmt.Errorf("line %d of %s is not a request: %w", n, RequestsFile, err)
 		}
 		return each(n, &q)

@@ -267,9 +267,9 @@ func (o *outage) notifySigns(now time.Time) {
 		}
 		var sentence string
 		if err == nil && len(report.SignsIn(rec)) > 0 {
-			sentence = report.SoFar(rec, o.mostInRow > 0)
+			sentence = report.SoFar(rec, o.failed() > 0)
 		} else { // it cannot be written, or not be read
-			sentence = sentenceOf(o.signs, o.mostInRow > 0)
+			sentence = sentenceOf(o.signs, o.failed() > 0)
 		}
 		if err := o.r.rolling.Err(); err != nil {
 			sentence += " lightsout cannot write its record: " + oneLine(err) + "."

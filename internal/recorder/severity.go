@@ -16,14 +16,23 @@ func (o *outage) severity() record.Severity {
 		return o.final
 	case len(o.loads) == 0:
 		return record.SeverityUnknown
-	case o.mostInRow >= downLeast:
+	case o.failed() >= downLeast:
 		return record.SeverityDown
-	case o.mostInRow > 0:
+	case o.failed() > 0:
 		return record.SeverityDegraded
 	case o.late(), o.stoodStill(), o.waiting(), o.unasked():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed
+}
+
+// failed is how many requests failed in a row. Of a target that has never answered the recorder, no
+// failure shows what clients noticed.
+func (o *outage) failed() int {
+	if o.r.probes.count && o.r.probes.newest.IsZero() {
+		return 0
+	}
+	return o.mostInRow
 }
 
 // stoodStill reports whether the recorder did not run, and sent no requests, for a part of the

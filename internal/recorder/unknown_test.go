@@ -174,3 +174,35 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		})
 	}
 }
+
+// A recorder with a wrong URL has never had an answer: its failures show nothing about clients.
+func TestARecorderThatWasNeverAnsweredCallsNoOutageDown(t *testing.T) {
+	for _, class := range []loadgen.Class{loadgen.ClassRefused, loadgen.ClassConnectTimeout, loadgen.Class5xx} {
+		s := newScreen(t)
+		s.probes = newProbes(time.Second)
+		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+		fail := func(seconds int) {
+			for range seconds {
+				s.ends(class)
+				s.look(1)
+			}
+		}
+		fail(5)
+		s.fails("n2")
+		fail(12)
+		delete(s.down, "n2")
+		fail(15)
+		s.only(record.SeverityUnknown)
+		for _, dir := range folders(s.opt.Dir) {
+			r, err := record.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sentence := range []string{strings.Join(report.Opening(r), " "), report.SoFar(r, false)} {
+				if strings.Contains(sentence, "errors") || !strings.Contains(sentence, "no request has ever succeeded") {
+					t.Errorf("%s: %s", class, sentence)
+				}
+			}
+		}
+	}
+}

@@ -45,6 +45,8 @@ func SoFar(r *record.Record, failed bool) string {
 	switch {
 	case failed:
 		parts = append(parts, "clients see errors")
+	case slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.FailedIn()) > 0 }):
+		parts = append(parts, neverAnswered)
 	case len(r.Seconds) > 0 && slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.Sent > 0 }):
 		parts = append(parts, "no request has failed so far")
 	}
@@ -171,6 +173,9 @@ func whyUnknown(s *record.Summary) string {
 		parts = append(parts, waiting{hung: hung}.String())
 	case all.Cancelled > 0 && all.OK == 0:
 		parts = append(parts, "lightsout ended "+text.Count(all.Cancelled, "request", "requests")+", and none was ok")
+	}
+	if all.Failed > 0 {
+		parts = append(parts, neverAnswered)
 	}
 	if len(parts) == 0 && all.InFlight > 0 {
 		parts = append(parts, waiting{open: all.InFlight}.String())

@@ -91,6 +91,7 @@ func TestTheReportShowsWhyASeverityIsUnknown(t *testing.T) {
 		"40 requests hung until lightsout ended them":                                                  {Load: []record.Load{hung}},
 		"4 requests had not ended when the record did":                                                 {Load: []record.Load{load(loadgen.Counts{Scheduled: 5, OK: 1, InFlight: 4})}},
 		"lightsout ended 60 requests, and none was ok":                                                 {Load: []record.Load{load(loadgen.Counts{Scheduled: 60, Cancelled: 60})}},
+		"no request has ever succeeded":                                                                {Load: []record.Load{load(loadgen.Counts{Scheduled: 60, Failed: 60})}},
 		"lightsout did not send 30 of the 60 requests that were due":                                   {Load: []record.Load{load(loadgen.Counts{Scheduled: 60, OK: 30, Unsent: 30})}},
 		"lightsout did not send requests all the time":                                                 {Load: []record.Load{load(loadgen.Counts{Scheduled: 60, OK: 59, InFlight: 1})}, Blind: stood},
 		"lightsout did not send requests all the time and 40 requests hung until lightsout ended them": {Load: []record.Load{hung}, Blind: stood},

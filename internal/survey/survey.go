@@ -315,7 +315,7 @@ func (r *Report) Headline() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "there are no nodes to lose"
+		return "there are no worker nodes to lose"
 	}
 	return strings.Join(parts, "; ")
 }

@@ -117,6 +117,18 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	}
 }
 
+// A cluster without a worker has nothing to lose, and the survey shows why.
+func TestASurveyWithoutAWorkerShowsWhyItIsEmpty(t *testing.T) {
+	s := cluster.NewSnapshot(cluster.Contents{At: t0, Nodes: []*cluster.Node{{Name: "k3s", Ready: cluster.TriTrue, ControlPlane: true, CPUMilli: 4000, MaxPods: 110}}})
+	var out strings.Builder
+	if err := make_(t, s, Options{}).Write(&out, Table); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "no worker nodes to lose") || !strings.Contains(got, "every node (1) belongs to the control plane") || strings.Contains(got, "WITHOUT") {
+		t.Error(got)
+	}
+}
+
 func TestAMinimumIsARequirement(t *testing.T) {
 	key := cluster.Key{Namespace: "secret-space", Name: "secret-model"}
 	r := make_(t, small(), Options{Min: map[cluster.Key]int{key: 3}})

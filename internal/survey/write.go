@@ -174,7 +174,10 @@ func (l *Loss) Explain() (out []string) {
 
 func (r *Report) table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\n\n%s\n", r.Headline(), strings.Join(columns, "\t"))
+	fmt.Fprintln(w, r.Headline())
+	if len(r.Losses) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(columns, "\t"))
+	}
 	for i := range r.Losses {
 		fmt.Fprintln(w, strings.Join(r.Losses[i].cells(), "\t"))
 	}
@@ -188,6 +191,9 @@ func (r *Report) table(out io.Writer) error {
 const oneNodeShown = 3
 
 func (r *Report) notes() (out []string) {
+	if r.Nodes > 0 && len(r.Names) == 0 {
+		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
+	}
 	if r.Waiting > 0 {
 		out = append(out, fmt.Sprintf("%s for a node already; the table does not count them.", text.Count(r.Waiting, "pod waits", "pods wait")))
 	}

@@ -401,7 +401,7 @@ func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 	}
 }
 
-// The window of an edited record has no failed request; "load verify" judges it all the same.
+// A window without a failed request is judged all the same.
 func TestAnEmptyWindowIsJudged(t *testing.T) {
 	t.Parallel()
 	sum := outage(t, request(loadgen.ClassTotal, 2, 3))

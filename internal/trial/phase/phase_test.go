@@ -777,7 +777,7 @@ func TestAnIntervalWithoutABeginningHasNoOffsets(t *testing.T) {
 }
 
 // lightsout polls a machine before it asks its driver to power it on, which takes some
-// seconds. A request ends meanwhile: the trial and load verify, which has the same requests
+// seconds. A request ends meanwhile: the trial, and a window of the same request
 // and the outages of the summary, agree on whether it hung.
 func TestARequestThatEndsBeforeThePowerOnIsSent(t *testing.T) {
 	zero := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -790,10 +790,10 @@ func TestARequestThatEndsBeforeThePowerOnIsSent(t *testing.T) {
 	tr.Request(r)
 	tr.PowerOnSent("n1", at(63)) // the driver answered the poll before
 	outages := tr.Outages()
-	recount := loadgen.NewWindow(&outages)
-	recount.Note(&r)
-	if live, again := tr.Window(1).Hung(), recount.Hung(); live.Scheduled != again.Scheduled {
-		t.Errorf("the power-on was sent at %s; the trial counts %d hung requests, and load verify counts %d", outages[0].On.Sub(zero), live.Scheduled, again.Scheduled)
+	window := loadgen.NewWindow(&outages)
+	window.Note(&r)
+	if live, again := tr.Window(1).Hung(), window.Hung(); live.Scheduled != again.Scheduled {
+		t.Errorf("the power-on was sent at %s; the trial counts %d hung requests, and the window counts %d", outages[0].On.Sub(zero), live.Scheduled, again.Scheduled)
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
-// omits faults that follow from an unreadable step. The steps of a recorded plan were carried
-// out, in whatever order.
+// omits faults that follow from an unreadable step.
 func (p *Plan) check() []error {
 	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
@@ -20,13 +19,9 @@ func (p *Plan) check() []error {
 		if s.Action == nil {
 			return c.faults
 		}
-		before := len(c.faults)
 		s.Action.check(c, s)
-		if p.recorded {
-			c.faults = c.faults[:before]
-		}
 	}
-	if !p.recorded && len(c.off)+len(c.on) == 0 {
+	if len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
 		return c.faults
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,21 +52,14 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 	return faults
 }
 
-// decodeSteps reads the steps. A trial by keyboard may end before its first one.
+// decodeSteps reads the steps.
 func (p *Plan) decodeSteps(root *yaml.Node, g yamlfile.Group) (faults []error) {
 	f, ok := g["steps"]
-	switch {
-	case !ok && p.recorded:
-		return nil
-	case !ok:
+	if !ok {
 		return []error{errorAt(root.Line, `the plan has no steps: add them under "steps:"`)}
 	}
 	p.stepsLine = f.Key.Line
-	most := MaxSteps
-	if p.recorded {
-		most = math.MaxInt
-	}
-	p.Steps, faults = decodeList(f, "step", most, "- off: [kube-node3]", func(n *yaml.Node) (Step, error) { return decodeStep(n, p.recorded) })
+	p.Steps, faults = decodeList(f, "step", MaxSteps, "- off: [kube-node3]", decodeStep)
 	if len(faults)+len(p.Steps) == 0 {
 		faults = append(faults, errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
 	}

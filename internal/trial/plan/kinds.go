@@ -19,8 +19,6 @@ type kind struct {
 	help string
 	// decode reads the value behind the word.
 	decode func(k kind, n *yaml.Node) (Action, error)
-	// recorded: the step stands in a record, so no bound on a load applies but the generator's.
-	recorded bool
 }
 
 // kinds are the kinds of steps, in the order of the help. init sets it, because an
@@ -77,7 +75,7 @@ func isField(name string) bool {
 }
 
 // decodeStep reads one step.
-func decodeStep(n *yaml.Node, recorded bool) (Step, error) {
+func decodeStep(n *yaml.Node) (Step, error) {
 	s := Step{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
 		return s, errorAt(n.Line, `a step is written like "- off: [kube-node3]", and this is %s`, is(n))
@@ -116,7 +114,6 @@ func decodeStep(n *yaml.Node, recorded bool) (Step, error) {
 	if found.name == "" {
 		return s, errorAt(n.Line, "this step does nothing: give it one of %s", and(kindNames()))
 	}
-	found.recorded = recorded
 	action, err := found.decode(found, g[found.name].Value)
 	if err == nil {
 		s.Action = action

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -48,7 +47,7 @@ func decodeLoad(k kind, n *yaml.Node) (Action, error) {
 		return nil, err
 	}
 	l := &Load{}
-	if err := l.decodeShape(n, g, k.recorded); err != nil {
+	if err := l.decodeShape(n, g); err != nil {
 		return nil, err
 	}
 	for _, end := range []string{"requests", "for"} {
@@ -68,11 +67,7 @@ func decodeLoad(k kind, n *yaml.Node) (Action, error) {
 }
 
 // decodeShape reads the one shape that the load has.
-func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group, recorded bool) (err error) {
-	mostHeld, leastRate := loadgen.DefaultMaxInFlight, minRate
-	if recorded { // the config may permit more, and a key any rate
-		mostHeld, leastRate = yamlfile.MaxNumber, math.SmallestNonzeroFloat64
-	}
+func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group) (err error) {
 	for _, shape := range []loadgen.Shape{loadgen.Burst, loadgen.Hold, loadgen.Rate} {
 		f, ok := g[string(shape)]
 		if !ok {
@@ -86,9 +81,9 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group, recorded bool) (err e
 		case loadgen.Burst:
 			l.Spec.N, err = yamlfile.Count(f.Value, "burst", yamlfile.MaxNumber)
 		case loadgen.Hold:
-			l.Spec.N, err = yamlfile.Count(f.Value, "hold", mostHeld)
+			l.Spec.N, err = yamlfile.Count(f.Value, "hold", loadgen.DefaultMaxInFlight)
 		case loadgen.Rate:
-			l.Spec.PerSecond, err = decodeRate(f.Value, leastRate)
+			l.Spec.PerSecond, err = decodeRate(f.Value)
 		}
 		if err != nil {
 			return err
@@ -101,13 +96,13 @@ func (l *Load) decodeShape(n *yaml.Node, g yamlfile.Group, recorded bool) (err e
 }
 
 // decodeRate reads a rate as "lightsout load --rate" does.
-func decodeRate(n *yaml.Node, least float64) (float64, error) {
+func decodeRate(n *yaml.Node) (float64, error) {
 	v, err := loadgen.ParseRate(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode {
 		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s", yamlfile.IsNot(n))
 	}
-	if v < least || v > maxRate {
-		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", least, maxRate, shorten(n.Value, 40))
+	if v < minRate || v > maxRate {
+		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, shorten(n.Value, 40))
 	}
 	return v, nil
 }

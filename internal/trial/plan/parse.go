@@ -17,16 +17,10 @@ const (
 	MaxSize   = 256 << 10 // bytes of the file
 	MaxSteps  = 200
 	MaxExpect = 200
-	// maxRecorded bounds the plan of a record, in bytes: a session adds a step with each switch
-	// and each load.
-	maxRecorded = 32 << 20
 )
 
 // file holds the limits of a plan's file.
 var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
-
-// recordedFile holds those of a plan in a record.
-var recordedFile = yamlfile.Kind{Noun: "plan", Empty: file.Empty, MaxSize: maxRecorded}
 
 // Open reads the built-in plan of that name, or else the file at that path. Errors name
 // the file; a fault in the plan is an *Error.
@@ -82,18 +76,7 @@ func readFile(name string) ([]byte, error) {
 // errors, each an *Error with its line. It returns the first one. It keeps Text, which
 // the caller must not change afterwards.
 func Parse(text []byte) (*Plan, error) {
-	p, faults := parse(text, file)
-	if len(faults) > 0 {
-		return nil, faults[0]
-	}
-	return p, nil
-}
-
-// ParseRecorded is Parse for the plan of a record. It accepts whatever an operator can do by
-// keyboard, in any order and number: nothing; power on machines that others switched off;
-// the same ones again; any load that the generator sends.
-func ParseRecorded(text []byte) (*Plan, error) {
-	p, faults := parse(text, recordedFile)
+	p, faults := parse(text)
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
@@ -103,7 +86,7 @@ func ParseRecorded(text []byte) (*Plan, error) {
 // Faults is Parse with all faults, by their lines: at most one of a step or an
 // expectation.
 func Faults(text []byte) (*Plan, []error) {
-	p, faults := parse(text, file)
+	p, faults := parse(text)
 	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	return p, faults
 }
@@ -117,9 +100,9 @@ func lineOf(err error) int {
 }
 
 // parse returns the faults in order.
-func parse(text []byte, of yamlfile.Kind) (*Plan, []error) {
-	p, faults := &Plan{recorded: of == recordedFile}, []error(nil)
-	if root, err := of.Read(text); err != nil {
+func parse(text []byte) (*Plan, []error) {
+	p, faults := &Plan{}, []error(nil)
+	if root, err := file.Read(text); err != nil {
 		faults = []error{err}
 	} else if faults = p.decode(root); len(p.Steps) > 0 {
 		faults = append(faults, p.check()...)

@@ -25,8 +25,6 @@ type Plan struct {
 
 	// Lines for errors; 0 in a plan that was not read from a file.
 	deploymentLine, stepsLine int
-	// recorded: the plan stands in a record, so its steps were taken.
-	recorded bool
 }
 
 // Asks is the first step that the operator has to agree to before it starts; nil if

@@ -342,30 +342,3 @@ func TestAPlanThatLeavesAMachineOffIsWarnedOf(t *testing.T) {
 		}
 	}
 }
-
-// A trial by keyboard may end before anything is switched off.
-func TestAPlanOfARecordMaySwitchNothingOff(t *testing.T) {
-	text := []byte("name: by-keyboard\nsteps:\n  - load: {burst: 3}\n")
-	if _, err := Parse(text); err == nil {
-		t.Error("a plan to carry out switches nothing off")
-	}
-	if p, err := ParseRecorded(text); err != nil || len(p.Steps) != 1 {
-		t.Errorf("%v", err)
-	}
-	if p, err := ParseRecorded((&Plan{Name: "by-keyboard"}).Marshal()); err != nil || len(p.Steps) != 0 {
-		t.Errorf("nothing done: %v", err)
-	}
-	for _, text := range []string{
-		"steps:\n  - off: [n1]\n  - on: [n2]\n", "steps:\n  - load: {rate: 0.00001/s, background: true}\n  - off: [n1]\n",
-		"steps:\n  - load: {hold: 5000, background: true}\n  - off: [n1]\n", "steps:\n  - off: [n1]\n  - off: [n1]\n",
-		"steps:\n" + strings.Repeat("  - off: [n1]\n  - on: [n1]\n", MaxSteps),
-	} {
-		text = "name: outage\n" + text
-		if _, err := ParseRecorded([]byte(text)); err != nil {
-			t.Errorf("%v: %.200s", err, text)
-		}
-		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("a plan to carry out: %.200s", text)
-		}
-	}
-}
