@@ -122,13 +122,13 @@ func TestSudoWithAndWithoutAPassword(t *testing.T) {
 		"anything allowed without":    {"%u ALL=(ALL) NOPASSWD: ALL", "sudo -n ", "", "", ""},
 		"only with":                   {"%u ALL=(root) {}", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
 		"not at all":                  {"", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
-		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "password"},
+		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "does not allow it"},
 		"with, and something without": {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "asks for a password", "password"},
 		"two things without":          {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true, {}", "sudo -n ", "", "", ""},
 		"with, given":                 {"%u ALL=(root) {}", "sudo -S ", worldPassword, "", ""},
 		"with, wrong":                 {"%u ALL=(root) {}", "sudo -S ", "not it", "", "did not accept the password"},
 		"with, not given":             {"%u ALL=(root) {}", "sudo -S ", "", "", "none was given"},
-		"with, and it is not allowed": {"%u ALL=(root) /bin/true", "sudo -S ", worldPassword, "", "not allowed"},
+		"with, and it is not allowed": {"%u ALL=(root) /bin/true", "sudo -S ", worldPassword, "", "does not allow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
