@@ -45,6 +45,9 @@ type Options struct {
 	// that there is no one to ask.
 	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
 	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
+	// Warn is told of each key file and certificate that is left out, perhaps repeatedly.
+	// Nil: only errors name them.
+	Warn func(sentence string)
 
 	// KeepAlive (5 s) is the pause between two keepalive requests to each host on the
 	// route, and KeepAliveTimeout (5 s) the time for the answer before the connection
@@ -142,6 +145,12 @@ func never(err error) error {
 // Skipped has a sentence for each part of the ssh_config that lightsout cannot use and
 // has left out.
 func (c *Client) Skipped() []string { return slices.Clone(c.config.skipped) }
+
+func (c *Client) warn(sentence string) {
+	if c.opt.Warn != nil {
+		c.opt.Warn(sentence)
+	}
+}
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for
 // an empty way.

@@ -41,8 +41,9 @@ type host struct {
 	knownHosts     []string // the first one is written to
 	globalHosts    []string // GlobalKnownHostsFile
 	jumps          []string // ProxyJump, nearest to us first
-	// noPassword and noKeyboard: the configuration rules that method out.
-	noPassword, noKeyboard bool
+	// noPassword and noKeyboard: the configuration rules that method out; batch: nobody is
+	// asked (BatchMode).
+	noPassword, noKeyboard, batch bool
 }
 
 // addr returns host:port for dialling.
@@ -55,6 +56,12 @@ func (h host) keyAddr() string {
 		return net.JoinHostPort(h.keyAlias, "22")
 	}
 	return h.addr()
+}
+
+// portless is keyAddr with the usual port.
+func (h host) portless() string {
+	name, _, _ := net.SplitHostPort(h.keyAddr())
+	return net.JoinHostPort(name, "22")
 }
 
 // String is user@host:port, without the port when it is the usual one.
@@ -172,9 +179,9 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 // methods returns the login methods besides keys that are ruled out.
 func (c *config) methods(alias string, h *host) {
 	no := func(key string) bool { return strings.EqualFold(c.get(alias, key), "no") }
-	batch := strings.EqualFold(c.get(alias, "BatchMode"), "yes")
-	h.noPassword = batch || no("PasswordAuthentication")
-	h.noKeyboard = batch || no("KbdInteractiveAuthentication") || no("ChallengeResponseAuthentication")
+	h.batch = strings.EqualFold(c.get(alias, "BatchMode"), "yes")
+	h.noPassword = no("PasswordAuthentication")
+	h.noKeyboard = no("KbdInteractiveAuthentication") || no("ChallengeResponseAuthentication")
 	if v := c.get(alias, "PreferredAuthentications"); v != "" {
 		methods := strings.Split(strings.ToLower(v), ",")
 		h.noPassword = h.noPassword || !slices.Contains(methods, "password")

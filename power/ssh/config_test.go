@@ -95,7 +95,7 @@ func TestMoreOfTheSSHConfigIsHeeded(t *testing.T) {
 	if b := look("b"); b.noPassword || !b.noKeyboard {
 		t.Errorf("b: %#v", b)
 	}
-	if c := look("c"); !c.noPassword || !c.noKeyboard {
+	if c := look("c"); !c.batch {
 		t.Errorf("c: %#v", c)
 	}
 	for name, want := range map[string][]string{"d": {"me@jump"}, "e": {"jump"}, "f": nil, "g": {"one", "two"}} {

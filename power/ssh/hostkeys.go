@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -47,22 +48,18 @@ func (e *errUnknownHost) Error() string { return "no known_hosts file has the ho
 // verifier gives the callback and the algorithms to ask for with a host. The
 // files are read each time: they change while the program runs.
 func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
-	var files []string
-	for _, f := range slices.Concat(h.knownHosts, h.globalHosts) {
-		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
-			files = append(files, f)
-		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, nil, fmt.Errorf("the known hosts can't be read: %w", err)
-		}
-	}
-	db, err := knownhosts.NewDB(files...)
+	db, err := readKnownHosts(slices.Concat(h.knownHosts, h.globalHosts))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the known hosts can't be read: %s; correct or remove that line", power.Clean(err.Error()))
+		return nil, nil, err
 	}
 	check := db.HostKeyCallback()
 	// Behind a jump host the remote address means nothing: only the name counts.
 	known := func(key cryptossh.PublicKey) error {
-		return check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+		err := check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+		if knownhosts.IsHostUnknown(err) && check(h.portless(), &net.TCPAddr{IP: net.IPv4zero}, key) == nil {
+			return nil // as ssh does: a line without a port counts too
+		}
+		return err
 	}
 	callback := func(_ string, _ net.Addr, key cryptossh.PublicKey) error {
 		if cert, ok := key.(*cryptossh.Certificate); ok {
@@ -89,11 +86,55 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 	}
 	algorithms := db.HostKeyAlgorithms(h.keyAddr())
 	if len(algorithms) == 0 {
+		algorithms = db.HostKeyAlgorithms(h.portless())
+	}
+	if len(algorithms) == 0 {
 		algorithms = slices.DeleteFunc(cryptossh.SupportedAlgorithms().HostKeys, func(a string) bool {
 			return strings.Contains(a, "-cert-")
 		})
 	}
 	return callback, algorithms, nil
+}
+
+// readKnownHosts reads the files that can be read. It passes over lines that the library
+// can't parse, as ssh does.
+func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
+	files = slices.DeleteFunc(files, func(f string) bool {
+		info, err := os.Stat(f)
+		return err != nil || !info.Mode().IsRegular()
+	})
+	if db, err := knownhosts.NewDB(files...); err == nil {
+		return db, nil
+	}
+	dir, err := os.MkdirTemp("", "lightsout-known-hosts-")
+	if err != nil {
+		return nil, fmt.Errorf("the known hosts can't be copied: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for i, f := range files {
+		// The copy's name goes into messages; lines keep their numbers.
+		files[i] = filepath.Join(dir, strconv.Itoa(i), f)
+		if err := os.MkdirAll(filepath.Dir(files[i]), 0o700); err != nil {
+			return nil, err
+		}
+		data, _ := os.ReadFile(f)
+		lines := strings.Split(string(data), "\n")
+		for n, line := range lines {
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			if err := os.WriteFile(files[i], []byte(line), 0o600); err != nil {
+				return nil, err
+			}
+			if _, err := knownhosts.NewDB(files[i]); err != nil {
+				lines[n] = ""
+			}
+		}
+		if err := os.WriteFile(files[i], []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return knownhosts.NewDB(files...)
 }
 
 // authorized reports whether the certificate's authority is on record for the
@@ -138,7 +179,17 @@ func revoked(h host, where string) error {
 	return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, where)
 }
 
-func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", k.Filename, k.Line) }
+func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
+
+// original is the name of the file of which readKnownHosts has made a copy.
+func original(file string) string {
+	if _, copied, ok := strings.Cut(file, "lightsout-known-hosts-"); ok {
+		_, copied, _ = strings.Cut(copied, "/") // the folder's random name
+		_, copied, _ = strings.Cut(copied, "/") // the file's number
+		return "/" + copied
+	}
+	return file
+}
 
 func changed(h host, key cryptossh.PublicKey, err error) error {
 	var keyErr *xknownhosts.KeyError
@@ -147,7 +198,7 @@ func changed(h host, key cryptossh.PublicKey, err error) error {
 	if errors.As(err, &keyErr) {
 		for _, k := range keyErr.Want {
 			where = append(where, at(k))
-			file = k.Filename
+			file = original(k.Filename)
 		}
 	}
 	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",

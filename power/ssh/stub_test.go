@@ -22,6 +22,8 @@ type stub struct {
 	dial func(addr string) func() (net.Conn, error)
 	// exec answers a command: what it returns is done with the request.
 	exec func(command string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn)
+	// second asks for more after a key; nil: a key is enough.
+	second cryptossh.ServerAuthCallbacks
 	// execs counts commands, without probes.
 	execs atomic.Int32
 }
@@ -32,6 +34,9 @@ func (s *stub) start(t *testing.T) *server {
 	s.key = newKey(t, "stub", "")
 	cfg := &cryptossh.ServerConfig{
 		PublicKeyCallback: func(cryptossh.ConnMetadata, cryptossh.PublicKey) (*cryptossh.Permissions, error) {
+			if s.second.KeyboardInteractiveCallback != nil || s.second.PasswordCallback != nil {
+				return nil, &cryptossh.PartialSuccessError{Next: s.second}
+			}
 			return nil, nil
 		},
 	}
