@@ -32,7 +32,7 @@ type passwordQuestions struct {
 
 	question string // the last one of the host
 	refused  bool
-	tries   int // how often it was asked
+	tries    int // how often it was asked
 }
 
 // mayAskPassword reports whether a host that takes no key may ask the operator
