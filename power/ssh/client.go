@@ -105,11 +105,8 @@ func New(opt Options) (*Client, error) {
 		opt.AgentSocket = ""
 	}
 	cfg, err := readConfig(opt)
-	if err != nil {
-		if !opt.KeepGoing {
-			return nil, err
-		}
-		cfg = &config{opt: opt, unusable: never(err)}
+	if err != nil && !opt.KeepGoing {
+		return nil, err
 	}
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
@@ -141,10 +138,6 @@ func never(err error) error {
 	}
 	return &power.RefusedError{Why: err.Error()}
 }
-
-// Skipped has a sentence for each part of the ssh_config that lightsout cannot use and
-// has left out.
-func (c *Client) Skipped() []string { return slices.Clone(c.config.skipped) }
 
 func (c *Client) warn(sentence string) {
 	if c.opt.Warn != nil {

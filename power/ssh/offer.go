@@ -97,7 +97,7 @@ func (k *keyring) offer(h host) *offer {
 			o.take(signer.PublicKey(), signer, file)
 		case errors.As(err, new(*cryptossh.PassphraseMissingError)):
 			o.locked = append(o.locked, file)
-		case h.explicit || !errors.Is(err, fs.ErrNotExist):
+		case !mayMiss(file) || !errors.Is(err, fs.ErrNotExist):
 			o.leftOut = append(o.leftOut, err.Error())
 		}
 	}
