@@ -8,8 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -112,18 +112,15 @@ func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
 	}
 	defer os.RemoveAll(dir)
 	for i, f := range files {
-		// The copy's name goes into messages; lines keep their numbers.
-		files[i] = filepath.Join(dir, strconv.Itoa(i), f)
-		if err := os.MkdirAll(filepath.Dir(files[i]), 0o700); err != nil {
+		files[i] = filepath.Join(dir, f) // original takes dir away
+		data, err := os.ReadFile(f)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(files[i]), 0o700)); err != nil {
 			return nil, err
 		}
-		data, _ := os.ReadFile(f)
 		lines := strings.Split(string(data), "\n")
-		for n, line := range lines {
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			if err := os.WriteFile(files[i], []byte(line), 0o600); err != nil {
+		for n, line := range lines { // lines keep their numbers
+			err := os.WriteFile(files[i], []byte(line), 0o600)
+			if err != nil {
 				return nil, err
 			}
 			if _, err := knownhosts.NewDB(files[i]); err != nil {
@@ -181,15 +178,11 @@ func revoked(h host, where string) error {
 
 func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
 
-// original is the name of the file of which readKnownHosts has made a copy.
-func original(file string) string {
-	if _, copied, ok := strings.Cut(file, "lightsout-known-hosts-"); ok {
-		_, copied, _ = strings.Cut(copied, "/") // the folder's random name
-		_, copied, _ = strings.Cut(copied, "/") // the file's number
-		return "/" + copied
-	}
-	return file
-}
+// copied matches the folder of the copies that readKnownHosts makes.
+var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
+
+// original is the name of the file of which there is a copy.
+func original(file string) string { return copied.ReplaceAllString(file, "") }
 
 func changed(h host, key cryptossh.PublicKey, err error) error {
 	var keyErr *xknownhosts.KeyError

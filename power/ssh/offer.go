@@ -257,7 +257,6 @@ func (o *offer) watch(s cryptossh.Signer) cryptossh.Signer {
 		if w, err := cryptossh.NewSignerWithAlgorithms(watched{inner, o}, multi.Algorithms()); err == nil {
 			return w
 		}
-		return s
 	}
 	return watched{inner, o}
 }
