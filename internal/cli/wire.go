@@ -34,7 +34,7 @@ type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 type sshAsker struct {
 	secret  func(context.Context, ssh.SecretQuestion) (string, error)
 	hostKey func(context.Context, ssh.HostKeyQuestion) (bool, error)
-	// warn is told what of the keys is left out; nil prints it on standard error.
+	// warn shows what of the keys is left out; nil prints it on standard error.
 	warn func(sentence string)
 	// keepGoing: a fault in the ssh configuration must not stop what needs no ssh.
 	keepGoing bool

@@ -45,7 +45,7 @@ type Options struct {
 	// that there is no one to ask.
 	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
 	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
-	// Warn is told of each key file and certificate that is left out, perhaps repeatedly.
+	// Warn shows each key file and certificate that is left out, perhaps repeatedly.
 	// Nil: only errors name them.
 	Warn func(sentence string)
 
