@@ -161,7 +161,7 @@ func (c *config) files(s settings, h *host) {
 		known, global = c.opt.KnownHosts, nil
 	}
 	for i, f := range known { // ssh has put the account's home for ~
-		if rest, ok := strings.CutPrefix(f, c.account+"/"); ok {
+		if rest, ok := strings.CutPrefix(f, c.account+"/"); ok && !strings.HasPrefix(f, c.home+"/") {
 			known[i] = filepath.Join(c.home, rest)
 		}
 	}
