@@ -73,7 +73,7 @@ func newApp(o options) (_ *app, err error) {
 		}
 	}()
 	questions := session.NewQuestions()
-	a.ssh, err = newSSH(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), keepGoing: o.powersOn})
+	a.ssh, err = newSSH(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := newClient(cfg, sshAsker{})
+	api, _, done, err := newClient(cfg, sshAsker{warn: func(string) {}})
 	if err != nil {
 		return nil, err
 	}

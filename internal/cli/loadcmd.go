@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -179,7 +180,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		return usageError{err}
 	}
 	if common.Bastion != "" {
-		client, err := dialThrough(&o, common.Bastion)
+		client, err := dialThrough(ctx, &o, common.Bastion)
 		if err != nil {
 			return err
 		}
@@ -223,13 +224,28 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	return l.sumUp(sum, requests, out)
 }
 
-// dialThrough sends the requests through a bastion. There are no prompts: keys come from
-// the agent or from files without a passphrase, and the bastion must be a known host.
-func dialThrough(o *loadgen.Options, bastion string) (*ssh.Client, error) {
-	client, err := newSSH(&config.Config{Bastion: bastion}, sshAsker{})
+// dialThrough sends the requests through a bastion. It logs in before the screen opens,
+// because only then may it ask on the terminal: for a passphrase, a code, or an unknown
+// host. A bastion that can't be reached fails the requests.
+func dialThrough(ctx context.Context, o *loadgen.Options, bastion string) (*ssh.Client, error) {
+	var drawn atomic.Bool
+	ask := sshAsker{hostKey: newConsole(false, "").hostKeys()}
+	if secret := askOnTerminal(); secret != nil {
+		ask.secret = func(ctx context.Context, q ssh.SecretQuestion) (string, error) {
+			if drawn.Load() {
+				return "", errors.New("the screen is open")
+			}
+			return secret(ctx, q)
+		}
+	}
+	client, err := newSSH(&config.Config{Bastion: bastion}, ask)
 	if err != nil {
 		return nil, err
 	}
+	if ask.secret != nil {
+		_ = client.Reach(ctx)
+	}
+	drawn.Store(true)
 	o.Dial = bastionDialer(client)
 	return client, nil
 }

@@ -64,7 +64,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	set := recorderSettings(cfg, f)
-	client, err := newSSH(cfg, sshAsker{})
+	client, err := newSSH(cfg, sshAsker{secret: askOnTerminal()})
 	if err != nil {
 		return err
 	}

@@ -34,26 +34,24 @@ type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 type sshAsker struct {
 	secret  func(context.Context, ssh.SecretQuestion) (string, error)
 	hostKey func(context.Context, ssh.HostKeyQuestion) (bool, error)
+	// warn shows what of the keys is left out; nil prints it on standard error.
+	warn func(sentence string)
 	// keepGoing: a fault in the ssh configuration must not stop what needs no ssh.
 	keepGoing bool
 }
 
-// newSSH makes the client by which the bastion and the nodes are reached. It reports once
-// on standard error what of the ssh configuration the client leaves out.
+// newSSH makes the client by which the bastion and the nodes are reached.
 func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
-	client, err := whileReading("the ssh configuration", func() (*ssh.Client, error) {
+	if ask.warn == nil {
+		ask.warn = warnOnce
+	}
+	return whileReading("the ssh configuration", func() (*ssh.Client, error) {
 		return ssh.New(ssh.Options{
 			Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
 			IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-			AskSecret: ask.secret, AskHostKey: ask.hostKey, KeepGoing: ask.keepGoing,
+			AskSecret: ask.secret, AskHostKey: ask.hostKey, Warn: ask.warn, KeepGoing: ask.keepGoing,
 		})
 	})
-	if err == nil {
-		for _, line := range client.Skipped() {
-			warnOnce(line)
-		}
-	}
-	return client, err
 }
 
 // warned are the warnings that warnOnce has printed.

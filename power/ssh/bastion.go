@@ -62,8 +62,8 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 	if _, err := c.bastion.get(ctx); err == nil {
 		var r result
 		for _, command := range []string{"hostname; hostname -I", "hostname; ip -o addr"} { // the second for hosts that only have busybox
-			r, err = c.runOnBastion(ctx, command)
-			if lines := strings.Split(strings.TrimSpace(r.Stdout), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
+			r, err = c.runOnBastion(ctx, marked(command))
+			if lines := strings.Split(strings.TrimSpace(output(r)), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
 				id.Names = append(id.Names, strings.TrimSpace(lines[0]))
 				addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
 				reported = true
@@ -96,12 +96,12 @@ func (c *Client) LookupHost(ctx context.Context, host string) ([]string, error) 
 	if !hostName.MatchString(host) {
 		return nil, errors.New("it is not a host name")
 	}
-	r, err := c.runOnBastion(ctx, "getent ahosts "+host)
+	r, err := c.runOnBastion(ctx, marked("getent ahosts "+host))
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for line := range strings.Lines(r.Stdout) {
+	for line := range strings.Lines(output(r)) {
 		if ip, err := netip.ParseAddr(strings.Split(line, " ")[0]); err == nil && !slices.Contains(out, ip.String()) {
 			out = append(out, ip.String())
 		}

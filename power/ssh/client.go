@@ -45,6 +45,9 @@ type Options struct {
 	// that there is no one to ask.
 	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
 	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
+	// Warn shows each key file and certificate that is left out, perhaps repeatedly.
+	// Nil: only errors name them.
+	Warn func(sentence string)
 
 	// KeepAlive (5 s) is the pause between two keepalive requests to each host on the
 	// route, and KeepAliveTimeout (5 s) the time for the answer before the connection
@@ -102,11 +105,8 @@ func New(opt Options) (*Client, error) {
 		opt.AgentSocket = ""
 	}
 	cfg, err := readConfig(opt)
-	if err != nil {
-		if !opt.KeepGoing {
-			return nil, err
-		}
-		cfg = &config{opt: opt, unusable: never(err)}
+	if err != nil && !opt.KeepGoing {
+		return nil, err
 	}
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
@@ -139,9 +139,11 @@ func never(err error) error {
 	return &power.RefusedError{Why: err.Error()}
 }
 
-// Skipped has a sentence for each part of the ssh_config that lightsout cannot use and
-// has left out.
-func (c *Client) Skipped() []string { return slices.Clone(c.config.skipped) }
+func (c *Client) warn(sentence string) {
+	if c.opt.Warn != nil {
+		c.opt.Warn(sentence)
+	}
+}
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for
 // an empty way.

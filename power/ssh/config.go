@@ -2,9 +2,7 @@ package ssh
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/user"
@@ -13,27 +11,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/kevinburke/ssh_config"
+	"sync"
 )
 
 // maxJumps is how many hosts may stand on the way to another; more is taken
 // for a loop in the configuration.
 const maxJumps = 8
 
-// systemConfig is the ssh_config for the whole machine, read after the user's.
-const systemConfig = "/etc/ssh/ssh_config"
-
 // host is a host to dial, after the look-up in the configuration.
 type host struct {
-	alias string // as it was given, without user and port
-	name  string // the address to dial
-	port  string
-	user  string
-	// identityFiles are tried in order; explicit: the configuration names them, and
-	// they are not the usual ones, which may be missing.
-	identityFiles  []string
-	explicit       bool
+	alias          string // as it was given, without user and port
+	name           string // the address to dial
+	port           string
+	user           string
+	identityFiles  []string // tried in order
 	identitiesOnly bool
 	certificates   []string // CertificateFile
 	agent          string   // IdentityAgent, empty: the usual one
@@ -41,8 +32,9 @@ type host struct {
 	knownHosts     []string // the first one is written to
 	globalHosts    []string // GlobalKnownHostsFile
 	jumps          []string // ProxyJump, nearest to us first
-	// noPassword and noKeyboard: the configuration rules that method out.
-	noPassword, noKeyboard bool
+	// noPassword and noKeyboard: the configuration rules that method out; batch: nobody is
+	// asked (BatchMode).
+	noPassword, noKeyboard, batch bool
 }
 
 // addr returns host:port for dialling.
@@ -57,6 +49,12 @@ func (h host) keyAddr() string {
 	return h.addr()
 }
 
+// portless is keyAddr with the usual port.
+func (h host) portless() string {
+	name, _, _ := net.SplitHostPort(h.keyAddr())
+	return net.JoinHostPort(name, "22")
+}
+
 // String is user@host:port, without the port when it is the usual one.
 func (h host) String() string {
 	if h.port == "22" {
@@ -65,121 +63,121 @@ func (h host) String() string {
 	return h.user + "@" + h.addr()
 }
 
-// config answers for hosts. It is immutable once read.
+// config answers for hosts. It is safe for concurrent use.
 type config struct {
-	files []*ssh_config.Config
-	home  string
-	local string // the local user's name
-	opt   Options
-	// skipped has a sentence for each block that lightsout cannot use.
-	skipped []string
-	// unusable is the error of reading the files; nil without an error.
-	unusable error
+	opt     Options
+	home    string // $HOME
+	account string // the home directory of the account, which ssh takes for ~
+	local   string // the local user's name
+	program string // the installed ssh; empty: none
+	answers sync.Map
 }
 
-// readConfig reads the ssh_config files. One that was asked for must be there. The
-// configuration lacks the blocks that it has skipped.
+// settings are the settings of one host, by keyword in lower case, as ssh -G prints them.
+type settings map[string][]string
+
+func (s settings) first(key string) string { return cmp.Or(s[key]...) }
+
+func (s settings) is(key, value string) bool { return strings.EqualFold(s.first(key), value) }
+
+// readConfig finds out who answers for hosts. The error is that a configuration that was
+// asked for can't be read.
 func readConfig(opt Options) (*config, error) {
-	c := &config{opt: opt}
+	c := &config{opt: opt, program: sshProgram()}
 	c.home, _ = os.UserHomeDir()
-	if u, err := user.Current(); err == nil {
-		c.local = u.Username
+	c.account, c.local = c.home, os.Getenv("USER")
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
+		c.account, c.local = u.HomeDir, u.Username
 	}
-	paths := []string{opt.ConfigFile}
 	if opt.ConfigFile == "" {
-		paths = []string{filepath.Join(c.home, ".ssh", "config"), systemConfig}
+		return c, nil
 	}
-	for _, path := range paths {
-		text, err := os.ReadFile(c.expand(path, host{}))
-		if err != nil {
-			if opt.ConfigFile == "" && errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			return nil, fmt.Errorf("the ssh configuration can't be read: %w", err)
-		}
-		if err := c.add(path, text, 0); err != nil {
-			return nil, fmt.Errorf("the ssh configuration %s is not understood (%w); correct it, or name another file as ssh.config", path, err)
-		}
+	c.opt.ConfigFile = c.expand(opt.ConfigFile, host{})
+	if _, err := os.ReadFile(c.opt.ConfigFile); err != nil {
+		return c, fmt.Errorf("the ssh configuration can't be read: %w", err)
 	}
 	return c, nil
-}
-
-// decode parses a text. The parser is not ours: a panic in it is an error.
-func decode(text []byte) (cfg *ssh_config.Config, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	return ssh_config.DecodeBytes(text)
-}
-
-// get is the first value for a keyword, all is every one.
-func (c *config) get(alias, key string) string { return cmp.Or(c.all(alias, key)...) }
-
-func (c *config) all(alias, key string) []string {
-	var out []string
-	for _, f := range c.files {
-		if vs, err := f.GetAll(alias, key); err == nil {
-			out = append(out, vs...)
-		}
-	}
-	return out
 }
 
 // lookup resolves "alias", "[user@]host[:port]" or "ssh://[user@]host[:port]".
 // What is given there wins over the configuration; defaultUser comes between
 // the configuration and the local user's name.
 func (c *config) lookup(spec, defaultUser string) (host, error) {
-	if c.unusable != nil {
-		return host{}, c.unusable
-	}
 	userName, alias, port, err := splitSpec(spec)
 	if err != nil {
 		return host{}, err
 	}
-	h := host{alias: alias, name: alias, port: cmp.Or(port, c.get(alias, "Port"), "22"), user: cmp.Or(userName, c.get(alias, "User"), defaultUser, c.local)}
-	if n, err := strconv.ParseUint(h.port, 10, 16); err != nil || n == 0 {
-		return host{}, fmt.Errorf("%q is not a port of the ssh host %s", h.port, alias)
+	if n, err := strconv.ParseUint(cmp.Or(port, "22"), 10, 16); err != nil || n == 0 {
+		return host{}, fmt.Errorf("%q is not a port of the ssh host %s", port, alias)
 	}
-	if v := c.get(alias, "HostName"); v != "" {
-		h.name = strings.NewReplacer("%%", "%", "%h", alias).Replace(v)
-		if inner, ok := strings.CutPrefix(h.name, "["); ok && strings.HasSuffix(inner, "]") {
-			h.name = strings.TrimSuffix(inner, "]") // as ssh does (misc.c, cleanhostname)
-		}
+	s, err := c.settings(question{userName, alias, port, defaultUser})
+	if err != nil {
+		return host{}, err
 	}
-	h.identitiesOnly = strings.EqualFold(c.get(alias, "IdentitiesOnly"), "yes")
-	h.identityFiles, h.explicit = c.identities(alias, h)
-	h.knownHosts, h.globalHosts = c.knownHosts(alias, h)
-	h.certificates = c.paths(c.all(alias, "CertificateFile"), h)
-	h.keyAlias = c.get(alias, "HostKeyAlias")
+	h := host{alias: alias, name: cmp.Or(s.first("hostname"), alias), port: cmp.Or(port, s.first("port"), "22"), user: cmp.Or(userName, s.first("user"), defaultUser, c.local)}
+	if inner, ok := strings.CutPrefix(h.name, "["); ok && strings.HasSuffix(inner, "]") {
+		h.name = strings.TrimSuffix(inner, "]") // as ssh does (misc.c, cleanhostname)
+	}
+	h.keyAlias = s.first("hostkeyalias")
 	if h.keyAlias != "" {
 		if _, _, _, err := splitSpec(h.keyAlias); err != nil || strings.ContainsAny(h.keyAlias, "@[]") {
 			return host{}, fmt.Errorf("%q is not a HostKeyAlias for the ssh host %s", h.keyAlias, alias)
 		}
 	}
-	if v := c.get(alias, "IdentityAgent"); v != "" && v != "SSH_AUTH_SOCK" {
-		h.agent = c.expand(os.Expand(v, os.Getenv), h)
-	}
-	c.methods(alias, &h)
-	h.jumps, err = c.jumps(alias)
+	h.jumps, err = s.jumps(alias)
 	if err != nil {
 		return host{}, err
 	}
+	c.files(s, &h)
+	h.identitiesOnly = s.is("identitiesonly", "yes")
+	h.batch = s.is("batchmode", "yes")
+	methods := strings.Split(strings.ToLower(cmp.Or(s.first("preferredauthentications"), "password,keyboard-interactive")), ",")
+	h.noPassword = s.is("passwordauthentication", "no") || !slices.Contains(methods, "password")
+	h.noKeyboard = s.is("kbdinteractiveauthentication", "no") || !slices.Contains(methods, "keyboard-interactive")
 	return h, nil
 }
 
-// methods returns the login methods besides keys that are ruled out.
-func (c *config) methods(alias string, h *host) {
-	no := func(key string) bool { return strings.EqualFold(c.get(alias, key), "no") }
-	batch := strings.EqualFold(c.get(alias, "BatchMode"), "yes")
-	h.noPassword = batch || no("PasswordAuthentication")
-	h.noKeyboard = batch || no("KbdInteractiveAuthentication") || no("ChallengeResponseAuthentication")
-	if v := c.get(alias, "PreferredAuthentications"); v != "" {
-		methods := strings.Split(strings.ToLower(v), ",")
-		h.noPassword = h.noPassword || !slices.Contains(methods, "password")
-		h.noKeyboard = h.noKeyboard || !slices.Contains(methods, "keyboard-interactive")
+// defaultKeys are the key files of ssh where the configuration names none.
+var defaultKeys = []string{"id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss", "id_dsa"}
+
+// files sets the files of a host.
+func (c *config) files(s settings, h *host) {
+	keys, known, global := s["identityfile"], words(s.first("userknownhostsfile")), words(s.first("globalknownhostsfile"))
+	if len(keys) == 0 {
+		for _, name := range defaultKeys {
+			keys = append(keys, "~/.ssh/"+name)
+		}
 	}
+	if len(known) == 0 {
+		known = []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}
+	}
+	if len(global) == 0 {
+		global = []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
+	}
+	if len(c.opt.IdentityFiles) > 0 {
+		keys = c.opt.IdentityFiles
+	}
+	if len(c.opt.KnownHosts) > 0 {
+		known, global = c.opt.KnownHosts, nil
+	}
+	for i, f := range known { // ssh has put the account's home for ~
+		if rest, ok := strings.CutPrefix(f, c.account+"/"); ok && !strings.HasPrefix(f, c.home+"/") {
+			known[i] = filepath.Join(c.home, rest)
+		}
+	}
+	h.identityFiles, h.certificates = c.paths(keys, *h), c.paths(s["certificatefile"], *h)
+	h.knownHosts, h.globalHosts = c.paths(known, *h), c.paths(global, *h)
+	if v := s.first("identityagent"); v != "" && v != "SSH_AUTH_SOCK" {
+		if name, ok := strings.CutPrefix(v, "$"); ok && !strings.HasPrefix(name, "{") {
+			v = os.Getenv(name)
+		}
+		h.agent = c.expand(v, *h)
+	}
+}
+
+// mayMiss reports whether a key file is one of ssh's own choice, which may be missing.
+func mayMiss(file string) bool {
+	return filepath.Base(filepath.Dir(file)) == ".ssh" && slices.Contains(defaultKeys, filepath.Base(file))
 }
 
 // forwarder matches a ProxyCommand that is equivalent to a ProxyJump.
@@ -188,8 +186,8 @@ var forwarder = regexp.MustCompile(`^(?:exec +)?(?:/usr/bin/)?ssh +(?:-q +)?(?:-
 // jumps lists the hosts to go through. The client never runs a ProxyCommand: it treats
 // one that only asks ssh to forward as the equivalent ProxyJump, and returns an error
 // for any other.
-func (c *config) jumps(alias string) ([]string, error) {
-	jump, command := c.get(alias, "ProxyJump"), strings.Join(strings.Fields(c.get(alias, "ProxyCommand")), " ")
+func (s settings) jumps(alias string) ([]string, error) {
+	jump, command := s.first("proxyjump"), strings.Join(strings.Fields(s.first("proxycommand")), " ")
 	if m := forwarder.FindStringSubmatch(command); m != nil && jump == "" {
 		jump = m[1] + m[2]
 	} else if jump == "" && command != "" && !strings.EqualFold(command, "none") {
@@ -198,37 +196,7 @@ func (c *config) jumps(alias string) ([]string, error) {
 	if jump == "" || strings.EqualFold(jump, "none") {
 		return nil, nil
 	}
-	var hops []string
-	for _, j := range strings.Split(jump, ",") {
-		hops = append(hops, strings.TrimSpace(j))
-	}
-	return hops, nil
-}
-
-// identities lists the key files for a host.
-func (c *config) identities(alias string, h host) (files []string, explicit bool) {
-	given := c.opt.IdentityFiles
-	if len(given) == 0 {
-		given = c.all(alias, "IdentityFile")
-	}
-	if len(given) > 0 {
-		return c.paths(given, h), true
-	}
-	for _, name := range []string{"id_ed25519", "id_ecdsa", "id_rsa"} {
-		files = append(files, filepath.Join(c.home, ".ssh", name))
-	}
-	return files, false
-}
-
-// knownHosts lists the known_hosts files for a host: the user's and those of the whole
-// machine. The option replaces both.
-func (c *config) knownHosts(alias string, h host) (users, global []string) {
-	if len(c.opt.KnownHosts) > 0 {
-		return c.paths(c.opt.KnownHosts, h), nil
-	}
-	users = fields(cmp.Or(c.get(alias, "UserKnownHostsFile"), "~/.ssh/known_hosts ~/.ssh/known_hosts2"))
-	global = fields(cmp.Or(c.get(alias, "GlobalKnownHostsFile"), "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"))
-	return c.paths(users, h), c.paths(global, h)
+	return strings.Split(jump, ","), nil
 }
 
 // paths expands each of the files.
@@ -242,16 +210,36 @@ func (c *config) paths(files []string, h host) []string {
 	return out
 }
 
-// expand replaces ~ and the tokens of ssh_config(5) that concern paths.
+// variable matches an environment variable of ssh_config(5).
+var variable = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// expand replaces what ssh -G leaves of ~, ${VAR} and the tokens of ssh_config(5).
 func (c *config) expand(path string, h host) string {
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		path = filepath.Join(c.home, path[1:])
 	}
+	path = variable.ReplaceAllStringFunc(path, func(v string) string { return os.Getenv(v[2 : len(v)-1]) })
 	if !strings.Contains(path, "%") {
 		return path
 	}
-	return strings.NewReplacer("%%", "%", "%d", c.home, "%h", h.name, "%n", h.alias,
-		"%p", h.port, "%r", h.user, "%u", c.local).Replace(path)
+	full, _ := os.Hostname()
+	short, _, _ := strings.Cut(full, ".")
+	return strings.NewReplacer("%%", "%", "%d", c.home, "%h", h.name, "%n", h.alias, "%p", h.port, "%r", h.user, "%u", c.local,
+		"%i", strconv.Itoa(os.Getuid()), "%k", cmp.Or(h.keyAlias, h.alias), "%L", short, "%l", full).Replace(path)
+}
+
+// words splits a list of files as ssh -G prints it, without quotes: a file begins with
+// /, ~, % or $, and blanks before anything else are a part of its name.
+func words(list string) []string {
+	var out []string
+	for _, w := range strings.Split(list, " ") {
+		if len(out) > 0 && (w == "" || !strings.Contains("/~%$", w[:1])) {
+			out[len(out)-1] += " " + w
+		} else if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // wayTo looks up a host and returns the way to it.
@@ -287,18 +275,6 @@ func (c *config) route(h host) ([]host, error) {
 		jumps = next[0].jumps
 	}
 	return append(way, h), nil
-}
-
-// word matches a word between blanks; a quoted one may contain blanks.
-var word = regexp.MustCompile(`(?:"[^"]*"?|[^ \t"])+`)
-
-// fields splits at blanks, as ssh does for UserKnownHostsFile, minding quotes.
-func fields(s string) []string {
-	words := word.FindAllString(s, -1)
-	for i, w := range words {
-		words[i] = strings.ReplaceAll(w, `"`, "")
-	}
-	return words
 }
 
 // splitSpec splits [ssh://][user@]host[:port]. An IPv6 address with a port is in

@@ -18,10 +18,9 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 	var err error
 	passwords := false
 	for range attempts {
-		var offered *offer
-		offered, err = c.keys.offer(h)
-		if err != nil {
-			return nil, connectError(h.String(), causeKeys, err, "there is no ssh connection to %s: %s", h, err)
+		offered := c.keys.offer(h)
+		for _, file := range offered.leftOut {
+			c.warn(file)
 		}
 		passwords = passwords || len(offered.locked) == 0
 		var client *cryptossh.Client
@@ -33,8 +32,10 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 			return client, nil
 		case errors.As(err, &unknown):
 			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
-				return nil, handshakeFailed(h, "", err)
+				return nil, handshakeFailed(h, &offer{}, err)
 			}
+		case causeOf(err) == causeAuth && offered.signed:
+			return nil, err
 		case causeOf(err) == causeAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
 		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
 			passwords = true
@@ -66,14 +67,11 @@ func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passw
 		HostKeyCallback:   callback,
 		HostKeyAlgorithms: algorithms,
 	}
-	var asked passwordQuestions
-	if passwords {
-		asked = passwordQuestions{client: c, ctx: ctx, host: h, conn: conn}
-		cfg.Auth = append(cfg.Auth, asked.methods()...)
-	}
+	asked := passwordQuestions{client: c, ctx: ctx, host: h, conn: conn, passwords: passwords, offered: o}
+	cfg.Auth = append(cfg.Auth, asked.methods()...)
 	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
 	if err != nil {
-		return nil, asked.explain(handshakeFailed(h, o.describe(), err))
+		return nil, asked.explain(handshakeFailed(h, o, err))
 	}
 	return client, nil
 }

@@ -4,11 +4,11 @@
 // and to the nodes themselves. Driver is the power driver that asks a node to
 // shut itself down.
 //
-// Hosts come from the user's ssh_config; keys and certificates from the agent and from
+// The installed OpenSSH reports the settings of hosts (ssh -G); keys and certificates from the agent and from
 // files. The client always verifies host keys and host certificates against
 // known_hosts: nobody can switch that off. The caller's hook asks for passphrases and
-// passwords; the client keeps opened keys for the run, and no passwords at all. It runs
-// no other program, and refuses a ProxyCommand.
+// passwords; the client keeps opened keys for the run, and no passwords at all. It
+// connects without another program, and refuses a ProxyCommand.
 //
 // This package only implements SSH. It does not map machines to Kubernetes nodes, and
 // has no other way of switching machines.

@@ -44,7 +44,7 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 	}{
 		"it ends well":          {"touch " + mark, true, "", false},
 		"it takes ssh with it":  {"touch " + mark + "; kill -KILL $PPID; sleep 60", true, "", false},
-		"sudo wants a password": {script(t, "echo 'sudo: a \x1b[1mpassword\x1b[0m is required' >&2; exit 1"), false, "NOPASSWD", false},
+		"sudo wants a password": {script(t, "echo 'sudo: a \x1b[1mpassword\x1b[0m is required' >&2; exit 1"), false, "password", false},
 		"there is no command":   {"no-such-shutdown -h now", false, "ssh.shutdown", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,13 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
-	st := &stub{exec: func(_ string, _ *cryptossh.Request, _ cryptossh.Channel, conn *cryptossh.ServerConn) { conn.Close() }}
+	st := &stub{exec: func(line string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
+		if isProbe(line) {
+			exit(req, ch, 0, "")
+			return
+		}
+		conn.Close()
+	}}
 	s := st.start(t)
 	client := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
 	d := NewDriver(client, DriverOptions{})
@@ -93,7 +99,7 @@ func TestPreflightReportsMachinesThatWouldNotObey(t *testing.T) {
 	var asked []string
 	s := (&stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
 		asked = append(asked, command)
-		if command == "sudo -n -l shutdown -h now && sudo -n -l" {
+		if command == marked("env LC_ALL=C sudo -n -l shutdown -h now && env LC_ALL=C sudo -n -l") {
 			exit(req, ch, 0, "")
 			return
 		}
@@ -113,7 +119,7 @@ func TestPreflightReportsMachinesThatWouldNotObey(t *testing.T) {
 		t.Error("a login that fails is no answer")
 	}
 	for _, command := range asked {
-		if !strings.HasPrefix(command, "sudo -n -l ") && command != "true" {
+		if !isProbe(command) && command != "true" {
 			t.Errorf("a preflight ran %q", command)
 		}
 	}
@@ -246,14 +252,21 @@ func TestAMachineIsFoundAtItsFirstAddress(t *testing.T) {
 	}
 }
 
-// The boot ID is the system's own; any other output is none.
+// The boot ID is the system's own, whatever the login shell prints beside it.
 func TestTheBootIDIsReadFromTheSystem(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	id := "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0"
-	for printed, want := range map[string]string{id + "\n": id, "": "", "boot\n": "", id + "\n" + id: ""} {
+	other := strings.Repeat("0", 8) + id[8:]
+	within := func(s string) string { return beginMark + "\n" + s + endMark + "\n" }
+	for printed, want := range map[string]string{
+		within(id + "\n"): id, within(""): "", within("boot\n"): "", id + "\n": id, "": "",
+		"Welcome to node1 (managed by ops)\n" + within(id+"\n"): id, "no newline " + within(id+"\n") + other + "\n": id,
+		other + "\n" + within(id+"\n"): id, other + "\n" + within(""): "",
+		"Welcome to node1 (managed by ops)\n" + id + "\n": id,
+	} {
 		s := (&stub{exec: func(command string, req *cryptossh.Request, ch cryptossh.Channel, _ *cryptossh.ServerConn) {
-			if command != "cat /proc/sys/kernel/random/boot_id" {
+			if command != marked("cat /proc/sys/kernel/random/boot_id") {
 				t.Errorf("it runs %q", command)
 			}
 			_, _ = ch.Write([]byte(printed))

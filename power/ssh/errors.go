@@ -31,8 +31,6 @@ const (
 	causeRefused
 	// causeAuth: no key was accepted.
 	causeAuth
-	// causeKeys: a key or certificate on this machine can't be used.
-	causeKeys
 	// causeHostKey: the host's key is unknown, changed or revoked.
 	causeHostKey
 	// causeLost: the connection was lost while it was being made.
@@ -64,8 +62,6 @@ func (e *ConnectError) Todo() string {
 	switch e.cause {
 	case causeAuth:
 		return "check the user, and that the host accepts one of your keys"
-	case causeKeys:
-		return "correct ssh.identity_files in lightsout.yaml, or IdentityFile and CertificateFile in the ssh configuration"
 	case causeHostKey:
 		return "compare its host key with the host's own before you accept it"
 	}
@@ -137,9 +133,9 @@ func farEnd(err error) error {
 	return err
 }
 
-// handshakeFailed converts an error after the connection into a ConnectError. keys
-// describes the offered keys.
-func handshakeFailed(h host, keys string, err error) error {
+// handshakeFailed converts an error after the connection into a ConnectError. o are the
+// offered keys.
+func handshakeFailed(h host, o *offer, err error) error {
 	var already *ConnectError
 	var negotiation *cryptossh.AlgorithmNegotiationError
 	say := func(c cause, format string, args ...any) error {
@@ -154,11 +150,11 @@ func handshakeFailed(h host, keys string, err error) error {
 			h, strings.Join(h.knownHosts, ", "), knownhosts.Normalize(h.keyAddr()))
 	case errors.As(err, &negotiation):
 		return say(causeOther, "%s and this program have no %s algorithm in common", h, strings.TrimPrefix(negotiation.What, "client to server "))
-	case strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
-		if keys == "" {
-			return say(causeAuth, "there is no key to offer to %s; start an agent and ssh-add one, or set an IdentityFile for it", h)
+	case errors.Is(err, errNoAnswer) || strings.Contains(text, "unable to authenticate") || strings.Contains(text, "Too many authentication failures"):
+		if len(o.signers) == 0 {
+			return say(causeAuth, "there is no key to offer to %s%s; start an agent and ssh-add one, or set an IdentityFile for it", h, o.without())
 		}
-		return say(causeAuth, "none of the keys (%s) was accepted by %s; check the user, the IdentityFile and what ssh-add -l lists", keys, h)
+		return say(causeAuth, "none of the keys (%s) was accepted by %s%s; check the user, the IdentityFile and what ssh-add -l lists", o.describe(), h, o.without())
 	case errors.Is(err, context.Canceled):
 		return err
 	case isTimeout(err):

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -47,22 +48,18 @@ func (e *errUnknownHost) Error() string { return "no known_hosts file has the ho
 // verifier gives the callback and the algorithms to ask for with a host. The
 // files are read each time: they change while the program runs.
 func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
-	var files []string
-	for _, f := range slices.Concat(h.knownHosts, h.globalHosts) {
-		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
-			files = append(files, f)
-		} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, nil, fmt.Errorf("the known hosts can't be read: %w", err)
-		}
-	}
-	db, err := knownhosts.NewDB(files...)
+	db, err := readKnownHosts(slices.Concat(h.knownHosts, h.globalHosts))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the known hosts can't be read: %s; correct or remove that line", power.Clean(err.Error()))
+		return nil, nil, err
 	}
 	check := db.HostKeyCallback()
 	// Behind a jump host the remote address means nothing: only the name counts.
 	known := func(key cryptossh.PublicKey) error {
-		return check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+		err := check(h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+		if knownhosts.IsHostUnknown(err) && check(h.portless(), &net.TCPAddr{IP: net.IPv4zero}, key) == nil {
+			return nil // as ssh does: a line without a port counts too
+		}
+		return err
 	}
 	callback := func(_ string, _ net.Addr, key cryptossh.PublicKey) error {
 		if cert, ok := key.(*cryptossh.Certificate); ok {
@@ -89,11 +86,52 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 	}
 	algorithms := db.HostKeyAlgorithms(h.keyAddr())
 	if len(algorithms) == 0 {
+		algorithms = db.HostKeyAlgorithms(h.portless())
+	}
+	if len(algorithms) == 0 {
 		algorithms = slices.DeleteFunc(cryptossh.SupportedAlgorithms().HostKeys, func(a string) bool {
 			return strings.Contains(a, "-cert-")
 		})
 	}
 	return callback, algorithms, nil
+}
+
+// readKnownHosts reads the files that can be read. It passes over lines that the library
+// can't parse, as ssh does.
+func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
+	files = slices.DeleteFunc(files, func(f string) bool {
+		info, err := os.Stat(f)
+		return err != nil || !info.Mode().IsRegular()
+	})
+	if db, err := knownhosts.NewDB(files...); err == nil {
+		return db, nil
+	}
+	dir, err := os.MkdirTemp("", "lightsout-known-hosts-")
+	if err != nil {
+		return nil, fmt.Errorf("the known hosts can't be copied: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for i, f := range files {
+		files[i] = filepath.Join(dir, f) // original takes dir away
+		data, err := os.ReadFile(f)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(files[i]), 0o700)); err != nil {
+			return nil, err
+		}
+		lines := strings.Split(string(data), "\n")
+		for n, line := range lines { // lines keep their numbers
+			err := os.WriteFile(files[i], []byte(line), 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := knownhosts.NewDB(files[i]); err != nil {
+				lines[n] = ""
+			}
+		}
+		if err := os.WriteFile(files[i], []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return knownhosts.NewDB(files...)
 }
 
 // authorized reports whether the certificate's authority is on record for the
@@ -138,7 +176,13 @@ func revoked(h host, where string) error {
 	return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, where)
 }
 
-func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", k.Filename, k.Line) }
+func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
+
+// copied matches the folder of the copies that readKnownHosts makes.
+var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
+
+// original is the name of the file of which there is a copy.
+func original(file string) string { return copied.ReplaceAllString(file, "") }
 
 func changed(h host, key cryptossh.PublicKey, err error) error {
 	var keyErr *xknownhosts.KeyError
@@ -147,7 +191,7 @@ func changed(h host, key cryptossh.PublicKey, err error) error {
 	if errors.As(err, &keyErr) {
 		for _, k := range keyErr.Want {
 			where = append(where, at(k))
-			file = k.Filename
+			file = original(k.Filename)
 		}
 	}
 	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",

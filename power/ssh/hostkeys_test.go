@@ -159,22 +159,38 @@ func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestRevokedAndBrokenKnownHosts(t *testing.T) {
+// As ssh does: a line that can't be parsed is passed over, and one without a port counts
+// for every port.
+func TestRevokedBrokenAndPortlessKnownHosts(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
 	line := knownhosts.Line([]string{s.addr}, s.keys[0].signer.PublicKey())
+	_, hostKey, _ := strings.Cut(line, " ")
+	_, otherKey, _ := strings.Cut(knownhosts.Line([]string{s.addr}, key.signer.PublicKey()), " ")
+	revoked := "@revoked * " + hostKey + "\n"
 	for content, want := range map[string]string{
-		line + "\n@revoked * " + strings.SplitN(line, " ", 2)[1] + "\n": "revoked",
-		line + "\nbroken line\n": "known_hosts:2",
+		line + "\n" + revoked:                                    "revoked",
+		"broken line\n" + line + "\n" + revoked:                  "known_hosts:3",
+		"\n<<<<<<< mine\n[127.0.0.1]:" + s.port + " " + otherKey: "known_hosts:3",
+		line + "\nbroken line\n":                                 "",
+		"old ssh-dss AAAAB3NzaC1kc3MAAAEB\n" + line:              "",
+		"<<<<<<< mine\n" + line:                                  "",
+		"old 1024 35 1234567890123\n" + line:                     "",
+		"old ssh-ed25519 AAAAC3Nz\n" + line:                      "",
+		"old ssh-new AAAAB3NzaC1uZXc=\n" + line:                  "",
+		"|1|x|y ssh-ed25519 AAAA\nold\n" + line:                  "",
+		"127.0.0.1 " + hostKey:                                   "",
+		"127.0.0.1 " + otherKey:                                  "is not in",
+		"@cert-authority\n127.0.0.1 " + hostKey:                  "",
 	} {
 		file := filepath.Join(t.TempDir(), "known_hosts")
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}}))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "lightsout-known")) {
+			t.Errorf("%q: got %v, want %q", content, err, want)
 		}
 	}
 }

@@ -1,11 +1,16 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	cryptossh "golang.org/x/crypto/ssh"
 	"golang.org/x/sync/semaphore"
@@ -45,44 +50,61 @@ func (k *keyring) isRefused(what string) bool {
 	return refused
 }
 
-// errPublicOnly: the IdentityFile is a .pub file, whose key the agent may have.
-var errPublicOnly = errors.New("only the public half is there")
-
-// open reads a key file. A nil signer without an error means that the key needs a
-// passphrase; its public half may be known anyway.
-func (k *keyring) open(file string) (cryptossh.Signer, cryptossh.PublicKey, error) {
+// private reads a key file. The error is a *PassphraseMissingError if it needs one.
+func (k *keyring) private(file string) (cryptossh.Signer, error) {
 	if opened, ok := k.opened.Load(file); ok {
-		signer := opened.(cryptossh.Signer)
-		return signer, signer.PublicKey(), nil
+		return opened.(cryptossh.Signer), nil
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("the key file can't be read: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 && own(info) { // as ssh does (authfile.c)
+		return nil, fmt.Errorf("other users can read the key file %s: chmod 600 it", file)
 	}
 	pem, err := text.ReadFile(file)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the key file can't be read: %w", err)
+		return nil, fmt.Errorf("the key file can't be read: %w", err)
 	}
 	signer, err := cryptossh.ParsePrivateKey(pem)
-	var missing *cryptossh.PassphraseMissingError
-	switch {
-	case errors.As(err, &missing):
-		pub := missing.PublicKey
-		if pub == nil {
-			pub = publicOnly(file)
+	if err != nil && !errors.As(err, new(*cryptossh.PassphraseMissingError)) {
+		if publicOf(file) != nil {
+			return nil, fmt.Errorf("the key in %s works only with an agent that holds it: ssh-add it", file)
 		}
-		return nil, pub, nil
-	case err != nil:
-		if pub, _, _, _, pubErr := cryptossh.ParseAuthorizedKey(pem); pubErr == nil {
-			return nil, pub, errPublicOnly
-		}
-		return nil, nil, fmt.Errorf("the key file %s is not understood: is it a private key in OpenSSH or PEM format?", file)
+		return nil, fmt.Errorf("the key file %s is not understood: is it a private key in OpenSSH or PEM format?", file)
 	}
-	return signer, signer.PublicKey(), nil
+	return signer, err
 }
 
-// publicOnly reads the public half next to a key file; nil if there is none.
-func publicOnly(file string) cryptossh.PublicKey {
-	data, err := text.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
-	if err != nil {
-		return nil
+// own reports whether a file is this user's.
+func own(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// publicOf returns the public key of an identity file of any type: the file may be public
+// itself, have the public key in front of the private one, or beside it in a .pub file.
+// It is nil if there is none.
+func publicOf(file string) cryptossh.PublicKey {
+	data, _ := text.ReadFile(file)
+	if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
+		return pub
 	}
+	if block, _ := pem.Decode(data); block != nil {
+		var front struct { // PROTOCOL.key of OpenSSH
+			Cipher, KDF, Options string
+			Keys                 uint32
+			Public               []byte
+			Rest                 []byte `ssh:"rest"`
+		}
+		body, is := bytes.CutPrefix(block.Bytes, []byte("openssh-key-v1\x00"))
+		if is && cryptossh.Unmarshal(body, &front) == nil {
+			if pub, err := cryptossh.ParsePublicKey(front.Public); err == nil {
+				return pub
+			}
+		}
+	}
+	data, _ = text.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
 	pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data)
 	if err != nil {
 		return nil

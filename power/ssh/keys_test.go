@@ -2,11 +2,16 @@ package ssh
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
 	"errors"
+	cryptossh "golang.org/x/crypto/ssh"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,7 +103,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 		t.Errorf("no key: %v", err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{"/none/such"}}))
-	if causeOf(err) != causeKeys || !strings.Contains(err.Error(), "/none/such") {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "/none/such") {
 		t.Errorf("a missing file: %v", err)
 	}
 	pipe := filepath.Join(t.TempDir(), "pipe")
@@ -106,7 +111,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{pipe}}))
-	if causeOf(err) != causeKeys || !strings.Contains(err.Error(), "is a pipe, not a file") {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "is a pipe, not a file") {
 		t.Errorf("a pipe: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -155,5 +160,79 @@ func TestLightsoutAsksForAPassphraseOnceAndNeverShowsIt(t *testing.T) {
 		if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "passphrase") || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// securityKey writes what ssh-keygen -t ed25519-sk writes: the private half is with the token.
+func securityKey(t *testing.T) (file, public string) {
+	t.Helper()
+	str := func(parts ...string) []byte {
+		var out []byte
+		for _, p := range parts {
+			out = append(binary.BigEndian.AppendUint32(out, uint32(len(p))), p...)
+		}
+		return out
+	}
+	const kind = "sk-ssh-ed25519@openssh.com"
+	pub := str(kind, strings.Repeat("k", 32), "ssh:")
+	private := slices.Concat([]byte("checchec"), pub, []byte{1}, str("handle", "", "comment"), []byte{1, 2, 3, 4, 5})
+	body := slices.Concat([]byte("openssh-key-v1\x00"), str("none", "none", ""), []byte{0, 0, 0, 1}, str(string(pub), string(private)))
+	file = filepath.Join(t.TempDir(), "id_ed25519_sk")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: body}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, kind + " " + base64.StdEncoding.EncodeToString(pub)
+}
+
+// As ssh does: what can't be used is left out, and the next one is tried.
+func TestAFileThatCannotBeUsedIsLeftOut(t *testing.T) {
+	accepted := newKey(t, "accepted", "")
+	s := startSSHD(t, accepted.authorized, nil)
+	sk, skPublic := securityKey(t)
+	if pub := publicOf(sk); pub == nil || !strings.HasPrefix(string(cryptossh.MarshalAuthorizedKey(pub)), skPublic) {
+		t.Errorf("the public half of the security key is %v", pub)
+	}
+	open := newKey(t, "open", "")
+	if err := os.Chmod(open.file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	garbage := emptyConfig(t, "no key")
+	gone := filepath.Join(t.TempDir(), "gone")
+	agent := startAgent(t, accepted)
+	for name, c := range map[string]struct{ line, want string }{
+		"a security key":              {"IdentityFile " + sk, "works only with an agent"},
+		"a key that others can read":  {"IdentityFile " + open.file, "chmod 600"},
+		"a missing key":               {"IdentityFile " + gone, "can't be read"},
+		"no key":                      {"IdentityFile " + garbage, "is not understood"},
+		"a missing certificate":       {"CertificateFile " + gone, "can't be read"},
+		"a certificate that is none ": {"CertificateFile " + garbage, "no user certificate"},
+	} {
+		for way, more := range map[string][]string{"file": {"IdentityFile " + accepted.file}, "agent": nil} {
+			opt := Options{Bastion: me(t) + "@" + s.addr, KnownHosts: []string{knownHosts(t, s)}, ConfigFile: emptyConfig(t, append([]string{c.line}, more...)...)}
+			if way == "agent" {
+				opt.AgentSocket = agent
+			}
+			var warned []string
+			opt.Warn = func(sentence string) { warned = append(warned, sentence) }
+			if err := reach(t, newClient(t, opt)); err != nil {
+				t.Errorf("%s, then a key by %s: %v", name, way, err)
+			}
+			if len(warned) != 1 || !strings.Contains(warned[0], c.want) {
+				t.Errorf("%s: warned %q, want %q", name, warned, c.want)
+			}
+		}
+	}
+	// The agent's own keys count, whatever their file is like.
+	other := startSSHD(t, open.authorized, nil)
+	if err := os.Chmod(open.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agent = startAgent(t, open)
+	if err := os.Chmod(open.file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + other.addr, KnownHosts: []string{knownHosts(t, other)}, AgentSocket: agent,
+		ConfigFile: emptyConfig(t, "IdentitiesOnly yes", "IdentityFile "+open.file)})); err != nil {
+		t.Errorf("a key of the agent: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package ssh
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"lightsout/internal/text"
+	"lightsout/power"
 )
 
 // agentTimeout bounds all requests to the agent for one connection.
@@ -26,7 +28,11 @@ type offer struct {
 	locked []string
 	// names say in words where the keys come from.
 	names []string
-	agent net.Conn
+	// leftOut has the reason for each file that can't be used.
+	leftOut []string
+	agent   net.Conn
+	// signed: the host accepted a key and got a signature.
+	signed bool
 
 	used      map[string]bool
 	fromAgent int
@@ -55,6 +61,14 @@ func (o *offer) close() {
 	}
 }
 
+// without names the files that were left out, for the end of a sentence.
+func (o *offer) without() string {
+	if len(o.leftOut) == 0 {
+		return ""
+	}
+	return " (left out: " + power.Clean(strings.Join(o.leftOut, ", ")) + ")"
+}
+
 // describe describes the offered keys in words; never more than names of files.
 func (o *offer) describe() string {
 	names := o.names
@@ -66,31 +80,25 @@ func (o *offer) describe() string {
 
 // offer gathers the keys for a host: those of its identity files first (by the
 // agent where it holds them), each after the certificates for it, then the
-// agent's others unless IdentitiesOnly is set.
-func (k *keyring) offer(h host) (*offer, error) {
+// agent's others unless IdentitiesOnly is set. It leaves out files that can't be used.
+func (k *keyring) offer(h host) *offer {
 	o := &offer{used: map[string]bool{}, certificates: map[string][]certificate{}}
 	o.askAgent(k.socketFor(h))
-	if err := o.readCertificates(h); err != nil {
-		o.close()
-		return nil, err
-	}
+	o.readCertificates(h)
 	for _, file := range h.identityFiles {
-		signer, pub, err := k.open(file)
+		pub := publicOf(file)
+		if pub != nil && o.holds(pub) {
+			o.take(pub, nil, file)
+			continue
+		}
+		signer, err := k.private(file)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && publicOnly(file) != nil:
-			o.take(publicOnly(file), nil, file) // the private half is in the agent only
-		case errors.Is(err, errPublicOnly):
-			o.take(pub, nil, file)
-		case errors.Is(err, fs.ErrNotExist) && !h.explicit:
-		case err != nil:
-			o.close()
-			return nil, err
-		case pub != nil && o.holds(pub):
-			o.take(pub, nil, file)
-		case signer == nil:
+		case err == nil:
+			o.take(signer.PublicKey(), signer, file)
+		case errors.As(err, new(*cryptossh.PassphraseMissingError)):
 			o.locked = append(o.locked, file)
-		default:
-			o.take(pub, signer, file)
+		case !mayMiss(file) || !errors.Is(err, fs.ErrNotExist):
+			o.leftOut = append(o.leftOut, err.Error())
 		}
 	}
 	for _, a := range o.inAgent { // certificates of keys that the agent alone has
@@ -103,7 +111,7 @@ func (k *keyring) offer(h host) (*offer, error) {
 			o.add(a.signer, "")
 		}
 	}
-	return o, nil
+	return o
 }
 
 func (k *keyring) socketFor(h host) string {
@@ -148,34 +156,30 @@ func (o *offer) askAgent(socket string) {
 func blob(key cryptossh.PublicKey) string { return string(key.Marshal()) }
 
 // readCertificates reads the certificates next to the identity files and those named by
-// CertificateFile, which must exist.
-func (o *offer) readCertificates(h host) error {
-	read := func(file string) error {
+// CertificateFile.
+func (o *offer) readCertificates(h host) {
+	beside := len(h.certificates)
+	files := slices.Clone(h.certificates)
+	for _, file := range h.identityFiles {
+		files = append(files, strings.TrimSuffix(file, ".pub")+"-cert.pub")
+	}
+	for i, file := range files {
 		data, err := text.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("the certificate can't be read: %w", err)
+			if i < beside || !errors.Is(err, fs.ErrNotExist) {
+				o.leftOut = append(o.leftOut, "the certificate can't be read: "+err.Error())
+			}
+			continue
 		}
 		pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data)
 		cert, ok := pub.(*cryptossh.Certificate)
 		if err != nil || !ok || cert.CertType != cryptossh.UserCert {
-			return fmt.Errorf("the file %s holds no user certificate; ssh-keygen -L -f shows what it is", file)
+			o.leftOut = append(o.leftOut, "the file "+file+" holds no user certificate; ssh-keygen -L -f shows what it is")
+			continue
 		}
 		plain := blob(cert.Key)
 		o.certificates[plain] = append(o.certificates[plain], certificate{cert, file})
-		return nil
 	}
-	for _, file := range h.identityFiles {
-		beside := strings.TrimSuffix(file, ".pub") + "-cert.pub"
-		if err := read(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	for _, file := range h.certificates {
-		if err := read(file); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // holds reports whether the agent can sign with a key or a certificate for it.
@@ -222,10 +226,37 @@ func (o *offer) add(s cryptossh.Signer, name string) {
 		return
 	}
 	o.used[id] = true
-	o.signers = append(o.signers, s)
+	o.signers = append(o.signers, o.watch(s))
 	if name == "" {
 		o.fromAgent++
 	} else {
 		o.names = append(o.names, name)
 	}
+}
+
+// watched is a signer that tells its offer when it signs.
+type watched struct {
+	cryptossh.AlgorithmSigner
+	offer *offer
+}
+
+// SignWithAlgorithm signs: the host has accepted the key.
+func (w watched) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*cryptossh.Signature, error) {
+	signature, err := w.AlgorithmSigner.SignWithAlgorithm(rand, data, algorithm)
+	w.offer.signed = w.offer.signed || err == nil
+	return signature, err
+}
+
+// watch returns the signer with the same algorithms, watched.
+func (o *offer) watch(s cryptossh.Signer) cryptossh.Signer {
+	inner, ok := s.(cryptossh.AlgorithmSigner)
+	if !ok {
+		return s
+	}
+	if multi, ok := s.(cryptossh.MultiAlgorithmSigner); ok {
+		if w, err := cryptossh.NewSignerWithAlgorithms(watched{inner, o}, multi.Algorithms()); err == nil {
+			return w
+		}
+	}
+	return watched{inner, o}
 }

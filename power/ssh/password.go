@@ -26,30 +26,32 @@ type passwordQuestions struct {
 	ctx    context.Context
 	host   host
 	conn   net.Conn
+	// passwords: no key was accepted before, so that a password may be asked for.
+	passwords bool
+	offered   *offer
 
-	refused bool
-	tries   int // how often it was asked
+	question string // the last one of the host
+	refused  bool
+	tries    int // how often it was asked
 }
 
 // mayAskPassword reports whether a host that takes no key may ask the operator
 // for a password.
 func (c *Client) mayAskPassword(h host) bool {
-	return c.opt.AskSecret != nil && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
+	return c.opt.AskSecret != nil && !h.batch && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
 }
 
 // passwordOf returns the name under which the client remembers a refused password.
 func passwordOf(h host) string { return "password of " + h.String() }
 
-// methods gives the ways to log in that ask the operator.
+// methods gives the ways to log in besides keys. Without anybody to ask, a challenge that
+// has no questions is answered (RFC 4256, 3.4).
 func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
-	if !q.client.mayAskPassword(q.host) {
-		return nil
-	}
 	var out []cryptossh.AuthMethod
 	if !q.host.noKeyboard {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.KeyboardInteractive(q.challenge), passwordTries))
 	}
-	if !q.host.noPassword {
+	if q.passwords && !q.host.noPassword && q.client.mayAskPassword(q.host) {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.PasswordCallback(func() (string, error) {
 			return q.ask("Password for " + q.host.String())
 		}), passwordTries))
@@ -57,11 +59,16 @@ func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
 	return out
 }
 
-// challenge answers a server's questions (RFC 4256), which it words itself.
+// challenge answers a server's questions (RFC 4256), which it words itself. A server that
+// has accepted a key may ask at once.
 func (q *passwordQuestions) challenge(_, _ string, questions []string, _ []bool) ([]string, error) {
 	answers := make([]string, 0, len(questions))
 	for _, question := range questions {
-		answer, err := q.ask(q.host.String() + " asks: " + strings.TrimSuffix(power.Clean(question), ":"))
+		q.question = strings.TrimSuffix(strings.TrimSpace(power.Clean(question)), ":")
+		if !(q.passwords || q.offered.signed) || !q.client.mayAskPassword(q.host) {
+			return nil, errNoAnswer
+		}
+		answer, err := q.ask(q.host.String() + " asks: " + q.question)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +110,15 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 
 // explain adds the results of the questions to an error.
 func (q *passwordQuestions) explain(err error) error {
-	switch {
+	switch signed := q.offered.signed && causeOf(err) == causeAuth; {
+	case signed && q.question == "":
+		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and wants a second way of login, which lightsout does not have or the ssh configuration rules out", q.host)
+	case signed && q.refused:
+		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and asked %q, and no answer was given", q.host, q.question)
+	case signed && q.tries > 0:
+		return connectError(q.host.String(), causeAuth, err, "%s accepted a key, but not the answer to %q", q.host, q.question)
+	case signed:
+		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and asks %q: run lightsout on a terminal to answer", q.host, q.question)
 	case q.refused:
 		return connectError(q.host.String(), causeAuth, err, "no key was accepted by %s; it asked for a password, and none was given", q.host)
 	case q.tries > 0 && causeOf(err) == causeAuth:

@@ -3,12 +3,15 @@ package ssh
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
 )
@@ -122,13 +125,13 @@ func TestSudoWithAndWithoutAPassword(t *testing.T) {
 		"anything allowed without":    {"%u ALL=(ALL) NOPASSWD: ALL", "sudo -n ", "", "", ""},
 		"only with":                   {"%u ALL=(root) {}", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
 		"not at all":                  {"", "sudo -n ", "", "NOPASSWD", "NOPASSWD"},
-		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "password"},
+		"something else":              {"%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "does not allow it", "does not allow it"},
 		"with, and something without": {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true", "sudo -n ", "", "asks for a password", "password"},
 		"two things without":          {"%u ALL=(ALL) ALL\n%u ALL=(root) NOPASSWD: /bin/true, {}", "sudo -n ", "", "", ""},
 		"with, given":                 {"%u ALL=(root) {}", "sudo -S ", worldPassword, "", ""},
 		"with, wrong":                 {"%u ALL=(root) {}", "sudo -S ", "not it", "", "did not accept the password"},
 		"with, not given":             {"%u ALL=(root) {}", "sudo -S ", "", "", "none was given"},
-		"with, and it is not allowed": {"%u ALL=(root) /bin/true", "sudo -S ", worldPassword, "", "not allowed"},
+		"with, and it is not allowed": {"%u ALL=(root) /bin/true", "sudo -S ", worldPassword, "", "does not allow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -173,5 +176,50 @@ func TestSudoWithAndWithoutAPassword(t *testing.T) {
 				t.Errorf("the password was asked for %d times, want %d", asked.Load(), want)
 			}
 		})
+	}
+}
+
+// A server may want more than a key (AuthenticationMethods publickey,keyboard-interactive).
+func TestASecondFactorIsAnsweredAfterTheKey(t *testing.T) {
+	t.Parallel()
+	asking := func(questions ...string) cryptossh.ServerAuthCallbacks {
+		return cryptossh.ServerAuthCallbacks{KeyboardInteractiveCallback: func(_ cryptossh.ConnMetadata, challenge cryptossh.KeyboardInteractiveChallenge) (*cryptossh.Permissions, error) {
+			answers, err := challenge("", "", questions, make([]bool, len(questions)))
+			if err == nil && (len(answers) != len(questions) || len(answers) > 0 && answers[0] != "123456") {
+				err = errors.New("wrong code")
+			}
+			return nil, err
+		}}
+	}
+	for name, c := range map[string]struct {
+		second cryptossh.ServerAuthCallbacks
+		answer string // nobody is asked if empty
+		config string
+		want   string
+	}{
+		"no questions":               {asking(), "", "", ""},
+		"no questions in batch":      {asking(), "", "BatchMode yes", ""},
+		"a code":                     {asking("Verification code: "), "123456", "", ""},
+		"a code, nobody to ask":      {asking("Verification code: "), "", "", `accepted a key and asks "Verification code": run`},
+		"a code in batch":            {asking("Verification code: "), "123456", "BatchMode yes", "accepted a key and asks"},
+		"a wrong code":               {asking("Verification code: "), "1", "", `accepted a key, but not the answer to "Verification code"`},
+		"a method that is ruled out": {asking(), "", "KbdInteractiveAuthentication no", "accepted a key and wants a second way"},
+	} {
+		key := newKey(t, "id", "")
+		s := (&stub{second: c.second, dial: func(addr string) func() (net.Conn, error) {
+			return func() (net.Conn, error) { return net.Dial("tcp", addr) }
+		}}).start(t)
+		opt := Options{Bastion: "u@" + s.addr, IdentityFiles: []string{newKey(t, "locked", "x").file, key.file}, KnownHosts: []string{knownHosts(t, s)}, ConfigFile: emptyConfig(t, c.config)}
+		if c.answer != "" {
+			opt.AskSecret = func(_ context.Context, q SecretQuestion) (string, error) {
+				if q.File != "" {
+					t.Errorf("%s: asked for the passphrase of a key that is not needed", name)
+				}
+				return c.answer, nil
+			}
+		}
+		if err := reach(t, newClient(t, opt)); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || causeOf(err) != causeAuth) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }

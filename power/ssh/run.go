@@ -10,6 +10,7 @@ import (
 	cryptossh "golang.org/x/crypto/ssh"
 
 	"lightsout/power"
+	"lightsout/power/internal/permit"
 	"lightsout/power/internal/program"
 )
 
@@ -59,6 +60,43 @@ type job struct {
 	stdin   string
 	// limit bounds it, counted from the login; zero: only the context does.
 	limit time.Duration
+	// probe must succeed on the same connection before the command is sent; nil: none.
+	probe *probe
+}
+
+// probe is a command that changes nothing and shows whether another one would run.
+type probe struct {
+	command, stdin string
+	// judge returns why the other command must not be sent.
+	judge func(r result) error
+}
+
+// ask runs the probe. Its own sending needs no permission.
+func (p *probe) ask(ctx context.Context, client *cryptossh.Client, name string) error {
+	r, err := runOn(permit.With(ctx, context.Context.Err), client, name, job{command: p.command, stdin: p.stdin})
+	if err != nil {
+		return err
+	}
+	return p.judge(r)
+}
+
+// The lines that stand around the output of a command: what the login shell prints beside
+// it (.bashrc, a message of the day) does not matter.
+const beginMark, endMark = "lightsout-begin", "lightsout-end"
+
+// marked returns a command line whose output output finds. It suits every login shell.
+func marked(command string) string {
+	return "echo " + beginMark + "; " + command + " && echo " + endMark
+}
+
+// output returns what a marked command printed: all of it from a host that printed no marks.
+func output(r result) string {
+	_, after, found := strings.Cut(r.Stdout, beginMark+"\n")
+	if !found {
+		return r.Stdout
+	}
+	inside, _, _ := strings.Cut(after, endMark)
+	return inside
 }
 
 // run runs a command on a host ("alias" or "[user@]host[:port]") over a connection of
@@ -90,6 +128,11 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 		ctx, end = context.WithTimeout(ctx, j.limit)
 		defer end()
 	}
+	if j.probe != nil {
+		if err := j.probe.ask(ctx, client, h.String()); err != nil {
+			return result{}, err
+		}
+	}
 	return runOn(ctx, client, h.String(), j)
 }
 
@@ -108,23 +151,12 @@ func (c *Client) runOnBastion(ctx context.Context, command string) (result, erro
 		return result{}, fmt.Errorf("%s was busy with another command all the time, so nothing was sent: %w", c.bastion.host, context.Cause(ctx))
 	}
 	defer c.bastion.session.Release(1)
-	// A server that allows a single session takes a moment to see that the
-	// last one has ended.
-	for end := time.Now().Add(sessionPatience); ; {
-		r, err := runOn(ctx, client, c.bastion.host.String(), job{command: command})
-		if !errors.Is(err, errNoSession) || time.Now().After(end) || ctx.Err() != nil {
-			return r, err
-		}
-		time.Sleep(sessionPatience / 40)
-	}
+	return runOn(ctx, client, c.bastion.host.String(), job{command: command})
 }
 
 // sessionPatience is how long the client asks again for a session that the host
 // refuses.
 const sessionPatience = 2 * time.Second
-
-// errNoSession reports that a host accepted the login and gave no session.
-var errNoSession = errors.New("accepted the login but no session, so nothing was sent")
 
 // runOn runs a command over an open connection.
 func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
@@ -175,7 +207,8 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	return r, nil
 }
 
-// openSession opens a session, until ctx ends.
+// openSession opens a session, until ctx ends. A server that allows a single session takes
+// a moment to see that the last one has ended.
 func openSession(ctx context.Context, client *cryptossh.Client, name string) (*cryptossh.Session, error) {
 	type opened struct {
 		session *cryptossh.Session
@@ -183,13 +216,18 @@ func openSession(ctx context.Context, client *cryptossh.Client, name string) (*c
 	}
 	opening := make(chan opened, 1)
 	go func() {
+		end := time.Now().Add(sessionPatience)
 		session, err := client.NewSession()
+		for err != nil && !isLost(err) && ctx.Err() == nil && time.Now().Before(end) {
+			time.Sleep(sessionPatience / 40)
+			session, err = client.NewSession()
+		}
 		opening <- opened{session, err}
 	}()
 	select {
 	case o := <-opening:
 		if o.err != nil {
-			return nil, fmt.Errorf("%s %w: %s", name, errNoSession, power.Clean(o.err.Error()))
+			return nil, fmt.Errorf("%s accepted the login but no session, so nothing was sent: %s", name, power.Clean(o.err.Error()))
 		}
 		return o.session, nil
 	case <-ctx.Done():

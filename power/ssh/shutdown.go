@@ -3,10 +3,8 @@ package ssh
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,33 +16,70 @@ import (
 // asksPassword is how a shutdown command begins that hands sudo a password.
 const asksPassword = "sudo -S "
 
+// locale has programs print English; it suits every login shell.
+const locale = "env LC_ALL=C "
+
 // Preflight runs what shows whether the node would obey, and changes nothing:
-// it logs in, and where sudo is to be used without a password it asks sudo
-// whether that is allowed. It ignores the rest of the command.
+// it logs in and runs the probe of the shutdown command.
 func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine) error {
 	if a != power.ActionShutdown {
 		return power.ErrCannot
 	}
-	check := "true"
-	rest, sudo := strings.CutPrefix(d.opt.Shutdown, "sudo -n ")
-	if sudo = sudo && !strings.ContainsAny(rest, ";&|<>`$()\n"); sudo {
-		// The first checks whether sudo allows it at all, the second by which rules.
-		check = "sudo -n -l " + rest + " && sudo -n -l"
+	p := d.wouldRun(m, "")
+	if p == nil || strings.HasPrefix(d.opt.Shutdown, asksPassword) {
+		p = &probe{command: "true", judge: d.obeys(m, "")}
 	}
-	r, err := d.client.run(ctx, spec(m), job{command: check, limit: d.opt.CommandTimeout})
-	switch {
-	case err != nil:
+	r, err := d.client.run(ctx, spec(m), job{command: p.command, limit: d.opt.CommandTimeout})
+	if err != nil {
 		return err
-	case r.Outcome == failed && sudo && strings.TrimSpace(r.Stderr) == "":
-		return text.Advise(fmt.Errorf("%s does not accept %q: sudo does not allow it", m.Title(), d.opt.Shutdown), allowSudo)
-	case r.Outcome == failed:
-		return fmt.Errorf("%s does not accept %q: %w", m.Title(), d.opt.Shutdown, complaint(r))
-	case r.Outcome != succeeded:
-		return fmt.Errorf("%s did not report whether the user may shut it down: %s", m.Title(), r.Why)
-	case sudo && !withoutPassword(r.Stdout, rest):
-		return text.Advise(fmt.Errorf("%s does not accept %q: sudo asks for a password", m.Title(), d.opt.Shutdown), allowSudo)
 	}
-	return nil
+	return p.judge(r)
+}
+
+// wouldRun returns what shows whether the shutdown command would run: by sudo's own list of
+// what it allows, else by whether there is such a program. Of several commands in one
+// line it cannot be known: nil.
+func (d *Driver) wouldRun(m power.Machine, password string) *probe {
+	command := strings.TrimSpace(d.opt.Shutdown)
+	if strings.ContainsAny(command, ";&|<>`$()\n") {
+		return nil
+	}
+	rest, sudo := strings.CutPrefix(command, "sudo ")
+	withPassword, asks := strings.CutPrefix(command, asksPassword)
+	rest = strings.TrimPrefix(rest, "-n ")
+	switch {
+	case asks: // the first checks the password, the second whether sudo allows the command
+		const ask = locale + "sudo -k -S --prompt= "
+		return &probe{command: ask + "-v && " + ask + "-l " + withPassword, stdin: password + "\n" + password + "\n", judge: d.obeys(m, "")}
+	case sudo && !strings.HasPrefix(rest, "-"): // the second lists the rules by which it allows it
+		list := locale + "sudo -n -l"
+		return &probe{command: marked(list + " " + rest + " && " + list), judge: d.obeys(m, rest)}
+	}
+	name, _, _ := strings.Cut(command, " ")
+	return &probe{command: `sh -c 'p=$(command -v "$0") || exit 127; case $p in /*) test -x "$p" || exit 126;; esac' ` + name, judge: d.obeys(m, "")}
+}
+
+// obeys judges a probe by its exit status. rest is the command that sudo is to run without
+// a password.
+func (d *Driver) obeys(m power.Machine, rest string) func(result) error {
+	return func(r result) error {
+		why, todo := complaint(r), ""
+		switch sudo := strings.HasPrefix(d.opt.Shutdown, "sudo "); {
+		case r.Outcome == succeeded && (rest == "" || withoutPassword(output(r), rest)):
+			return nil
+		case r.Outcome == succeeded:
+			why, todo = "sudo asks for a password", allowSudo
+		case r.Outcome != failed:
+			return fmt.Errorf("%s did not report whether the user may shut it down, so nothing was sent: %s", m.Title(), cmp.Or(r.Why, fmt.Sprintf("status %d", r.Status)))
+		case r.Status == 126 || r.Status == 127:
+			why, todo = "the command was not found", "set ssh.shutdown to a command that exists"
+		case strings.HasPrefix(d.opt.Shutdown, asksPassword):
+			why = "sudo did not accept the password, or does not allow the command"
+		case sudo:
+			why, todo = cmp.Or(power.Clean(r.Stderr), "sudo does not allow it"), allowSudo
+		}
+		return text.Advise(&power.RefusedError{Why: fmt.Sprintf("%s does not accept %q: %s", m.Title(), d.opt.Shutdown, why)}, todo)
+	}
 }
 
 // withoutPassword judges by sudo's list of rules whether a command that is
@@ -74,33 +109,21 @@ func withoutPassword(listing, command string) bool {
 // allowSudo is what to do where sudo refuses.
 const allowSudo = "allow the user this command without a password (NOPASSWD in sudoers)"
 
-// complaint returns the message of a failed command and, for a common failure, the next
-// step.
-func complaint(r result) error {
-	said := cmp.Or(power.Clean(r.Stderr), power.Clean(r.Stdout))
-	switch {
-	case strings.Contains(said, "password is required"), strings.Contains(said, "terminal is required"):
-		return text.Advise(errors.New(said), allowSudo)
-	case strings.Contains(said, "incorrect password"), strings.Contains(said, "no password was provided"):
-		return errors.New("sudo did not accept the password")
-	case r.Status == 127:
-		return text.Advise(fmt.Errorf("the command was not found (%s)", said), "set ssh.shutdown to a command that exists")
-	case said == "":
-		return fmt.Errorf("it ended with status %d and printed nothing", r.Status)
-	}
-	return fmt.Errorf("%s (status %d)", said, r.Status)
+// complaint describes a command that failed.
+func complaint(r result) string {
+	return fmt.Sprintf("%s (status %d)", cmp.Or(power.Clean(r.Stderr), power.Clean(output(r)), "it printed nothing"), r.Status)
 }
 
 // bootIDs matches the boot ID of a Linux kernel.
-var bootIDs = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var bootIDs = regexp.MustCompile(`(?m)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\r?$`)
 
 // BootID reads the boot ID of the system that answers: kubelets report the same one
 // (cadvisor, utils/sysfs: /proc/sys/kernel/random/boot_id). It is empty if the system has
 // none.
 func (d *Driver) BootID(ctx context.Context, m power.Machine) (string, error) {
-	r, err := d.client.run(ctx, spec(m), job{command: "cat /proc/sys/kernel/random/boot_id", limit: d.opt.CommandTimeout})
-	if id := strings.TrimSpace(r.Stdout); err == nil && r.Outcome == succeeded && bootIDs.MatchString(id) {
-		return id, nil
+	r, err := d.client.run(ctx, spec(m), job{command: marked("cat /proc/sys/kernel/random/boot_id"), limit: d.opt.CommandTimeout})
+	if ids := bootIDs.FindAllString(output(r), -1); err == nil && r.Outcome == succeeded && len(ids) > 0 {
+		return strings.TrimSpace(ids[len(ids)-1]), nil
 	}
 	return "", err
 }
@@ -123,10 +146,13 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		if err != nil {
 			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo asks for a password, and none was given", m.Title())}
 		}
-		// No prompt, which would be taken for a complaint; and what sudo
-		// remembers of an earlier password does not count.
+		// What sudo remembers of an earlier password does not count.
 		work.command, work.stdin = "sudo -k -S --prompt= "+command, password+"\n"
 	}
+	if strings.HasPrefix(work.command, "sudo ") {
+		work.command = locale + work.command
+	}
+	work.probe = d.wouldRun(m, password)
 	r, err := d.client.run(ctx, spec(m), work)
 	if err != nil {
 		return err
@@ -136,49 +162,14 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		d.update(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case failed:
-		why := fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
-			secret.Hide(complaint(r).Error(), password, power.Clean(password))) // it may repeat its input
-		if notRun(d.opt.Shutdown, r) {
-			return &power.NotSentError{Err: &power.RefusedError{Why: why}}
-		}
-		return &power.UnconfirmedError{Why: why}
+		return &power.UnconfirmedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,
+			secret.Hide(complaint(r), password, power.Clean(password)))} // it may repeat its input
 	}
 	return &power.UnconfirmedError{Why: r.Why}
 }
 
-// notRun reports whether a failed command certainly did nothing: the shell did not find or
-// start it, or sudo did not permit it, and nothing else was printed. Any other failure is
-// uncertain: systemctl and shutdown end with status 1 when logind answers too late, and the
-// machine goes off. Of several commands one may have run.
-func notRun(command string, r result) bool {
-	if strings.ContainsAny(command, ";&|\n`$(") || strings.TrimSpace(r.Stdout) != "" {
-		return false
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(command), " ")
-	notStarted := regexp.MustCompile(`(^|: )` + regexp.QuoteMeta(first) + `: (command not found|not found|No such file or directory|Permission denied)$`)
-	denied := false
-	for line := range strings.Lines(r.Stderr) {
-		switch line = power.Clean(line); {
-		case line == "":
-		case (r.Status == 126 || r.Status == 127) && notStarted.MatchString(line),
-			first == "sudo" && slices.ContainsFunc(denials, func(words string) bool { return strings.Contains(line, words) }):
-			denied = true
-		default:
-			return false
-		}
-	}
-	return denied
-}
-
-// denials are the messages of sudo when it does not run a command (plugins/sudoers: check.c,
-// logging.c and auth/sudo_auth.c) and of sudo-rs (src/common/error.rs).
-var denials = []string{
-	"password is required", "interactive authentication is required", "terminal is required", "incorrect password", "no password was provided",
-	"is not allowed to execute", "is not allowed to run sudo", "not in the sudoers file", "may not run sudo", "Sorry, try again",
-}
-
 // clockCommand prints the time in seconds, to the nanosecond where date can.
-const clockCommand = "date +%s.%N"
+var clockCommand = marked("date +%s.%N")
 
 // Clock asks a machine for its time. It returns how far its clock is ahead of this
 // machine's (negative: behind), and the error bound: half of the time that the answer
@@ -200,17 +191,19 @@ func readClock(name string, ask func() (result, error)) (ahead, within time.Dura
 		return 0, 0, err
 	}
 	if r.Outcome != succeeded {
-		return 0, 0, fmt.Errorf("%s did not report its time: %w", name, complaint(r))
+		return 0, 0, fmt.Errorf("%s did not report its time: %s", name, complaint(r))
 	}
-	there, ok := parseClock(r.Stdout)
+	there, ok := parseClock(output(r))
 	if !ok {
-		return 0, 0, fmt.Errorf("%s did not report its time: it answered %q", name, power.Clean(r.Stdout))
+		return 0, 0, fmt.Errorf("%s did not report its time: it answered %q", name, power.Clean(output(r)))
 	}
 	return there.Sub(r.sent.Add(r.took / 2)), r.took / 2, nil
 }
 
-// parseClock reads what date prints; not every date knows %N.
+// parseClock reads what date prints, in the last line; not every date knows %N.
 func parseClock(said string) (time.Time, bool) {
+	said = strings.TrimSpace(said)
+	said = said[strings.LastIndexByte(said, '\n')+1:]
 	since, err := time.ParseDuration(strings.TrimRight(strings.TrimSpace(said), ".%N") + "s")
 	return time.Unix(0, int64(since)), err == nil && since >= 0
 }

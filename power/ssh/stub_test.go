@@ -22,7 +22,9 @@ type stub struct {
 	dial func(addr string) func() (net.Conn, error)
 	// exec answers a command: what it returns is done with the request.
 	exec func(command string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn)
-	// execs counts commands.
+	// second asks for more after a key; nil: a key is enough.
+	second cryptossh.ServerAuthCallbacks
+	// execs counts commands, without probes.
 	execs atomic.Int32
 }
 
@@ -32,6 +34,9 @@ func (s *stub) start(t *testing.T) *server {
 	s.key = newKey(t, "stub", "")
 	cfg := &cryptossh.ServerConfig{
 		PublicKeyCallback: func(cryptossh.ConnMetadata, cryptossh.PublicKey) (*cryptossh.Permissions, error) {
+			if s.second.KeyboardInteractiveCallback != nil || s.second.PasswordCallback != nil {
+				return nil, &cryptossh.PartialSuccessError{Next: s.second}
+			}
 			return nil, nil
 		},
 	}
@@ -102,9 +107,11 @@ func (s *stub) channel(offered cryptossh.NewChannel, conn *cryptossh.ServerConn)
 				_ = req.Reply(false, nil)
 				continue
 			}
-			s.execs.Add(1)
 			var command struct{ Line string }
 			_ = cryptossh.Unmarshal(req.Payload, &command)
+			if !isProbe(command.Line) {
+				s.execs.Add(1)
+			}
 			s.exec(strings.TrimSpace(command.Line), req, ch, conn)
 			return
 		}
@@ -133,4 +140,9 @@ func exit(req *cryptossh.Request, ch cryptossh.Channel, status uint32, stderr st
 	_ = req.Reply(true, nil)
 	_, _ = ch.Stderr().Write([]byte(stderr))
 	_, _ = ch.SendRequest("exit-status", false, cryptossh.Marshal(struct{ Status uint32 }{status}))
+}
+
+// isProbe reports whether a command line only shows whether another one would run.
+func isProbe(line string) bool {
+	return strings.Contains(line, " -l ") || strings.Contains(line, "command -v")
 }

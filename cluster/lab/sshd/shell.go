@@ -55,6 +55,11 @@ func (s *Shell) command(words []string, root bool, stdout, stderr io.Writer) int
 	name := words[0][strings.LastIndex(words[0], "/")+1:]
 	args := words[1:]
 	switch name {
+	case "env": // LC_ALL=C and the like change nothing here
+		for len(args) > 0 && strings.Contains(args[0], "=") {
+			args = args[1:]
+		}
+		return s.command(append(args, "true")[:max(len(args), 1)], root, stdout, stderr)
 	case "true", ":":
 		return 0
 	case "false":

@@ -158,6 +158,8 @@ func TestShell(t *testing.T) {
 		{"cat /etc/shadow", 1, "", false},
 		{"true && hostname; false", 1, "kube-node3\n", false},
 		{"false && hostname", 1, "", false},
+		{"echo begin; env LC_ALL=C hostname && echo end", 0, "begin\nkube-node3\nend\n", false},
+		{"env LC_ALL=C", 0, "", false},
 		{"sudo -n true", 0, "", false},
 		{"sudo -n -l /sbin/shutdown", 0, "/usr/sbin/shutdown\n", false},
 		{"sudo -n -l shutdown -h now", 0, "/usr/sbin/shutdown -h now\n", false},
