@@ -153,6 +153,7 @@ func (unfinding) Abilities() power.Abilities {
 func (d unfinding) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
 	return power.Machine{}, d.err
 }
+func (d unfinding) Ready(_ string, m power.Machine) (power.Machine, error) { return m, d.err }
 func (d unfinding) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, d.err
 }
@@ -186,6 +187,7 @@ func (plug) Abilities() power.Abilities {
 func (plug) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
 	return power.Machine{Driver: "plug", ID: "3", Name: "socket 3"}, nil
 }
+func (plug) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
 func (plug) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reported(power.On, "on"), nil
 }
