@@ -353,6 +353,8 @@ func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error 
 			return err
 		}
 		if p, ok := d.(Preflighter); ok {
+			ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
+			defer cancel()
 			return p.Preflight(ctx, ActionOn, m)
 		}
 		r, err := f.poll(ctx, m)

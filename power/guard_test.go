@@ -336,7 +336,7 @@ func TestASilentMachineIsAskedOnce(t *testing.T) {
 	asked := 0
 	d := silentDriver{newFake("ssh", allAbilities, "n1"), &asked}
 	f, _ := testFleet(t, Config{}, d)
-	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), map[string]Bound{})
+	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "", "n1"), map[string]Bound{})
 	if len(found) != 1 || found[0].Effect != Warn || asked != 1 {
 		t.Errorf("asked %d times: %+v", asked, found)
 	}

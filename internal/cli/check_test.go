@@ -192,9 +192,12 @@ func (plug) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reported(power.On, "on"), nil
 }
 func (p plug) Preflight(_ context.Context, a power.Action, _ power.Machine) error {
-	if a != power.ActionOff {
-		return power.ErrCannot
+	switch a {
+	case power.ActionOff:
+		return p.refusal
+	case power.ActionOn:
+		return nil
 	}
-	return p.refusal
+	return power.ErrCannot
 }
 func (plug) Switch(context.Context, power.Action, power.Machine) error { return nil }
