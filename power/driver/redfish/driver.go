@@ -62,6 +62,9 @@ type Options struct {
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
 	Fingerprints []string `json:"cert_sha256"`
+	// LegacyTLS accepts what old controllers have: RSA key exchange, which keeps no secret from whoever
+	// gets the controller's key later, and certificates with a negative serial number.
+	LegacyTLS bool `json:"legacy_tls"`
 	// ViaBastion sends requests through the bastion.
 	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight.
