@@ -166,7 +166,7 @@ func (c *console) silenced(ctx context.Context, e *session.Session, nodes []stri
 				continue
 			}
 			heard, known := session.StillHeard(n, off[name], now)
-			settled = settled && known && (!heard || now.Sub(off[name]) > 2*n.LeaseDuration)
+			settled = settled && known && (!heard || now.Sub(off[name]) > time.Minute)
 		}
 		if !settled && !said {
 			said = true

@@ -15,6 +15,9 @@ import (
 // underWay is how long a heartbeat that a node sent before its machine went off may take to arrive.
 const underWay = 3 * time.Second
 
+// longestBeat bounds the wait for a heartbeat; a kubelet sends one every 10 s unless told otherwise.
+const longestBeat = 12 * time.Second
+
 // StillHeard reports whether a node has sent a heartbeat since its machine was proven off at off, which
 // a machine that is off cannot. settled is false while its next heartbeat may still come.
 func StillHeard(n *cluster.Node, off, now time.Time) (heard, settled bool) {
@@ -23,7 +26,7 @@ func StillHeard(n *cluster.Node, off, now time.Time) (heard, settled bool) {
 	}
 	_, seen := n.Heartbeat()
 	heard = seen.After(off.Add(underWay))
-	return heard, heard || seen.IsZero() || now.Sub(off) > underWay+n.RenewEvery()
+	return heard, heard || seen.IsZero() || now.Sub(off) > underWay+min(n.RenewEvery(), longestBeat)
 }
 
 // wentOff is when a machine that lightsout switched off was proven off, and the boot of its node.
