@@ -2,6 +2,9 @@ module lightsout
 
 go 1.26.0
 
+// The Redfish driver refuses such certificates by itself unless legacy_tls is set.
+godebug x509negativeserial=1
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.0.9

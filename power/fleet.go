@@ -262,7 +262,7 @@ func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 }
 
 // Preflighter is a driver that can tell beforehand whether a machine would
-// obey. Nothing is switched by asking.
+// obey. Nothing is switched by asking. It fails where the machine's state can't be read.
 type Preflighter interface {
 	Preflight(ctx context.Context, a Action, m Machine) error
 }
@@ -339,23 +339,29 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 	return nil
 }
 
-// Prove asks the driver that would power each node on for its state: whoever
-// answers that can be expected to answer later. It returns the nodes for which
-// there was no answer, or no such driver.
+// Prove looks whether the driver that would power each node on has all that it needs for
+// that, would permit it, and reports the machine's state: whoever answers that can be expected
+// to answer later. It returns the nodes for which this is not so, and why.
 func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error {
 	return f.each(ctx, ActionOn, bindings, func(ctx context.Context, b Binding) error {
 		m, err := f.Can(b, ActionOn)
 		if err != nil {
 			return err
 		}
-		r, err := f.poll(ctx, m)
-		switch {
-		case err != nil:
+		d := f.drivers[m.Driver]
+		if m, err = d.Ready(b.Node.Name, m); err != nil {
 			return err
-		case r.State == Unknown:
-			return fmt.Errorf("%s does not know the state of %s (%s)", m.Driver, m.Title(), r.Detail)
 		}
-		return nil
+		if p, ok := d.(Preflighter); ok {
+			ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
+			defer cancel()
+			return p.Preflight(ctx, ActionOn, m)
+		}
+		r, err := f.poll(ctx, m)
+		if err == nil && r.State == Unknown {
+			err = fmt.Errorf("%s does not know the state of %s (%s)", m.Driver, m.Title(), r.Detail)
+		}
+		return err
 	})
 }
 

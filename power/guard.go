@@ -226,8 +226,8 @@ func (g *guard) machine(name string) {
 	case b.Binding.On == nil:
 		why := strings.TrimSuffix(": "+strings.TrimSuffix(b.Binding.OnErr, "."), ": ")
 		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here%s.", name, why)
-	case !b.OnProven:
-		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s has not reported its state.", name, b.Binding.On.Driver)
+	case b.Unproven != nil:
+		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s.", name, strings.TrimSuffix(Clean(b.Unproven.Error()), "."))
 	}
 }
 

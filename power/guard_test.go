@@ -30,7 +30,7 @@ func soundPlan() GuardInput {
 		Busy:  map[string]Action{},
 	}
 	for _, b := range bind("ssh", "mdx", "n1", "n2", "n3") {
-		p.Bound[b.Node.Name] = Bound{Binding: b, Can: true, OnProven: true}
+		p.Bound[b.Node.Name] = Bound{Binding: b, Can: true}
 	}
 	return p
 }
@@ -78,7 +78,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = StateLimit + time.Millisecond }, false},
 		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *GuardInput) {
 			p.Targets = []string{"n9"}
-			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true, OnProven: true}
+			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true}
 		}, false},
 		{"no machine", RuleMachine, Refuse, "n3", func(p *GuardInput) { delete(p.Bound, "n3") }, true},
 		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *GuardInput) {
@@ -91,7 +91,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, "mdx has no machine" })
 		}, false},
 		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
+			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })
 		}, false},
 		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID, b.Binding.On.Name = "vm-7", "n1" })
@@ -125,7 +125,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a protected node that the cluster does not have", RuleProtected, Warn, "", func(p *GuardInput) { p.Limits.Protect = []string{"n30"} }, false},
 		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *GuardInput) {
 			p.Limits.NoOverride = true
-			rebind(p, "n3", func(b *Bound) { b.OnProven = false })
+			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })
 		}, false},
 		{"read-only mode", RuleReadOnly, Refuse, "", func(p *GuardInput) { p.ReadOnly = true }, true},
 		{"a dry run", RuleDryRun, Warn, "", func(p *GuardInput) { p.DryRun = true }, true},
@@ -336,7 +336,7 @@ func TestASilentMachineIsAskedOnce(t *testing.T) {
 	asked := 0
 	d := silentDriver{newFake("ssh", allAbilities, "n1"), &asked}
 	f, _ := testFleet(t, Config{}, d)
-	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), map[string]Bound{})
+	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "", "n1"), map[string]Bound{})
 	if len(found) != 1 || found[0].Effect != Warn || asked != 1 {
 		t.Errorf("asked %d times: %+v", asked, found)
 	}

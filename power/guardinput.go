@@ -55,9 +55,9 @@ type Bound struct {
 	// Fleet.Can); Why is the reason, in one sentence, if it cannot.
 	Can bool
 	Why string
-	// OnProven: the driver that would power it on again has just reported its state
-	// (see Fleet.Prove).
-	OnProven bool
+	// Unproven is the reason why nothing proves that the machine can be powered on again (see
+	// Fleet.Prove); nil if something does.
+	Unproven error
 	// FromJournal: it is the machine that this program switched off itself.
 	FromJournal bool
 }

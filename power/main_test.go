@@ -42,7 +42,9 @@ type fakeMachine struct {
 	Machine
 	reading Reading
 	readErr error
-	calls   []Action
+	// notReady is why it could not be powered on.
+	notReady error
+	calls    []Action
 	// obey is asked what a request does; nil accepts it and switches at once.
 	obey func(a Action, m *fakeMachine) error
 }
@@ -91,6 +93,18 @@ func (d *fakeDriver) Find(_ context.Context, node NodeRef, hint string) (Machine
 		return m.Machine, nil
 	}
 	return Machine{}, ErrNoMachine
+}
+
+// Ready gives the parameters that the machine has now.
+func (d *fakeDriver) Ready(_ string, m Machine) (Machine, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f, ok := d.machines[m.ID]
+	if !ok {
+		return m, nil
+	}
+	m.Params = f.Params
+	return m, f.notReady
 }
 
 func (d *fakeDriver) State(_ context.Context, m Machine) (Reading, error) {

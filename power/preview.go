@@ -204,7 +204,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left
 		for _, name := range r.Nodes {
 			for _, l := range left[name] {
 				if l.Binding.On != nil {
-					all = append(all, l.Binding)
+					all = append(all, s.Fleet.wayBack(ctx, l.Binding))
 				}
 			}
 		}
@@ -246,7 +246,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 	}
 	for _, b := range targets {
 		m := bound[b.Node.Name]
-		m.OnProven = unproven[b.Node.Name] == nil && b.On != nil
+		m.Unproven = unproven[b.Node.Name]
 		if _, err := s.Fleet.Can(b, a); err != nil {
 			m.Why = err.Error()
 		} else {

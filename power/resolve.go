@@ -81,6 +81,25 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 	return out
 }
 
+// wayBack returns the binding of a machine that was switched off as it is powered on now. The
+// journal's copy tells which machine it is; the driver and all its settings are those of the
+// configuration now, which somebody may have corrected since.
+func (f *Fleet) wayBack(ctx context.Context, b Binding) Binding {
+	if name := f.driverFor(b.Node.Name, true); name != b.On.Driver && !sameMachine(b.Off, b.On) {
+		ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+		defer cancel()
+		if m, _, _ := f.find(ctx, b.Node, true); m != nil {
+			b.On = m
+			return b
+		}
+	}
+	if d := f.drivers[b.On.Driver]; d != nil {
+		m, _ := d.Ready(b.Node.Name, *b.On) // Switch gives the error
+		b.On = &m
+	}
+	return b
+}
+
 // find finds the machine of one side; if there is none, why is the reason, and cause the
 // driver's error.
 func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, why string, cause error) {

@@ -263,6 +263,8 @@ func (d modelDriver) reach(ctx context.Context) error {
 	return nil
 }
 
+func (d modelDriver) Ready(_ string, m Machine) (Machine, error) { return m, nil }
+
 func (d modelDriver) Find(ctx context.Context, node NodeRef, hint string) (Machine, error) {
 	if err := d.reach(ctx); err != nil {
 		return Machine{}, err

@@ -202,6 +202,11 @@ type Driver interface {
 	// *AmbiguousError when there are several. Machine.How is left empty where one
 	// of these two has led to it, or else the node's name.
 	Find(ctx context.Context, node NodeRef, hint string) (Machine, error)
+	// Ready returns m, the machine of a node, which the journal may have kept, with everything but its
+	// identity as it is configured now. It returns an error if m could not be powered on so: a
+	// parameter or a secret is missing or wrong, or a program. It polls nobody and always returns m;
+	// a driver that cannot power on only returns it.
+	Ready(node string, m Machine) (Machine, error)
 	// State polls once. An unreachable machine is a Reading with State Unknown (or
 	// presumed Off), not an error; an error means that the driver could not send the
 	// request.

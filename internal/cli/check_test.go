@@ -184,6 +184,7 @@ func (unfinding) Abilities() power.Abilities {
 func (d unfinding) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
 	return power.Machine{}, d.err
 }
+func (d unfinding) Ready(_ string, m power.Machine) (power.Machine, error) { return m, d.err }
 func (d unfinding) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, d.err
 }
@@ -217,13 +218,17 @@ func (plug) Abilities() power.Abilities {
 func (plug) Find(context.Context, power.NodeRef, string) (power.Machine, error) {
 	return power.Machine{Driver: "plug", ID: "3", Name: "socket 3"}, nil
 }
+func (plug) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
 func (plug) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reported(power.On, "on"), nil
 }
 func (p plug) Preflight(_ context.Context, a power.Action, _ power.Machine) error {
-	if a != power.ActionOff {
-		return power.ErrCannot
+	switch a {
+	case power.ActionOff:
+		return p.refusal
+	case power.ActionOn:
+		return nil
 	}
-	return p.refusal
+	return power.ErrCannot
 }
 func (plug) Switch(context.Context, power.Action, power.Machine) error { return nil }

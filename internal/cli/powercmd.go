@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -121,6 +122,9 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 			failed = bad
 			return done
 		})
+		if err == nil && len(failed) == 0 && action != power.ActionOn && !o.dryRun {
+			failed, err = c.silenced(ctx, s.session, nodes)
+		}
 		switch {
 		case err == nil && len(failed) > 0:
 			err = fmt.Errorf("lightsout could not %s %s: the reason is above; check with: lightsout power status %s", power.Verb(action), strings.Join(failed, ", "), strings.Join(failed, " "))
@@ -131,6 +135,46 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		}
 		return err
 	})
+}
+
+// silenced waits until the nodes whose machines are proven off have missed a heartbeat, and returns
+// those that send heartbeats all the same: the session names the reason.
+func (c *console) silenced(ctx context.Context, e *session.Session, nodes []string) (crossed []string, err error) {
+	off := map[string]time.Time{}
+	said := false
+	err = c.show(ctx, e, func(f *view.Frame) bool {
+		crossed = nil
+		settled := true
+		for _, name := range nodes {
+			v, now := f.Power[name], time.Now()
+			r := v.Reading
+			if v.Stage == power.StageFailed {
+				crossed = append(crossed, name)
+				continue
+			}
+			if r.State != power.Off || r.Proof != power.Proven || f.Snapshot == nil {
+				continue
+			}
+			if off[name].IsZero() {
+				off[name] = r.CountsFrom()
+			}
+			n := f.Snapshot.Node(name)
+			if n == nil {
+				continue
+			}
+			if _, silent := f.Snapshot.Silent(n, now); silent {
+				continue
+			}
+			heard, known := session.StillHeard(n, off[name], now)
+			settled = settled && known && (!heard || now.Sub(off[name]) > time.Minute)
+		}
+		if !settled && !said {
+			said = true
+			fmt.Fprintf(c.out, "waiting until a heartbeat of %s is missing, so that no other machine was switched off instead\n", text.List(nodes))
+		}
+		return settled
+	})
+	return crossed, err
 }
 
 // strangers returns the nodes that only the cluster can identify. The journal names the

@@ -138,6 +138,9 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 			machine = view.MachineText(bindings[i])
 		}
 		r := readings[ref.Name]
+		if r.State != power.On && r.State != power.Off && r.Detail != "" {
+			machine += " · " + r.Detail // the driver's own word
+		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
 	return columns(out, "", rows)

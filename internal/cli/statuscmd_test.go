@@ -52,3 +52,23 @@ func TestPowerStatusWaitsForNoDriverWithoutEnd(t *testing.T) {
 		}
 	})
 }
+
+// away is a driver that reports a word that is neither on nor off.
+type away struct{ plug }
+
+func (away) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reported(power.Unknown, "vagrant: frozen"), nil
+}
+
+// A state that is neither on nor off is shown with the driver's own word for it.
+func TestPowerStatusShowsTheDriversWord(t *testing.T) {
+	f, err := power.NewFleet(power.Config{Off: "plug", On: "plug"}, nil, away{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
+	if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "unknown") || !strings.Contains(out.String(), "vagrant: frozen") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}

@@ -113,6 +113,7 @@ func TestPowerConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"ipmi's two passwords":     {"power:\n  ipmi: {user: a, password_env: P, password_file: f}\n", []string{"not both"}},
 		"a broadcast":              {"power:\n  wol:\n    broadcast: lan\n", []string{"line 3", "10.0.0.255:9"}},
 		"a portal in the open":     {"power:\n  mdx:\n    url: http://10.0.0.2/\n    token_env: T\n", []string{"line 3", "power.mdx.url", "plain_http: true"}},
+		"a service level":          {"power:\n  off_by: mdx\n  on_by: mdx\n  mdx: {project: p, token_env: T}\n  nodes:\n    n1:\n      service_level: best\n", []string{"line 7", "power.nodes.n1.service_level", "spot or guarantee"}},
 		"a MAC":                    {"power:\n  off_by: ssh\n  on_by: wol\n  nodes:\n    n1:\n      mac: 10.0.0.1\n", []string{"line 6", "power.nodes.n1.mac"}},
 		"openstack's file":         {"power:\n  openstack:\n    clouds_file: /x\n", []string{"line 3", "cloud"}},
 		"a list as a parameter":    {"power:\n  fence:\n    agent: a\n    params: {ip: [a]}\n", []string{"params"}},

@@ -38,12 +38,14 @@ type machines struct {
 	leftOff map[string]power.LeftOff
 	// taken has the notes of other journals that had switched machines of leftOff off since
 	// at the last look: see takenOver.
-	taken   map[string]power.NodeNote
+	taken map[string]power.NodeNote
+	// wentOff has the machines whose nodes are to fall silent: see findCrossed.
+	wentOff map[string]wentOff
 	outages outages
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]wentOff{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -59,6 +61,7 @@ func (m *machines) watch() {
 func (m *machines) watched(r power.NamedReading) {
 	m.read(r.Node, r.Reading)
 	m.settleReading(r.Node, r.Reading)
+	m.findCrossed(r.Node, r.Reading)
 }
 
 // NodeRef is what power needs to know of a node.

@@ -73,6 +73,8 @@ func (b *board) Find(_ context.Context, n power.NodeRef, _ string) (power.Machin
 	return power.Machine{Driver: "board", ID: "switch-" + n.Name, Name: n.Name, How: "name"}, nil
 }
 
+func (b *board) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
+
 func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

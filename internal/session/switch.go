@@ -414,6 +414,7 @@ func (w *switching) progress(pr power.Progress) {
 	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
+	w.machines.watchOff(pr)
 	switch {
 	case pr.Action != power.ActionOn:
 	case pr.Stage == power.StageSending:

@@ -19,6 +19,8 @@ func (portal) Abilities() power.Abilities {
 	return power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true}
 }
 
+func (d portal) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
+
 func (d portal) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
 	v := d.p.w.vm(n.Name)
 	if v == nil {
@@ -164,6 +166,8 @@ type guest struct{ p *process }
 func (guest) Name() string { return "ssh" }
 
 func (guest) Abilities() power.Abilities { return power.Abilities{State: true, Shutdown: true} }
+
+func (d guest) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
 
 func (d guest) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
 	v := d.p.w.vm(n.Name)

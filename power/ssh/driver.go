@@ -117,6 +117,9 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	}, nil
 }
 
+// Ready returns the machine: the driver powers nothing on.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
+
 // spec is what Client.Run is given for a machine: what Find resolved, so that
 // the ssh_config's settings for it hold again, with the user of then.
 func spec(m power.Machine) string {

@@ -66,6 +66,7 @@ func (b *board) Abilities() power.Abilities {
 func (b *board) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
 	return power.Machine{Driver: "board", ID: n.Name, Name: n.Name, How: power.HowName}, nil
 }
+func (b *board) Ready(_ string, m power.Machine) (power.Machine, error) { return m, nil }
 func (b *board) State(ctx context.Context, m power.Machine) (power.Reading, error) {
 	on, err := b.ask(ctx, http.MethodGet, m)
 	r := power.Reading{State: power.Off, Proof: power.Proven, Detail: "no power", RequestedAt: time.Now(), Arrived: time.Now()}

@@ -170,6 +170,22 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	return m, nil
 }
 
+// Ready fills in the command that powers on, and looks for its program and its secrets.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
+	c := d.commands[power.ActionOn]
+	if c == nil {
+		return m, nil
+	}
+	argv, err := c.render(values(m))
+	if err == nil {
+		_, err = d.secrets()
+	}
+	if err != nil {
+		return m, &power.RefusedError{Why: err.Error()}
+	}
+	return m, program.Found(argv[0], "power.exec.on_command")
+}
+
 func values(m power.Machine) fields.Values {
 	return fields.Values{Node: m.Params[paramNode], Address: m.Address, Machine: m.ID}
 }

@@ -179,6 +179,27 @@ func TestAHintIsThePlugWhereNothingElseTellsMachinesApart(t *testing.T) {
 	}
 }
 
+// A machine that the journal has kept gets the parameters of now, and stays the same machine.
+func TestPoweringOnTakesTheParametersOfNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{Params: map[string]string{"ip": "10.0.0.2", "ssl": "1", "plug": "{{.Machine}}", "username": "ops"}})
+	kept := power.Machine{Driver: DriverName, ID: "vm-a@10.0.0.1",
+		Params: map[string]string{"fence.ip": "10.0.0.1", "fence.plug": "vm-a", "fence.ssl": "0", "fence.old": "1"}}
+	m, err := w.Driver.Ready("n1", kept)
+	want := map[string]string{"fence.ip": "10.0.0.1", "fence.plug": "vm-a", "fence.ssl": "1", "fence.username": "ops"}
+	if err != nil || m.ID != kept.ID || fmt.Sprint(m.Params) != fmt.Sprint(want) || kept.Params["fence.ssl"] != "0" {
+		t.Errorf("%+v, %v; want %v", m, err, want)
+	}
+	gone, err := New(Options{Agent: "/nowhere/fence_x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gone.Close)
+	if _, err := gone.Ready("n1", kept); err == nil || !strings.Contains(err.Error(), "power.fence.agent") {
+		t.Errorf("without the agent: %v", err)
+	}
+}
+
 func TestALineBreakNeverReachesTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, Options{})

@@ -12,6 +12,7 @@ import (
 	"lightsout/power"
 	"lightsout/power/internal/fields"
 	"lightsout/power/internal/match"
+	"lightsout/power/internal/program"
 )
 
 // paramPrefix marks the agent's parameters in Machine.Params.
@@ -112,6 +113,39 @@ func machine(node power.NodeRef, params map[string]string, how string) power.Mac
 	}
 	m.Name = power.Clean(cmp.Or(plug, device, node.Name))
 	return m
+}
+
+// identity are the parameters that tell a machine from others: its plug and its device.
+var identity = append([]string{"ip", "ipaddr", "ipport"}, plugNames...)
+
+// Ready gives the machine the parameters of the configuration. Those that identify it, and those
+// made of the node's own values, it keeps. It looks for the agent and its secrets.
+func (d *Driver) Ready(node string, m power.Machine) (power.Machine, error) {
+	templates := maps.Clone(d.params)
+	maps.Copy(templates, d.perNode[node])
+	was := m.Params
+	m.Params = maps.Clone(was)
+	maps.DeleteFunc(m.Params, func(key, _ string) bool {
+		name, ours := strings.CutPrefix(key, paramPrefix)
+		return ours && templates[name] == nil && !slices.Contains(identity, name)
+	})
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		key := paramPrefix + name
+		if _, kept := was[key]; kept && (templates[name].PerNode() || slices.Contains(identity, name)) {
+			continue
+		}
+		text, err := templates[name].Render(fields.Values{Node: node})
+		if err != nil {
+			return m, &power.RefusedError{Why: err.Error()}
+		}
+		m.Params[key] = text
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.secrets)) {
+		if _, err := d.secrets[name](); err != nil {
+			return m, &power.RefusedError{Why: err.Error()}
+		}
+	}
+	return m, program.Found(d.path(), "power.fence.agent")
 }
 
 // listed looks the node's name up in what the agent lists.

@@ -145,6 +145,12 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	return power.Machine{Driver: DriverName, ID: address, Name: power.Clean(node.Name), Address: host, How: how}, nil
 }
 
+// Ready reads the password. A machine has no settings of its own.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
+	_, err := d.password()
+	return m, err
+}
+
 // endpoint gives host:port.
 func endpoint(text string) (string, error) {
 	host, p := text, port

@@ -14,8 +14,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -115,6 +117,11 @@ func New(opt Options) (*Driver, error) {
 	if opt.Token == nil {
 		return nil, power.Wrong("power.mdx", ": the token is missing; give token_file or token_env")
 	}
+	for _, node := range slices.Sorted(maps.Keys(opt.Nodes)) {
+		if level := opt.Nodes[node].ServiceLevel; level != "" && !isLevel(level) {
+			return nil, power.Wrong("power.nodes."+power.Clean(node)+".service_level", ": %q is not a service level of mdx; it is %s or %s", power.Clean(level), levelSpot, levelGuarantee)
+		}
+	}
 	d := &Driver{
 		url:      strings.TrimRight(u.String(), "/"),
 		project:  opt.Project,
@@ -143,14 +150,20 @@ func (d *Driver) Abilities() power.Abilities {
 
 // State polls the VM's status.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
-	vm, err := d.detail(ctx, m.ID)
+	_, r, err := d.look(ctx, m)
+	return r, err
+}
+
+// look reads a VM, and what its status means.
+func (d *Driver) look(ctx context.Context, m power.Machine) (vm, power.Reading, error) {
+	v, err := d.detail(ctx, m.ID)
 	if rest.Code(err) == http.StatusNotFound {
-		return power.Reported(power.Unknown, noVM), nil
+		return v, power.Reported(power.Unknown, noVM), nil
 	}
 	if err != nil {
-		return power.Reading{}, err
+		return v, power.Reading{}, err
 	}
-	return reading(vm.Status), nil
+	return v, reading(v.Status), nil
 }
 
 // States polls many VMs' status with one request for each hundred of the
@@ -211,26 +224,27 @@ var requests = map[power.Action]string{power.ActionOn: "power_on", power.ActionO
 // Switch posts an action when the VM is in the state that it starts from, and
 // is done when it is there already; from other states it is refused, as the
 // portal would. A VM is powered on with the service level in the machine's
-// Params, or as spot when there is none.
+// Params, or that of the portal when there is none.
 func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	if requests[a] == "" {
 		return power.ErrCannot
 	}
-	var body any
-	if a == power.ActionOn {
-		level := cmp.Or(m.Params[power.ParamServiceLevel], levelSpot)
-		if level != levelSpot && level != levelGuarantee {
-			return &power.RefusedError{Why: fmt.Sprintf("%q is not a service level of mdx; %s is powered on as %s or %s (power.nodes, service_level)",
-				power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
-		}
-		body = map[string]string{"service_level": level}
-	}
-	r, err := d.State(ctx, m)
+	v, r, err := d.look(ctx, m)
 	if err != nil {
 		return err
 	}
 	if due, err := power.Due(a, m, r, "; check it in the mdx portal"); !due {
 		return err
+	}
+	var body any
+	if a == power.ActionOn {
+		asked, _ := serviceLevel(v.ServiceLevel)
+		level := cmp.Or(m.Params[power.ParamServiceLevel], asked)
+		if !isLevel(level) { // of a journal that somebody has edited
+			return &power.RefusedError{Why: fmt.Sprintf("%q is not a service level of mdx; set service_level for the node of %s under power.nodes to %s or %s",
+				power.Clean(level), m.Title(), levelSpot, levelGuarantee)}
+		}
+		body = map[string]string{"service_level": level}
 	}
 	err = d.call(ctx, http.MethodPost, vmPath(m.ID)+requests[a]+"/", body, nil)
 	switch code := rest.Code(err); {

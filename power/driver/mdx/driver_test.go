@@ -72,7 +72,7 @@ func TestActionsAreIdempotentAndKeepTheServiceLevel(t *testing.T) {
 	p := newPortal(t, fourVMs()...)
 	d := newDriver(t, p, "llm")
 	spot := machine("uuid-1")
-	spot.Params = nil
+	spot.Params = map[string]string{power.ParamServiceLevel: levelSpot}
 	steps := []struct {
 		do   power.Action
 		m    power.Machine
@@ -415,6 +415,10 @@ func TestAnUnknownServiceLevelIsAssumedAndMarked(t *testing.T) {
 	d.nodes = map[string]Node{"n": {ServiceLevel: levelGuarantee}}
 	m, err = d.Find(ctx, power.NodeRef{Name: "n"}, "")
 	if err != nil || m.Params[power.ParamServiceLevel] != "guarantee" || m.Params[power.ParamServiceLevelFrom] != "config" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	d.nodes = nil // the level of an earlier configuration counts no more
+	if m, err = d.Ready("n", m); err != nil || m.Params[power.ParamServiceLevel] != "" {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

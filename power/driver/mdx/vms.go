@@ -3,6 +3,7 @@ package mdx
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -178,13 +179,29 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	if err != nil {
 		return power.Machine{}, err
 	}
-	level, from := d.nodes[node.Name].ServiceLevel, "config"
-	if level == "" {
-		level, from = serviceLevel(vms[i].ServiceLevel)
-	}
+	level, from := serviceLevel(vms[i].ServiceLevel)
 	m.Params = map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: from}
+	return d.Ready(node.Name, m)
+}
+
+// Ready gives the VM the service level of the configuration. Without one it keeps that of the
+// portal, and Switch asks for it if there is none.
+func (d *Driver) Ready(node string, m power.Machine) (power.Machine, error) {
+	level := d.nodes[node].ServiceLevel
+	m.Params = maps.Clone(m.Params)
+	switch {
+	case level != "":
+		m.Params = map[string]string{power.ParamServiceLevel: level, power.ParamServiceLevelFrom: levelOfConfig}
+	case m.Params[power.ParamServiceLevelFrom] == levelOfConfig: // of an earlier configuration
+		m.Params = nil
+	}
 	return m, nil
 }
+
+// levelOfConfig is the power.ParamServiceLevelFrom of a level that the configuration has.
+const levelOfConfig = "config"
+
+func isLevel(level string) bool { return level == levelSpot || level == levelGuarantee }
 
 // serviceLevel parses a VM's level, which the portal reports in Japanese: only the word
 // for spot is on record ("スポット仮想マシン"), so 起動保証 (guaranteed start) identifies the other.

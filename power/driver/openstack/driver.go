@@ -137,6 +137,14 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	return m, err
 }
 
+// Ready reads the credentials. A server has no settings of its own.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
+	if _, err := d.opt.read(); err != nil {
+		return m, &power.RefusedError{Why: err.Error()}
+	}
+	return m, nil
+}
+
 // addresses reads {"network": [{"addr": "10.0.0.1", …}]}.
 func addresses(s servers.Server) []string {
 	var out []string

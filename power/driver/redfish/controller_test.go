@@ -1,6 +1,7 @@
 package redfish
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,6 +39,8 @@ type bmc struct {
 	allow    []string          // nil: not told
 	info     []string          // by ActionInfo; nil: none
 	sessions map[string]bool
+	at       string         // where it takes logins
+	root     map[string]any // what its service root has of that
 	logins   int
 	seen     []string // "POST /path body"
 	// fault answers in the controller's place when it returns true.
@@ -123,7 +127,7 @@ func (b *bmc) allowed(r *http.Request) bool {
 
 func (b *bmc) answer(w http.ResponseWriter, r *http.Request, body string) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
-	if path == "/redfish/v1/SessionService/Sessions" && r.Method == http.MethodPost {
+	if path == cmp.Or(b.at, "/redfish/v1/SessionService/Sessions") && r.Method == http.MethodPost {
 		var login struct{ UserName, Password string }
 		_ = json.Unmarshal([]byte(body), &login)
 		if login.UserName != user || login.Password != password {
@@ -138,6 +142,12 @@ func (b *bmc) answer(w http.ResponseWriter, r *http.Request, body string) {
 		reply(w, 201, map[string]any{"Id": "1"})
 		return
 	}
+	if path == "/redfish/v1" { // for everybody
+		service := map[string]any{"RedfishVersion": "1.6.0", "Systems": map[string]string{"@odata.id": "/redfish/v1/Systems"}}
+		maps.Copy(service, b.root)
+		reply(w, 200, service)
+		return
+	}
 	if !b.allowed(r) {
 		complain(w, 401, "The authentication credentials included with this request are missing or invalid.")
 		return
@@ -150,8 +160,6 @@ func (b *bmc) answer(w http.ResponseWriter, r *http.Request, body string) {
 	ref := func(p string) map[string]string { return map[string]string{"@odata.id": p} }
 	id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/redfish/v1/Systems/"), "/")
 	switch {
-	case path == "/redfish/v1":
-		reply(w, 200, map[string]any{"RedfishVersion": "1.6.0", "Systems": ref("/redfish/v1/Systems")})
 	case path == "/redfish/v1/Systems":
 		members := []any{}
 		for id := range b.state {

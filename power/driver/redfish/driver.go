@@ -62,6 +62,9 @@ type Options struct {
 	// Fingerprints are SHA-256 sums, in hex, of controllers' certificates that
 	// are trusted as they are, whatever name they are for.
 	Fingerprints []string `json:"cert_sha256"`
+	// LegacyTLS accepts what old controllers have: RSA key exchange, which keeps no secret from whoever
+	// gets the controller's key later, and certificates with a negative serial number.
+	LegacyTLS bool `json:"legacy_tls"`
 	// ViaBastion sends requests through the bastion.
 	ViaBastion bool `json:"via_bastion"`
 	// Dial makes connections; nil: straight.
@@ -155,6 +158,14 @@ type system struct {
 	}
 }
 
+// Ready reads the password. A machine has no settings of its own.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
+	if _, err := d.opt.Password(); err != nil {
+		return m, &power.RefusedError{Why: err.Error()}
+	}
+	return m, nil
+}
+
 // State reads the system's PowerState. A controller that does not answer is
 // Unknown: its power supply may have been cut, or the way there.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
@@ -186,6 +197,9 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	var s system
 	if err := d.get(ctx, m.ID, &s); err != nil {
 		return err
+	}
+	if r := reading(s.PowerState); r.State == power.Unknown {
+		return fmt.Errorf("the controller does not know the state of %s (%s)", m.Title(), r.Detail)
 	}
 	_, err := d.resetType(ctx, m, s, a)
 	return err

@@ -211,6 +211,23 @@ func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
 	})
 }
 
+// A controller tells in its service root where it takes logins.
+func TestASessionIsOpenedWhereTheServiceRootSays(t *testing.T) {
+	ref := func(at string) map[string]any { return map[string]any{"@odata.id": at} }
+	for at, root := range map[string]map[string]any{
+		"/redfish/v1/SessionService/Sessions": nil,
+		"/redfish/v1/Sessions":                {"Links": map[string]any{"Sessions": ref("/redfish/v1/Sessions/")}},
+		"/redfish/v1/Logins/Sessions":         {"SessionService": ref("/redfish/v1/Logins/")},
+	} {
+		b := newBMC(t)
+		b.at, b.root = at, root
+		d := newDriver(t, b, func(o *Options) { o.Auth = authSession })
+		if r, err := d.State(t.Context(), b.machine()); err != nil || r.State != power.On || b.logins != 1 {
+			t.Errorf("%s: %+v, %v, %d logins", at, r, err, b.logins)
+		}
+	}
+}
+
 func TestAWrongPasswordSaysWhereToLook(t *testing.T) {
 	for _, auth := range []string{authSession, authBasic} {
 		b := newBMC(t)

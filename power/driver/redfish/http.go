@@ -15,8 +15,30 @@ import (
 	"lightsout/power/internal/rest"
 )
 
-// sessions is where logins are made.
+// sessions is where logins are made at a controller that does not tell.
 const sessions = root + "SessionService/Sessions"
+
+// credentials are the body of a login.
+type credentials struct{ UserName, Password string }
+
+// sessionsAt returns where a controller takes logins, by its service root, which needs none
+// (DSP0266, 13.3.4 and 6.2).
+func (d *Driver) sessionsAt(ctx context.Context, base string) (string, error) {
+	var service struct {
+		Links          struct{ Sessions link }
+		SessionService link
+	}
+	_, err := d.send(ctx, http.MethodGet, base+root, "", "", nil, &service)
+	switch code := rest.Code(err); {
+	case err != nil && code != http.StatusUnauthorized && code != http.StatusForbidden:
+		return "", err
+	case service.Links.Sessions.ID != "":
+		return resolve(base, service.Links.Sessions.ID), nil
+	case service.SessionService.ID != "":
+		return resolve(base, strings.TrimRight(service.SessionService.ID, "/")+"/Sessions"), nil
+	}
+	return base + sessions, nil
+}
 
 // session is a login at one controller.
 type session struct{ token, location string }
@@ -70,8 +92,11 @@ func (d *Driver) login(ctx context.Context, base, password, refused string) (ses
 	if kept, ok := d.sessions.Load(base); ok && kept.(session).token != refused {
 		return kept.(session), nil
 	}
-	head, err := d.send(ctx, http.MethodPost, base+sessions, password, "",
-		map[string]string{"UserName": d.opt.User, "Password": password}, nil)
+	at, err := d.sessionsAt(ctx, base)
+	if err != nil {
+		return session{}, err
+	}
+	head, err := d.send(ctx, http.MethodPost, at, password, "", credentials{d.opt.User, password}, nil)
 	if err != nil {
 		return session{}, unauthorized(err)
 	}
@@ -101,19 +126,21 @@ func (d *Driver) Close() {
 	d.rest.HTTP.CloseIdleConnections()
 }
 
-// send sends one request, as rest.Client.Do does: with the token, or with user
-// and password when there is none.
+// send sends one request, as rest.Client.Do does: with the token, or else with user
+// and password, if there is one.
 func (d *Driver) send(ctx context.Context, method, address, password, token string, body, reply any) (http.Header, error) {
 	plain := d.opt.User + ":" + password // joined before they are encoded
 	head := map[string]string{"OData-Version": "4.0"}
-	if token != "" {
+	_, login := body.(credentials)
+	switch {
+	case token != "":
 		head["X-Auth-Token"] = token
-	} else {
+	case password != "":
 		head["Authorization"] = "Basic " + base64.StdEncoding.EncodeToString([]byte(plain))
 	}
 	return d.rest.Do(ctx, rest.Request{
 		Method: method, URL: address, Header: head, Body: body, Secrets: []string{password, plain, token},
-		Harmless: strings.HasSuffix(address, sessions), // nothing is switched by logging in
+		Harmless: login, // nothing is switched by logging in
 	}, reply)
 }
 

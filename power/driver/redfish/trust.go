@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,10 +21,11 @@ import (
 type trust struct {
 	roots  *x509.CertPool // nil: the system's
 	pinned map[string]bool
+	legacy bool // Options.LegacyTLS
 }
 
 func newTrust(opt Options) (trust, error) {
-	t := trust{pinned: map[string]bool{}}
+	t := trust{pinned: map[string]bool{}, legacy: opt.LegacyTLS}
 	if opt.CAFile != "" {
 		pem, err := text.ReadFile(opt.CAFile)
 		if err != nil {
@@ -45,8 +47,12 @@ func newTrust(opt Options) (trust, error) {
 }
 
 // verify checks the certificate that a controller showed for host: a pinned one
-// needs no authority and no name.
+// needs no authority and no name. The program reads certificates with a negative serial number
+// (go.mod, x509negativeserial), which RFC 5280 forbids and old controllers have.
 func (t trust) verify(host string, c tls.ConnectionState) error {
+	if !t.legacy && slices.ContainsFunc(c.PeerCertificates, func(cert *x509.Certificate) bool { return cert.SerialNumber.Sign() < 0 }) {
+		return fmt.Errorf("its certificate has a negative serial number, as those of old controllers: %s", legacyAdvice)
+	}
 	leaf := c.PeerCertificates[0]
 	raw := sha256.Sum256(leaf.Raw)
 	sum := hex.EncodeToString(raw[:])
@@ -61,6 +67,31 @@ func (t trust) verify(host string, c tls.ConnectionState) error {
 		return fmt.Errorf("its certificate is not trusted: %w; if it is the right one, set ca_file to its authority or cert_sha256 to its SHA-256 sum under power.redfish (%s)", err, sum)
 	}
 	return nil
+}
+
+// legacyAdvice is what an error about an old controller ends with.
+const legacyAdvice = "if it is the right one, set legacy_tls: true under power.redfish"
+
+// suites returns the cipher suites for a controller: those of crypto/tls, and with LegacyTLS those
+// of AES with RSA key exchange too.
+func (t trust) suites() (ids []uint16) {
+	if !t.legacy {
+		return nil
+	}
+	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !s.Insecure || strings.HasPrefix(s.Name, "TLS_RSA_WITH_AES_") {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// explain adds to the error of a handshake what an old controller needs.
+func (t trust) explain(err error) error {
+	if said := err.Error(); !t.legacy && (strings.Contains(said, "tls: handshake failure") || strings.Contains(said, "tls: insufficient security level")) {
+		return fmt.Errorf("%w; an old controller may offer no cipher suite of today: %s", err, legacyAdvice)
+	}
+	return err
 }
 
 // newTransport makes connections of which trust approves.
@@ -90,14 +121,14 @@ func newTransport(opt Options) (*http.Transport, error) {
 				return nil, err
 			}
 			conn := tls.Client(raw, &tls.Config{
-				ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+				ServerName: host, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, CipherSuites: trusted.suites(),
 				// trust verifies instead: crypto/tls knows no pinned certificates.
 				InsecureSkipVerify: true,
 				VerifyConnection:   func(c tls.ConnectionState) error { return trusted.verify(host, c) },
 			})
 			if err := conn.HandshakeContext(ctx); err != nil {
 				raw.Close()
-				return nil, err
+				return nil, trusted.explain(err)
 			}
 			return conn, nil
 		},

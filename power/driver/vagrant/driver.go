@@ -140,6 +140,11 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	return m, nil
 }
 
+// Ready looks for the command. A machine has no settings of its own.
+func (d *Driver) Ready(_ string, m power.Machine) (power.Machine, error) {
+	return m, program.Found(d.command[0], "power.vagrant.command")
+}
+
 // plainName is a name that vagrant takes for nothing else: it takes /x/ for a
 // pattern and -x for an option.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)

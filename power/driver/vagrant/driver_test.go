@@ -201,9 +201,14 @@ func TestStatesOfProviders(t *testing.T) {
 	for word, want := range map[string]power.State{
 		"running": power.On, "poweroff": power.Off, "shutoff": power.Off, "aborted": power.Off, "stopping": power.Transitioning,
 		"saved": power.Unknown, "paused": power.Unknown, "suspended": power.Unknown, "not_created": power.Unknown,
-		"inaccessible": power.Unknown, "gurumeditation": power.Unknown, "": power.Unknown, "POWEROFF": power.Unknown,
+		"inaccessible": power.Unknown, "gurumeditation": power.Unknown, "": power.Unknown,
+		"shutting-down": power.Transitioning, "shutting_down": power.Transitioning, "pmsuspended": power.Unknown, "crashed": power.Unknown, // libvirt
+		"not_running": power.Off, "stopped": power.Off, "frozen": power.Unknown, // VMware, Parallels and Docker, LXC
+		"started": power.On, "pausing": power.Transitioning, // UTM
+		"off": power.Off, "runningcritical": power.On, "fastsaved": power.Unknown, // Hyper-V
+		"powered_off": power.Off, "powered_on": power.On, "RUNNING": power.On, "host_state_unknown": power.Unknown, "aborted-saved": power.Unknown,
 	} {
-		if got := reading(word); got.State != want || got.Detail == "" || (want == power.Unknown) != (got.Proof == power.ProofNone) {
+		if got := reading(word); got.State != want || got.Detail == "" || (want == power.Unknown) != (got.Proof == power.ProofNone) || !strings.Contains(got.Detail, word) {
 			t.Errorf("%q is %+v", word, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package vagrant
 
 import (
+	"slices"
 	"strings"
 
 	"lightsout/power"
@@ -61,20 +62,32 @@ func machines(text string) map[string]string {
 	return out
 }
 
-// states are what the words mean that providers use for their machines' states:
-// VirtualBox, libvirt, Hyper-V, VMware, Parallels, Docker. A machine that is
-// saved, suspended or paused is neither on nor off.
-var states = map[string]power.State{
-	"running":  power.On,
-	"poweroff": power.Off, "shutoff": power.Off, "off": power.Off, "stopped": power.Off, "not_running": power.Off, "aborted": power.Off,
-	"starting": power.Transitioning, "stopping": power.Transitioning, "shutdown": power.Transitioning, "shutting_down": power.Transitioning,
-	"preparing": power.Transitioning, "restoring": power.Transitioning, "saving": power.Transitioning,
+// words are those that providers use for their machines' states, by what they mean: VirtualBox,
+// libvirt, Hyper-V, VMware, Parallels, Docker, QEMU, UTM, LXC, ESXi, Multipass and clouds. In a
+// word "-" stands for "_". A machine that is saved, suspended, paused or crashed is neither on nor
+// off, and its word is unknown like each that is not here.
+var words = map[power.State]string{
+	power.On:  "running started powered_on poweredon active blocked runningcritical livesnapshotting onlinesnapshotting",
+	power.Off: "poweroff powered_off poweredoff shutoff off stopped not_running aborted offcritical offline",
+	power.Transitioning: "starting stopping shutdown shutting_down preparing restoring saving booting pending provisioning pausing resuming " +
+		"suspending freezing snapshotting fastsaving restarting rebooting reset aborting powering_on powering_off settingup teleporting delayed_shutdown",
 }
 
-// reading maps a state.
+// stateOf returns what a provider's word means.
+func stateOf(word string) power.State {
+	word = strings.ReplaceAll(strings.ToLower(word), "-", "_")
+	for state, known := range words {
+		if slices.Contains(strings.Fields(known), word) {
+			return state
+		}
+	}
+	return power.Unknown
+}
+
+// reading maps a state, and shows its word.
 func reading(state string) power.Reading {
 	if state == "" {
 		return power.Reported(power.Unknown, "the Vagrantfile defines no such machine")
 	}
-	return power.Reported(states[state], "vagrant: "+state)
+	return power.Reported(stateOf(state), "vagrant: "+state)
 }

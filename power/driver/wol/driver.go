@@ -124,6 +124,22 @@ func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power
 	return m, nil
 }
 
+// Ready gives the machine the MAC address of the configuration: it is where a request goes, and
+// switches nothing off that it would have to identify. It fails if no packet can be sent.
+func (d *Driver) Ready(node string, m power.Machine) (power.Machine, error) {
+	if mac := d.macs[node]; mac != nil {
+		m.ID = mac.String()
+	}
+	if _, err := parseMAC(m.ID); err != nil {
+		return m, &power.RefusedError{Why: fmt.Sprintf("%s; correct mac under power.nodes.%s", err, power.Clean(node))}
+	}
+	conn, err := (&net.Dialer{}).Dial("udp", d.broadcast.String()) // which sends nothing
+	if err != nil {
+		return m, &power.RefusedError{Why: fmt.Sprintf("no magic packet can be sent to %s: %s; correct power.wol.broadcast", d.broadcast, power.Why(err))}
+	}
+	return m, conn.Close()
+}
+
 // State can't be told.
 func (d *Driver) State(context.Context, power.Machine) (power.Reading, error) {
 	return power.Reading{}, power.ErrCannot

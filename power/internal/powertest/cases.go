@@ -77,6 +77,11 @@ func (s *subject) journalled() {
 	if err := json.Unmarshal(data, &kept); err != nil {
 		s.Fatal(err)
 	}
+	ready, err := s.w.Driver.Ready(s.w.Machine.Node.Name, kept)
+	if s.hear(err) != nil || ready.ID != m.ID {
+		s.Errorf("it could not be powered on: %+v, %v", ready, err)
+	}
+	kept = ready
 	for _, a := range s.able() {
 		after, before := wanted(a)
 		s.w.Set(before)

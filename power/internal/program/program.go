@@ -47,6 +47,15 @@ type Program struct {
 	Advice string
 }
 
+// Found returns an error, which names the field of the configuration that has it, if a program is not
+// there to be run.
+func Found(name, field string) error {
+	if _, err := exec.LookPath(name); err != nil {
+		return &power.RefusedError{Why: fmt.Sprintf("%s can't be run: %s; install it, or correct %s", secret.Say(name), power.Why(errors.Unwrap(err)), field)}
+	}
+	return nil
+}
+
 // Result is how a program ended.
 type Result struct {
 	// Status is its exit status, -1 when a signal ended it.

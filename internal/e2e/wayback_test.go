@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"lightsout/internal/labtest"
+	"lightsout/internal/testenv"
+)
+
+// The way back: what powering on needs is checked before anything goes off, follows a config that was
+// corrected since, and is offered for a node whose machine turns out to be another node's.
+func TestTheWayBack(t *testing.T) {
+	testenv.Long(t, 40)
+	t.Parallel()
+	l := labtest.Start(t, "mdx")
+	state := t.TempDir()
+	config := func(level string) string {
+		return l.ConfigWith(func(c map[string]any) {
+			c["state"] = state
+			c["power"].(map[string]any)["nodes"].(map[string]any)["kube-node4"].(map[string]any)["service_level"] = level
+		})
+	}
+	_, errs, code := run(t, nil, args(l, config("best"), "power", "off", "kube-node4", "--yes")...)
+	if off := l.Machines("off", "stopping"); code == 0 || len(off) > 0 || !strings.Contains(errs, `"best" is not a service level of mdx`) {
+		t.Fatalf("exit %d, off %v\n%s", code, off, errs)
+	}
+	if out, errs, code := run(t, nil, args(l, config("spot"), "power", "off", "kube-node4", "--yes")...); code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	if out, errs, code := run(t, nil, args(l, config("guarantee"), "restore", "--yes")...); code != 0 || !strings.Contains(out, "as guarantee") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	crossedWires(t, l)
+}
+
+// crossedWires switches kube-node2 off by a plug that kube-node3 is at.
+func crossedWires(t *testing.T, l *labtest.Lab) {
+	dir := t.TempDir()
+	plug, pulled := filepath.Join(dir, "plug"), filepath.Join(dir, "pulled")
+	if err := syscall.Mkfifo(pulled, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plug, []byte("on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := l.ConfigWith(func(c map[string]any) {
+		c["state"] = filepath.Join(dir, "state")
+		c["power"] = map[string]any{"nodes": map[string]any{"kube-node2": map[string]any{"off_by": "exec", "on_by": "exec"}}, "exec": map[string]any{
+			"state_command": []string{"cat", plug}, "on_command": []string{"sh", "-c", "echo on > " + plug}, "proves_off": true,
+			"off_command": []string{"sh", "-c", fmt.Sprintf("echo x > %s && echo off > %s", pulled, plug)},
+		}}
+	})
+	control := l.Control()
+	done := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(pulled) // ends when the plug was pulled
+		if err == nil {
+			var r *http.Response
+			if r, err = control.Post("http://lab/machines/kube-node3/off", "", nil); err == nil {
+				err = r.Body.Close()
+			}
+		}
+		done <- err
+	}()
+	out, errs, code := run(t, nil, args(l, config, "power", "off", "kube-node2", "--yes")...)
+	if code == 0 || !strings.Contains(out, "kube-node2 runs on") || !strings.Contains(out, "kube-node3 fell silent instead. Power it on again: lightsout restore") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if release, err := os.OpenFile(pulled, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // nobody pulled the plug
+		release.Close()
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
