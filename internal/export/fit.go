@@ -41,15 +41,13 @@ func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, 
 	if err != nil {
 		return nil, o, err
 	}
-	wanted := most
-	most -= time.Second / framesPerSecond // what a video's last picture may add
 	for _, o.read = range readings {
 		if frames, ok := shorten(all, &o, speed, idle, most); ok {
 			frames, err = fitted(frames, th)
 			return frames, o, err
 		}
 	}
-	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", wanted, speed, o.Idle)
+	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", most, speed, o.Idle)
 }
 
 // shorten looks for the slowest pace at which the film lasts at most so long. It keeps
