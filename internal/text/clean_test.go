@@ -57,6 +57,8 @@ func TestCellsKeepsBlanksAndAgreedWidths(t *testing.T) {
 		{"\xff\xfe", "\ufffd\ufffd"},
 		{"東京 ノード", "東京 ノード"},
 		{"go 🚀", "go \ufffd"},
+		{"ﾎﾟｯﾄﾞ ｶﾅ", "ポｯド ｶﾅ"},
+		{"か\u3099 𠮷 ①", "か\u3099 𠮷 ①"},
 		{"\u009b2J", ""},
 	} {
 		if got := Cells(c.in); got != c.want {

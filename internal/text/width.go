@@ -97,6 +97,9 @@ func Fit(s string, w int, ellipsis string) string {
 	return strings.TrimRight(out, " ") + ellipsis
 }
 
+// Pad fills s up to w cells with blanks at its end.
+func Pad(s string, w int) string { return s + strings.Repeat(" ", max(w-Width(s), 0)) }
+
 // Middle shortens s to at most w cells and keeps its end, which is what tells
 // the pods of a deployment apart: "llm-…-2xk4q".
 func Middle(s string, w int, ellipsis string) string {
