@@ -62,10 +62,11 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", "))
+	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default: those in the recording, or else dark)")
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.BoolVar(&f.film.Keys, "keys", false, "show the pressed keys of a recording made with --cast-keys below the screen")
+	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
 	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
@@ -103,6 +104,16 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		return err
 	}
 	f.film.Captions = f.film.Captions && slices.ContainsFunc(frames, func(x export.Frame) bool { return x.Caption != "" })
+	if kind != ".svg" { // whose letters are the reader's
+		missing, err := f.film.FindFonts(ctx, frames)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
+				text.Fit(string(missing), 60, "…"))
+		}
+	}
 	length := frames[len(frames)-1].Until
 	if f.at < 0 {
 		f.at = frames[len(frames)-1].At

@@ -31,7 +31,7 @@ func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, 
 	if most < ShortestFit {
 		return nil, o, fmt.Errorf("a film can't be made to fit %s: the shortest is %s", most, ShortestFit)
 	}
-	th, err := themeOf(o.Theme)
+	th, err := c.themeOf(o.Theme)
 	if err != nil {
 		return nil, o, err
 	}
