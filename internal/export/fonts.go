@@ -46,7 +46,8 @@ func parsed(ttf []byte) *sfnt.Font {
 // o.Font can't be read.
 func (o *Options) FindFonts(ctx context.Context, frames []Frame) (missing []rune, err error) {
 	if o.Font != "" {
-		if o.fonts, err = readFonts(o.Font); err != nil {
+		o.fonts, err = readFonts(o.Font)
+		if err != nil {
 			return nil, fmt.Errorf("--font: %w", err)
 		}
 	}
