@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -114,7 +115,8 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 		r := readings[ref.Name]
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
-	return columns(out, "", rows)
+	_, err := io.WriteString(out, strings.Join(columns("", rows), "\n")+"\n")
+	return err
 }
 
 // watch watches the cluster until the caller calls stop, and returns when it has seen

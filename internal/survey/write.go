@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -173,15 +172,13 @@ func (l *Loss) Explain() (out []string) {
 }
 
 func (r *Report) table(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\n\n%s\n", r.Headline(), strings.Join(columns, "\t"))
+	rows := [][]string{columns}
 	for i := range r.Losses {
-		fmt.Fprintln(w, strings.Join(r.Losses[i].cells(), "\t"))
+		rows = append(rows, r.Losses[i].cells())
 	}
-	for _, note := range r.notes() {
-		fmt.Fprintf(w, "\n%s\n", note)
-	}
-	return w.Flush()
+	parts := append([]string{r.Headline(), strings.Join(text.Columns(rows), "\n")}, r.notes()...)
+	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
+	return err
 }
 
 // oneNodeShown is the largest number of deployments on one node that the notes name.

@@ -152,6 +152,12 @@ func TestShorteningKeepsWhatTellsApart(t *testing.T) {
 			t.Errorf("Middle(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
 		}
 	}
+	wide := Columns([][]string{{"NODE", "MACHINE", "STATE"}, {"計算ノード", "ﾎﾟｯﾄﾞ", "on"}, {"か\u3099", "a", "off"}, {"alone"}})
+	for i, want := range []string{"NODE        MACHINE  STATE", "計算ノード  ﾎﾟｯﾄﾞ    on", "か\u3099          a        off", "alone"} {
+		if wide[i] != want {
+			t.Errorf("the columns are %q, want %q", wide[i], want)
+		}
+	}
 	if got := Fit("a sentence of words", 10, "…"); got != "a sentenc…" {
 		t.Errorf("Fit gives %q", got)
 	}
