@@ -240,7 +240,7 @@ func names() *view.Frame {
 			p.Name = strings.Repeat("pod-", 61) + p.Name[len(p.Name)-9:]
 		case 1:
 			p.Node = c.Nodes[2].Name
-			p.Name = "言語モデル-配備-" + p.Name[len(p.Name)-15:]
+			p.Name = "言語ﾓﾃﾞﾙ-か\u3099-" + p.Name[len(p.Name)-15:]
 		case 2:
 			p.Node = c.Nodes[3].Name
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"lightsout/internal/view"
 )
@@ -160,7 +161,7 @@ func checkWidths(t testing.TB, m *Model, w, h int) {
 		t.Fatalf("%dx%d: %d lines", w, h, len(lines))
 	}
 	for i, l := range lines {
-		if width(l) != w {
+		if width(l) != w || ansi.StringWidth(l) != w || ansi.StringWidthWc(l) != w {
 			t.Fatalf("%dx%d: line %d is %d cells wide: %q", w, h, i, width(l), l)
 		}
 	}

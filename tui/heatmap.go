@@ -92,7 +92,7 @@ func (h *HeatMap) View() tea.View {
 func (h *HeatMap) grid() []string {
 	label := 4
 	for _, n := range h.Names {
-		label = min(max(label, len(n)), 20)
+		label = min(max(label, width(n)), 20)
 	}
 	title := h.wrapped(h.Title)
 	title = title[:min(len(title), 3)]
@@ -102,7 +102,7 @@ func (h *HeatMap) grid() []string {
 	h.left = min(max(h.left, h.col-columns+1), h.col)
 	out := append(title, "", strings.Repeat(" ", label+1+2*(h.col-h.left))+"v "+h.Names[h.col])
 	for i := h.top; i < h.top+rows; i++ {
-		line := fmt.Sprintf("%-*s ", label, ansi.Truncate(h.Names[i], label, h.theme.ellipsis))
+		line := newRow(label+1).cell(h.theme, "", clean(h.Names[i]), label).String()
 		if i == h.row {
 			line = paint(h.theme.strong, line)
 		}
@@ -153,7 +153,7 @@ func (h *HeatMap) explanation() []string {
 }
 
 func (h *HeatMap) wrapped(s string) []string {
-	return strings.Split(ansi.Wrap(s, max(10, h.size.w), ""), "\n")
+	return wrap(clean(s), max(10, h.size.w))
 }
 
 func paint(st style, s string) string { return string(st) + s + "\x1b[m" }

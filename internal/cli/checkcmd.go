@@ -123,13 +123,13 @@ func printRows(out io.Writer, rows []checkRow) {
 		if r := &rows[i]; r.Node != "" {
 			r.What = strings.TrimSpace(r.Node + " " + r.What)
 		}
-		width = max(width, len([]rune(rows[i].What)))
+		width = max(width, text.Width(rows[i].What))
 	}
 	fmt.Fprintln(out, strings.ToUpper(area))
 	for _, r := range rows {
-		fmt.Fprintf(out, "  %-*s  %-7s  %s\n", width, r.What, r.Result, r.Detail)
+		fmt.Fprintf(out, "  %s  %-7s  %s\n", text.Pad(r.What, width), r.Result, r.Detail)
 		if r.Todo != "" {
-			fmt.Fprintf(out, "  %-*s  %-7s  → %s\n", width, "", "", r.Todo)
+			fmt.Fprintf(out, "  %s  %-7s  → %s\n", text.Pad("", width), "", r.Todo)
 		}
 	}
 	fmt.Fprintln(out)

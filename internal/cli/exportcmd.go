@@ -32,7 +32,7 @@ func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:               "export FILE.cast|RECORD",
-		Short:             "Make a GIF, an SVG, a PNG or a video of a recording",
+		Short:             "Make a GIF, an SVG or a PNG of a recording",
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ func newExportCommand(o *options) *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg, .png or .mp4")
+	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg or .png")
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
 	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
@@ -62,11 +62,12 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", "))
+	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default: those in the recording, or else dark)")
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.BoolVar(&f.film.Keys, "keys", false, "show the pressed keys of a recording made with --cast-keys below the screen")
-	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif, .png or .mp4, in `pixels`")
+	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
+	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
 	completeFlag(cmd, "theme", words(export.Themes()...))
 	return cmd
 }
@@ -77,13 +78,12 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".gif": func(w *os.File, frames []export.Frame) error { return export.GIF(w, frames, f.film) },
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
-		".mp4": func(w *os.File, frames []export.Frame) error { return export.Video(ctx, w.Name(), frames, f.film) },
 	}[kind]
 	switch {
 	case !ok:
-		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png, .mp4)")}
+		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
 	case f.fit != 0 && kind == ".png":
-		return usageError{errors.New("--fit is for a .gif, .svg or .mp4: a .png shows one moment")}
+		return usageError{errors.New("--fit is for a .gif or .svg: a .png shows one moment")}
 	case f.fit != 0 && f.fit < export.ShortestFit:
 		return usageError{fmt.Errorf("--fit is %s or more, like 30s, not %s", export.ShortestFit, f.fit)}
 	}
@@ -104,6 +104,16 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		return err
 	}
 	f.film.Captions = f.film.Captions && slices.ContainsFunc(frames, func(x export.Frame) bool { return x.Caption != "" })
+	if kind != ".svg" { // whose letters are the reader's
+		missing, err := f.film.FindFonts(ctx, frames)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
+				text.Fit(string(missing), 60, "…"))
+		}
+	}
 	length := frames[len(frames)-1].Until
 	if f.at < 0 {
 		f.at = frames[len(frames)-1].At

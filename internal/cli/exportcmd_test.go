@@ -7,41 +7,6 @@ import (
 	"testing"
 )
 
-// A video that fails half-way leaves what was there, and nothing beside it.
-func TestAVideoIsWrittenWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	cast, video := filepath.Join(dir, "a.cast"), filepath.Join(dir, "a.mp4")
-	bin := t.TempDir()
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	write := func(path, text string, mode os.FileMode) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(cast, `{"version":2,"width":20,"height":5}`+"\n"+`[0,"o","x"]`+"\n", 0o600)
-	write(video, "an older one", 0o600)
-	ffmpeg := filepath.Join(bin, "ffmpeg")
-	program := "#!/bin/sh\ncat >/dev/null\nfor path; do :; done\nprintf film >\"${path#file:}\"\n"
-	write(ffmpeg, program+"echo no room >&2\nexit 1\n", 0o700)
-	if err := runExport(t.Context(), cast, exportFlags{out: video}); err == nil || !strings.Contains(err.Error(), "no room") {
-		t.Errorf("the error is %v", err)
-	}
-	if b, err := os.ReadFile(video); string(b) != "an older one" {
-		t.Errorf("%q, %v", b, err)
-	}
-	write(ffmpeg, program, 0o700)
-	if err := runExport(t.Context(), cast, exportFlags{out: video}); err != nil {
-		t.Error(err)
-	}
-	if b, err := os.ReadFile(video); string(b) != "film" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) != 2 {
-		t.Errorf("there are %v", left)
-	}
-}
-
 func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	dir := t.TempDir()
 	cast := filepath.Join(dir, "a.cast")

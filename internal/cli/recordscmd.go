@@ -69,7 +69,7 @@ func listRecords(o options, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", began, text.Fit(k.What, 28, "…"), took, text.Clean(k.Verdict, 16), text.Clean(k.Path, pathMost))
+		fmt.Fprintf(&b, "%-24s  %s  %8s  %-16s  %s\n", began, text.Pad(text.Fit(k.What, 28, "…"), 28), took, text.Clean(k.Verdict, 16), text.Clean(k.Path, pathMost))
 	}
 	_, err = io.WriteString(out, b.String())
 	return err

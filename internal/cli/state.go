@@ -2,9 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"lightsout/cluster"
@@ -172,19 +170,19 @@ func statePods(s *cluster.Snapshot, now time.Time) []string {
 
 // table writes rows in columns, below a title.
 func table(title string, rows [][]string) []string {
-	var b strings.Builder
-	_ = columns(&b, "  ", rows)
-	return append([]string{title}, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+	return append([]string{title}, columns("  ", rows)...)
 }
 
-// columns writes rows one below the other, harmless for a terminal.
-func columns(out io.Writer, indent string, rows [][]string) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+// columns sets rows one below the other, harmless for a terminal.
+func columns(indent string, rows [][]string) []string {
 	for _, row := range rows {
 		for i, c := range row {
 			row[i] = text.Cells(c)
 		}
-		fmt.Fprintln(w, indent+strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	lines := text.Columns(rows)
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines
 }

@@ -143,7 +143,8 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
-	return columns(out, "", rows)
+	_, err := io.WriteString(out, strings.Join(columns("", rows), "\n")+"\n")
+	return err
 }
 
 // read polls the machines of the nodes; it returns nothing if there is no fleet.

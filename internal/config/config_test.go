@@ -122,7 +122,7 @@ func FuzzConfig(f *testing.F) {
 
 // TestTheDocumentsExamplesAreRead reads every config that users are shown.
 func TestTheDocumentsExamplesAreRead(t *testing.T) {
-	pages := []string{"tutorials/mdx.md", "tutorials/vagrant.md", "how-to/bastion.md", "how-to/drivers.md", "reference/config.md", "reference/load.md", "reference/plan.md"}
+	pages := []string{"tutorials/mdx.md", "tutorials/vagrant.md", "how-to/bastion.md", "how-to/drivers.md", "how-to/recorder.md", "reference/config.md", "reference/load.md", "reference/plan.md"}
 	for _, name := range pages {
 		b, err := os.ReadFile(filepath.Join("docs", name))
 		if err != nil {

@@ -22,6 +22,8 @@ const (
 // (docs.asciinema.org/manual/asciicast).
 type Cast struct {
 	Width, Height int
+	// theme is that of the header; nil if it has none.
+	theme *theme
 	// Events are in order of At.
 	Events []Event
 }
@@ -44,14 +46,21 @@ func Read(r io.Reader) (*Cast, error) {
 	var head struct {
 		Version       int
 		Width, Height int
-		Term          struct{ Cols, Rows int }
+		Theme         castTheme
+		Term          struct {
+			Cols, Rows int
+			Theme      castTheme
+		}
 	}
-	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
+	switch err := json.Unmarshal(lines.Bytes(), &head); {
+	case err == nil && head.Version == 1:
+		return nil, errors.New("this recorded screen is an asciicast of version 1: `asciinema convert` makes version 2 or 3 of it")
+	case err != nil || head.Version < 2 || head.Version > 3:
 		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2 or 3")
 	}
-	c := &Cast{Width: head.Width, Height: head.Height}
+	c := &Cast{Width: head.Width, Height: head.Height, theme: head.Theme.theme()}
 	if head.Version == 3 {
-		c.Width, c.Height = head.Term.Cols, head.Term.Rows
+		c.Width, c.Height, c.theme = head.Term.Cols, head.Term.Rows, head.Term.Theme.theme()
 	}
 	if !drawable(c.Width, c.Height) {
 		return nil, fmt.Errorf("a screen of %d by %d cells can't be drawn", c.Width, c.Height)

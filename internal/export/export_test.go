@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lightsout/internal/text"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -210,7 +212,7 @@ func svgText(t *testing.T, data []byte, at, total float64, top, w, h int) string
 			col, row := x/svgW-1, (y-top-svgH+4)/svgH
 			for _, r := range string(tok) {
 				grid[row][col] = string(r)
-				col += runeWidth(string(r))
+				col += text.Width(string(r))
 			}
 		}
 	}
@@ -261,7 +263,7 @@ func TestExportReportsAFileThatItCannotDraw(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":      {"", "empty"},
 		"no cast":    {"hello\n", "asciicast"},
-		"version 1":  {`{"version":1,"width":80,"height":24}` + "\n", "version 2 or 3"},
+		"version 1":  {`{"version":1,"width":80,"height":24}` + "\n", "asciinema convert"},
 		"no size":    {`{"version":2}` + "\n", "0 by 0"},
 		"huge":       {`{"version":2,"width":100000,"height":100000}` + "\n", "can't be drawn"},
 		"odd event":  {`{"version":2,"width":80,"height":24}` + "\n[1, 2]\n", "line 2"},
@@ -291,6 +293,34 @@ func TestVersion3AndATornEndAreRead(t *testing.T) {
 [1, "o", "c`))
 	if err != nil || len(c.Events) != 2 || c.Events[1].At != 3*time.Second || c.Width != 10 {
 		t.Fatalf("%+v, %v", c, err)
+	}
+}
+
+// The colours in a header are those of the pictures, unless others are asked for.
+func TestTheThemeOfARecordingIsUsed(t *testing.T) {
+	palette := strings.Repeat("#000000:", 7) + "#c5c8c6"
+	theme := `"theme":{"fg":"#c5c8c6","bg":"#1D1f21","palette":"` + palette + `"}`
+	for head, bg := range map[string]string{
+		`"version":3,"term":{"cols":9,"rows":2,` + theme + `}`:      "#1d1f21",
+		`"version":2,"width":9,"height":2,` + theme:                 "#1d1f21",
+		`"version":2,"width":9,"height":2,"theme":{}`:               "#14181f",
+		`"version":2,"width":9,"height":2,"theme":{"bg":"#1d1f21"}`: "#14181f",
+		`"version":3,"term":{"cols":9,"rows":2,"theme":null}`:       "#14181f",
+	} {
+		c, err := Read(strings.NewReader("{" + head + "}\n" + `[0, "o", "\u001b[97ma"]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, bg := range map[string]string{"": bg, "light": "#fff"} {
+			frames, err := Film(t.Context(), c, Options{Theme: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var svg, still bytes.Buffer
+			if err := errors.Join(SVG(&svg, frames, Options{}), PNG(&still, frames, 0, Options{})); err != nil || !strings.Contains(svg.String(), `fill="`+bg+`"/>`) {
+				t.Errorf("%s, theme %q: no ground of %s: %v", head, name, bg, err)
+			}
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, 
 	if most < ShortestFit {
 		return nil, o, fmt.Errorf("a film can't be made to fit %s: the shortest is %s", most, ShortestFit)
 	}
-	th, err := themeOf(o.Theme)
+	th, err := c.themeOf(o.Theme)
 	if err != nil {
 		return nil, o, err
 	}
@@ -41,15 +41,13 @@ func Fit(ctx context.Context, c *Cast, o Options, most time.Duration) ([]Frame, 
 	if err != nil {
 		return nil, o, err
 	}
-	wanted := most
-	most -= time.Second / framesPerSecond // what a video's last picture may add
 	for _, o.read = range readings {
 		if frames, ok := shorten(all, &o, speed, idle, most); ok {
 			frames, err = fitted(frames, th)
 			return frames, o, err
 		}
 	}
-	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", wanted, speed, o.Idle)
+	return nil, o, fmt.Errorf("the film does not fit %s at --speed %g and --idle %s: leave out one of them, or show less of it (--from, --to)", most, speed, o.Idle)
 }
 
 // shorten looks for the slowest pace at which the film lasts at most so long. It keeps

@@ -11,6 +11,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/text/unicode/norm"
 
 	"lightsout/internal/text"
 )
@@ -31,7 +33,7 @@ type Options struct {
 	From, To time.Duration
 	// Hold is how long the last picture stays; 0 is 3 s.
 	Hold time.Duration
-	// Theme is one of Themes; empty is the first.
+	// Theme is one of Themes; empty is that of the recording, or else the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
 	Title string
@@ -39,6 +41,10 @@ type Options struct {
 	Captions bool
 	// Keys shows the keys that were pressed last below the screen, beside the caption.
 	Keys bool
+	// Font is the file of a font for letters that the built-in one lacks; empty: none.
+	Font string
+	// fonts have letters that the built-in one lacks.
+	fonts []*sfnt.Font
 	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
 	Size int
 	// read is which part of the usual time for reading it each narration stays at least.
@@ -70,14 +76,8 @@ type Frame struct {
 // before it.
 type Screen struct {
 	Width, Height int
+	theme         *theme
 	rows          [][]Cell
-}
-
-// Cell is one cell. The second half of a wide character is a Cell without Text.
-type Cell struct {
-	Text            string
-	Fg, Bg          Colour
-	Bold, Underline bool
 }
 
 // row gives the cells of one row.
@@ -115,7 +115,7 @@ const shortest = 40 * time.Millisecond
 // nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
 // ends.
 func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
-	th, err := themeOf(o.Theme)
+	th, err := c.themeOf(o.Theme)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func fitted(frames []Frame, th *theme) ([]Frame, error) {
 	for _, f := range frames {
 		w, h = max(w, f.Screen.Width), max(h, f.Screen.Height)
 	}
-	empty := slices.Repeat([]Cell{{Text: " ", Fg: th.fg, Bg: th.bg}}, w)
+	empty := slices.Repeat([]Cell{{Text: " ", Width: 1, Fg: th.fg, Bg: th.bg}}, w)
 	for i, f := range frames {
 		if f.Screen.Width == w && f.Screen.Height == h {
 			continue
@@ -252,7 +252,7 @@ func fitted(frames []Frame, th *theme) ([]Frame, error) {
 		if cells += w * f.Screen.Height; cells > cellsMost {
 			return nil, errTooLong
 		}
-		s := &Screen{Width: w, Height: h}
+		s := &Screen{Width: w, Height: h, theme: th}
 		for y := range h {
 			row := empty
 			if y < f.Screen.Height {
@@ -312,10 +312,14 @@ func (p *player) close() {
 	<-p.drained
 }
 
+// halfMarks has the emulator give the marks of half-width kana a cell of their own, as
+// terminals do. (It drops other marks after a letter, so letters are composed before.)
+var halfMarks = strings.NewReplacer("ﾞ", "\x00ﾞ", "ﾟ", "\x00ﾟ")
+
 func (p *player) take(e Event) {
 	switch e.Code {
 	case "o":
-		_, _ = p.em.WriteString(e.Data)
+		_, _ = p.em.WriteString(halfMarks.Replace(norm.NFC.String(e.Data)))
 	case "r":
 		var w, h int
 		if n, _ := fmt.Sscanf(e.Data, "%dx%d", &w, &h); n == 2 && drawable(w, h) {
@@ -326,7 +330,7 @@ func (p *player) take(e Event) {
 
 // screen returns the current screen.
 func (p *player) screen() *Screen {
-	s := &Screen{Width: p.em.Width(), Height: p.em.Height()}
+	s := &Screen{Width: p.em.Width(), Height: p.em.Height(), theme: p.theme}
 	for y := range s.Height {
 		row := p.row(y, s.Width)
 		if p.last != nil && y < p.last.Height && slices.Equal(p.last.row(y), row) {
@@ -354,12 +358,7 @@ func (p *player) row(y, width int) []Cell {
 			cell = p.theme.cell(c)
 			cell.Text = " "
 		}
-		out = append(out, cell)
-		for i := 1; i < w; i++ {
-			half := cell
-			half.Text = ""
-			out = append(out, half)
-		}
+		out = appendCell(out, cell, w)
 		x += w
 	}
 	p.scratch = out

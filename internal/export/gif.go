@@ -6,13 +6,8 @@ import (
 	"image/png"
 	"io"
 	"sort"
-	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 )
-
-func runeWidth(s string) int { return ansi.StringWidth(s) }
 
 // canvas is a picture of a film: margin, title, screen and caption.
 type canvas struct {
@@ -28,12 +23,9 @@ type canvas struct {
 }
 
 func newCanvas(frames []Frame, o Options) (*canvas, error) {
-	th, err := themeOf(o.Theme)
-	if err != nil {
-		return nil, err
-	}
+	th := frames[0].Screen.theme
 	quiet := pair{mix(th.fg, th.bg, 10, 16), th.bg}
-	r, err := newRaster(frames, []pair{{th.fg, th.bg}, quiet}, o.Size)
+	r, err := newRaster(frames, []pair{{th.fg, th.bg}, quiet}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +48,12 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 
 // text writes a whole line, cut at the margin.
 func (c *canvas) text(row int, s string, style Cell) {
-	s = ansi.Truncate(s, c.cols, "…")
-	col := 1
-	for _, r := range s + strings.Repeat(" ", max(0, c.cols-runeWidth(s))) {
-		style.Text = string(r)
-		c.r.draw(c.img, col*c.r.w, row*c.r.h+c.r.h/4, style)
-		col += max(1, runeWidth(style.Text))
+	cells := lineOf(s, c.cols, style)
+	for style.Text = " "; len(cells) < c.cols; {
+		cells = appendCell(cells, style, 1)
+	}
+	for x, cell := range cells {
+		c.r.draw(c.img, (x+1)*c.r.w, row*c.r.h+c.r.h/4, cell)
 	}
 }
 
@@ -71,12 +63,12 @@ func (c *canvas) show(f Frame) image.Rectangle {
 	var dirty image.Rectangle
 	for y := range c.rows {
 		for x, cell := range f.Screen.row(y) {
-			if cell.Text == "" || c.shown != nil && c.shown.row(y)[x] == cell {
+			if cell.Width == 0 || c.shown != nil && c.shown.row(y)[x] == cell {
 				continue
 			}
 			px, py := (x+1)*c.r.w, (y+c.top)*c.r.h+c.r.h/2
 			c.r.draw(c.img, px, py, cell)
-			dirty = dirty.Union(image.Rect(px, py, px+c.r.w*max(1, runeWidth(cell.Text)), py+c.r.h))
+			dirty = dirty.Union(image.Rect(px, py, px+c.r.w*int(cell.Width), py+c.r.h))
 		}
 	}
 	if c.captions && (c.shown == nil || f.Caption != c.caption) {

@@ -6,13 +6,13 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gomono"
-	"golang.org/x/image/font/gofont/gomonobold"
-	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
+	"golang.org/x/text/unicode/norm"
 )
 
 // pair is the colour of a text and of its background.
@@ -23,7 +23,9 @@ type pair struct{ fg, bg Colour }
 type raster struct {
 	w, h    int // of a cell, in pixels
 	ascent  int
-	faces   [2]font.Face // regular and bold
+	size    float64      // of letters, in pixels
+	more    []*sfnt.Font // for letters that the built-in fonts lack
+	faces   map[*sfnt.Font]font.Face
 	shades  int
 	pairs   map[pair]int // the first index of their shades
 	palette color.Palette
@@ -37,23 +39,15 @@ type glyph struct {
 }
 
 // newRaster makes a raster for the colours that the frames have.
-func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
-	if size = cmp.Or(size, 15); size < 6 || size > 64 {
+func newRaster(frames []Frame, extra []pair, o Options) (*raster, error) {
+	size := cmp.Or(o.Size, 15)
+	if size < 6 || size > 64 {
 		return nil, fmt.Errorf("the font's size is from 6 to 64 pixels, not %d", size)
 	}
-	r := &raster{pairs: map[pair]int{}, glyphs: map[glyph][]uint8{}}
-	for i, ttf := range [][]byte{gomono.TTF, gomonobold.TTF} {
-		f, err := opentype.Parse(ttf)
-		if err != nil {
-			return nil, err
-		}
-		r.faces[i], err = opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingFull})
-		if err != nil {
-			return nil, err
-		}
-	}
-	advance, _ := r.faces[0].GlyphAdvance('0')
-	m := r.faces[0].Metrics()
+	r := &raster{size: float64(size), more: o.fonts, faces: map[*sfnt.Font]font.Face{}, pairs: map[pair]int{}, glyphs: map[glyph][]uint8{}}
+	face := newFace(builtin[0], r.size)
+	advance, _ := face.GlyphAdvance('0')
+	m := face.Metrics()
 	r.w, r.h, r.ascent = advance.Round(), (m.Ascent+m.Descent).Ceil()+1, m.Ascent.Ceil()
 	var order []pair
 	add := func(p pair) {
@@ -89,12 +83,10 @@ func newRaster(frames []Frame, extra []pair, size int) (*raster, error) {
 	return r, nil
 }
 
-// draw draws a cell at x, y in pixels.
+// draw draws a cell at x, y in pixels; nothing for the second half of a character.
 func (r *raster) draw(img *image.Paletted, x, y int, c Cell) {
-	base := r.pairs[pair{c.Fg, c.Bg}]
-	cells := max(1, runeWidth(c.Text))
-	m := r.glyph(glyph{c.Text, c.Bold, c.Underline}, cells)
-	w := r.w * cells
+	base, w := r.pairs[pair{c.Fg, c.Bg}], r.w*int(c.Width)
+	m := r.glyph(glyph{c.Text, c.Bold, c.Underline}, w)
 	for j := range r.h {
 		row := img.Pix[img.PixOffset(x, y+j):]
 		for i := range w {
@@ -105,12 +97,12 @@ func (r *raster) draw(img *image.Paletted, x, y int, c Cell) {
 	}
 }
 
-// glyph gives how much of each pixel of a cell is covered, from 0 to 255.
-func (r *raster) glyph(g glyph, cells int) []uint8 {
+// glyph gives how much of each pixel of a character is covered, from 0 to 255; it is w
+// pixels wide.
+func (r *raster) glyph(g glyph, w int) []uint8 {
 	if m, ok := r.glyphs[g]; ok {
 		return m
 	}
-	w := r.w * cells
 	m := make([]uint8, w*r.h)
 	first, _ := utf8.DecodeRuneInString(g.text)
 	if f, ok := drawn[first]; ok {
@@ -132,13 +124,21 @@ func (r *raster) glyph(g glyph, cells int) []uint8 {
 	return m
 }
 
-// letter draws text by the font.
+// letter draws a character by the first font that has it, and its marks over it.
 func (r *raster) letter(m []uint8, w int, g glyph) {
-	face := r.faces[0]
-	if g.bold {
-		face = r.faces[1]
-	}
 	dst := &image.Alpha{Pix: m, Stride: w, Rect: image.Rect(0, 0, w, r.h)}
-	d := font.Drawer{Dst: dst, Src: image.NewUniform(color.Alpha{255}), Face: face, Dot: fixed.P(0, r.ascent)}
-	d.DrawString(g.text)
+	for i, letter := range norm.NFC.String(g.text) {
+		if i > 0 && !unicode.In(letter, unicode.Mn, unicode.Me) {
+			continue // a part of an emoji
+		}
+		face := r.faceOf(letter, g.bold, w)
+		advance, _ := face.GlyphAdvance(letter)
+		if i > 0 { // a mark: in the middle, wherever its font has it
+			b, _, _ := face.GlyphBounds(letter)
+			advance = b.Min.X + b.Max.X
+		}
+		d := font.Drawer{Dst: dst, Src: image.NewUniform(color.Alpha{255}), Face: face, Dot: fixed.P(0, r.ascent)}
+		d.Dot.X = (fixed.I(w) - advance) / 2
+		d.DrawString(string(letter))
+	}
 }

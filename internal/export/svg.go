@@ -22,10 +22,7 @@ const (
 // Parts of a row that change together are written once for each thing that
 // they show.
 func SVG(w io.Writer, frames []Frame, o Options) error {
-	th, err := themeOf(o.Theme)
-	if err != nil {
-		return err
-	}
+	th := frames[0].Screen.theme
 	d := &svg{w: bufio.NewWriter(w), th: th, frames: frames, classes: map[string]string{}, shown: map[interval]*strings.Builder{}, total: frames[len(frames)-1].Until}
 	s := frames[0].Screen
 	top, height := svgH/2, s.Height*svgH+svgH
@@ -38,13 +35,13 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 	}
 	var body strings.Builder
 	if o.Title != "" {
-		body.WriteString(d.line(1, svgH, o.Title, mix(th.fg, th.bg, 10, 16), ""))
+		body.WriteString(d.cells(0, 4, lineOf(o.Title, s.Width, Cell{Fg: mix(th.fg, th.bg, 10, 16), Bg: th.bg})))
 	}
 	for y := range s.Height {
 		d.row(y, top+y*svgH)
 	}
 	if o.lineBelow() {
-		d.captions(top + s.Height*svgH + svgH)
+		d.captions(top + s.Height*svgH + 4)
 	}
 	d.groups(&body)
 	fmt.Fprintf(d.w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="13.3">`+"\n",
@@ -233,7 +230,7 @@ func (d *svg) cells(x, top int, cells []Cell) string {
 	}
 	for i := 0; i < len(cells); {
 		n := run(cells[i:], func(a, b Cell) bool {
-			return a.Fg == b.Fg && a.Bold == b.Bold && a.Underline == b.Underline && isShape(a) == isShape(b)
+			return a.Fg == b.Fg && a.Bold == b.Bold && a.Underline == b.Underline && (a.Width == 1) == (b.Width == 1) && isShape(a) == isShape(b)
 		})
 		part := cells[i : i+n]
 		if isShape(part[0]) {
@@ -268,43 +265,44 @@ func run[T any](list []T, alike func(a, b T) bool) int {
 
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// letters writes the text of cells that are alike, from a column on.
+// letters writes the text of cells that are alike, from a column on, at a base line.
+// textLength holds the columns in their places whatever the font.
 func (d *svg) letters(col, base int, cells []Cell) string {
-	var b strings.Builder
-	for _, c := range cells {
-		b.WriteString(c.Text)
+	for len(cells) > 0 && cells[0].Text == " " {
+		cells = cells[1:]
+		col++
 	}
-	s := strings.TrimLeft(b.String(), " ")
-	col += b.Len() - len(s)
-	if s = strings.TrimRight(s, " "); s == "" {
+	for len(cells) > 0 && cells[len(cells)-1].Text == " " {
+		cells = cells[:len(cells)-1]
+	}
+	if len(cells) == 0 {
 		return ""
 	}
-	return d.line(col, base, s, cells[0].Fg, style(cells[0]))
-}
-
-// line writes text at a column and a base line. textLength holds the columns
-// in their places whatever the font.
-func (d *svg) line(col, base int, s string, fg Colour, style string) string {
-	class := strings.TrimSpace(style)
-	if fg != d.th.fg {
-		class = strings.TrimSpace(d.class("fill", fg) + style)
+	var s strings.Builder
+	for _, c := range cells {
+		s.WriteString(c.Text)
 	}
+	class := style(cells[0])
+	if cells[0].Fg != d.th.fg {
+		class = d.class("fill", cells[0].Fg) + class
+	}
+	class = strings.TrimSpace(class)
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
 	length := ""
-	if w := runeWidth(s); w > 2 {
-		length = fmt.Sprintf(` textLength="%d"`, w*svgW)
+	if len(cells) > 2 {
+		length = fmt.Sprintf(` textLength="%d"`, len(cells)*svgW)
 	}
-	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(s))
+	return fmt.Sprintf(`<text%s x="%d" y="%d"%s>%s</text>`, class, col*svgW, base, length, escape.Replace(s.String()))
 }
 
 // captions writes the captions below the screen.
-func (d *svg) captions(base int) {
+func (d *svg) captions(top int) {
 	for i := 0; i < len(d.frames); {
 		n := run(d.frames[i:], func(a, b Frame) bool { return a.Caption == b.Caption })
 		if f := d.frames[i]; f.Caption != "" {
-			d.during(d.line(1, base, f.Caption, d.th.fg, " b"), f.At, d.frames[i+n-1].Until)
+			d.during(d.cells(0, top, lineOf(f.Caption, f.Screen.Width, Cell{Fg: d.th.fg, Bg: d.th.bg, Bold: true})), f.At, d.frames[i+n-1].Until)
 		}
 		i += n
 	}

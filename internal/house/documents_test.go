@@ -45,3 +45,18 @@ func TestWhatIsAddedToIsThere(t *testing.T) {
 		}
 	}
 }
+
+// docs/concepts.md has at most 40 terms, each once.
+func TestConceptsAreFewAndUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(read(t, "docs/concepts.md"), -1) {
+		if term := m[1]; seen[term] {
+			t.Errorf("%s is explained twice", term)
+		} else if term != "term" {
+			seen[term] = true
+		}
+	}
+	if n := len(seen); n < 30 || n > 40 {
+		t.Errorf("%d terms", n)
+	}
+}

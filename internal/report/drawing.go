@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html"
 	"strings"
+
+	"lightsout/internal/text"
 )
 
 // canvas is SVG under way. Its methods take clean text and escape it; class
@@ -88,7 +90,7 @@ func lineSwatch(class string) func(*canvas, float64, float64) {
 }
 
 // textWidth estimates how wide a text of the picture's size is.
-func textWidth(s string) float64 { return float64(len([]rune(s))) * 6.3 }
+func textWidth(s string) float64 { return float64(text.Width(s)) * 6.3 }
 
 // writeLegend sets the signs in lines and returns the height they take.
 func (d *drawing) writeLegend() {

@@ -41,12 +41,10 @@ func (s section) line(row []string, widths []int, most int) string {
 		if i > 0 {
 			b.WriteString("  ")
 		}
-		pad := strings.Repeat(" ", max(widths[i]-text.Width(c), 0))
 		if s.Head[i].Figures {
-			b.WriteString(pad + c)
-		} else {
-			b.WriteString(c + pad)
+			c = text.Pad("", widths[i]-text.Width(c)) + c
 		}
+		b.WriteString(text.Pad(c, widths[i]))
 	}
 	return text.Fit(strings.TrimRight(b.String(), " "), most, "…")
 }

@@ -20,22 +20,21 @@ const none = "–"
 // here, and puts it on one line.
 func clean(s string) string { return text.Clean(s, textMost) }
 
-// short cuts s in its middle to at most most characters.
+// short cuts s in its middle to at most most cells.
 func short(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
+	if text.Width(s) <= most {
 		return s
 	}
-	head := (most - 1) / 2
-	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
+	head, w := text.CutLeft(s, (most-1)/2)
+	return head + "…" + text.CutRight(s, most-1-w)
 }
 
 // brief is short for a name, of which the namespace and the domain go first.
 func brief(s string, most int) string {
-	if _, name, ok := strings.Cut(s, "/"); ok && len([]rune(s)) > most {
+	if _, name, ok := strings.Cut(s, "/"); ok && text.Width(s) > most {
 		s = name
 	}
-	if host, _, ok := strings.Cut(s, "."); ok && host != "" && len([]rune(s)) > most {
+	if host, _, ok := strings.Cut(s, "."); ok && host != "" && text.Width(s) > most {
 		s = host
 	}
 	return short(s, most)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -100,4 +101,19 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("XML gives %q for %q: %v", back.Value, got, err)
 		}
 	})
+}
+
+// Names are shortened and set in columns by the cells that they take.
+func TestWideNamesAreShortenedByTheirCells(t *testing.T) {
+	for in, want := range map[string]string{"計算ノード二号機": "計算…号機", "研究/日本語の配備": "日本…配備", "ﾎﾟｯﾄﾞ-1": "ﾎﾟｯﾄﾞ-1", "か\u3099くしゅう用の機械": "か\u3099く…機械"} {
+		if got := brief(in, 9); got != want || text.Width(got) > 9 {
+			t.Errorf("brief(%q) is %q, want %q", in, got, want)
+		}
+	}
+	s := section{Head: []column{{Name: "node"}, {Name: "n", Figures: true}}, Rows: [][]cell{{{Text: "計算ノード"}, {Text: "1"}}, {{Text: "kube-node3"}, {Text: "12"}}}}
+	for _, l := range s.within(40)[1:] {
+		if text.Width(l) != 14 {
+			t.Errorf("%q is %d cells wide", l, text.Width(l))
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -173,18 +172,17 @@ func (l *Loss) Explain() (out []string) {
 }
 
 func (r *Report) table(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, r.Headline())
+	parts := []string{r.Headline()}
 	if len(r.Losses) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(columns, "\t"))
+		rows := [][]string{columns}
+		for i := range r.Losses {
+			rows = append(rows, r.Losses[i].cells())
+		}
+		parts = append(parts, strings.Join(text.Columns(rows), "\n"))
 	}
-	for i := range r.Losses {
-		fmt.Fprintln(w, strings.Join(r.Losses[i].cells(), "\t"))
-	}
-	for _, note := range r.notes() {
-		fmt.Fprintf(w, "\n%s\n", note)
-	}
-	return w.Flush()
+	parts = append(parts, r.notes()...)
+	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
+	return err
 }
 
 // oneNodeShown is the largest number of deployments on one node that the notes name.

@@ -67,6 +67,7 @@ func (k keepsake) picture() (said string, err error) {
 	if err != nil {
 		return "", err
 	}
+	_, _ = o.FindFonts(context.Background(), frames) // without them, the picture has boxes
 	path := k.file("screen")
 	err = errors.Join(
 		text.WriteFile(path+".svg", func(w *os.File) error { return export.SVG(w, frames, o) }),

@@ -1,11 +1,13 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/text/unicode/norm"
 )
 
 // marksMost is how many combining marks a letter keeps; more of them only pile
@@ -91,7 +93,10 @@ func Cells(s string) string {
 		}
 	}
 	out := b.String()
-	if ansi.StringWidth(out) == ansi.StringWidthWc(out) {
+	if agreed(out) {
+		return out
+	}
+	if out = voiced.ReplaceAllStringFunc(out, norm.NFKC.String); agreed(out) {
 		return out
 	}
 	// The two ways in which terminals count cells differ for this text: keep
@@ -106,6 +111,14 @@ func Cells(s string) string {
 		return utf8.RuneError
 	}, out)
 }
+
+// agreed reports whether terminals that count characters and those that count graphemes
+// give a text the same width.
+func agreed(s string) bool { return ansi.StringWidth(s) == ansi.StringWidthWc(s) }
+
+// voiced is half-width kana with its voiced mark: one cell for some terminals, two for
+// others. The full-width letter that means the same is two for all.
+var voiced = regexp.MustCompile("[ｦ-ﾝ][ﾞﾟ]")
 
 // kind is the treatment of a character.
 type kind int

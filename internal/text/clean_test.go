@@ -57,6 +57,8 @@ func TestCellsKeepsBlanksAndAgreedWidths(t *testing.T) {
 		{"\xff\xfe", "\ufffd\ufffd"},
 		{"東京 ノード", "東京 ノード"},
 		{"go 🚀", "go \ufffd"},
+		{"ﾎﾟｯﾄﾞ ｶﾅ", "ポｯド ｶﾅ"},
+		{"か\u3099 𠮷 ①", "か\u3099 𠮷 ①"},
 		{"\u009b2J", ""},
 	} {
 		if got := Cells(c.in); got != c.want {
@@ -148,6 +150,12 @@ func TestShorteningKeepsWhatTellsApart(t *testing.T) {
 	} {
 		if got := Middle(c.in, c.w, "…"); got != c.want {
 			t.Errorf("Middle(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
+		}
+	}
+	wide := Columns([][]string{{"NODE", "MACHINE", "STATE"}, {"計算ノード", "ﾎﾟｯﾄﾞ", "on"}, {"か\u3099", "a", "off"}, {"alone"}})
+	for i, want := range []string{"NODE        MACHINE  STATE", "計算ノード  ﾎﾟｯﾄﾞ    on", "か\u3099          a        off", "alone"} {
+		if wide[i] != want {
+			t.Errorf("the columns are %q, want %q", wide[i], want)
 		}
 	}
 	if got := Fit("a sentence of words", 10, "…"); got != "a sentenc…" {

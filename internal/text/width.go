@@ -97,6 +97,31 @@ func Fit(s string, w int, ellipsis string) string {
 	return strings.TrimRight(out, " ") + ellipsis
 }
 
+// Pad fills s up to w cells with blanks at its end.
+func Pad(s string, w int) string { return s + strings.Repeat(" ", max(w-Width(s), 0)) }
+
+// Columns sets rows of clean texts in columns, two blanks apart. The last text of a row
+// takes no part in the width of its column.
+func Columns(rows [][]string) []string {
+	var widths []int
+	for _, row := range rows {
+		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
+		for i := range len(row) - 1 {
+			widths[i] = max(widths[i], Width(row[i]))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		for i, s := range row {
+			if i < len(row)-1 {
+				s = Pad(s, widths[i]+2)
+			}
+			lines[n] += s
+		}
+	}
+	return lines
+}
+
 // Middle shortens s to at most w cells and keeps its end, which is what tells
 // the pods of a deployment apart: "llm-…-2xk4q".
 func Middle(s string, w int, ellipsis string) string {
