@@ -52,7 +52,8 @@ type Outcome struct {
 	// runs.
 	Likely int
 	// Missing counts pods that a quota forbids, Stuck those that their owner does not
-	// recreate while the lost pod exists (it may not even be evicted), Over those of a
+	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
+	// attached to the lost node as long, Over those of a
 	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
 	// known to recreate them.
 	Missing, Stuck, Over, Victims, Orphans Range
@@ -94,6 +95,14 @@ type Workload struct {
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
+	// Attached lists the volumes, by name, for which its new pods on other nodes wait.
+	Attached []Attachment `json:"attached,omitempty"`
+}
+
+// Attachment is a volume that stays attached to a lost node.
+type Attachment struct {
+	Volume string `json:"volume"`
+	Node   string `json:"node"`
 }
 
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.
@@ -202,7 +211,8 @@ func (w *World) unknown(evicted []int) (out []string) {
 var unreadable = map[cluster.Kind]string{
 	cluster.KindVolume: "the account can't read volumes", cluster.KindClaim: "the account can't read volume claims",
 	cluster.KindStorageClass: "the account can't read storage classes", cluster.KindCSINode: "the account can't read limits of attached volumes",
-	cluster.KindQuota: "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
+	cluster.KindCSIDriver: "the account can't read volume drivers, so lightsout cannot tell which volumes stay attached to a lost node",
+	cluster.KindQuota:     "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
 	cluster.KindNamespace: "the account can't read namespaces", cluster.KindNeighbour: "the account can't read pods of other namespaces, which use room on nodes",
 }
 
@@ -294,6 +304,7 @@ func (s *sum) take(r *run, first bool) {
 		}
 	}
 	s.explain(r)
+	s.attach(r)
 	s.protect(r, first)
 	if first {
 		s.moves(r)
@@ -327,6 +338,19 @@ func (s *sum) protect(r *run, first bool) {
 	for b, n := range change {
 		_, known := s.budgets[b]
 		s.budgets[b] = s.budgets[b].with(max(0, int(b.Status.CurrentHealthy)+n), !known)
+	}
+}
+
+// attach collects the volumes for which pods wait.
+func (s *sum) attach(r *run) {
+	for c, f := range r.fates {
+		x := s.of[c.workload]
+		for _, v := range c.alone {
+			if f.holder == nil || f.stuck == 0 || c.kind == "StatefulSet" || slices.ContainsFunc(x.Attached, func(a Attachment) bool { return a.Volume == v }) {
+				continue
+			}
+			x.Attached = append(x.Attached, Attachment{v, f.holder.name})
+		}
 	}
 }
 
@@ -421,6 +445,7 @@ func (s *sum) finish(orders int) *Outcome {
 		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
 			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
 		})
+		slices.SortFunc(x.Attached, func(a, b Attachment) int { return cmp.Compare(a.Volume, b.Volume) })
 		o.Workloads = append(o.Workloads, *x)
 	}
 	for b, left := range s.budgets {

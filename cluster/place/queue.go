@@ -113,8 +113,7 @@ func (r *run) arrive(all bool) {
 	for _, i := range first {
 		r.wave = i.wave()
 		if i.lost != nil {
-			r.note(change{i.class, i.lost.node, -1, true})
-			r.replace(i.class, i.ready)
+			r.evict(i.lost, i.ready)
 		} else {
 			fresh = append(fresh, i)
 		}
@@ -159,6 +158,11 @@ func (r *run) try(i *item) {
 		}
 		return
 	}
-	r.put(i.class, node)
-	r.fates.of(i.class).placed++
+	f := r.fates.of(i.class)
+	if p := r.put(i.class, node); len(i.alone) > 0 && f.holder != nil {
+		p.waits = true
+		f.stuck++
+		return
+	}
+	f.placed++
 }

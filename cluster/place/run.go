@@ -285,7 +285,7 @@ func sampled(nodes int) int {
 }
 
 // put places a pod of the class on a node.
-func (r *run) put(c *class, node int) {
+func (r *run) put(c *class, node int) *pod {
 	if u := c.rules; u.binds {
 		if v := r.volume(u, node); v != nil {
 			r.taken[v] = true
@@ -295,4 +295,5 @@ func (r *run) put(c *class, node int) {
 	r.more[node] = append(r.more[node], p)
 	r.placed++
 	r.add(c, node, 1)
+	return p
 }
