@@ -126,6 +126,7 @@ func (h Hits) PlaceLines() (out []Line) {
 	if named > placesShown {
 		warn("and %d more workloads have Pending pods", named-placesShown)
 	}
+	out = append(out, attachLines(o)...)
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
 		warn("a quota keeps %s from being created", ranged(o.Missing))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
@@ -121,6 +122,8 @@ func (l *Loss) whys(reasons int) []string {
 // away describes the pods of the workload that are not replaced although there may be room.
 func (w *Workload) away() string {
 	switch {
+	case len(w.Attached) > 0:
+		return counted(w.Stuck, "waits for its volume: ", "wait for their volumes: ") + forecast.Attached(w.Attached)
 	case w.Stuck.High > 0:
 		return waiting(w.Stuck)
 	case w.Over.High > 0:
