@@ -198,6 +198,7 @@ func NewSpec(full *corev1.PodSpec, ownerKind string) Spec {
 		TopologySpreadConstraints: full.TopologySpreadConstraints, Overhead: full.Overhead, Resources: full.Resources,
 		Priority: full.Priority, PriorityClassName: full.PriorityClassName, PreemptionPolicy: full.PreemptionPolicy,
 		SchedulingGates: full.SchedulingGates, SchedulerName: full.SchedulerName, ActiveDeadlineSeconds: full.ActiveDeadlineSeconds,
+		TerminationGracePeriodSeconds: full.TerminationGracePeriodSeconds,
 	}
 	if out.SchedulerName == corev1.DefaultSchedulerName {
 		out.SchedulerName = ""

@@ -21,6 +21,7 @@ type fate struct {
 	holder  *node
 	over    int // their Job has failed
 	ended   int // of these, those that ran on a node that is not lost
+	late    int // created only when the quota has forgotten the pods that hang
 	orphans int // without a controller, or with an unknown one
 }
 
@@ -95,7 +96,7 @@ func (r *run) evict(p *pod, at time.Duration) {
 		r.quotas.spend(p.class, -1)
 	} else {
 		r.note(change{p.class, p.node, -1, true})
-		f.holder = n
+		f.holder, r.hangs[p] = n, true
 		if p.kind == "StatefulSet" {
 			f.stuck++
 			return
