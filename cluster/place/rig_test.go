@@ -265,12 +265,14 @@ func (p *plane) outage(ctx context.Context, w *world) {
 	p.until("the pods of the lost nodes are evicted", func() bool {
 		return !slices.ContainsFunc(p.mine(w.prefix), func(pod *corev1.Pod) bool { return slices.Contains(w.lost, pod.Spec.NodeName) })
 	})
-	long := 6 * time.Minute // a Job waits 320 s after its sixth failure
+	long, quiet := 6*time.Minute, 2500*time.Millisecond // a Job waits 320 s after its sixth failure
 	if w.quota() {
-		long = time.Minute
+		// It forgets the pods that hang 2 s after their eviction and is recounted within 5 s; a
+		// ReplicaSet tries again within as long as it has tried.
+		long, quiet = time.Minute, 25*time.Second
 	}
 	p.until("nothing moves any more", func() bool {
-		return p.settled(w.prefix, 2500*time.Millisecond) && p.jobsRest(ctx, w) || p.settled(w.prefix, long)
+		return p.settled(w.prefix, quiet) && p.jobsRest(ctx, w) || p.settled(w.prefix, long)
 	})
 	p.pass(ctx)
 	p.until("nothing moves after that", func() bool { return p.settled(w.prefix, 2500*time.Millisecond) })

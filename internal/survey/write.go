@@ -113,8 +113,10 @@ func (l *Loss) whys(reasons int) []string {
 			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), w.away()))
 		}
 	}
-	if l.Rule != "" {
-		why = append(why, l.Rule)
+	for _, one := range []string{l.Late, l.Rule} {
+		if one != "" {
+			why = append(why, one)
+		}
 	}
 	return why
 }
