@@ -118,6 +118,9 @@ func (p *plane) play(t testing.TB, w *world) *result {
 		out.survey(t, s)
 	}
 	p.outage(ctx, w)
+	if missing := len(begin) - len(p.mine(w.prefix)); w.family == "quota" && (missing < out.told.Missing.Low || missing > out.told.Missing.High) {
+		t.Errorf("seed %d: %d pods were not created again, forecast %v for good, %v for a while", w.seed, missing, out.told.Missing, out.told.Late)
+	}
 	for _, pod := range p.homeless(w) {
 		out.truth++
 		out.owners[pod.Labels["app"]]++
@@ -383,7 +386,7 @@ func TestPlaceAgainstTheScheduler(t *testing.T) {
 						for w := range next {
 							begun := time.Now()
 							r := p.play(t, w)
-							fmt.Fprintf(os.Stderr, "seed %d, %s: %d pending, again %d, forecast %v, likely %d (%.1f s)\n", w.seed, w.family, r.truth, r.again, r.forecast, r.likely, time.Since(begun).Seconds())
+							fmt.Fprintf(os.Stderr, "seed %d, %s: %d pending, again %d, forecast %v, likely %d, late %v (%.1f s)\n", w.seed, w.family, r.truth, r.again, r.forecast, r.likely, r.told.Late, time.Since(begun).Seconds())
 							mu.Lock()
 							results = append(results, r)
 							mu.Unlock()
