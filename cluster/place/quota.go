@@ -56,7 +56,7 @@ func (all *quotas) count(q *corev1.ResourceQuota, c *class, n int64) {
 	}
 }
 
-// recount counts the use of each quota anew, without the pods that hang on lost nodes: the
+// recount counts the use of each quota again, without the pods that hang on lost nodes: the
 // control plane forgets them some time after their grace period (QuotaV1Pod in
 // pkg/quota/v1/evaluator/core).
 func (r *run) recount() {
