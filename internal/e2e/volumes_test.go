@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,9 +14,10 @@ import (
 
 // TestAReplacementWaitsForTheVolumeOfALostNode has a deployment whose volume one node at a
 // time can attach: survey and question say that its replacement waits, the real
-// attach/detach controller makes it wait, and the taint that the question names ends that.
+// attach/detach controller makes it wait, the return of the node and the taint that the
+// question names end that, and the report says why it took so long.
 func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
-	testenv.Long(t, 90)
+	testenv.Long(t, 120)
 	t.Parallel()
 	l := labtest.Start(t, "vagrant")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
@@ -61,14 +65,25 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	if want := "default/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to " + node; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit %d, no %q in\n%s%s", code, want, out, errs)
 	}
+	dir := filepath.Join(t.TempDir(), "trial")
+	plan := fmt.Sprintf("name: volume\nsteps:\n  - off: [%[1]s]\n  - wait: {for: evicted, within: 2m}\n  - pause: 10s\n  - on: [%[1]s]\n  - wait: {for: ready, within: 3m}\n", node)
+	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "volume.yaml", plan), "--yes", "-o", dir)...)
+	report, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	if want := " for volume pv-notes to detach from " + node + " (Multi-Attach error)"; code != 0 || err != nil || !strings.Contains(string(report), want) {
+		t.Errorf("exit %d, %v, no %q in\n%s%s%s", code, err, want, report, out, errs)
+	}
+	until(t, "the replacement runs once the node is back", func() bool { s := states(); return len(s) == 1 && s[other] == "Running" })
+	node, other = other, node
 	out, errs, code = run(t, nil, args(l, config, "power", "off", node, "--yes")...)
 	if want := "default/notes: its replacement waits in ContainerCreating: volume pv-notes stays attached to " + node; code != 0 || !strings.Contains(out, want) {
 		t.Errorf("exit %d, no %q in\n%s%s", code, want, out, errs)
 	}
 	until(t, "the attach/detach controller refuses the volume", func() bool {
-		var list struct{ Items []struct{ Reason, Message string } }
+		var list struct {
+			Items []struct{ Reason, Message string }
+		}
 		l.API().Do(http.MethodGet, "/api/v1/namespaces/default/events?fieldSelector=reason%3DFailedAttachVolume", nil, &list)
-		return len(list.Items) > 0 && strings.HasPrefix(list.Items[0].Message, `Multi-Attach error for volume "pv-notes"`)
+		return len(list.Items) > 1 && strings.HasPrefix(list.Items[1].Message, `Multi-Attach error for volume "pv-notes"`)
 	})
 	if now := states(); now[node] != "Terminating" || now[other] != "Pending" {
 		t.Errorf("the pods: %v", now)
