@@ -58,12 +58,17 @@ func waits(n place.Range) string {
 	return n.String() + " replacements wait"
 }
 
-// Held is the reason why replacements of a workload do not start although they have a node:
-// their volumes stay attached to a lost node. It is empty if there is none.
-func (h Hits) Held(workload cluster.Key) string {
+// Delayed is the reason why replacements of a workload do not start soon although they fit:
+// their volumes stay attached to a lost node, or a quota still counts the pods that hang. It is
+// empty if there is none.
+func (h Hits) Delayed(workload cluster.Key) string {
 	for _, w := range h.Place.Workloads {
-		if w.Key == workload && len(w.Attached) > 0 {
+		switch {
+		case w.Key != workload:
+		case len(w.Attached) > 0:
 			return Attached(w.Attached) + ": " + detaching
+		case w.Late.High > 0:
+			return Late(h.Place)
 		}
 	}
 	return ""
