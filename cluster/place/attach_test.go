@@ -88,6 +88,18 @@ func TestAnUnreadableDriverIsNamed(t *testing.T) {
 	}
 }
 
+// A pod that found no node before waits for its volume as well, once it gets one.
+func TestAWaitingPodWaitsForItsVolumeToo(t *testing.T) {
+	c := tiny(3)
+	spec := claiming(c, corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "block"}}, corev1.ReadWriteOnce)
+	put(c, "notes", "a", spec)
+	put(c, "notes", "", spec)
+	c.Nodes[0].Ready, c.Pods[0].Deleting = cluster.TriUnknown, t0
+	if o := lose(c, "b"); o.Stuck != (Range{1, 1}) || o.Pending.High > 0 || !slices.Equal(o.Workloads[0].Attached, []Attachment{{"pv-0", "a"}}) {
+		t.Errorf("%+v", o)
+	}
+}
+
 // A budget does not count a pod that waits for its volume.
 func TestABudgetDoesNotCountAPodThatWaitsForItsVolume(t *testing.T) {
 	c := tiny(2)

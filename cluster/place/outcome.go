@@ -356,12 +356,14 @@ func (s *sum) protect(r *run, first bool) {
 // attach collects the volumes for which pods wait.
 func (s *sum) attach(r *run) {
 	for c, f := range r.fates {
-		x := s.of[c.workload]
+		x, n := s.of[c.workload], r.holder(c)
+		if n == nil || f.stuck == 0 || c.kind == "StatefulSet" {
+			continue
+		}
 		for _, v := range c.alone {
-			if f.holder == nil || f.stuck == 0 || c.kind == "StatefulSet" || slices.ContainsFunc(x.Attached, func(a Attachment) bool { return a.Volume == v }) {
-				continue
+			if a := (Attachment{v, n.name}); !slices.Contains(x.Attached, a) {
+				x.Attached = append(x.Attached, a)
 			}
-			x.Attached = append(x.Attached, Attachment{v, f.holder.name})
 		}
 	}
 }

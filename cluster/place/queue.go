@@ -170,7 +170,7 @@ func (r *run) try(i *item) {
 		return
 	}
 	f := r.fates.of(i.class)
-	if p := r.put(i.class, node); len(i.alone) > 0 && f.holder != nil {
+	if p := r.put(i.class, node); r.holder(i.class) != nil {
 		p.waits = true
 		f.stuck++
 		return

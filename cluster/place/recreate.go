@@ -16,9 +16,8 @@ type fate struct {
 	placed  int
 	// stuck counts pods that their owner does not recreate while the lost pod exists:
 	// those of a StatefulSet, of a Job that replaces only failed pods, and those that are
-	// not evicted; and recreated ones whose volume stays attached to holder.
+	// not evicted; and recreated ones that wait for a volume.
 	stuck   int
-	holder  *node
 	over    int // their Job has failed
 	ended   int // of these, those that ran on a node that is not lost
 	late    int // created only when the quota has forgotten the pods that hang
@@ -90,19 +89,29 @@ const backoff = 10 * time.Second
 // evict deletes a pod of a lost node, where it hangs until the node returns, unless the node
 // is out of service, and creates its successor.
 func (r *run) evict(p *pod, at time.Duration) {
-	n, f := r.nodes[p.node], r.fates.of(p.class)
-	if n.frees() {
+	if r.nodes[p.node].frees() {
 		r.remove(p)
 		r.quotas.spend(p.class, -1)
 	} else {
 		r.note(change{p.class, p.node, -1, true})
-		f.holder, r.hangs[p] = n, true
+		r.hangs[p] = true
 		if p.kind == "StatefulSet" {
-			f.stuck++
+			r.fates.of(p.class).stuck++
 			return
 		}
 	}
 	r.replace(p.class, at)
+}
+
+// holder returns the node to which the volumes of a class stay attached, because one of its pods
+// hangs there; nil if there is none.
+func (r *run) holder(c *class) *node {
+	for _, p := range c.pods {
+		if n := r.nodes[p.node]; len(c.alone) > 0 && (p.ending || r.hangs[p]) && !n.frees() {
+			return n
+		}
+	}
+	return nil
 }
 
 // replace creates the successor of a pod at a time, if its owner does that.
