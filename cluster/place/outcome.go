@@ -104,12 +104,6 @@ type Workload struct {
 	Attached []Attachment `json:"attached,omitempty"`
 }
 
-// Attachment is a volume that stays attached to a lost node.
-type Attachment struct {
-	Volume string `json:"volume"`
-	Node   string `json:"node"`
-}
-
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.
 type Budget struct {
 	cluster.Key
@@ -350,21 +344,6 @@ func (s *sum) protect(r *run, first bool) {
 	for b, n := range change {
 		_, known := s.budgets[b]
 		s.budgets[b] = s.budgets[b].with(max(0, int(b.Status.CurrentHealthy)+n), !known)
-	}
-}
-
-// attach collects the volumes for which pods wait.
-func (s *sum) attach(r *run) {
-	for c, f := range r.fates {
-		x, n := s.of[c.workload], r.holder(c)
-		if n == nil || f.stuck == 0 || c.kind == "StatefulSet" {
-			continue
-		}
-		for _, v := range c.alone {
-			if a := (Attachment{v, n.name}); !slices.Contains(x.Attached, a) {
-				x.Attached = append(x.Attached, a)
-			}
-		}
 	}
 }
 
