@@ -26,6 +26,7 @@ const (
 	KindClaim        Kind = "persistentvolumeclaim"
 	KindStorageClass Kind = "storageclass"
 	KindCSINode      Kind = "csinode"
+	KindCSIDriver    Kind = "csidriver"
 	KindQuota        Kind = "resourcequota"
 	KindBudget       Kind = "poddisruptionbudget"
 	KindNamespace    Kind = "namespace"
@@ -35,13 +36,14 @@ const (
 )
 
 // PlaceKinds lists the kinds of Snapshot.Objects.
-var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSINode, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
+var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSINode, KindCSIDriver, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
 
 // clustered are the sources of kinds without a namespace.
 var clustered = []*source{
 	{kind: KindVolume, resource: resource{"v1", "persistentvolumes", "PersistentVolume"}, trim: trimObject},
 	{kind: KindStorageClass, resource: resource{"storage.k8s.io/v1", "storageclasses", "StorageClass"}, trim: trimObject},
 	{kind: KindCSINode, resource: resource{"storage.k8s.io/v1", "csinodes", "CSINode"}, trim: trimObject},
+	{kind: KindCSIDriver, resource: resource{"storage.k8s.io/v1", "csidrivers", "CSIDriver"}, trim: trimObject},
 	{kind: KindNamespace, resource: resource{"v1", "namespaces", "Namespace"}, trim: trimObject},
 }
 
@@ -87,8 +89,8 @@ type Object struct {
 	Kind Kind
 	Key
 	// Value is a *corev1.PersistentVolume, *corev1.PersistentVolumeClaim,
-	// *storagev1.StorageClass, *storagev1.CSINode, *corev1.ResourceQuota, *batchv1.Job,
-	// *policyv1.PodDisruptionBudget, *corev1.Namespace, *Pod or *Workload. Its text is not yet
+	// *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver, *corev1.ResourceQuota,
+	// *batchv1.Job, *policyv1.PodDisruptionBudget, *corev1.Namespace, *Pod or *Workload. Its text is not yet
 	// safe for a terminal.
 	Value any
 }
@@ -139,9 +141,11 @@ func trimObject(o runtime.Object) object {
 	switch x := o.(type) {
 	case *corev1.PersistentVolume:
 		meta.Labels = maps.Clone(x.Labels)
+		source := attachedInTree(x.Spec.PersistentVolumeSource)
+		source.CSI = driverOf(x.Spec.CSI)
 		out.Kind, out.Value = KindVolume, &corev1.PersistentVolume{ObjectMeta: meta, Spec: corev1.PersistentVolumeSpec{
 			Capacity: x.Spec.Capacity, AccessModes: x.Spec.AccessModes, ClaimRef: x.Spec.ClaimRef, StorageClassName: x.Spec.StorageClassName,
-			VolumeMode: x.Spec.VolumeMode, NodeAffinity: x.Spec.NodeAffinity, PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: driverOf(x.Spec.CSI)},
+			VolumeMode: x.Spec.VolumeMode, NodeAffinity: x.Spec.NodeAffinity, PersistentVolumeSource: source,
 		}, Status: corev1.PersistentVolumeStatus{Phase: x.Status.Phase}}
 	case *corev1.PersistentVolumeClaim:
 		x.Spec.DataSource, x.Spec.DataSourceRef = nil, nil
@@ -152,6 +156,8 @@ func trimObject(o runtime.Object) object {
 			VolumeBindingMode: x.VolumeBindingMode, AllowedTopologies: x.AllowedTopologies}
 	case *storagev1.CSINode:
 		out.Kind, out.Value = KindCSINode, &storagev1.CSINode{ObjectMeta: meta, Spec: x.Spec}
+	case *storagev1.CSIDriver:
+		out.Kind, out.Value = KindCSIDriver, &storagev1.CSIDriver{ObjectMeta: meta, Spec: storagev1.CSIDriverSpec{AttachRequired: x.Spec.AttachRequired}}
 	case *corev1.ResourceQuota:
 		out.Kind, out.Value = KindQuota, &corev1.ResourceQuota{ObjectMeta: meta, Spec: x.Spec, Status: corev1.ResourceQuotaStatus{Used: x.Status.Used}}
 	case *batchv1.Job:
@@ -192,6 +198,7 @@ func NewSpec(full *corev1.PodSpec, ownerKind string) Spec {
 		TopologySpreadConstraints: full.TopologySpreadConstraints, Overhead: full.Overhead, Resources: full.Resources,
 		Priority: full.Priority, PriorityClassName: full.PriorityClassName, PreemptionPolicy: full.PreemptionPolicy,
 		SchedulingGates: full.SchedulingGates, SchedulerName: full.SchedulerName, ActiveDeadlineSeconds: full.ActiveDeadlineSeconds,
+		TerminationGracePeriodSeconds: full.TerminationGracePeriodSeconds,
 	}
 	if out.SchedulerName == corev1.DefaultSchedulerName {
 		out.SchedulerName = ""

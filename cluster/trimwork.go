@@ -200,7 +200,7 @@ var notable = map[string]bool{
 	// about pods
 	"TaintManagerEviction": true, "Killing": true, "FailedScheduling": true, "Evicted": true, "Preempted": true,
 	"Preempting": true, "BackOff": true, "Failed": true, "Unhealthy": true, "FailedMount": true,
-	"FailedAttachVolume": true, "FailedCreatePodSandBox": true, "FailedKillPod": true, "NodeAffinity": true,
+	"FailedAttachVolume": true, "SuccessfulAttachVolume": true, "FailedCreatePodSandBox": true, "FailedKillPod": true, "NodeAffinity": true,
 	// about what owns them
 	"FailedCreate": true, "ScalingReplicaSet": true, "ProgressDeadlineExceeded": true,
 }

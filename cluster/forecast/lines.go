@@ -91,6 +91,8 @@ func (h Hits) Room() Line {
 		return Line{Text: noRoom(o), Warn: true}
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
+	case o.Late.High > 0:
+		return Line{Text: Late(o), Warn: true}
 	case o.Pending.High > 0:
 		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
 	case o.Moving.High == 0:
@@ -126,8 +128,12 @@ func (h Hits) PlaceLines() (out []Line) {
 	if named > placesShown {
 		warn("and %d more workloads have Pending pods", named-placesShown)
 	}
+	out = append(out, attachLines(o)...)
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
 		warn("a quota keeps %s from being created", ranged(o.Missing))
+	}
+	if o.Late.High > 0 && o.Homeless().High+o.Missing.High > 0 {
+		warn("%s", Late(o))
 	}
 	if o.Victims.High > 0 {
 		warn("preemption ends %s of lower priority", ranged(o.Victims))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"lightsout/cluster"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -19,6 +21,7 @@ type Next struct {
 	lost    []string  // the nodes that pending is of
 	good    time.Duration
 	pending *place.Outcome
+	specs   map[cluster.Spec]*corev1.PodSpec // decoded
 }
 
 // pendingFor is the shortest time for which Next keeps pending.
@@ -61,9 +64,13 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 			evictions = append(evictions, o)
 		}
 		waiting = waiting || !tainted && n.Ready != cluster.TriNone
-		if _, silent := s.Silent(n, now); silent {
+		if _, silent := s.Silent(n, now); silent && !n.OutOfService() {
 			if stuck := ending(s, n.Name); stuck > 0 {
 				last = append(last, event{text: pods(stuck, "of "+n.Name+" stays", "of "+n.Name+" stay") + " Terminating until it returns"})
+			}
+			if names := x.attached(s, n.Name); len(names) > 0 {
+				last = append(last, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
+					text.Noun(len(names), "volume", "each volume of"), text.List(names), n.Name, detaching), 400)})
 			}
 		}
 	}
@@ -174,11 +181,14 @@ func Unscheduled(s *cluster.Snapshot) (n int) {
 	return n
 }
 
-// Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away.
+// Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away. Pods
+// that a quota delays may come only later.
 func (f *Forecast) Unscheduled() place.Range {
 	o, now := f.Hits().Place, Unscheduled(f.s)
 	others := o.Waiting - now // of namespaces that lightsout does not watch
-	return o.Pending.Minus(place.Range{Low: others, High: others})
+	out := o.Pending.Minus(place.Range{Low: others, High: others})
+	out.Low = max(min(out.Low, now), out.Low-o.Late.High)
+	return out
 }
 
 // homeless forecasts which pods find no node after the eviction of all nodes that are down. It

@@ -41,6 +41,8 @@ type class struct {
 	waiting int        // pods without a node at first
 	rules   *rules     // nil until a pod of the class needs a node
 	budgets []*budget  // those that protect its pods; nil until needed
+	// alone names its volumes that one node at a time can attach.
+	alone []string
 }
 
 // needs is the demand of a specification on a node. Classes with the same specification

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 )
@@ -51,11 +52,15 @@ type Outcome struct {
 	// Likely is the median of Pending over all runs; the range leaves out the rarest
 	// runs.
 	Likely int
-	// Missing counts pods that a quota forbids, Stuck those that their owner does not
-	// recreate while the lost pod exists (it may not even be evicted), Over those of a
+	// Missing counts pods that a quota forbids for good, Late those that it forbids until
+	// it no longer counts the pods that hang on lost nodes, Stuck those that their owner does not
+	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
+	// attached to the lost node as long, Over those of a
 	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
 	// known to recreate them.
-	Missing, Stuck, Over, Victims, Orphans Range
+	Missing, Late, Stuck, Over, Victims, Orphans Range
+	// Grace is the longest grace period of the pods that Late waits for; 0 without any.
+	Grace time.Duration
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
 	Workloads []Workload
@@ -83,17 +88,20 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
-	// After is the number of pods that run in the end; Pending, Missing, Stuck, Over and
-	// Orphans are those of Outcome for this workload.
+	// After is the number of pods that run in the end; Pending, Missing, Late, Stuck, Over
+	// and Orphans are those of Outcome for this workload.
 	After   Range `json:"after"`
 	Pending Range `json:"pending"`
 	Missing Range `json:"missing"`
+	Late    Range `json:"late"`
 	Stuck   Range `json:"stuck"`
 	Over    Range `json:"over"`
 	Orphans Range `json:"orphans"`
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
+	// Attached lists the volumes, by name, for which its new pods on other nodes wait.
+	Attached []Attachment `json:"attached,omitempty"`
 }
 
 // Budget is a PodDisruptionBudget that requires more healthy pods than are left.
@@ -202,7 +210,8 @@ func (w *World) unknown(evicted []int) (out []string) {
 var unreadable = map[cluster.Kind]string{
 	cluster.KindVolume: "the account can't read volumes", cluster.KindClaim: "the account can't read volume claims",
 	cluster.KindStorageClass: "the account can't read storage classes", cluster.KindCSINode: "the account can't read limits of attached volumes",
-	cluster.KindQuota: "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
+	cluster.KindCSIDriver: "the account can't read volume drivers, so lightsout cannot tell which volumes stay attached to a lost node",
+	cluster.KindQuota:     "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
 	cluster.KindNamespace: "the account can't read namespaces", cluster.KindNeighbour: "the account can't read pods of other namespaces, which use room on nodes",
 }
 
@@ -224,6 +233,7 @@ type tally struct {
 	kind                 string
 	running, lost, after int
 	pending, missing     int
+	late                 int
 	stuck, over, orphans int
 }
 
@@ -240,8 +250,9 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 	}
 	for c, f := range r.fates {
 		t := of(c)
-		t.stuck, t.over, t.orphans = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans
+		t.stuck, t.over, t.orphans, t.late = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans, t.late+f.late
 		t.after += f.placed - f.victims - f.ended
+		all.late += f.late
 		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
 	}
 	for _, i := range r.asleep {
@@ -272,6 +283,10 @@ func (s *sum) take(r *run, first bool) {
 	pending := len(r.asleep)
 	s.pending[pending]++
 	o.Pending, o.Moving = o.Pending.with(pending, first), o.Moving.with(all.made, first)
+	o.Late = o.Late.with(all.late, first)
+	if all.late > 0 {
+		o.Grace = max(o.Grace, r.grace())
+	}
 	o.Missing, o.Stuck, o.Over = o.Missing.with(len(r.unmade), first), o.Stuck.with(all.stuck, first), o.Over.with(all.over, first)
 	o.Victims, o.Orphans = o.Victims.with(all.victims, first), o.Orphans.with(all.orphans, first)
 	if first {
@@ -294,6 +309,7 @@ func (s *sum) take(r *run, first bool) {
 		}
 	}
 	s.explain(r)
+	s.attach(r)
 	s.protect(r, first)
 	if first {
 		s.moves(r)
@@ -304,6 +320,7 @@ func (s *sum) take(r *run, first bool) {
 // count adds the result of a run, apart from the pods that run in the end.
 func (x *Workload) count(t *tally, first bool) {
 	x.Pending, x.Missing = x.Pending.with(t.pending, first), x.Missing.with(t.missing, first)
+	x.Late = x.Late.with(t.late, first)
 	x.Stuck, x.Over, x.Orphans = x.Stuck.with(t.stuck, first), x.Over.with(t.over, first), x.Orphans.with(t.orphans, first)
 }
 
@@ -421,6 +438,7 @@ func (s *sum) finish(orders int) *Outcome {
 		x.Reasons = slices.SortedFunc(maps.Keys(s.reasons[k]), func(a, b string) int {
 			return cmp.Or(cmp.Compare(s.reasons[k][b], s.reasons[k][a]), cmp.Compare(a, b))
 		})
+		slices.SortFunc(x.Attached, func(a, b Attachment) int { return cmp.Compare(a.Volume, b.Volume) })
 		o.Workloads = append(o.Workloads, *x)
 	}
 	for b, left := range s.budgets {

@@ -82,7 +82,7 @@ func startPlane(t testing.TB) *plane {
 		return err == nil
 	})
 	start("kube-controller-manager --leader-elect=false --secure-port=0 --kube-api-qps=400 --kube-api-burst=800 --unhealthy-zone-threshold=1 --node-eviction-rate=0.5 " +
-		"--node-monitor-period=300ms --node-monitor-grace-period=3600s --node-startup-grace-period=3600s --pvclaimbinder-sync-period=1s --kubeconfig=" + in("kubeconfig") + " --controllers=" +
+		"--node-monitor-period=300ms --node-monitor-grace-period=3600s --node-startup-grace-period=3600s --pvclaimbinder-sync-period=1s --resource-quota-sync-period=5s --kubeconfig=" + in("kubeconfig") + " --controllers=" +
 		"replicaset-controller,job-controller,statefulset-controller,node-lifecycle-controller,taint-eviction-controller,resourcequota-controller," +
 		"persistentvolume-binder-controller,ephemeral-volume-controller,disruption-controller,deployment-controller")
 	start("kube-scheduler --secure-port=0 --config=" + in("scheduler.yaml"))

@@ -38,7 +38,9 @@ func (r *preemption) do() bool {
 	for _, p := range best.pods {
 		r.remove(p)
 		r.quotas.spend(p.class, -1)
-		r.fates.of(p.class).victims++
+		f := r.fates.of(p.class)
+		f.victims++
+		f.unwait(p)
 		r.replace(p.class, i.ready)
 	}
 	r.wake(i)

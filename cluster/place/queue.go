@@ -39,7 +39,7 @@ func (r *run) play(evicted []int) {
 			}
 		}
 	}
-	for {
+	for recounted := false; ; {
 		r.schedule()
 		before := r.placed
 		unmade := r.unmade
@@ -53,8 +53,19 @@ func (r *run) play(evicted []int) {
 		// The change may admit pods that the scheduler refused before.
 		r.queue, r.asleep, r.sorted = r.asleep, nil, false
 		r.schedule()
-		if r.placed == before {
+		switch {
+		case r.placed > before:
+		case recounted || len(r.unmade) == 0:
+			for _, i := range r.unmade {
+				r.fates.of(i.class).late--
+			}
 			return
+		default:
+			recounted = true
+			for _, i := range r.unmade {
+				r.fates.of(i.class).late++
+			}
+			r.recount()
 		}
 	}
 }
@@ -113,8 +124,7 @@ func (r *run) arrive(all bool) {
 	for _, i := range first {
 		r.wave = i.wave()
 		if i.lost != nil {
-			r.note(change{i.class, i.lost.node, -1, true})
-			r.replace(i.class, i.ready)
+			r.evict(i.lost, i.ready)
 		} else {
 			fresh = append(fresh, i)
 		}
@@ -159,6 +169,11 @@ func (r *run) try(i *item) {
 		}
 		return
 	}
-	r.put(i.class, node)
-	r.fates.of(i.class).placed++
+	f := r.fates.of(i.class)
+	if p := r.put(i.class, node); r.holder(i.class) != nil {
+		p.waits = true
+		f.stuck++
+		return
+	}
+	f.placed++
 }

@@ -3,10 +3,12 @@ package place
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	resources "k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
 )
 
 // quotas are the ResourceQuotas by namespace, with their use during a run.
@@ -39,17 +41,48 @@ func (all *quotas) spend(c *class, sign int64) bool {
 		due = append(due, q)
 	}
 	for _, q := range due {
-		for name := range q.Spec.Hard {
-			have, want := all.spent[q][name], counted(c, string(name))
-			if sign > 0 {
-				have.Add(want)
-			} else {
-				have.Sub(want)
-			}
-			all.spent[q][name] = have
-		}
+		all.count(q, c, sign)
 	}
 	return true
+}
+
+// count adds n pods of a class to the use of a quota.
+func (all *quotas) count(q *corev1.ResourceQuota, c *class, n int64) {
+	for name := range q.Spec.Hard {
+		have, want := all.spent[q][name], counted(c, string(name))
+		want.Mul(n)
+		have.Add(want)
+		all.spent[q][name] = have
+	}
+}
+
+// recount counts the use of each quota again, without the pods that hang on lost nodes: the
+// control plane forgets them some time after their grace period (QuotaV1Pod in
+// pkg/quota/v1/evaluator/core).
+func (r *run) recount() {
+	n := map[*class]int64{}
+	for _, i := range r.asleep {
+		n[i.class]++
+	}
+	for node := range r.nodes {
+		for _, p := range r.on(node) {
+			if !p.ending && !r.hangs[p] {
+				n[p.class]++
+			}
+		}
+	}
+	for _, list := range r.quotas.of {
+		for _, q := range list {
+			r.quotas.spent[q] = corev1.ResourceList{}
+		}
+	}
+	for c, n := range n {
+		for _, q := range r.quotas.of[c.namespace] {
+			if scoped(q, c) {
+				r.quotas.count(q, c, n)
+			}
+		}
+	}
 }
 
 // counted returns the amount of a quota's resource that a pod uses.
@@ -104,4 +137,14 @@ func scoped(q *corev1.ResourceQuota, c *class) bool {
 		}
 	}
 	return true
+}
+
+// grace is the longest termination grace period of the pods that hang and that a quota counts.
+func (r *run) grace() (most time.Duration) {
+	for p := range r.hangs {
+		if len(r.quotas.of[p.namespace]) > 0 {
+			most = max(most, time.Duration(ptr.Deref(p.spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds))*time.Second)
+		}
+	}
+	return most
 }

@@ -16,10 +16,11 @@ type fate struct {
 	placed  int
 	// stuck counts pods that their owner does not recreate while the lost pod exists:
 	// those of a StatefulSet, of a Job that replaces only failed pods, and those that are
-	// not evicted.
+	// not evicted; and recreated ones that wait for a volume.
 	stuck   int
 	over    int // their Job has failed
 	ended   int // of these, those that ran on a node that is not lost
+	late    int // created only when the quota has forgotten the pods that hang
 	orphans int // without a controller, or with an unknown one
 }
 
@@ -31,6 +32,13 @@ func (f fates) of(c *class) *fate {
 		f[c] = &fate{}
 	}
 	return f[c]
+}
+
+// unwait no longer counts a pod as one that waits for its volume, because it ends.
+func (f *fate) unwait(p *pod) {
+	if p.waits {
+		f.stuck, f.placed = f.stuck-1, f.placed+1
+	}
 }
 
 // jobState is the state of a Job during a run.
@@ -78,14 +86,40 @@ func (r *run) item(c *class, at time.Duration) *item {
 // with each failure (pkg/controller/job, DefaultJobPodFailureBackOff).
 const backoff = 10 * time.Second
 
+// evict deletes a pod of a lost node, where it hangs until the node returns, unless the node
+// is out of service, and creates its successor.
+func (r *run) evict(p *pod, at time.Duration) {
+	if r.nodes[p.node].frees() {
+		r.remove(p)
+		r.quotas.spend(p.class, -1)
+	} else {
+		r.note(change{p.class, p.node, -1, true})
+		r.hangs[p] = true
+		if p.kind == "StatefulSet" {
+			r.fates.of(p.class).stuck++
+			return
+		}
+	}
+	r.replace(p.class, at)
+}
+
+// holder returns the node to which the volumes of a class stay attached, because one of its pods
+// hangs there; nil if there is none.
+func (r *run) holder(c *class) *node {
+	for _, p := range c.pods {
+		if n := r.nodes[p.node]; len(c.alone) > 0 && (p.ending || r.hangs[p]) && !n.frees() {
+			return n
+		}
+	}
+	return nil
+}
+
 // replace creates the successor of a pod at a time, if its owner does that.
 func (r *run) replace(c *class, at time.Duration) {
 	f := r.fates.of(c)
 	switch c.kind {
-	case "ReplicaSet", "ReplicationController":
+	case "ReplicaSet", "ReplicationController", "StatefulSet":
 		r.create(r.item(c, at))
-	case "StatefulSet":
-		f.stuck++
 	case "Job":
 		r.replaceJob(c, at)
 	default:
@@ -171,6 +205,7 @@ func (r *run) end(c *class) {
 				r.quotas.spend(c, -1)
 				f.over++
 				f.ended++
+				f.unwait(p)
 			}
 		}
 	}

@@ -4,7 +4,8 @@ import "slices"
 
 // Fits reports whether every new pod is certain to find a node when the nodes are lost,
 // in every order and with every random choice; left is the number of their pods that
-// nobody recreates while the nodes are away, without those of DaemonSets and static pods.
+// nobody recreates while the nodes are away, or that wait for a volume, without those of
+// DaemonSets and static pods.
 // It costs a small part of Lose. When certain is false, call Lose.
 func (w *World) Fits(nodes ...string) (left int, certain bool) {
 	lost := sortedNodes(w, nodes)
@@ -39,7 +40,7 @@ type movers struct {
 	total   []int64 // by resource
 	pods    int
 	evicted []*pod
-	left    int // pods that nobody recreates while the nodes are away
+	left    int // pods that nobody recreates while the nodes are away, or that wait for a volume
 	hurt    map[*budget]int32
 	limits  []int32 // scratch space
 }
@@ -82,9 +83,14 @@ func (m *movers) collect(w *World, evicted []int) bool {
 				m.evicted = append(m.evicted, p)
 			}
 			switch {
+			case moves && w.nodes[i].frees():
+				return false
 			case moves && (p.kind == "ReplicaSet" || p.kind == "ReplicationController"):
 				m.add(p.class, 1)
-				continue
+				if len(p.alone) == 0 {
+					continue
+				}
+				m.left++ // it gets a node, and waits for its volume
 			case moves && p.kind != "StatefulSet" && p.kind != "":
 				return false
 			case !p.bound():

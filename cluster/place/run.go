@@ -17,7 +17,9 @@ type run struct {
 	used []int64
 	load []load
 	gone map[*pod]bool
-	more map[int][]*pod // by node: pods that the run has put there
+	// hangs has the evicted pods that wait in Terminating for their node.
+	hangs map[*pod]bool
+	more  map[int][]*pod // by node: pods that the run has put there
 
 	log []change
 	// version increases with each change.
@@ -53,7 +55,7 @@ type change struct {
 
 func (w *World) newRun(seed uint64) *run {
 	r := &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
-		version: 1, gone: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
+		version: 1, gone: map[*pod]bool{}, hangs: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
 		active: map[int][]*counter{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
 		quotas: quotas{of: w.quotas, spent: map[*corev1.ResourceQuota]corev1.ResourceList{}}, fates: fates{}}
 	r.scoring.run = r
@@ -285,7 +287,7 @@ func sampled(nodes int) int {
 }
 
 // put places a pod of the class on a node.
-func (r *run) put(c *class, node int) {
+func (r *run) put(c *class, node int) *pod {
 	if u := c.rules; u.binds {
 		if v := r.volume(u, node); v != nil {
 			r.taken[v] = true
@@ -295,4 +297,5 @@ func (r *run) put(c *class, node int) {
 	r.more[node] = append(r.more[node], p)
 	r.placed++
 	r.add(c, node, 1)
+	return p
 }

@@ -163,3 +163,24 @@ func (w *World) attach(c *class) {
 		}
 	}
 }
+
+// Attachment is a volume that stays attached to a lost node.
+type Attachment struct {
+	Volume string `json:"volume"`
+	Node   string `json:"node"`
+}
+
+// attach collects the volumes for which pods wait.
+func (s *sum) attach(r *run) {
+	for c, f := range r.fates {
+		x, n := s.of[c.workload], r.holder(c)
+		if n == nil || f.stuck == 0 || c.kind == "StatefulSet" {
+			continue
+		}
+		for _, v := range c.alone {
+			if a := (Attachment{v, n.name}); !slices.Contains(x.Attached, a) {
+				x.Attached = append(x.Attached, a)
+			}
+		}
+	}
+}

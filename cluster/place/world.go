@@ -84,6 +84,7 @@ type pod struct {
 	// ending: the pod is being deleted, and its node is down and cannot confirm that.
 	ending bool
 	serves bool
+	waits  bool          // the run gave it a node, where it waits for its volume
 	stays  time.Duration // how long it tolerates a node that is down; negative is for ever
 	static bool
 }
@@ -221,6 +222,9 @@ func (w *World) fill() {
 		}
 	}
 	for _, c := range w.classes {
+		if len(c.spec.Volumes) > 0 {
+			c.alone = w.s.AttachedAlone(c.namespace, c.spec)
+		}
 		if w.attach(c); c.waiting > 0 {
 			w.idle = append(w.idle, c)
 		}
@@ -243,6 +247,12 @@ func (w *World) fill() {
 		w.load[i].balance = balance(used[cpu], used[memory], n.capacity)
 		n.tainted = len(n.api.Spec.Taints) > 0
 	}
+}
+
+// frees reports whether the control plane deletes the pods of the node, and detaches its
+// volumes, although the node cannot confirm that.
+func (n *node) frees() bool {
+	return slices.ContainsFunc(n.api.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.TaintOutOfService })
 }
 
 func (n *node) limit(resource int, count int64) {

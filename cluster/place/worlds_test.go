@@ -132,7 +132,8 @@ func (w *world) podSpec(replicas int) *corev1.PodSpec {
 	if w.family == "affinity" || w.family == "taints" || w.family == "init" {
 		c.Resources.Requests["cpu"] = resource.MustParse(w.one("500m", "1", "2"))
 	}
-	spec := &corev1.PodSpec{Containers: []corev1.Container{c}}
+	grace := int64(1) // a quota counts a pod that hangs for twice as long
+	spec := &corev1.PodSpec{Containers: []corev1.Container{c}, TerminationGracePeriodSeconds: &grace}
 	requests := spec.Containers[0].Resources.Requests
 	if is("memory", 20) {
 		requests["memory"] = resource.MustParse(w.one("1Gi", "2Gi", "3Gi", "5Gi"))

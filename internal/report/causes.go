@@ -165,7 +165,10 @@ func (c *causes) evicted(node string, _ float64) string {
 	return c.setting(tolerationOf + cmp.Or(c.taints[node], unreachable))
 }
 
-func (c *causes) replaced(string, float64) string {
+func (c *causes) replaced(deployment string, _ float64) string {
+	if waits := c.detachWaits(deployment); len(waits) > 0 {
+		return waits[0]
+	}
 	return "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)"
 }
 

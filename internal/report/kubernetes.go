@@ -175,6 +175,16 @@ func kubernetesOf(r *record.Record) section {
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
+	if waits := c.detachWaits(""); len(waits) > 0 {
+		const most = 5
+		for _, w := range waits[:min(len(waits), most)] {
+			t.Items = append(t.Items, cell{Text: w + "."})
+		}
+		if n := len(waits) - most; n > 0 {
+			t.Items = append(t.Items, cell{Text: fmt.Sprintf("%d more pods waited for volumes.", n)})
+		}
+		t.Items = append(t.Items, cell{Text: attachAdvice})
+	}
 	for _, p := range summaryOf(r).Phases {
 		if said := notDone(p, c.again(p)); said != "" {
 			t.Items = append(t.Items, cell{Text: said})

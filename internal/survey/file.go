@@ -154,6 +154,8 @@ func newObject(kind cluster.Kind) any {
 		return &storagev1.StorageClass{}
 	case cluster.KindCSINode:
 		return &storagev1.CSINode{}
+	case cluster.KindCSIDriver:
+		return &storagev1.CSIDriver{}
 	case cluster.KindQuota:
 		return &corev1.ResourceQuota{}
 	case cluster.KindJob:

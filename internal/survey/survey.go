@@ -56,9 +56,9 @@ type Loss struct {
 	Name  string   `json:"name"`
 	Nodes []string `json:"nodes"`
 	// Homeless counts the additional pods that get no node, Missing the pods that a
-	// quota forbids, Stuck the pods that nobody recreates while the nodes are away,
-	// Preempted the pods that others displace, Orphans those that no controller is known
-	// to replace, and Over those of a Job that fails.
+	// quota forbids, Stuck the pods that nobody recreates, or whose volume stays attached,
+	// while the nodes are away, Preempted the pods that others displace, Orphans those that
+	// no controller is known to replace, and Over those of a Job that fails.
 	Homeless  place.Range `json:"pending"`
 	Missing   place.Range `json:"missing"`
 	Stuck     place.Range `json:"stuck"`
@@ -74,6 +74,8 @@ type Loss struct {
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
+	// Late describes the pods that a quota delays, if there are any.
+	Late string `json:"late,omitempty"`
 	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
 }

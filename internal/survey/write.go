@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster/forecast"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
@@ -111,8 +112,10 @@ func (l *Loss) whys(reasons int) []string {
 			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), w.away()))
 		}
 	}
-	if l.Rule != "" {
-		why = append(why, l.Rule)
+	for _, one := range []string{l.Late, l.Rule} {
+		if one != "" {
+			why = append(why, one)
+		}
 	}
 	return why
 }
@@ -120,6 +123,8 @@ func (l *Loss) whys(reasons int) []string {
 // away describes the pods of the workload that are not replaced although there may be room.
 func (w *Workload) away() string {
 	switch {
+	case len(w.Attached) > 0:
+		return counted(w.Stuck, "waits for its volume: ", "wait for their volumes: ") + forecast.Attached(w.Attached)
 	case w.Stuck.High > 0:
 		return waiting(w.Stuck)
 	case w.Over.High > 0:

@@ -239,6 +239,9 @@ func (l *Lab) startCluster(ctx context.Context) error {
 	if err := grant(ctx, client); err != nil {
 		return err
 	}
+	if err := l.attachVolumes(l.ctx, client); err != nil {
+		return err
+	}
 	if err := l.cluster.Create(ctx); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func Fast() Timings {
 
 // controllers are those that the lab's scenarios need; the others would only
 // cost time. There are no service accounts' tokens in the lab's pods, and no volumes but
-// local ones that exist before their claims.
+// those that exist before their claims. The lab attaches those of all CSI drivers.
 var controllers = []string{
 	"daemonset-controller",
 	"deployment-controller",
@@ -50,6 +50,7 @@ var controllers = []string{
 	"namespace-controller",
 	"node-ipam-controller",
 	"node-lifecycle-controller",
+	"persistentvolume-attach-detach-controller",
 	"persistentvolume-binder-controller",
 	"pod-garbage-collector-controller",
 	"replicaset-controller",

@@ -30,6 +30,7 @@ type kubelet struct {
 	mu      sync.Mutex
 	nodeUID types.UID
 	workers map[types.UID]*worker
+	volumes map[types.UID][]corev1.UniqueVolumeName // in use, by pod
 }
 
 func newKubelet(l *life) (*kubelet, error) {
@@ -45,6 +46,7 @@ func newKubelet(l *life) (*kubelet, error) {
 		events:     make(chan *corev1.Event, 256),
 		network:    make(chan struct{}),
 		workers:    map[types.UID]*worker{},
+		volumes:    map[types.UID][]corev1.UniqueVolumeName{},
 	}, nil
 }
 

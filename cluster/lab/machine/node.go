@@ -73,6 +73,7 @@ func (k *kubelet) node() *corev1.Node {
 		},
 		Spec: corev1.NodeSpec{PodCIDR: c.PodNet + ".0/24", PodCIDRs: []string{c.PodNet + ".0/24"}},
 	}
+	n.Annotations = map[string]string{controllerAttaches: "true"}
 	for key, value := range c.Labels {
 		n.Labels[key] = value
 	}
@@ -142,7 +143,10 @@ func (k *kubelet) nodeStatus(old corev1.NodeStatus, ready bool) corev1.NodeStatu
 
 // postNodeStatus posts the status; old is the node as the API has it.
 func (k *kubelet) postNodeStatus(ctx context.Context, old *corev1.Node, ready bool) error {
-	patch, err := json.Marshal(map[string]any{"status": k.nodeStatus(old.Status, ready)})
+	patch, err := json.Marshal(map[string]any{"status": struct {
+		corev1.NodeStatus
+		VolumesInUse []corev1.UniqueVolumeName `json:"volumesInUse"` // empties the list, too
+	}{k.nodeStatus(old.Status, ready), k.inUse()}})
 	if err != nil {
 		return fmt.Errorf("the status of node %s can't be encoded: %w", k.m.cfg.Name, err)
 	}

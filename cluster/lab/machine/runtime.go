@@ -158,6 +158,7 @@ func (w *worker) end(ctx context.Context) {
 	pod, gone := w.current()
 	w.rt.release(w.k.m)
 	w.k.m.logs.end(pod.UID)
+	w.detach(ctx)
 	if !gone {
 		w.rt.finish(code)
 		gone = retry(ctx, 200*time.Millisecond, 5*time.Second, func() error {

@@ -95,6 +95,9 @@ func (w *worker) run(ctx context.Context) {
 			why = await(ctx, w, w.k.network)
 		}
 		if why == elapsed {
+			why = w.attach(ctx)
+		}
+		if why == elapsed {
 			why = await(ctx, w, time.After(w.k.m.cfg.Timing.ContainerStart))
 		}
 	}

@@ -59,6 +59,8 @@ func (v *service) forecastFirst(t *Tracker) {
 		v.room = h.Unread
 	} else if n := h.Place.Homeless(); n.High > 0 {
 		v.room, v.full = h.Room().Text, n.Low > 0
+	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
+		v.room = h.Delayed(t.deployment)
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
 	serves := func(down bool) bool {

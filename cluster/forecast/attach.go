@@ -1,0 +1,99 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lightsout/cluster"
+	"lightsout/cluster/place"
+	"lightsout/internal/text"
+)
+
+// forcedDetach is how long after the deletion of the last pod that uses it the control plane
+// detaches a volume from a node that is not Ready and has not unmounted it
+// (maxWaitForUnmountDuration of pkg/controller/volume/attachdetach). A pod that hangs in
+// Terminating is not deleted.
+const forcedDetach = 6 * time.Minute
+
+// detaching states when a volume becomes free that is attached to a lost node.
+var detaching = fmt.Sprintf("it detaches when the node returns, %s after somebody deletes the old pod by force, or at once with the taint %s",
+	text.Span(forcedDetach), cluster.TaintOutOfService)
+
+// attachLines name the replacements that wait for a volume, and what frees it.
+func attachLines(o *place.Outcome) (out []Line) {
+	waiting := slices.DeleteFunc(slices.Clone(o.Workloads), func(w place.Workload) bool { return len(w.Attached) == 0 })
+	for _, w := range waiting[:min(len(waiting), placesShown)] {
+		out = append(out, Line{Text: text.Clean(fmt.Sprintf("%s: %s in ContainerCreating: %s", w.Key, waits(w.Stuck), Attached(w.Attached)), 400), Warn: true})
+	}
+	if n := len(waiting) - placesShown; n > 0 {
+		out = append(out, Line{Text: fmt.Sprintf("and %d more workloads wait for volumes", n), Warn: true})
+	}
+	if len(waiting) > 0 {
+		out = append(out, Line{Text: "volume of a lost node: " + detaching + "; a drain before detaches it", Warn: true})
+	}
+	return out
+}
+
+// Attached states which volumes stay attached to which nodes.
+func Attached(all []place.Attachment) string {
+	var parts []string
+	for _, a := range all {
+		parts = append(parts, "volume "+a.Volume+" stays attached to "+a.Node)
+	}
+	const most = 3
+	if n := len(parts) - most; n > 0 {
+		parts = append(parts[:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func waits(n place.Range) string {
+	if n == (place.Range{Low: 1, High: 1}) {
+		return "its replacement waits"
+	}
+	return n.String() + " replacements wait"
+}
+
+// Delayed is the reason why replacements of a workload do not start soon although they fit:
+// their volumes stay attached to a lost node, or a quota still counts the pods that hang. It is
+// empty if there is none.
+func (h Hits) Delayed(workload cluster.Key) string {
+	for _, w := range h.Place.Workloads {
+		switch {
+		case w.Key != workload:
+		case len(w.Attached) > 0:
+			return Attached(w.Attached) + ": " + detaching
+		case w.Late.High > 0:
+			return Late(h.Place)
+		}
+	}
+	return ""
+}
+
+// attached names the volumes that stay attached to a node whose pods hang in Terminating, by
+// name: no pod on another node starts with one of them.
+func (x *Next) attached(s *cluster.Snapshot, node string) (out []string) {
+	for _, p := range s.PodsOn(node) {
+		if p.Deleting.IsZero() || !p.Gone.IsZero() || p.Finished() {
+			continue
+		}
+		if x.specs == nil || len(x.specs) > specsKept {
+			x.specs = map[cluster.Spec]*corev1.PodSpec{}
+		}
+		spec := x.specs[p.Spec]
+		if spec == nil {
+			spec = p.Spec.Decode()
+			x.specs[p.Spec] = spec
+		}
+		out = append(out, s.AttachedAlone(p.Namespace, spec)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// specsKept bounds the specifications that a Next keeps decoded.
+const specsKept = 1000

@@ -1,0 +1,36 @@
+package survey
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lightsout/cluster"
+)
+
+// A pod that waits for the volume of a lost node has no certain replacement.
+func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
+	c := cluster.Contents{At: t0}
+	for _, name := range []string{"a", "b", "c"} {
+		c.Nodes = append(c.Nodes, &cluster.Node{Name: name, Ready: cluster.TriTrue, CPUMilli: 4000, MemoryBytes: 8 << 30, MaxPods: 110, RenewSeen: t0, Renewed: t0, LeaseDuration: 40 * time.Second})
+	}
+	once := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	c.Objects = []*cluster.Object{
+		{Kind: cluster.KindVolume, Key: cluster.Key{Name: "pv-notes"}, Value: &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{AccessModes: once,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "block"}}}}},
+		{Kind: cluster.KindClaim, Key: cluster.Key{Namespace: "d", Name: "notes"}, Value: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-notes", AccessModes: once}}},
+	}
+	spec := &corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "notes"}}}}}
+	c.Pods = []*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "notes-1"}, Node: "a", Phase: "Running", Ready: true, OwnerKind: "ReplicaSet", OwnerName: "notes-x", Deployment: "notes",
+		UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(spec, "ReplicaSet")}}
+	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
+	if got, want := r.Headline(), "survives any single node, but some pods of node a have no certain replacement; survives any pair, but some pods of 2 of 3 pairs have no certain replacement"; got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	want := []string{"a", "-", "-", "1", "-", "-", "-", "0 %", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
+	if got := r.Losses[0].cells(); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
