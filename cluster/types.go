@@ -239,9 +239,6 @@ type Node struct {
 	// ControlPlane: its labels say that it belongs to the control plane, or a pod of
 	// the control plane runs on it.
 	ControlPlane bool `json:"control_plane,omitzero"`
-	// OtherRole: a label gives the node a role that lightsout knows neither as the
-	// control plane's nor as a worker's.
-	OtherRole bool `json:"other_role,omitzero"`
 	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
 	Roles         []string `json:"roles,omitzero"`
 	Unschedulable bool     `json:"unschedulable,omitzero"`

@@ -133,7 +133,7 @@ func (g *guard) protectedNames() {
 func (g *guard) controlPlane() {
 	seen := ""
 	for _, n := range g.Nodes {
-		if seen == "" && (n.Role == RoleControlPlane || n.Etcd) {
+		if seen == "" && (n.ControlPlane || n.Etcd) {
 			seen = n.Name
 		}
 	}
@@ -153,7 +153,7 @@ func (g *guard) lastWorker() {
 	taken, left := 0, 0
 	var not []string
 	for _, n := range g.Nodes {
-		if n.Role == RoleControlPlane || !n.Ready {
+		if n.ControlPlane || !n.Ready {
 			continue
 		}
 		switch {
@@ -163,12 +163,8 @@ func (g *guard) lastWorker() {
 			not = append(not, n.Name+" takes no pods: it is cordoned or tainted, or admits none")
 		case n.WhyNotCounted != "":
 			not = append(not, n.Name+" "+n.WhyNotCounted)
-		case n.Role == RoleWorker:
-			left++
-		case n.Role == RoleOther:
-			not = append(not, n.Name+" has a role that lightsout does not know")
 		default:
-			not = append(not, n.Name+" may be part of the control plane")
+			left++
 		}
 	}
 	because := ""
@@ -295,14 +291,10 @@ func (g *guard) node(name string) {
 		g.say(RuleProtected, Refuse, name, "%s is never switched off (guards.protect).", name)
 	}
 	switch {
-	case n.Role == RoleControlPlane:
+	case n.ControlPlane:
 		g.say(RuleControlPlane, Refuse, name, "%s is part of the control plane; only workers are switched off.", name)
 	case n.Etcd:
 		g.say(RuleControlPlane, Refuse, name, "%s runs an etcd member; without it the control plane may lose its quorum.", name)
-	case n.Role == RoleUnknown:
-		g.say(RuleQuorumUnknown, Refuse, name, "lightsout can't tell whether %s is part of the control plane.", name)
-	case n.Role == RoleOther:
-		g.say(RuleQuorumUnknown, Override, name, "%s has a role that lightsout does not know; it may be part of the control plane.", name)
 	}
 	g.switchedByOther(name, Override)
 	addresses := n.Addresses

@@ -16,9 +16,9 @@ func soundPlan() GuardInput {
 		ClusterState: ClusterState{
 			Age: time.Second,
 			Nodes: []Node{
-				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
-				{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Role: RoleWorker, Ready: true, Schedulable: true},
-				{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Role: RoleWorker, Ready: true, Schedulable: true},
+				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, ControlPlane: true, Etcd: true, Ready: true},
+				{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Ready: true, Schedulable: true},
+				{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Ready: true, Schedulable: true},
 			},
 			Self: Self{
 				Names: []string{"laptop", ""}, Addresses: []string{"192.0.2.7", "10.0.0.30"},
@@ -62,7 +62,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 	}{
 		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *GuardInput) { p.Targets = []string{"n1"} }, false},
 		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Etcd = true }, false},
-		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleUnknown }, false},
 		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Nodes = p.Nodes[1:] }, false},
 		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
 		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Names = []string{"N3"} }, false},
@@ -116,7 +115,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"settings that may lead to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDBefore = "first" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *GuardInput) { p.Busy["n3"] = ActionOn }, false},
-		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleOther }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
 		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
 		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady = 2 }, false},
@@ -178,10 +176,6 @@ func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
 			"This would leave no Ready worker that takes pods (n2 is silent); leave one on."},
 		"a cordoned one": {func(p *GuardInput) { p.Nodes[1].Schedulable = false },
 			"This would leave no Ready worker that takes pods (n2 takes no pods: it is cordoned or tainted, or admits none); leave one on."},
-		"one of an unknown role": {func(p *GuardInput) { p.Nodes[1].Role = RoleOther },
-			"This would leave no Ready worker that takes pods (n2 has a role that lightsout does not know); leave one on."},
-		"one that may be the control plane's": {func(p *GuardInput) { p.Nodes[1].Role = RoleUnknown },
-			"This would leave no Ready worker that takes pods (n2 may be part of the control plane); leave one on."},
 	} {
 		p := soundPlan()
 		c.change(&p)

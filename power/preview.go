@@ -50,7 +50,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		for _, n := range s.notes().withRegister(state.Nodes, false) {
 			n, _ = s.marked(n, k)
 			switch {
-			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
+			case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
 			case n.WhyUnheard == "":
 				heard++
 			case n.AwaitsHeartbeat:
@@ -275,9 +275,9 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)
 		if slices.Contains(q.Assumed.Off, c.Name) {
 			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
-			c.Ready = c.Ready && c.Role != RoleControlPlane
+			c.Ready = c.Ready && !c.ControlPlane
 		}
-		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
+		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && !c.ControlPlane && !slices.Contains(p.Targets, c.Name)
 		if c.WhyNotCounted != "" && !slices.Contains(p.Targets, c.Name) {
 			q.Down = append(q.Down, c.Name)
 		}
