@@ -97,7 +97,7 @@ func (o *operationLeft) sameNode(n NodeRef) bool {
 	case was.ProviderID != "" && n.ProviderID != "":
 		return was.ProviderID == n.ProviderID
 	}
-	return len(was.Addresses) == 0 || len(n.Addresses) == 0 || meets(was.Addresses, n.Addresses)
+	return len(proving(was.Addresses)) == 0 || len(proving(n.Addresses)) == 0 || common(was.Addresses, n.Addresses) != ""
 }
 
 // settledBy reports whether evidence settles an operation: the machine is on, and the
