@@ -258,8 +258,8 @@ type Node struct {
 	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
 	// every quarter of it (pkg/kubelet/kubelet.go).
 	LeaseDuration time.Duration `json:"lease_duration,omitzero"`
-	// ReadyEndpoints counts the endpoints on it that are ready and serving, over
-	// all services that are watched.
+	// ReadyEndpoints counts the endpoints on it whose pods are ready, over all services
+	// that are watched.
 	ReadyEndpoints int `json:"ready_endpoints,omitzero"`
 	// Kubelet is the configuration that the node's kubelet reports; nil if lightsout
 	// has not asked or the kubelet did not answer.
@@ -387,7 +387,6 @@ type Deployment struct {
 type Endpoints struct {
 	Service     Key       `json:"service,omitzero"`
 	Ready       int       `json:"ready,omitzero"`
-	Serving     int       `json:"serving,omitzero"`
 	Terminating int       `json:"terminating,omitzero"`
 	Total       int       `json:"total,omitzero"`
 	Changed     time.Time `json:"changed,omitzero"`
