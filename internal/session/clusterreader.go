@@ -150,7 +150,7 @@ func BootSeen(n *cluster.Node) power.Seen {
 	if asked.IsZero() {
 		asked = n.ReadySince
 	}
-	return power.Seen{Node: NodeRef(n), RequestedAt: asked, Text: "Ready with a new boot id"}
+	return power.Seen{Node: NodeRef(n), RequestedAt: asked, Text: "Ready after a new boot"}
 }
 
 func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
