@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 func write(t *testing.T, text string) string {
@@ -149,24 +147,6 @@ func TestTheKubeconfigsProxyIsUsed(t *testing.T) {
 	w.until("live", func(s *Snapshot) bool { return s.Link.State == LinkLive })
 	if got := <-asked; got != "CONNECT example.com:6443" {
 		t.Errorf("the proxy was asked %q", got)
-	}
-}
-
-func TestAnExecPluginNeverGetsTheTerminal(t *testing.T) {
-	c, err := LoadConfig(Options{Path: write(t, `apiVersion: v1
-kind: Config
-current-context: x
-contexts: [{name: x, context: {cluster: c, user: u}}]
-clusters: [{name: c, cluster: {server: "https://10.0.0.10:6443"}}]
-users:
-- name: u
-  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: IfAvailable}}
-`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := c.rest.ExecProvider; p == nil || p.InteractiveMode != clientcmdapi.NeverExecInteractiveMode {
-		t.Errorf("exec provider %+v", c.rest.ExecProvider)
 	}
 }
 

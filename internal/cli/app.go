@@ -93,6 +93,7 @@ func newApp(o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.api.LogIn(context.Background())
 	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition})
 	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
 		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())

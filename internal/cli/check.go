@@ -67,6 +67,9 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 	if c.accessErr == nil {
 		c.api, c.accessErr = cluster.NewClient(c.access)
 	}
+	if c.api != nil && secret != nil {
+		c.api.LogIn(context.Background())
+	}
 	o.readOnly = true // for the machines
 	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
 	return c, nil

@@ -109,6 +109,9 @@ func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *s
 		_ = client.Close()
 		return nil, nil, nil, err
 	}
+	if ask.secret != nil {
+		api.LogIn(context.Background())
+	}
 	return api, client, func() { api.Close(); _ = client.Close() }, nil
 }
 
