@@ -565,6 +565,14 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	}
 }
 
+func TestTheScreenReportsThatItWatchesOneNamespace(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{Namespaces: "team", Narrowed: "lightsout watches team"}, nil)
+	w.x.frame("the reason", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "lightsout watches team") })
+	})
+}
+
 // A load by hand is over when its requests are; later ones are not counted in.
 func TestLoadsByHandAreKeptApart(t *testing.T) {
 	t.Parallel()
