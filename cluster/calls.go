@@ -143,7 +143,7 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 }
 
 // OnlyNamespace returns the namespace of the kubeconfig's context if the account may not
-// list the pods of all namespaces; empty if it may, or if that is not known within 5 s.
+// list the pods of all namespaces; empty if it may, or if the server does not answer within 5 s.
 func (c *Client) OnlyNamespace(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -179,7 +179,8 @@ func (p *plugin) note(resp *http.Response, err error) error {
 		p.failed = err
 	case err == nil && resp.StatusCode == http.StatusUnauthorized:
 		// client-go has run the plugin again: the next request may have a new token.
-		if p.refusals++; p.refusals <= int(lineCount) {
+		p.refusals++
+		if p.refusals <= int(lineCount) {
 			return nil
 		}
 		p.failed = errRefused
