@@ -42,29 +42,30 @@ func TestAViewFromBeforeTheLaptopSleptIsOld(t *testing.T) {
 	}
 }
 
-// kubeadm, k3s, RKE2 and RKE1 label their control planes differently. A node with an
-// unknown role does not count as a worker.
+// kubeadm, k3s, RKE2 and RKE1 label their control planes differently. Every other node
+// is a worker, whatever its role is called.
 func TestOtherDistributionsControlPlanes(t *testing.T) {
 	for _, c := range []struct {
-		roles               []string
-		controlPlane, other bool
+		roles        []string
+		controlPlane bool
 	}{
-		{nil, false, false},
-		{[]string{"worker"}, false, false},
-		{[]string{"control-plane"}, true, false},
-		{[]string{"master"}, true, false},
-		{[]string{"etcd"}, true, false},
-		{[]string{"controlplane", "etcd"}, true, false},
-		{[]string{"storage"}, false, true},
-		{[]string{"worker", "gpu"}, false, true},
+		{nil, false},
+		{[]string{"worker"}, false},
+		{[]string{"control-plane"}, true},
+		{[]string{"master"}, true},
+		{[]string{"etcd"}, true},
+		{[]string{"controlplane", "etcd"}, true},
+		{[]string{"infra", "control-plane"}, true},
+		{[]string{"storage"}, false},
+		{[]string{"worker", "gpu"}, false},
 	} {
 		labels := map[string]string{}
 		for _, r := range c.roles {
 			labels[rolePrefix+r] = ""
 		}
 		n := trimNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: labels}})
-		if n.ControlPlane != c.controlPlane || n.OtherRole != c.other || !slices.Equal(n.Roles, slices.Sorted(slices.Values(c.roles))) {
-			t.Errorf("%v: control plane %v, other %v, roles %v", c.roles, n.ControlPlane, n.OtherRole, n.Roles)
+		if n.ControlPlane != c.controlPlane || !slices.Equal(n.Roles, slices.Sorted(slices.Values(c.roles))) {
+			t.Errorf("%v: control plane %v, roles %v", c.roles, n.ControlPlane, n.Roles)
 		}
 	}
 }

@@ -142,6 +142,17 @@ func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
+// OnlyNamespace returns the namespace of the kubeconfig's context if the account may not
+// list the pods of all namespaces; empty if it may, or if the server does not answer within 5 s.
+func (c *Client) OnlyNamespace(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := c.get().Resource("pods").Param("limit", "1").Do(ctx).Error(); apierrors.IsForbidden(err) {
+		return c.cfg.Namespace
+	}
+	return ""
+}
+
 // Deployments lists the names (namespace/name) of a namespace's deployments, or with an
 // empty one of all, sorted.
 func (c *Client) Deployments(ctx context.Context, namespace string) ([]string, error) {

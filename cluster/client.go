@@ -76,6 +76,9 @@ func NewClient(cfg *Config) (*Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the credentials of context %q cannot be used: %s; correct the kubeconfig", cfg.Context, flat(err))
 		}
+		if cfg.plugin != nil {
+			hc.Transport = cfg.plugin.wrap(hc.Transport)
+		}
 		hc.Transport = endsWithContext(hc.Transport)
 		rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &corev1.SchemeGroupVersion, "/api", codecs.WithoutConversion()
 		c.lines[l], err = rest.RESTClientForConfigAndClient(rc, hc)
@@ -126,8 +129,8 @@ var errCredentials = errors.New("the credential plugin does not answer")
 // context. The goroutine that waits goes when the plugin does.
 func endsWithContext(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		sent := new(atomic.Bool)
-		r = r.WithContext(context.WithValue(r.Context(), sentKey{}, sent))
+		wait := &credentialWait{release: func() {}}
+		r = r.WithContext(context.WithValue(r.Context(), credentialKey{}, wait))
 		type result struct {
 			resp *http.Response
 			err  error
@@ -147,13 +150,18 @@ func endsWithContext(rt http.RoundTripper) http.RoundTripper {
 				x.resp.Body.Close()
 			}
 		}()
-		if !sent.Load() {
+		if !wait.over.Load() {
 			return nil, errors.Join(errCredentials, r.Context().Err())
 		}
 		return nil, r.Context().Err()
 	})
 }
 
-// sentKey is the context key of the *atomic.Bool that records that a request has its
-// credentials.
-type sentKey struct{}
+// credentialKey is the context key of a request's *credentialWait.
+type credentialKey struct{}
+
+// credentialWait is a request's wait for its credentials.
+type credentialWait struct {
+	over    atomic.Bool
+	release func() // the next request may get its credentials
+}

@@ -44,15 +44,14 @@ type Config struct {
 	// server's URL, Namespace the context's own ("default" if it has none).
 	Context, Cluster, User, Server, Namespace string
 
-	rest *rest.Config
+	rest   *rest.Config
+	plugin *plugin // nil without one
 }
 
 // LoadConfig reads the kubeconfig as kubectl does: files listed in KUBECONFIG are
-// merged, missing ones of them skipped; certificates, tokens and exec plugins work,
-// except that a plugin is never given the terminal's input. LoadConfig sends nothing.
-// Every error is one sentence that names the file or context, and the next step. It
-// ignores HTTP proxies from the environment, which the client would dial instead of the
-// API server.
+// merged, missing ones of them skipped; certificates, tokens and exec plugins work;
+// see Client.LogIn for plugins that ask. LoadConfig sends nothing.
+// Every error is one sentence that names the file or context, and the next step.
 func LoadConfig(o Options) (*Config, error) {
 	raw, where, err := loadKubeconfig(o.Path)
 	if err != nil {
@@ -190,10 +189,7 @@ func (c *Config) prepare(o Options) *Config {
 	rc.WarningHandler = rest.NoWarnings{}
 	rc.UserAgent = "lightsout"
 	if rc.ExecProvider != nil {
-		// The screen owns the terminal: a plugin that asked would hang unseen.
-		rc.ExecProvider.InteractiveMode = clientcmdapi.NeverExecInteractiveMode
-		rc.ExecProvider.StdinUnavailable = true
-		rc.ExecProvider.StdinUnavailableMessage = "lightsout owns the terminal; log in once with kubectl first"
+		c.plugin = newPlugin(rc.ExecProvider)
 	}
 	return c
 }

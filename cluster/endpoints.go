@@ -12,52 +12,92 @@ func (e *Endpoints) id() Key { return e.Service }
 func (sl *slice) id() Key { return sl.name }
 
 func (sl *slice) put(s *state, seen time.Time, quiet bool) {
-	if old := s.slices[sl.name]; old != nil && old.service != sl.service {
+	old := s.slices[sl.name]
+	if old != nil && old.service != sl.service {
 		old.drop(s, seen)
+		old = nil
 	}
-	s.countReady(s.slices[sl.name], sl, seen, quiet)
 	s.slices[sl.name] = sl
-	of := s.services[sl.service]
-	if of == nil {
-		of = map[Key]*slice{}
-		s.services[sl.service] = of
-	}
-	of[sl.name] = sl
-	s.sumService(sl.service, seen, quiet)
+	s.exchange(sl.service, old, sl, seen, quiet)
 }
 
 func (sl *slice) drop(s *state, seen time.Time) {
-	old := s.slices[sl.name]
-	if old == nil {
-		return
+	if old := s.slices[sl.name]; old != nil {
+		delete(s.slices, sl.name)
+		s.exchange(old.service, old, nil, seen, false)
 	}
-	delete(s.slices, sl.name)
-	delete(s.services[old.service], sl.name)
-	s.countReady(old, nil, seen, false)
-	s.sumService(old.service, seen, false)
 }
 
-// sumService sums up a service's slices. A service with two address families
-// has each pod in both; the family with more endpoints is counted.
-func (s *state) sumService(service Key, seen time.Time, quiet bool) {
-	families := map[string]*Endpoints{}
+// service sums the slices of a service up. An endpoint counts once, in however many of them
+// it is: those of two address families have the same pods, and the control plane may have
+// an endpoint in two slices for a while.
+type service struct {
+	slices int
+	of     map[string]*tally
+	sum    Endpoints
+}
+
+// tally counts in how many slices an endpoint is, ready and terminating.
+type tally struct {
+	node                       string
+	slices, ready, terminating int
+}
+
+// add adds a slice's endpoints, or takes them away if by is -1; diff is by how much the
+// number of ready ones on each node changes.
+func (v *service) add(sl *slice, by int, diff map[string]int) {
+	if sl == nil {
+		return
+	}
+	v.slices += by
+	for _, e := range sl.endpoints {
+		t := v.of[e.id]
+		if t == nil {
+			t = &tally{node: e.node}
+			v.of[e.id] = t
+		}
+		v.count(t, -1, diff)
+		t.slices += by
+		t.ready += by * btoi(e.ready)
+		t.terminating += by * btoi(e.terminating)
+		v.count(t, 1, diff)
+		if t.slices == 0 {
+			delete(v.of, e.id)
+		}
+	}
+}
+
+func (v *service) count(t *tally, by int, diff map[string]int) {
+	v.sum.Total += by * btoi(t.slices > 0)
+	v.sum.Ready += by * btoi(t.ready > 0)
+	v.sum.Terminating += by * btoi(t.slices > 0 && t.terminating == t.slices)
+	if t.node != "" && t.ready > 0 {
+		diff[t.node] += by
+	}
+}
+
+// exchange puts a slice in the place of its old state; either may be nil. Its cost follows
+// the endpoints of that slice.
+func (s *state) exchange(name Key, old, now *slice, seen time.Time, quiet bool) {
+	v := s.services[name]
+	if v == nil {
+		v = &service{of: map[string]*tally{}, sum: Endpoints{Service: name}}
+		s.services[name] = v
+	}
+	diff := map[string]int{}
+	v.add(old, -1, diff)
+	v.add(now, 1, diff)
+	s.countReady(diff, seen, quiet)
 	var e *Endpoints
-	for _, sl := range s.services[service] {
-		f := families[sl.addressType]
-		if f == nil {
-			f = &Endpoints{Service: service}
-			families[sl.addressType] = f
-		}
-		f.Ready += sl.ready
-		f.Serving += sl.serving
-		f.Terminating += sl.terminating
-		f.Total += sl.total
+	if v.slices > 0 {
+		sum := v.sum
+		e = &sum
 	}
-	for _, family := range []string{"IPv6", "IPv4", "FQDN"} {
-		if f := families[family]; f != nil && (e == nil || f.Total >= e.Total) {
-			e = f
-		}
-	}
+	s.putService(name, e, seen, quiet)
+}
+
+// putService shows a service's endpoints; nil if it has no slices any more.
+func (s *state) putService(service Key, e *Endpoints, seen time.Time, quiet bool) {
 	old := keyed(s.t.endpoints.view, service)
 	from, to := "", ""
 	if old != nil {
@@ -108,22 +148,10 @@ type readyCount struct {
 	risen time.Time
 }
 
-// countReady follows how many endpoints are ready on each node, from the old and the
-// new state of one slice; either may be nil. Its cost follows the nodes of that slice.
-// A transition reports the loss of the last ready endpoint, and later the number of
-// endpoints that are back, when all are or when no more come for a while.
-func (s *state) countReady(old, now *slice, seen time.Time, quiet bool) {
-	diff := map[string]int{}
-	if old != nil {
-		for node, n := range old.readyOn {
-			diff[node] -= n
-		}
-	}
-	if now != nil {
-		for node, n := range now.readyOn {
-			diff[node] += n
-		}
-	}
+// countReady follows how many endpoints are ready on each node, from by how much that
+// changes. A transition reports the loss of the last ready endpoint, and later the number
+// of endpoints that are back, when all are or when no more come for a while.
+func (s *state) countReady(diff map[string]int, seen time.Time, quiet bool) {
 	for _, name := range slices.Sorted(maps.Keys(diff)) {
 		if diff[name] == 0 {
 			continue

@@ -95,8 +95,8 @@ func describe(err error, server string) string {
 		return at + " does not answer; check that it runs and that the route to it is open"
 	case connLost(err):
 		return at + " closed the connection; it may be restarting"
-	case strings.Contains(err.Error(), "getting credentials: exec"):
-		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in", flat(innermost(err)))
+	case strings.Contains(err.Error(), gettingCredentials):
+		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in, or start lightsout again", flat(innermost(err)))
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

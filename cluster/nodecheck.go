@@ -56,7 +56,7 @@ func differingNode(s *Snapshot, listed []*Node) string {
 func sameToGuards(a, b *Node) bool {
 	return a.Gone.IsZero() == b.Gone.IsZero() && a.UID == b.UID && a.BootID == b.BootID && a.SystemUUID == b.SystemUUID &&
 		a.ProviderID == b.ProviderID && a.MaxPods == b.MaxPods &&
-		a.Ready == b.Ready && a.Unschedulable == b.Unschedulable && a.OtherRole == b.OtherRole &&
+		a.Ready == b.Ready && a.Unschedulable == b.Unschedulable &&
 		slices.Equal(a.Roles, b.Roles) && slices.EqualFunc(a.Taints, b.Taints, sameTaint) && slices.Equal(a.Addresses, b.Addresses) &&
 		maps.Equal(a.Annotations, b.Annotations)
 }

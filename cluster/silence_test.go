@@ -180,60 +180,6 @@ func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 	}
 }
 
-func TestTheTimelineReportsTheFirstAndTheLastEndpointOfANode(t *testing.T) {
-	t.Parallel()
-	var told []Transition
-	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()}
-	s := newState(w)
-	(&Node{Name: "n", UID: "n", Ready: TriTrue}).put(s, t0, true)
-	ready := func(at time.Time, n int, quiet bool) {
-		sl := &slice{name: Key{"d", "web-1"}, service: Key{"d", "web"}, addressType: "IPv4", ready: n, total: 4}
-		if n > 0 {
-			sl.readyOn = map[string]int{"n": n}
-		}
-		sl.put(s, at, quiet)
-		s.settleEndpoints(at)
-	}
-	at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
-	want := func(when string, texts ...string) {
-		t.Helper()
-		var got []string
-		for _, tr := range told {
-			if tr.Subject.Kind == KindNode && tr.Change == ChangeEndpoints {
-				got = append(got, fmt.Sprintf("%s → %s at %g", tr.From, tr.To, tr.SourceTime.Sub(t0).Seconds()))
-			}
-		}
-		told = nil
-		if strings.Join(got, ", ") != strings.Join(texts, ", ") {
-			t.Errorf("%s: told %q, want %q", when, got, texts)
-		}
-	}
-	ready(at(0), 4, true)
-	for i, n := range []int{3, 2, 1, 0} { // one by one, as the control plane does
-		ready(at(10+float64(i)/10), n, false)
-	}
-	none := time.Time{}.Sub(t0).Seconds()
-	want("the node is lost", fmt.Sprintf("4 → 0 at %g", none))
-	ready(at(60), 1, false)
-	ready(at(60.1), 3, false)
-	want("while it comes back")
-	ready(at(60.2), 4, false)
-	want("when it is back", "0 → 4 at 60")
-	s.settleEndpoints(at(70))
-	want("later")
-	ready(at(80), 3, false) // one pod is not well
-	ready(at(100), 0, false)
-	want("lost again", fmt.Sprintf("3 → 0 at %g", none))
-	ready(at(105), 1, false)
-	s.settleEndpoints(at(108))
-	want("back in part", "0 → 1 at 105")
-	ready(at(109), 0, false)
-	want("and lost", fmt.Sprintf("1 → 0 at %g", none))
-	ready(at(110), 2, false)
-	ready(at(110.5), 0, false)
-	want("back for a moment", "0 → 2 at 110", fmt.Sprintf("2 → 0 at %g", none))
-}
-
 func TestDataOfAnEndedWatchGrowsOld(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

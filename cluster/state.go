@@ -25,7 +25,7 @@ type state struct {
 	nextCheck  time.Time      // at heartbeats
 	sets       map[Key]string // replica set to deployment
 	slices     map[Key]*slice
-	services   map[Key]map[Key]*slice
+	services   map[Key]*service
 	readyOn    map[string]*readyCount
 	rising     map[string]*readyCount // of readyOn, those whose rise from 0 is still to be told
 	components map[string]*component
@@ -61,7 +61,7 @@ func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
 		leases: map[string]*heartbeat{},
-		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]map[Key]*slice{},
+		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]*service{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, access: unread(sources),
 	}

@@ -171,8 +171,12 @@ func (c *heldConn) Close() error {
 // body. Errors don't count: a server that has lost its database still sends them.
 func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if sent, ok := r.Context().Value(sentKey{}).(*atomic.Bool); ok {
-			sent.Store(true)
+		if wait, ok := r.Context().Value(credentialKey{}).(*credentialWait); ok {
+			wait.over.Store(true)
+			wait.release()
+		}
+		if r.Context().Value(logInKey{}) != nil {
+			return nil, errLoggedIn
 		}
 		began := time.Now()
 		resp, err := rt.RoundTrip(r)

@@ -97,13 +97,10 @@ func moment(t time.Time) time.Time {
 	return t
 }
 
-// Roles that distributions give to nodes of the control plane: kubeadm and k3s
-// control-plane (and master before 1.24), RKE1 controlplane, k3s and RKE2 etcd;
-// and to workers.
-var (
-	controlPlaneRoles = map[string]bool{"control-plane": true, "master": true, "controlplane": true, "etcd": true}
-	workerRoles       = map[string]bool{"worker": true, "node": true, "agent": true}
-)
+// controlPlaneRoles are the roles of the control plane: kubeadm and k3s control-plane (and
+// master before 1.24), RKE1 controlplane, k3s and RKE2 etcd. A node without one of them is
+// a worker, whatever its other roles are called.
+var controlPlaneRoles = map[string]bool{"control-plane": true, "master": true, "controlplane": true, "etcd": true}
 
 func trimNode(n *corev1.Node) *Node {
 	out := &Node{
@@ -125,7 +122,6 @@ func trimNode(n *corev1.Node) *Node {
 		if role, ok := strings.CutPrefix(k, rolePrefix); ok && role != "" {
 			out.Roles = append(out.Roles, word(role))
 			out.ControlPlane = out.ControlPlane || controlPlaneRoles[role]
-			out.OtherRole = out.OtherRole || !controlPlaneRoles[role] && !workerRoles[role]
 		}
 	}
 	slices.Sort(out.Roles)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -122,15 +123,19 @@ func trimReplicaSet(rs *appsv1.ReplicaSet) *replicaSet {
 	return out
 }
 
-// slice is an endpoint slice, trimmed to its counts.
+// slice is an endpoint slice, trimmed to the state of its endpoints.
 type slice struct {
-	name        Key
-	service     Key
-	addressType string
+	name, service Key
+	endpoints     []endpoint
+}
 
-	ready, serving, terminating, total int
-	// readyOn counts those that are ready and serving by node.
-	readyOn map[string]int
+// endpoint is one of a slice. Ready: its pod is ready, too: where a Service has
+// publishNotReadyAddresses, the condition ready is true for each endpoint.
+type endpoint struct {
+	// id is the same in all slices of the service that have the endpoint, of either
+	// address family.
+	id, node           string
+	ready, terminating bool
 }
 
 func trimSlice(es *discoveryv1.EndpointSlice) *slice {
@@ -139,21 +144,18 @@ func trimSlice(es *discoveryv1.EndpointSlice) *slice {
 		return nil
 	}
 	ns := word(es.Namespace)
-	out := &slice{
-		name: Key{ns, nameOf(es.Name)}, service: Key{ns, word(service)},
-		addressType: word(string(es.AddressType)), total: len(es.Endpoints), readyOn: map[string]int{},
-	}
+	out := &slice{name: Key{ns, nameOf(es.Name)}, service: Key{ns, word(service)}, endpoints: make([]endpoint, len(es.Endpoints))}
 	for i := range es.Endpoints {
-		c := &es.Endpoints[i].Conditions
+		e := &es.Endpoints[i]
 		// A condition that is not told counts as ready, and serving as ready is
 		// (discovery/v1, EndpointConditions).
-		ready := ptr.Deref(c.Ready, true)
-		serving := ptr.Deref(c.Serving, ready)
-		out.ready += btoi(ready)
-		out.serving += btoi(serving)
-		out.terminating += btoi(ptr.Deref(c.Terminating, false))
-		if on := es.Endpoints[i].NodeName; on != nil && ready && serving {
-			out.readyOn[word(*on)]++
+		ready := ptr.Deref(e.Conditions.Ready, true)
+		out.endpoints[i] = endpoint{
+			id: harmless(strings.Join(e.Addresses, ",")), node: word(ptr.Deref(e.NodeName, "")),
+			ready: ready && ptr.Deref(e.Conditions.Serving, ready), terminating: ptr.Deref(e.Conditions.Terminating, false),
+		}
+		if of := e.TargetRef; of != nil {
+			out.endpoints[i].id = harmless(string(of.UID) + "/" + of.Name)
 		}
 	}
 	return out

@@ -239,9 +239,6 @@ type Node struct {
 	// ControlPlane: its labels say that it belongs to the control plane, or a pod of
 	// the control plane runs on it.
 	ControlPlane bool `json:"control_plane,omitzero"`
-	// OtherRole: a label gives the node a role that lightsout knows neither as the
-	// control plane's nor as a worker's.
-	OtherRole bool `json:"other_role,omitzero"`
 	// Roles are the names of node-role.kubernetes.io/ labels, sorted.
 	Roles         []string `json:"roles,omitzero"`
 	Unschedulable bool     `json:"unschedulable,omitzero"`
@@ -261,8 +258,8 @@ type Node struct {
 	// LeaseDuration is the Lease's leaseDurationSeconds; a kubelet renews
 	// every quarter of it (pkg/kubelet/kubelet.go).
 	LeaseDuration time.Duration `json:"lease_duration,omitzero"`
-	// ReadyEndpoints counts the endpoints on it that are ready and serving, over
-	// all services that are watched.
+	// ReadyEndpoints counts the endpoints on it whose pods are ready, over all services
+	// that are watched.
 	ReadyEndpoints int `json:"ready_endpoints,omitzero"`
 	// Kubelet is the configuration that the node's kubelet reports; nil if lightsout
 	// has not asked or the kubelet did not answer.
@@ -390,7 +387,6 @@ type Deployment struct {
 type Endpoints struct {
 	Service     Key       `json:"service,omitzero"`
 	Ready       int       `json:"ready,omitzero"`
-	Serving     int       `json:"serving,omitzero"`
 	Terminating int       `json:"terminating,omitzero"`
 	Total       int       `json:"total,omitzero"`
 	Changed     time.Time `json:"changed,omitzero"`

@@ -151,7 +151,7 @@ func apiSlice(ready int) *discoveryv1.EndpointSlice {
 	es := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default", Labels: map[string]string{"kubernetes.io/service-name": "web"}}, AddressType: "IPv4"}
 	for i := range 16 {
 		yes, node := i < ready, fmt.Sprintf("kube-node%d", i/4+1)
-		es.Endpoints = append(es.Endpoints, discoveryv1.Endpoint{NodeName: &node, Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes}})
+		es.Endpoints = append(es.Endpoints, discoveryv1.Endpoint{NodeName: &node, Addresses: []string{fmt.Sprintf("10.0.0.%d", i+1)}, Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes}})
 	}
 	return es
 }

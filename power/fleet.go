@@ -333,7 +333,7 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 			who = "the system that " + m.Driver + " reaches has"
 		}
 		return &NoBootIDError{Who: who, Machine: m}
-	case otherValue(id, n.BootID):
+	case OtherBoot(id, n.BootID):
 		return &OtherBootError{m.Driver, n.Name, id, n.BootID}
 	}
 	return nil

@@ -8,10 +8,11 @@ import (
 )
 
 func TestAMachineIsFoundByConfigThenAnnotationThenTheDriver(t *testing.T) {
-	api := newFake("mdx", allAbilities, "by-config", "by-annotation", "by-address", "node")
-	api.machines["by-address"].Address = "10.0.0.13"
+	api := newFake("mdx", allAbilities, "by-config", "by-annotation", "by-address", "node", "docker0")
+	api.machines["by-address"].Address, api.machines["docker0"].Address = "10.0.0.13", "172.17.0.1"
 	node := NodeRef{Name: "node", Addresses: []string{"10.0.0.13"}, Annotations: map[string]string{AnnotationMachine: "by-annotation"}}
 	plain := NodeRef{Name: "node", Addresses: []string{"10.0.0.13"}}
+	shared := NodeRef{Name: "node", Addresses: []string{"172.17.0.1", "fe80::1", "10.0.0.13"}}
 	bare := NodeRef{Name: "node", Addresses: []string{"10.0.0.1"}}
 	cases := []struct {
 		how, id string
@@ -21,6 +22,7 @@ func TestAMachineIsFoundByConfigThenAnnotationThenTheDriver(t *testing.T) {
 		{HowConfig, "by-config", node, NodeConfig{Machine: "by-config"}},
 		{HowAnnotation, "by-annotation", node, NodeConfig{}},
 		{HowAddress, "by-address", plain, NodeConfig{}},
+		{HowAddress, "by-address", shared, NodeConfig{}},
 		{HowName, "node", bare, NodeConfig{}},
 		{HowConfig, "by-address", bare, NodeConfig{Address: "10.0.0.13"}},
 	}

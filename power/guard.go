@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -133,7 +132,7 @@ func (g *guard) protectedNames() {
 func (g *guard) controlPlane() {
 	seen := ""
 	for _, n := range g.Nodes {
-		if seen == "" && (n.Role == RoleControlPlane || n.Etcd) {
+		if seen == "" && (n.ControlPlane || n.Etcd) {
 			seen = n.Name
 		}
 	}
@@ -153,7 +152,7 @@ func (g *guard) lastWorker() {
 	taken, left := 0, 0
 	var not []string
 	for _, n := range g.Nodes {
-		if n.Role == RoleControlPlane || !n.Ready {
+		if n.ControlPlane || !n.Ready {
 			continue
 		}
 		switch {
@@ -163,12 +162,8 @@ func (g *guard) lastWorker() {
 			not = append(not, n.Name+" takes no pods: it is cordoned or tainted, or admits none")
 		case n.WhyNotCounted != "":
 			not = append(not, n.Name+" "+n.WhyNotCounted)
-		case n.Role == RoleWorker:
-			left++
-		case n.Role == RoleOther:
-			not = append(not, n.Name+" has a role that lightsout does not know")
 		default:
-			not = append(not, n.Name+" may be part of the control plane")
+			left++
 		}
 	}
 	because := ""
@@ -206,15 +201,15 @@ func (g *guard) machine(name string) {
 	if b.FromJournal {
 		return // this machine was switched off, whatever else matches
 	}
-	if other := g.sharedWith(name, b.Binding); other != "" {
-		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine; name the right one for each under power.nodes.", name, other)
+	if other, machine := g.sharedWith(name, b.Binding); other != "" {
+		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine, %s; name the right one for each under power.nodes.", name, other, machine.Title())
 	}
-	other, calledSo := g.anothers(name, b.Binding)
+	other, by, calledSo := g.anothers(name, b.Binding)
 	switch {
 	case other != "" && calledSo:
 		g.say(RuleContradiction, Override, name, "The configuration gives %s a machine that calls itself %s; check that power.nodes does not swap them.", name, other)
 	case other != "":
-		g.say(RuleShared, Refuse, name, "The machine of %s has the name or an address of %s; name the right one under power.nodes.", name, other)
+		g.say(RuleShared, Refuse, name, "The machine of %s is %s, the name or an address of %s; name the right one under power.nodes.", name, Clean(by), other)
 	}
 	if b.Binding.Contradiction != "" {
 		g.say(RuleContradiction, Override, name, "%s.", strings.TrimSuffix(b.Binding.Contradiction, "."))
@@ -232,20 +227,21 @@ func (g *guard) machine(name string) {
 }
 
 // sharedWith finds another node that one of b's machines belongs to as well.
-func (g *guard) sharedWith(name string, b Binding) string {
+func (g *guard) sharedWith(name string, b Binding) (string, *Machine) {
 	for _, other := range slices.Sorted(maps.Keys(g.Bound)) {
 		for _, m := range g.Bound[other].Binding.machines() {
 			if other != name && (sameMachine(b.Off, m) || sameMachine(b.On, m)) {
-				return other
+				return other, m
 			}
 		}
 	}
-	return ""
+	return "", nil
 }
 
-// anothers returns another node that has the name or address of one of b's machines.
-// calledSo: only the name is the same, and the configuration assigns it to this node.
-func (g *guard) anothers(name string, b Binding) (other string, calledSo bool) {
+// anothers returns another node that has the name or address of one of b's machines, and
+// that name or address. calledSo: only the name is the same, and the configuration assigns
+// it to this node.
+func (g *guard) anothers(name string, b Binding) (other, by string, calledSo bool) {
 	for _, n := range g.Nodes {
 		for _, m := range b.machines() {
 			if n.Name == name {
@@ -253,17 +249,21 @@ func (g *guard) anothers(name string, b Binding) (other string, calledSo bool) {
 			}
 			called := func(by string) bool {
 				by = strings.TrimSuffix(by, ".")
-				return strings.EqualFold(by, n.Name) || meets([]string{by}, n.Addresses)
+				return strings.EqualFold(by, n.Name) || common([]string{by}, n.Addresses) != ""
 			}
+			// An address that both nodes have distinguishes them only if it led to the machine.
+			both := m.How != HowAddress && common([]string{m.Address}, g.byName[name].Addresses) != ""
 			switch {
-			case meets([]string{m.Address}, n.Addresses), m.How != HowConfig && (called(m.Name) || called(m.ID)):
-				return n.Name, false
+			case !both && common([]string{m.Address}, n.Addresses) != "":
+				return n.Name, m.Address, false
+			case m.How != HowConfig && (called(m.Name) || called(m.ID)):
+				return n.Name, m.Title(), false
 			case called(m.Name), called(m.ID), m.How == HowConfig && (sameHost(m.Name, n.Name, name) || sameHost(m.ID, n.Name, name)):
-				other, calledSo = n.Name, true
+				other, by, calledSo = n.Name, m.Title(), true
 			}
 		}
 	}
-	return other, calledSo
+	return other, by, calledSo
 }
 
 // sameHost reports whether a machine has the host name of a node, in whatever domain, and
@@ -295,31 +295,31 @@ func (g *guard) node(name string) {
 		g.say(RuleProtected, Refuse, name, "%s is never switched off (guards.protect).", name)
 	}
 	switch {
-	case n.Role == RoleControlPlane:
+	case n.ControlPlane:
 		g.say(RuleControlPlane, Refuse, name, "%s is part of the control plane; only workers are switched off.", name)
 	case n.Etcd:
 		g.say(RuleControlPlane, Refuse, name, "%s runs an etcd member; without it the control plane may lose its quorum.", name)
-	case n.Role == RoleUnknown:
-		g.say(RuleQuorumUnknown, Refuse, name, "lightsout can't tell whether %s is part of the control plane.", name)
-	case n.Role == RoleOther:
-		g.say(RuleQuorumUnknown, Override, name, "%s has a role that lightsout does not know; it may be part of the control plane.", name)
 	}
 	g.switchedByOther(name, Override)
-	addresses := n.Addresses
-	if b, ok := g.Bound[name]; ok {
-		for _, m := range b.Binding.machines() {
-			if m.Address != "" {
-				addresses = append(addresses[:len(addresses):len(addresses)], m.Address)
-			}
+	g.ways(name)
+}
+
+// ways refuses the machines that this program depends on, and names the address that shows
+// it.
+func (g *guard) ways(name string) {
+	at := func(named bool, addresses []string) (how string, is bool) {
+		if named {
+			return "", true
 		}
+		address := common(g.own(name), addresses)
+		return " (" + address + ")", address != ""
 	}
-	switch {
-	case named(g.Self.Names, name) || meets(addresses, g.Self.Addresses):
-		g.say(RuleSelf, Refuse, name, "%s is the machine that this program runs on.", name)
-	case named(g.Self.BastionNames, name) || meets(addresses, g.Self.BastionAddresses):
-		g.say(RuleBastion, Refuse, name, "%s is the bastion that every connection goes through.", name)
-	case meets(addresses, g.Self.APIAddresses):
-		g.say(RuleAPIServer, Refuse, name, "lightsout reaches the API server at %s: without it lightsout cannot see the cluster.", name)
+	if how, is := at(named(g.Self.Names, name), g.Self.Addresses); is {
+		g.say(RuleSelf, Refuse, name, "%s%s is the machine that this program runs on.", name, how)
+	} else if how, is := at(named(g.Self.BastionNames, name), g.Self.BastionAddresses); is {
+		g.say(RuleBastion, Refuse, name, "%s%s is the bastion that every connection goes through.", name, how)
+	} else if how, is := at(false, g.Self.APIAddresses); is {
+		g.say(RuleAPIServer, Refuse, name, "lightsout reaches the API server at %s%s: without it lightsout cannot see the cluster.", name, how)
 	}
 }
 
@@ -333,20 +333,4 @@ func (g *guard) switchedByOther(name string, s Effect) {
 // named reports whether a name is one of some, whatever its case.
 func named(names []string, name string) bool {
 	return name != "" && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
-}
-
-// meets reports whether two lists share an IP, however it is written.
-func meets(a, b []string) bool {
-	return slices.ContainsFunc(a, func(x string) bool {
-		return slices.ContainsFunc(b, func(y string) bool { return SameIP(x, y) })
-	})
-}
-
-// SameIP reports whether two strings are the same IP address, compared whole:
-// 10.0.0.1 is not 10.0.0.10, and an IPv4 address written as IPv6 is the same
-// one. A string that is not an IP equals nothing.
-func SameIP(a, b string) bool {
-	x, errX := netip.ParseAddr(a)
-	y, errY := netip.ParseAddr(b)
-	return errX == nil && errY == nil && x.Unmap().WithZone("") == y.Unmap().WithZone("")
 }

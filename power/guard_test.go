@@ -16,9 +16,9 @@ func soundPlan() GuardInput {
 		ClusterState: ClusterState{
 			Age: time.Second,
 			Nodes: []Node{
-				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, Role: RoleControlPlane, Etcd: true, Ready: true},
-				{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Role: RoleWorker, Ready: true, Schedulable: true},
-				{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Role: RoleWorker, Ready: true, Schedulable: true},
+				{NodeRef: NodeRef{Name: "n1", Addresses: []string{"10.0.0.1"}}, ControlPlane: true, Etcd: true, Ready: true},
+				{NodeRef: NodeRef{Name: "n2", Addresses: []string{"10.0.0.2"}}, Ready: true, Schedulable: true},
+				{NodeRef: NodeRef{Name: "n3", Addresses: []string{"10.0.0.3"}}, Ready: true, Schedulable: true},
 			},
 			Self: Self{
 				Names: []string{"laptop", ""}, Addresses: []string{"192.0.2.7", "10.0.0.30"},
@@ -62,7 +62,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 	}{
 		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *GuardInput) { p.Targets = []string{"n1"} }, false},
 		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Etcd = true }, false},
-		{"a node whose role can't be told", RuleQuorumUnknown, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleUnknown }, false},
 		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Nodes = p.Nodes[1:] }, false},
 		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
 		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Names = []string{"N3"} }, false},
@@ -116,7 +115,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"settings that may lead to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDBefore = "first" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *GuardInput) { p.Busy["n3"] = ActionOn }, false},
-		{"a role that lightsout does not know", RuleQuorumUnknown, Override, "n3", func(p *GuardInput) { p.Nodes[2].Role = RoleOther }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
 		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
 		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady = 2 }, false},
@@ -178,10 +176,6 @@ func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
 			"This would leave no Ready worker that takes pods (n2 is silent); leave one on."},
 		"a cordoned one": {func(p *GuardInput) { p.Nodes[1].Schedulable = false },
 			"This would leave no Ready worker that takes pods (n2 takes no pods: it is cordoned or tainted, or admits none); leave one on."},
-		"one of an unknown role": {func(p *GuardInput) { p.Nodes[1].Role = RoleOther },
-			"This would leave no Ready worker that takes pods (n2 has a role that lightsout does not know); leave one on."},
-		"one that may be the control plane's": {func(p *GuardInput) { p.Nodes[1].Role = RoleUnknown },
-			"This would leave no Ready worker that takes pods (n2 may be part of the control plane); leave one on."},
 	} {
 		p := soundPlan()
 		c.change(&p)
@@ -229,13 +223,74 @@ func TestLimitsOnlyTighten(t *testing.T) {
 	}
 }
 
+// An address that each machine has, or that several nodes have, refuses nothing: docker0's,
+// loopback's, a router's in front of them. One that refuses is named.
+func TestAddressesThatProveNothingRefuseNothing(t *testing.T) {
+	give := func(addresses ...string) func(*GuardInput) {
+		return func(p *GuardInput) {
+			for i := range p.Nodes {
+				p.Nodes[i].Addresses = append(p.Nodes[i].Addresses, addresses...)
+			}
+			p.Self = Self{Addresses: addresses, BastionAddresses: addresses, APIAddresses: addresses}
+		}
+	}
+	at := func(how string, addresses ...string) func(*GuardInput) {
+		return func(p *GuardInput) {
+			give("127.0.0.1")(p)
+			for i, name := range []string{"n2", "n3"} {
+				b := p.Bound[name]
+				b.Binding.Off.Address, b.Binding.Off.How = addresses[i], how
+				p.Bound[name] = b
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*GuardInput)
+		want   string
+	}{
+		"docker0": {give("172.17.0.1"), ""},
+		"docker0 of one node": {func(p *GuardInput) {
+			give()(p)
+			give("172.17.0.1")(p)
+			p.Nodes[0].Addresses, p.Nodes[1].Addresses = nil, nil
+		}, ""},
+		"link-local":           {give("169.254.1.1", "fe80::1"), ""},
+		"a router's":           {give("203.0.113.9"), ""},
+		"forwarded ports here": {at(HowConfig, "127.0.0.1", "127.0.0.1"), ""},
+		"forwarded ports there": {func(p *GuardInput) {
+			at(HowConfig, "10.9.9.9", "10.9.9.9")(p)
+			p.Self.BastionAddresses = []string{"10.9.9.9"}
+		}, ""},
+		"NAT of VirtualBox": {func(p *GuardInput) {
+			at(HowName, "10.0.2.15", "10.0.2.15")(p)
+			p.Nodes[1].Addresses, p.Nodes[2].Addresses = []string{"10.0.2.15"}, []string{"10.0.2.15"}
+		}, ""},
+		"the first of a node, whoever else has it": {func(p *GuardInput) { give("10.0.0.3")(p) }, "n3 (10.0.0.3) is the machine that this program runs on."},
+		"the bastion's": {func(p *GuardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, "n3 (10.0.0.3) is the bastion that every connection goes through."},
+		"another node's": {func(p *GuardInput) { at(HowAddress, "10.0.0.2", "10.0.0.2")(p) },
+			"The machine of n3 is 10.0.0.2, the name or an address of n2; name the right one under power.nodes."},
+	} {
+		p := soundPlan()
+		c.change(&p)
+		got := ""
+		for _, f := range Guard(p) {
+			if f.Effect == Refuse {
+				got += f.Text
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // A machine that an annotation calls by another node's name or address is that
 // node's, however it is written.
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
 		for how, calledSo := range map[string]bool{HowName: false, HowConfig: true} {
 			g := &guard{GuardInput: GuardInput{ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
-			if other, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
+			if other, _, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
 				t.Errorf("%s, named by %q: %q, %v", id, how, other, so)
 			}
 		}

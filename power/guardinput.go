@@ -6,23 +6,11 @@ import "time"
 // switched off.
 const StateLimit = 15 * time.Second
 
-// Role is a node's part in the cluster: control plane or worker.
-type Role int
-
-// Roles. RoleUnknown is treated as the control plane.
-const (
-	RoleUnknown Role = iota
-	RoleWorker
-	RoleControlPlane
-	// RoleOther is a role that lightsout knows neither as the control plane's nor as a
-	// worker's. Such a node does not count as a worker that is left.
-	RoleOther
-)
-
 // Node is a node of the cluster as the guards judge it.
 type Node struct {
 	NodeRef
-	Role Role
+	// ControlPlane: it belongs to the control plane. All other nodes are workers.
+	ControlPlane bool
 	// Etcd: an etcd member runs on it, whatever its role.
 	Etcd bool
 	// Ready and Schedulable count the workers that are left.

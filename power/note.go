@@ -120,15 +120,8 @@ func (m Note) over(n Node) bool {
 		return false
 	}
 	since := n.Heard.Add(n.Ahead).Sub(m.At)
-	return since > CarriedOutWithin || since > BootCounts && m.otherBoot(n.BootID)
+	return since > CarriedOutWithin || since > BootCounts && OtherBoot(m.Boot, n.BootID)
 }
-
-// otherBoot reports whether a node has booted since the note was written, as far as
-// both boots are known.
-func (m Note) otherBoot(id string) bool { return otherValue(m.Boot, id) }
-
-// otherValue reports whether two values are known, and not the same.
-func otherValue(a, b string) bool { return a != "" && b != "" && a != b }
 
 // NodeNote is a note on a node.
 type NodeNote struct {

@@ -50,7 +50,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		for _, n := range s.notes().withRegister(state.Nodes, false) {
 			n, _ = s.marked(n, k)
 			switch {
-			case !n.Ready || !n.Schedulable || n.Role != RoleWorker || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
+			case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
 			case n.WhyUnheard == "":
 				heard++
 			case n.AwaitsHeartbeat:
@@ -275,9 +275,9 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)
 		if slices.Contains(q.Assumed.Off, c.Name) {
 			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
-			c.Ready = c.Ready && c.Role != RoleControlPlane
+			c.Ready = c.Ready && !c.ControlPlane
 		}
-		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && c.Role == RoleWorker && !slices.Contains(p.Targets, c.Name)
+		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && !c.ControlPlane && !slices.Contains(p.Targets, c.Name)
 		if c.WhyNotCounted != "" && !slices.Contains(p.Targets, c.Name) {
 			q.Down = append(q.Down, c.Name)
 		}
@@ -362,7 +362,7 @@ func (k known) whyNotCounted(n Node) string {
 		return "was switched off by " + n.NotedBy
 	}
 	for _, e := range k.refused[n.Name] {
-		if !otherValue(e.Binding.Node.BootID, n.BootID) {
+		if !OtherBoot(e.Binding.Node.BootID, n.BootID) {
 			return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", e.until.Local().Format(time.TimeOnly))
 		}
 	}
@@ -396,7 +396,7 @@ func worse(agreed, again Question) (changed []Finding) {
 		switch {
 		case same < 0:
 			add(b.Node.Name, "%s has another machine than before", b.Node.Name)
-		case again.Action != ActionOn && otherValue(agreed.Bindings[same].Node.BootID, b.Node.BootID):
+		case again.Action != ActionOn && OtherBoot(agreed.Bindings[same].Node.BootID, b.Node.BootID):
 			// The annotation and the journal name the boot that the request ends: with
 			// an earlier boot, everybody who sees the node would take them for out of
 			// date.

@@ -114,6 +114,9 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, wh
 	cfg := f.cfg.Nodes[node.Name]
 	hint := cfg.Machine
 	ref := node
+	if shown := proving(node.Addresses); len(shown) > 0 {
+		ref.Addresses = shown
+	}
 	if cfg.Address != "" {
 		ref.Addresses, ref.Configured = []string{cfg.Address}, true
 	}
@@ -148,7 +151,7 @@ func (f *Fleet) contradiction(ctx context.Context, b Binding) string {
 		if m.How != HowAnnotation && m.How != HowProviderID {
 			continue
 		}
-		plain := NodeRef{Name: b.Node.Name, Addresses: b.Node.Addresses}
+		plain := NodeRef{Name: b.Node.Name, Addresses: proving(b.Node.Addresses)}
 		other, err := f.drivers[m.Driver].Find(ctx, plain, "")
 		if err == nil && other.ID != m.ID {
 			return fmt.Sprintf("The %s of %s names the machine %s, but by its address or name it is %s; name the right one under power.nodes", m.How, b.Node.Name, m.Title(), other.Title())

@@ -8,7 +8,7 @@ import (
 )
 
 // Seen is evidence that a machine is on: a reading of its driver, or its node, which is
-// Ready with another boot.
+// Ready after another boot.
 type Seen struct {
 	Node NodeRef
 	// Machine is the machine that its driver has just proven on; nil if lightsout
@@ -19,6 +19,8 @@ type Seen struct {
 	// RequestedAt is the time of the poll that found the machine on: the evidence proves
 	// nothing about later events.
 	RequestedAt time.Time
+	// ReadySince is when the node became Ready, by this host's clock; zero if unknown.
+	ReadySince time.Time
 	// Text describes the evidence in one sentence.
 	Text string
 }
@@ -97,7 +99,7 @@ func (o *operationLeft) sameNode(n NodeRef) bool {
 	case was.ProviderID != "" && n.ProviderID != "":
 		return was.ProviderID == n.ProviderID
 	}
-	return len(was.Addresses) == 0 || len(n.Addresses) == 0 || meets(was.Addresses, n.Addresses)
+	return len(proving(was.Addresses)) == 0 || len(proving(n.Addresses)) == 0 || common(was.Addresses, n.Addresses) != ""
 }
 
 // settledBy reports whether evidence settles an operation: the machine is on, and the
@@ -108,13 +110,21 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	switch late := s.RequestedAt.After(o.asked.Add(o.within(carriedOut))); {
 	case s.RequestedAt.Before(o.At), seenOff && !s.RequestedAt.After(o.off):
 		return false // an answer to a request from before it went off proves nothing
-	case otherValue(o.Binding.Node.BootID, s.Node.BootID) && o.sameNode(s.Node):
+	case BootSince(o.Binding.Node.BootID, s.Node.BootID, s.ReadySince, o.asked, o.provenOff()) == BootNew && o.sameNode(s.Node):
 		return o.endsBoot() || late
 	case s.Machine == nil, !o.concerns(s.Machine):
 		return false // it is about another machine
 	default:
 		return late || seenOff && o.proven || s.WasOff.After(o.asked) && !o.queued
 	}
+}
+
+// provenOff is when the journal got the proof that the machine is off; zero if it has none.
+func (o *operationLeft) provenOff() time.Time {
+	if o.certainty == LeftOffSeen && o.proven {
+		return o.off
+	}
+	return time.Time{}
 }
 
 func (l *journalState) isSettled(op string) bool {
@@ -145,7 +155,7 @@ func (l *journalState) settle(e Entry) {
 // settledByTime reports whether an entry, whose evidence was asked for then, settles an operation only
 // because the time for carrying it out is over.
 func (o *operationLeft) settledByTime(e Entry, asked time.Time) bool {
-	return o != nil && e.Kind == EntrySeen && !otherValue(o.Binding.Node.BootID, e.BootID) && asked.After(o.asked.Add(CarriedOutWithin))
+	return o != nil && e.Kind == EntrySeen && !OtherBoot(o.Binding.Node.BootID, e.BootID) && asked.After(o.asked.Add(CarriedOutWithin))
 }
 
 // reopen records that a machine was seen off, or its request sent, after its operation

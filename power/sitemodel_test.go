@@ -174,12 +174,12 @@ func (p *program) State(context.Context) (ClusterState, error) {
 	}
 	for _, name := range w.names() {
 		m := w.vms[name]
-		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Role: RoleWorker, Schedulable: true}
+		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Schedulable: true}
 		if mark := w.annotations[name]; mark != (Note{}) {
 			n.Notes = []Note{mark}
 		}
 		if name == modelCP {
-			n.Role = RoleControlPlane
+			n.ControlPlane = true
 		}
 		if to := w.notes[name]; to != "" {
 			n.Annotations = map[string]string{AnnotationMachine: to}

@@ -247,7 +247,7 @@ func survivors(s *cluster.Snapshot, down map[string]bool) (n int) {
 			unwell = unwell[1:]
 			continue
 		}
-		if !down[node.Name] && !node.ControlPlane && !node.OtherRole && node.TakesPods() {
+		if !down[node.Name] && !node.ControlPlane && node.TakesPods() {
 			n++
 		}
 	}

@@ -93,6 +93,8 @@ func newApp(o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.api.LogIn(context.Background())
+	narrowed := narrow(context.Background(), cfg, a.api)
 	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition})
 	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
 		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())
@@ -104,7 +106,7 @@ func newApp(o options) (_ *app, err error) {
 	if err = a.newLoad(dial); err != nil {
 		return nil, err
 	}
-	return a, a.newSession(access, questions)
+	return a, a.newSession(access, questions, narrowed)
 }
 
 // record makes the session's record, and opens the journal.
@@ -138,7 +140,7 @@ func shownPace(cfg *config.Config) string {
 }
 
 // newSession makes the session, and the runner of its trials, from the parts.
-func (a *app) newSession(access *cluster.Config, questions *session.Questions) error {
+func (a *app) newSession(access *cluster.Config, questions *session.Questions, narrowed string) error {
 	cfg := a.config
 	limits, err := cfg.Guards.Limits()
 	switch {
@@ -153,7 +155,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions) e
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
-		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(),
+		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
 	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {

@@ -69,6 +69,12 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 		c.of = clusterOf(c.access)
 		c.api, c.accessErr = cluster.NewClient(c.access)
 	}
+	if c.api != nil && secret != nil {
+		c.api.LogIn(context.Background())
+		if why := narrow(context.Background(), cfg, c.api); why != "" {
+			warnOnce(why)
+		}
+	}
 	o.readOnly = true // for the machines
 	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
 	return c, nil

@@ -30,7 +30,7 @@ func (w twoWorkers) State(ctx context.Context) (power.ClusterState, error) {
 	state, err := w.nodesReader.State(ctx)
 	for i := range state.Nodes {
 		n := &state.Nodes[i]
-		n.Role, n.Ready, n.Schedulable, n.Heard = power.RoleWorker, true, true, time.Now()
+		n.Ready, n.Schedulable, n.Heard = true, true, time.Now()
 	}
 	return state, err
 }

@@ -75,6 +75,9 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer api.Close()
+	if why := narrow(ctx, cfg, api); why != "" {
+		warnOnce(why)
+	}
 	p, stop := newPrinter(out)
 	defer stop()
 	dir, interrupted, unlock, err := openRecords(cfg, access.Context, p)

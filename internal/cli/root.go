@@ -101,6 +101,9 @@ func Main(v string) int {
 	if len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
 		return terminal.Keep(os.Args[2:])
 	}
+	if len(os.Args) > 2 && os.Args[1] == cluster.PluginArg {
+		return cluster.Plugin(os.Args[2:])
+	}
 	cluster.SetLog(slog.New(slog.NewTextHandler(terminal.Log{}, nil)))
 	// A closed standard output (`… | head`) does not end a program that has machines
 	// off: the write fails, and the work continues. Child processes get the usual

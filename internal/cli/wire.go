@@ -107,7 +107,28 @@ func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *s
 		_ = client.Close()
 		return nil, nil, nil, err
 	}
+	if ask.secret != nil {
+		api.LogIn(context.Background())
+		if why := narrow(context.Background(), cfg, api); why != "" {
+			warnOnce(why)
+		}
+	}
 	return api, client, func() { api.Close(); _ = client.Close() }, nil
+}
+
+// narrow has an account that sees no more than one namespace watch that of its context, and
+// returns the reason; empty if nothing changes. Through a bastion lightsout does not ask: it
+// may have to prompt first.
+func narrow(ctx context.Context, cfg *config.Config, api *cluster.Client) (why string) {
+	if len(cfg.Namespaces) > 0 || cfg.Bastion != "" {
+		return ""
+	}
+	only := api.OnlyNamespace(ctx)
+	if only == "" {
+		return ""
+	}
+	cfg.Namespaces = []string{only}
+	return "the account may not list the pods of all namespaces, so lightsout watches " + only + ", the namespace of the kubeconfig's context; choose others with --namespace"
 }
 
 // clusterDir is the folder of the records of sessions and trials of the cluster

@@ -58,6 +58,15 @@ func TestTheGuardsAtTheCommandLine(t *testing.T) {
 		elsewhere := with(func(c map[string]any) { c["guards"] = map[string]any{"control_plane": "elsewhere"} })
 		refused(t, elsewhere, []string{"power", "off", "kube-node1", "--yes"}, "but kube-cp1 is part of it")
 	})
+	t.Run("workers whose roles have names of the site's own are workers", func(t *testing.T) {
+		for _, n := range []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"} {
+			patch(n, "labels", "node-role.kubernetes.io/compute", "")
+			defer patch(n, "labels", "node-role.kubernetes.io/compute", nil)
+		}
+		if out, errs, code := run(t, nil, args(l, plain, "power", "off", "kube-node1", "--yes", "--dry-run")...); code != 0 {
+			t.Errorf("exit %d\n%s%s", code, out, errs)
+		}
+	})
 	t.Run("yes comes when the API server is gone", func(t *testing.T) {
 		config := plain
 		command := fmt.Sprintf("%s --config %s --kubeconfig %s power off kube-node1; echo ended with $?; sleep 1000",

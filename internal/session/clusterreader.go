@@ -150,22 +150,16 @@ func BootSeen(n *cluster.Node) power.Seen {
 	if asked.IsZero() {
 		asked = n.ReadySince
 	}
-	return power.Seen{Node: NodeRef(n), RequestedAt: asked, Text: "Ready with a new boot id"}
+	return power.Seen{Node: NodeRef(n), RequestedAt: asked, Text: "Ready after a new boot"}
 }
 
 func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
-		NodeRef: NodeRef(n), Role: power.RoleWorker, Etcd: runsEtcd(s, n.Name),
+		NodeRef: NodeRef(n), ControlPlane: n.ControlPlane, Etcd: runsEtcd(s, n.Name),
 		Ready: n.Ready == cluster.TriTrue, Schedulable: n.TakesPods(),
 		Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead(),
 	}
 	out.Heard = heard(n)
-	switch {
-	case n.ControlPlane:
-		out.Role = power.RoleControlPlane
-	case n.OtherRole:
-		out.Role = power.RoleOther
-	}
 	// A program that has just started has heard nothing itself, and judges by the age of
 	// the heartbeat that it read.
 	_, silent := s.Silent(n, now)

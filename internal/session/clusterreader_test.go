@@ -30,7 +30,7 @@ func TestATaintedWorkerDoesNotCountAsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range view.Nodes {
-		if n.Role == power.RoleWorker && n.Schedulable != (n.Name == "kube-node1") {
+		if !n.ControlPlane && n.Schedulable != (n.Name == "kube-node1") {
 			t.Errorf("%s takes pods: %v", n.Name, n.Schedulable)
 		}
 	}

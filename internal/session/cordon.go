@@ -240,7 +240,7 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
 				continue
 			}
-			if o.returned(n.BootID, now, silent(s, name, now)) {
+			if o.returned(n.BootID, n.ReadySince.Add(-s.Ahead()), now, silent(s, name, now)) {
 				o.due = true
 			}
 		}
@@ -248,12 +248,15 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 	c.uncordonDue()
 }
 
-// returned reports whether a node that is Ready has booted since its machine was switched off, or has
-// stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
+// returned reports whether a node that is Ready has booted since its machine was switched off, has become
+// Ready since that was powered on, or has stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
 // its shutdown.
-func (o *ourCordon) returned(boot string, now time.Time, silent bool) bool {
-	if boot != o.boot {
+func (o *ourCordon) returned(boot string, ready, now time.Time, silent bool) bool {
+	if power.OtherBoot(o.boot, boot) {
 		return true
+	}
+	if !o.onAt.IsZero() && power.BootSince(o.boot, boot, ready, o.onAt, time.Time{}) != power.BootOld {
+		return !silent
 	}
 	poweredOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin
 	settled := o.onAt.IsZero() && !o.settledAt.IsZero() && now.Sub(o.settledAt) > stayedOnFor

@@ -15,20 +15,22 @@ func TestANodeThatStayedOnIsUncordoned(t *testing.T) {
 	for name, c := range map[string]struct {
 		o      ourCordon
 		boot   string
+		ready  time.Time
 		after  time.Duration
 		silent bool
 		want   bool
 	}{
-		"its machine is listed as off":  {ourCordon{}, "b1", time.Hour, false, false},
-		"settled a moment ago":          {ourCordon{settledAt: at}, "b1", stayedOnFor, false, false},
-		"settled":                       {ourCordon{settledAt: at}, "b1", stayedOnFor + time.Second, false, true},
-		"settled, and silent":           {ourCordon{settledAt: at}, "b1", time.Hour, true, false},
-		"powered on, and not yet again": {ourCordon{settledAt: at, onAt: at}, "b1", power.CarriedOutWithin, false, false},
-		"powered on long ago":           {ourCordon{settledAt: at, onAt: at}, "b1", power.CarriedOutWithin + time.Second, false, true},
-		"another boot":                  {ourCordon{}, "b2", 0, false, true},
+		"its machine is listed as off":  {ourCordon{}, "b1", time.Time{}, time.Hour, false, false},
+		"settled a moment ago":          {ourCordon{settledAt: at}, "b1", time.Time{}, stayedOnFor, false, false},
+		"settled":                       {ourCordon{settledAt: at}, "b1", time.Time{}, stayedOnFor + time.Second, false, true},
+		"settled, and silent":           {ourCordon{settledAt: at}, "b1", time.Time{}, time.Hour, true, false},
+		"powered on, and not yet again": {ourCordon{settledAt: at, onAt: at}, "b1", time.Time{}, power.CarriedOutWithin, false, false},
+		"powered on long ago":           {ourCordon{settledAt: at, onAt: at}, "b1", time.Time{}, power.CarriedOutWithin + time.Second, false, true},
+		"Ready since the power-on":      {ourCordon{settledAt: at, onAt: at}, "b1", at.Add(time.Minute), 61 * time.Second, false, true},
+		"another boot":                  {ourCordon{}, "b2", time.Time{}, 0, false, true},
 	} {
 		c.o.boot, c.o.wasOff = "b1", true
-		if got := c.o.returned(c.boot, at.Add(c.after), c.silent); got != c.want {
+		if got := c.o.returned(c.boot, c.ready, at.Add(c.after), c.silent); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

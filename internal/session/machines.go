@@ -378,8 +378,8 @@ func (m *machines) reopen(node string, r power.Reading) {
 	}
 }
 
-// settleBoots marks machines that we switched off as on again when their node
-// is Ready with another boot id than before.
+// settleBoots marks machines that we switched off as on again when their node is Ready
+// after another boot.
 func (m *machines) settleBoots(s *cluster.Snapshot) {
 	if s.Link.State != cluster.LinkLive {
 		return
@@ -387,10 +387,15 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 	settled := false
 	for name, l := range m.leftOff {
 		n := s.Node(name)
-		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || n.BootID == l.Binding.Node.BootID || l.Binding.Node.BootID == "" {
+		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || l.Binding.Node.BootID == "" {
 			continue
 		}
-		over, err := m.opt.Journal.SeenOn(BootSeen(n))
+		seen := BootSeen(n)
+		seen.ReadySince = n.ReadySince.Add(-s.Ahead())
+		if power.BootSince(l.Binding.Node.BootID, n.BootID, seen.ReadySince, l.RequestedAt, time.Time{}) == power.BootOld {
+			continue
+		}
+		over, err := m.opt.Journal.SeenOn(seen)
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}

@@ -33,6 +33,7 @@ type awaited struct {
 	since time.Time // the request to power it on
 	sent  bool      // the driver has it; until then, since is when the operator agreed
 	asked time.Time // when the operator agreed last
+	off   time.Time // when the machine was proven off last; zero if it was not
 }
 
 // stayedOnAfter is how long after the power-on a node that is Ready with the boot
@@ -138,6 +139,10 @@ func (r *returns) offAgain(views map[string]view.MachineView) {
 		if a.sent && off && !v.Stage.Active() {
 			gone = append(gone, n)
 		}
+		if v.Reading.State == power.Off && v.Reading.Proof == power.Proven {
+			a.off = v.Reading.CountsFrom()
+			r.waiting[n] = a
+		}
 	}
 	r.forget(gone)
 }
@@ -150,13 +155,21 @@ func (r *returns) observe(s *cluster.Snapshot) {
 	r.observeLack(s)
 	for _, name := range slices.Sorted(maps.Keys(r.waiting)) {
 		n, a := s.Node(name), r.waiting[name]
-		switch {
-		case n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()):
-		case n.BootID != a.boot || n.BootID == "":
+		if n == nil || n.Ready != cluster.TriTrue || silent(s, name, r.now()) {
+			continue
+		}
+		back := view.Facts{Seconds: r.now().Sub(a.since).Seconds()}
+		switch power.BootSince(a.boot, n.BootID, n.ReadySince.Add(-s.Ahead()), a.since, a.off) {
+		case power.BootUnknown:
+			back.Proof = power.Presumed
+			fallthrough
+		case power.BootNew:
 			r.returned(name)
-			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: r.now().Sub(a.since).Seconds()}))
-		case r.now().Sub(a.since) > stayedOnAfter:
-			r.returned(name)
+			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, back))
+		default:
+			if r.now().Sub(a.since) > stayedOnAfter {
+				r.returned(name)
+			}
 		}
 	}
 	if len(r.waiting) > 0 {

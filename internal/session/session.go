@@ -69,6 +69,9 @@ type Options struct {
 	Guards power.Limits
 
 	Load *loadgen.Generator
+	// Narrowed is the reason, in one sentence, why lightsout watches fewer namespaces than
+	// was asked for; empty if it does not.
+	Narrowed string
 	// NoLoad is the reason, in one sentence, why lightsout cannot send load.
 	NoLoad string
 
@@ -161,6 +164,9 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	s.rec.follower.Store(s)
 	s.spawn(func() { s.frames.watch(ctx, s.now) })
 	s.start()
+	if s.opt.Narrowed != "" {
+		s.warn(view.LaneLink, "", s.opt.Narrowed)
+	}
 	s.turns()
 	cancel()
 	s.loads.close()

@@ -39,6 +39,7 @@ type world struct {
 	wanted  atomic.Pointer[[]string] // kubelets
 	down    map[string]bool
 	boots   int
+	oneBoot bool // its nodes keep their boot IDs
 	// blindly: the control plane does not notice anything.
 	blindly bool
 	// refuse: shutdowns are refused; stuck: machines do not come on again.
@@ -129,7 +130,10 @@ func (w *world) turn(node string, off bool) {
 		m := *n
 		from, to := "Ready", "NotReady"
 		if m.Ready = cluster.TriUnknown; !off {
-			m.Ready, m.BootID = cluster.TriTrue, fmt.Sprintf("boot-%s-%d", node, w.boots)
+			m.Ready = cluster.TriTrue
+			if !w.oneBoot {
+				m.BootID = fmt.Sprintf("boot-%s-%d", node, w.boots)
+			}
 			from, to = to, from
 			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "boot", To: m.BootID, Seen: now})
 		}
@@ -531,7 +535,17 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 
 func TestTheTimelineReportsAReturnWithoutATrial(t *testing.T) {
 	t.Parallel()
+	for name, oneBoot := range map[string]bool{"a new boot ID": false, "the boot ID of the host": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			returnWithoutATrial(t, oneBoot)
+		})
+	}
+}
+
+func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	w := startWorld(t, session.Options{}, nil)
+	w.oneBoot = oneBoot
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
 		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
 		w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
@@ -549,6 +563,14 @@ func TestTheTimelineReportsAReturnWithoutATrial(t *testing.T) {
 	if len(f.Next) > 0 && strings.Contains(f.Next[len(f.Next)-1], "Ready again") {
 		t.Errorf("still waited for: %q", f.Next)
 	}
+}
+
+func TestTheScreenReportsThatItWatchesOneNamespace(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, session.Options{Namespaces: "team", Narrowed: "lightsout watches team"}, nil)
+	w.x.frame("the reason", func(f *view.Frame) bool {
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "lightsout watches team") })
+	})
 }
 
 // A load by hand is over when its requests are; later ones are not counted in.

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -163,16 +164,32 @@ func unobserved(r *run) []string {
 		case !n.wantedOn && !n.early && toReturn:
 			out = append(out, n.name+" was not powered on again")
 		case !n.wantedOn, !toReturn && !ready: // nothing is expected of it
-		case !n.booted && n.bootID != "" && detected:
+		case r.boot(n) == power.BootOld && detected:
 			out = append(out, n.name+" was not seen to boot again")
 		case !ready && detected:
 			out = append(out, n.name+" was not seen Ready again")
+		case r.boot(n) == power.BootUnknown && n.bootID != "" && detected:
+			out = append(out, n.name+" is Ready again with the boot ID of before, so lightsout cannot tell whether it booted")
 		}
 	}
 	if switchedOff == 0 {
 		out = append(out, "no machine was switched off")
 	}
 	return out
+}
+
+// boot returns whether a node has booted since its machine was switched off.
+func (r *run) boot(n *nodeRun) power.Boot {
+	if n.booted {
+		return power.BootNew
+	}
+	ready, _ := r.tracker.Observed(view.PhaseReady, n.name)
+	detected, _ := r.tracker.Observed(view.PhaseDetected, n.name)
+	var off time.Time
+	if n.off.State == power.Off && n.off.Proof == power.Proven {
+		off = n.off.CountsFrom()
+	}
+	return power.BootSince(n.bootID, n.bootID, ready, detected, off)
 }
 
 // stoodStill describes the spans after zero in which lightsout itself did not run: it

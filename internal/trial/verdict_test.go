@@ -29,6 +29,30 @@ func TestAMachineThatSomebodyElsePoweredOnIsNotOff(t *testing.T) {
 	}
 }
 
+// A container's boot ID is its host's: a machine that was proven off and whose node is Ready
+// again has booted. Without the proof nobody can tell.
+func TestABootIDThatNeverChangesIsNoMissingBoot(t *testing.T) {
+	t.Parallel()
+	for proof, want := range map[power.Proof]string{
+		power.Proven:   "",
+		power.Presumed: "k8s2 is Ready again with the boot ID of before, so lightsout cannot tell whether it booted",
+	} {
+		r, _ := countedRun()
+		n := r.nodes[0]
+		n.bootID, n.off = "host", power.Reading{State: power.Off, Proof: proof, RequestedAt: at(1), Arrived: at(2)}
+		see := func(s float64, ready cluster.Tri) {
+			r.observe(cluster.NewSnapshot(cluster.Contents{At: at(s), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(s)},
+				Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: "host", Changed: at(s), ReadySince: at(s)}}}))
+		}
+		see(40, cluster.TriUnknown)
+		powerOn(r, 60)
+		see(90, cluster.TriTrue)
+		if got := strings.Join(unobserved(r), "; "); got != want {
+			t.Errorf("%s off: %q", proof, got)
+		}
+	}
+}
+
 // With --keep-off, a machine that the plan has powered on was powered on, also if the trial ends before
 // its node is Ready.
 func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
