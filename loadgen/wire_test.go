@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -81,6 +83,28 @@ func TestTargetsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error tells a secret: %v", name, err)
+		}
+	}
+}
+
+func TestACertificateThatIsNotTrustedNamesTheRemedy(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	trusted := s.Client().Transport.(*http.Transport).TLSClientConfig
+	for _, tc := range []struct {
+		url  string
+		tls  *tls.Config
+		want string
+	}{
+		{s.URL, nil, "ca_file (--ca)"},
+		{strings.Replace(s.URL, "127.0.0.1", "localhost", 1), trusted, "for example.com, *.example.com, 127.0.0.1, ::1: give the URL one of these names, and the address as an entry (--entry)"},
+		{strings.Replace(plain.URL, "http:", "https:", 1), nil, "does not answer with TLS (is it http://?): "},
+	} {
+		rec := one(t, Options{Target: Target{URL: tc.url}, TLS: tc.tls})
+		if rec.Class != ClassLocal || !strings.Contains(rec.Error, tc.want) {
+			t.Errorf("%s: %s: %s", tc.url, rec.Class, rec.Error)
 		}
 	}
 }
