@@ -112,6 +112,9 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 			machine = view.MachineText(bindings[i])
 		}
 		r := readings[ref.Name]
+		if r.State == power.Unknown && r.Detail != "" {
+			machine += " · unknown: " + text.Clean(r.Detail, 200)
+		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
 	return columns(out, "", rows)
