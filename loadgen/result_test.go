@@ -82,7 +82,7 @@ func TestRedirectsAreCounted(t *testing.T) {
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
 		fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Length: 0\r\nLocation: /login\r\n\r\n", codes[int(n.Add(1)-1)%len(codes)])
 	})
-	g := start(t, Options{Target: Target{URL: s.url()}})
+	g := start(t, Options{Target: Target{URL: s.url()}, Timeouts: Timeouts{Connect: -1}})
 	mustStart(t, g, Spec{Shape: Burst, N: len(codes)})
 	wait(t, g)
 	if got := g.Run(); got.Redirects != 2 || got.Totals.OK != 4 {

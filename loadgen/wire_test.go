@@ -102,7 +102,7 @@ func TestACertificateThatIsNotTrustedNamesTheRemedy(t *testing.T) {
 		{strings.Replace(s.URL, "127.0.0.1", "localhost", 1), trusted, "for example.com, *.example.com, 127.0.0.1, ::1: give the URL one of these names, and the address as an entry (--entry)"},
 		{strings.Replace(plain.URL, "http:", "https:", 1), nil, "does not answer with TLS (is it http://?): "},
 	} {
-		rec := one(t, Options{Target: Target{URL: tc.url}, TLS: tc.tls})
+		rec := one(t, Options{Target: Target{URL: tc.url}, TLS: tc.tls, Timeouts: Timeouts{Connect: -1}})
 		if rec.Class != ClassLocal || !strings.Contains(rec.Error, tc.want) {
 			t.Errorf("%s: %s: %s", tc.url, rec.Class, rec.Error)
 		}
