@@ -12,7 +12,20 @@ const (
 	clocksDiffer = 5 * time.Second
 	// clockNoise is the error of a comparison: an answer's Date has whole seconds.
 	clockNoise = 2 * time.Second
+	// nodeClock is how far ahead a node's clock may be for its times to be used.
+	nodeClock = time.Minute
 )
+
+// since returns when a condition took its state, after it had another one since earlier.
+// A kubelet dates conditions by its machine's clock, which is often wrong after a boot:
+// instead of a time that can't be, since returns the other one. It is not for times of the
+// control plane, whose clock is compared with this machine's.
+func since(dated, earlier, seen, instead time.Time) time.Time {
+	if dated.IsZero() || !dated.Before(earlier.Truncate(time.Second)) && !dated.After(seen.Add(nodeClock)) {
+		return dated
+	}
+	return instead
+}
 
 // serverClock compares the server's clock with this machine's by the Date of its
 // answers. Between answers it goes by the monotonic clock, so that it also finds

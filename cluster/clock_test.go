@@ -143,3 +143,47 @@ func TestTheClockOfANodeIsNotTheServers(t *testing.T) {
 		}
 	}
 }
+
+// A machine without a battery behind its clock boots in 1970 or hours away, and its kubelet
+// dates its conditions by that.
+func TestAWrongClockOfANodeDatesNoChange(t *testing.T) {
+	now := time.Date(2026, 11, 29, 9, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		name                string
+		first, second, want time.Duration // of the Ready conditions, from now on
+	}{
+		{"a right clock", -time.Hour, -2 * time.Second, -2 * time.Second},
+		{"booted in 1970", -time.Hour, -56 * 365 * 24 * time.Hour, 0},
+		{"an hour ahead", -time.Hour, time.Hour, 0},
+		{"behind the last change", -time.Minute, -2 * time.Minute, 0},
+		{"a little ahead", -time.Hour, 5 * time.Second, 5 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			told := map[Change]Transition{}
+			s := newState(&Watcher{
+				client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets(),
+				opts: WatchOptions{Sink: func(t Transition) { told[t.Change] = t }},
+			})
+			put := func(ready bool, since time.Duration, quiet bool) {
+				is := map[bool]Tri{true: TriTrue, false: TriUnknown}[ready]
+				(&Node{Name: "n", UID: "n", Ready: is, ReadySince: now.Add(since)}).put(s, now, quiet)
+				(&Pod{Key: Key{"d", "p"}, UID: "p", Node: "n", Ready: ready, ReadySince: now.Add(since)}).put(s, now, quiet)
+			}
+			put(false, tc.first, true)
+			put(true, tc.second, false)
+			for _, change := range []Change{ChangeStatus, ChangeReady} {
+				if got := told[change].SourceTime.Sub(now); got != tc.want {
+					t.Errorf("%s is dated %v, want %v", told[change].Subject.Kind, got, tc.want)
+				}
+			}
+			put(true, tc.second, false) // the same condition again
+			if got := s.node("n").ReadySince.Sub(now); got != tc.want {
+				t.Errorf("the node is Ready since %v, want %v", got, tc.want)
+			}
+			put(false, 5*time.Minute, false) // by the control plane's clock
+			if got := told[ChangeStatus].SourceTime.Sub(now); got != 5*time.Minute {
+				t.Errorf("the control plane's time became %v", got)
+			}
+		})
+	}
+}

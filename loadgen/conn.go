@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -68,9 +71,35 @@ func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.
 	t := tls.Client(raw, rt.tls)
 	if err := t.HandshakeContext(ctx); err != nil {
 		raw.Close()
-		return nil, nil, fmt.Errorf("no TLS with %s: %w", addr, err)
+		return nil, nil, fmt.Errorf("no TLS with %s: %s%w", addr, tlsAdvice(err), err)
 	}
 	return t, raw, nil
+}
+
+// tlsAdvice begins an error of a handshake with what to correct; empty if that is unknown.
+func tlsAdvice(err error) string {
+	var (
+		unknown   x509.UnknownAuthorityError
+		otherName x509.HostnameError
+		noTLS     tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &noTLS):
+		return "the server does not answer with TLS (is it http://?): "
+	case errors.As(err, &unknown):
+		return "name the authority of its certificate by ca_file (--ca): "
+	case errors.As(err, &otherName):
+		names := slices.Clone(otherName.Certificate.DNSNames)
+		for _, ip := range otherName.Certificate.IPAddresses {
+			names = append(names, ip.String())
+		}
+		if len(names) == 0 {
+			return "its certificate is for no name: "
+		}
+		return fmt.Sprintf("its certificate is for %s: give the URL one of these names, and the address as an entry (--entry): ",
+			clean(strings.Join(names, ", "), 100))
+	}
+	return ""
 }
 
 // connect returns a connection for the request, with the time of its set-up

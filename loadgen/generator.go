@@ -225,6 +225,7 @@ func (g *Generator) Run() *Run {
 		Totals:    l.totals(nil),
 		Latency:   l.latency.summary(&l.all),
 		Tokens:    l.all.Tokens,
+		Redirects: l.all.Redirects,
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
 		LastError: l.lastError,

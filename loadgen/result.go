@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -22,6 +23,8 @@ type Result struct {
 	// end, FirstToken of chats, from when they were sent to their first text.
 	Latency    Quantiles `json:",omitzero"`
 	FirstToken Quantiles `json:",omitzero"`
+	// Redirects are its answers that only name another URL; they count as ok.
+	Redirects int `json:",omitzero"`
 	// Tokens are those of all its answers.
 	Tokens int `json:",omitzero"`
 	// PeakQueued is the largest number of requests that the gauge saw waiting
@@ -47,6 +50,9 @@ func (r *Result) perSecond(n int) float64 {
 // queued".
 func (r *Result) Text() string {
 	text := fmt.Sprintf("%d of %d ok", r.Totals.OK, r.Totals.Scheduled)
+	if r.Redirects > 0 {
+		text += fmt.Sprintf(", %d of them redirects", r.Redirects)
+	}
 	for _, c := range []struct {
 		n    int
 		word string
@@ -92,6 +98,9 @@ func (s *RunSum) end(r *Record) {
 	s.Totals.end(r.Class, r.Requests())
 	s.Failures.Note(r)
 	s.Tokens += r.Tokens
+	if r.Class == ClassOK && r.Status >= 300 && r.Status != http.StatusNotModified {
+		s.Redirects++
+	}
 	if r.Class != ClassOK || s.Untimed {
 		return
 	}

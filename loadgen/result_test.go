@@ -1,8 +1,11 @@
 package loadgen
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -69,6 +72,25 @@ func TestResultsInWords(t *testing.T) {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A gateway that redirects answers also while the service behind it is down.
+func TestRedirectsAreCounted(t *testing.T) {
+	codes := []int{308, 302, 304, 200, 404}
+	var n atomic.Int32
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
+		fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Length: 0\r\nLocation: /login\r\n\r\n", codes[int(n.Add(1)-1)%len(codes)])
+	})
+	g := start(t, Options{Target: Target{URL: s.url()}, Timeouts: Timeouts{Connect: -1}})
+	mustStart(t, g, Spec{Shape: Burst, N: len(codes)})
+	wait(t, g)
+	if got := g.Run(); got.Redirects != 2 || got.Totals.OK != 4 {
+		t.Errorf("%d redirects of %d that are ok", got.Redirects, got.Totals.OK)
+	}
+	first := resultOf(g, 1)
+	if got, want := first.Text(), "4 of 5 ok, 2 of them redirects, 1 failed"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -6,7 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync/atomic"
+	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // route is the way to the target: the bytes to write, and the address to dial.
@@ -37,15 +44,12 @@ func (cl *client) newRoute(t Target) (*route, error) {
 		return nil, err
 	}
 	rt := &route{wire: w}
-	for _, a := range t.Entries {
-		addr, err := entryAddr(a, w.addr)
-		if err != nil {
-			return nil, err
-		}
-		rt.entries = append(rt.entries, newEntry(addr))
+	addresses, err := Addresses(t.URL, t.Entries)
+	if err != nil {
+		return nil, err
 	}
-	if len(rt.entries) == 0 {
-		rt.entries = []*entry{newEntry(w.addr)}
+	for _, a := range addresses {
+		rt.entries = append(rt.entries, newEntry(a))
 	}
 	if w.tls {
 		rt.tls = &tls.Config{}
@@ -64,22 +68,76 @@ func (cl *client) newRoute(t Target) (*route, error) {
 	return rt, nil
 }
 
-// entryAddr completes an entry's address with the target's port.
-func entryAddr(a, target string) (string, error) {
-	host, port, err := net.SplitHostPort(a)
+// parseURL parses a target's URL, and returns the address to dial for it.
+func parseURL(target string) (u *url.URL, addr string, err error) {
+	u, err = url.Parse(target)
 	if err != nil {
-		host = a
-		if _, port, err = net.SplitHostPort(target); err != nil {
-			return "", fmt.Errorf("load: the URL's port is not valid")
-		}
-		if len(host) > 2 && host[0] == '[' && host[len(host)-1] == ']' {
-			host = host[1 : len(host)-1]
-		}
+		// The error of url.Parse quotes the URL, which may hold a password.
+		return nil, "", fmt.Errorf("load: the URL can't be parsed: give one like http://10.0.0.11:31080/path")
 	}
-	if host == "" || port == "" {
-		return "", fmt.Errorf("load: the entry %q is not valid: give an address with or without a port", clean(a, 80))
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return nil, "", fmt.Errorf("load: the URL must be absolute and begin with http:// or https://")
 	}
-	return net.JoinHostPort(host, port), nil
+	addr, err = hostPort(u.Hostname(), portOf(u))
+	if err != nil {
+		return nil, "", fmt.Errorf("load: the URL's %w", err)
+	}
+	return u, addr, nil
+}
+
+func portOf(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// Addresses returns what lightsout dials for a target, as host:port: its entries, which
+// have the URL's port unless they have one of their own, or the URL's host. Names are in
+// the ASCII form that DNS has.
+func Addresses(target string, entries []string) ([]string, error) {
+	u, addr, err := parseURL(target)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return []string{addr}, nil
+	}
+	var out []string
+	for _, e := range entries {
+		host, own, err := net.SplitHostPort(e)
+		if err != nil {
+			host, own = strings.TrimSuffix(strings.TrimPrefix(e, "["), "]"), portOf(u)
+		}
+		addr, err := hostPort(host, own)
+		if err != nil || strings.ContainsAny(host, "/ \t") {
+			return nil, fmt.Errorf("load: the entry %q is not valid: give an address with or without a port", clean(e, 80))
+		}
+		out = append(out, addr)
+	}
+	return out, nil
+}
+
+// hostPort joins a host, in ASCII, and a port.
+func hostPort(host, port string) (string, error) {
+	name, err := ascii(host)
+	if _, ip := netip.ParseAddr(host); err != nil || host == "" || ip != nil && strings.Contains(host, ":") {
+		return "", fmt.Errorf("host %q is not a name or an address", clean(host, 80))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", fmt.Errorf("port %q is not a number from 1 to 65535", clean(port, 20))
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
+// ascii returns a host, with or without a port, as DNS has its name.
+func ascii(host string) (string, error) {
+	if !strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return host, nil
+	}
+	name, port, found := strings.Cut(host, ":") // an IPv6 address is ASCII
+	name, err := idna.Lookup.ToASCII(name)
+	if found {
+		name += ":" + port
+	}
+	return name, err
 }
 
 // enter picks the entry of a request: each in turn.

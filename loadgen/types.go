@@ -110,9 +110,10 @@ type Run struct {
 	// the generator's limit.
 	Seconds []Second `json:"seconds,omitzero"`
 	// Latency sums up the requests that have ended, Tokens the tokens of their
-	// answers.
-	Latency Latency `json:"latency,omitzero"`
-	Tokens  int     `json:"tokens,omitzero"`
+	// answers, Redirects those that only name another URL.
+	Latency   Latency `json:"latency,omitzero"`
+	Tokens    int     `json:"tokens,omitzero"`
+	Redirects int     `json:"redirects,omitzero"`
 	// LastError is one sentence on the newest failed request; empty if none.
 	LastError string `json:"last_error,omitzero"`
 	// URL is where requests go, with no secrets in it.

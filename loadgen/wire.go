@@ -70,24 +70,23 @@ func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Requ
 
 // newWire checks a target and makes its wire form.
 func newWire(t Target) (*wire, error) {
-	u, err := url.Parse(t.URL)
+	u, addr, err := parseURL(t.URL)
 	if err != nil {
-		// The error of url.Parse quotes the URL, which may hold a password.
-		return nil, fmt.Errorf("load: the URL can't be parsed: give one like http://10.0.0.11:31080/path")
+		return nil, err
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return nil, fmt.Errorf("load: the URL must be absolute and begin with http:// or https://")
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
 	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	var mark [16]byte
 	rand.Read(mark[:])
 	id := hex.EncodeToString(mark[:])
 
 	w := &wire{
-		addr:       net.JoinHostPort(u.Hostname(), port),
+		addr:       addr,
 		tls:        u.Scheme == "https",
-		serverName: u.Hostname(),
+		serverName: host,
 		idPrefix:   id[:8],
 		target:     t,
 		shown:      clean(shown, maxErrorText),
@@ -186,12 +185,11 @@ func setHeaders(req *http.Request, t Target) error {
 			req.Header.Add(name, v)
 		}
 	}
-	if t.Host != "" {
-		if strings.ContainsFunc(t.Host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
-			return fmt.Errorf("load: the host %q is not valid", clean(t.Host, 80))
-		}
-		req.Host = t.Host
+	host, err := ascii(cmp.Or(t.Host, req.Host))
+	if err != nil || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
+		return fmt.Errorf("load: the host %q is not valid", clean(host, 80))
 	}
+	req.Host = host
 	byDefault := func(name, value string) {
 		if req.Header.Get(name) == "" {
 			req.Header.Set(name, value)

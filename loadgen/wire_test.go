@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -57,19 +59,23 @@ func TestChatRequest(t *testing.T) {
 
 func TestTargetsThatMakeNoSense(t *testing.T) {
 	for name, target := range map[string]Target{
-		"no URL":        {},
-		"no scheme":     {URL: "10.0.0.1:80/x"},
-		"no host":       {URL: "http:///x"},
-		"ftp":           {URL: "ftp://h/x"},
-		"bad escape":    {URL: "http://me:secret@h/%zz"},
-		"bad method":    {URL: "http://h/", Method: "GET /x"},
-		"own header":    {URL: "http://h/", Header: http.Header{"content-length": {"5"}}},
-		"bad header":    {URL: "http://h/", Header: http.Header{"a b": {"5"}}},
-		"split header":  {URL: "http://h/", Header: http.Header{"A": {"5\r\nB: 6"}}},
-		"split host":    {URL: "http://h/", Host: "a\r\nB: 6"},
-		"key with line": {URL: "http://h/", Profile: Chat, APIKey: "secret\n"},
-		"chat and body": {URL: "http://h/", Profile: Chat, Body: []byte("x")},
-		"profile":       {URL: "http://h/", Profile: "grpc"},
+		"no URL":             {},
+		"no scheme":          {URL: "10.0.0.1:80/x"},
+		"no host":            {URL: "http:///x"},
+		"ftp":                {URL: "ftp://h/x"},
+		"bad escape":         {URL: "http://me:secret@h/%zz"},
+		"bad method":         {URL: "http://h/", Method: "GET /x"},
+		"own header":         {URL: "http://h/", Header: http.Header{"content-length": {"5"}}},
+		"bad header":         {URL: "http://h/", Header: http.Header{"a b": {"5"}}},
+		"split header":       {URL: "http://h/", Header: http.Header{"A": {"5\r\nB: 6"}}},
+		"split host":         {URL: "http://h/", Host: "a\r\nB: 6"},
+		"port of 5 digits":   {URL: "http://h:99999/"},
+		"port 0":             {URL: "http://h:0/"},
+		"entry's port":       {URL: "http://h/", Entries: []string{"10.0.0.1:99999"}},
+		"bare IPv6 and port": {URL: "http://h/", Entries: []string{"::1:18300"}},
+		"key with line":      {URL: "http://h/", Profile: Chat, APIKey: "secret\n"},
+		"chat and body":      {URL: "http://h/", Profile: Chat, Body: []byte("x")},
+		"profile":            {URL: "http://h/", Profile: "grpc"},
 	} {
 		g, err := New(Options{Target: target})
 		if err == nil {
@@ -78,5 +84,52 @@ func TestTargetsThatMakeNoSense(t *testing.T) {
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error tells a secret: %v", name, err)
 		}
+	}
+}
+
+func TestACertificateThatIsNotTrustedNamesTheRemedy(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	trusted := s.Client().Transport.(*http.Transport).TLSClientConfig
+	for _, tc := range []struct {
+		url  string
+		tls  *tls.Config
+		want string
+	}{
+		{s.URL, nil, "ca_file (--ca)"},
+		{strings.Replace(s.URL, "127.0.0.1", "localhost", 1), trusted, "for example.com, *.example.com, 127.0.0.1, ::1: give the URL one of these names, and the address as an entry (--entry)"},
+		{strings.Replace(plain.URL, "http:", "https:", 1), nil, "does not answer with TLS (is it http://?): "},
+	} {
+		rec := one(t, Options{Target: Target{URL: tc.url}, TLS: tc.tls, Timeouts: Timeouts{Connect: -1}})
+		if rec.Class != ClassLocal || !strings.Contains(rec.Error, tc.want) {
+			t.Errorf("%s: %s: %s", tc.url, rec.Class, rec.Error)
+		}
+	}
+}
+
+func TestANameIsDialedAsDNSHasIt(t *testing.T) {
+	for _, tc := range []struct {
+		url     string
+		entries []string
+		want    string
+	}{
+		{"http://日本.example/", nil, "xn--wgv71a.example:80"},
+		{"https://MÜNCHEN.example:8443/x", nil, "xn--mnchen-3ya.example:8443"},
+		{"http://my_svc.example/", nil, "my_svc.example:80"},
+		{"http://[::1]:8080/", nil, "[::1]:8080"},
+		{"http://[fe80::1%25eth0]/", nil, "[fe80::1%eth0]:80"},
+		{"http://web/", []string{"日本.example", "::1", "[::1]:81", "10.0.0.1"}, "xn--wgv71a.example:80 [::1]:80 [::1]:81 10.0.0.1:80"},
+	} {
+		got, err := Addresses(tc.url, tc.entries)
+		if err != nil || strings.Join(got, " ") != tc.want {
+			t.Errorf("%s %v: got %v, %v, want %s", tc.url, tc.entries, got, err, tc.want)
+		}
+	}
+	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "") })
+	one(t, Options{Target: Target{URL: s.url(), Host: "MÜNCHEN.example:81"}})
+	if got := s.reqs[0].Host; got != "xn--mnchen-3ya.example:81" {
+		t.Errorf("the Host header is %q", got)
 	}
 }

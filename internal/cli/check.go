@@ -191,7 +191,7 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		c.add("load", append(rows, skipped("target", "no load.url is configured"))...)
 		return
 	}
-	addrs, err := l.Addresses()
+	addrs, err := loadgen.Addresses(l.URL, l.Entries)
 	if err != nil {
 		c.add("load", append(rows, missing("target", err, "correct it in lightsout.yaml"))...)
 		return

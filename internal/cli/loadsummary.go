@@ -35,6 +35,8 @@ type loadSummary struct {
 	OKPerSecond float64 `json:"ok_per_second"`
 	// Latency holds quantiles in milliseconds, of requests that are ok.
 	Latency map[string]quantiles `json:"latency_ms"`
+	// Redirects are answers, counted as ok, that only name another URL.
+	Redirects int `json:"redirects,omitempty"`
 	// Tokens and TokensPerSecond are of chats.
 	Tokens          int     `json:"tokens,omitempty"`
 	TokensPerSecond float64 `json:"tokens_per_second,omitempty"`
@@ -77,7 +79,7 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 	s := &loadSummary{
 		Kind: loadSummaryKind, URL: r.URL, Shape: string(r.Spec.Shape), Started: began.Round(0), Duration: took,
 		Counts: t.Counts(), Balanced: t.Balanced(),
-		Latency: map[string]quantiles{}, LastError: r.LastError, Tokens: r.Tokens, Seconds: []loadSecond{},
+		Latency: map[string]quantiles{}, LastError: r.LastError, Redirects: r.Redirects, Tokens: r.Tokens, Seconds: []loadSecond{},
 	}
 	if took > 0 {
 		s.OKPerSecond = float64(t.OK) / took
@@ -142,6 +144,9 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	writeFailed(&b, s.FailedByClass)
 	if s.LastError != "" {
 		fmt.Fprintf(&b, "  the last one: %s\n", s.LastError)
+	}
+	if s.Redirects > 0 {
+		fmt.Fprintf(&b, "%d of %d ok are redirects, which lightsout does not follow: give the URL that they name, else the service itself is not tested\n", s.Redirects, s.OK)
 	}
 	if s.Paused > 0 {
 		fmt.Fprintf(&b, "lightsout did not run for %.1f s: the times of requests in flight include that, and timeouts may come from it\n", s.Paused)

@@ -3,10 +3,8 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -151,10 +149,8 @@ func (l Load) check(wrong fault) {
 	if _, _, err := ParseConnections(l.Connections); err != nil {
 		wrong("load.connections", "load.connections %w", err)
 	}
-	for _, e := range l.Entries {
-		if host, _, err := net.SplitHostPort(e); e == "" || strings.ContainsAny(e, "/ \t") || err == nil && host == "" {
-			wrong("load.entries", "load.entries has %q; give addresses with or without a port", e)
-		}
+	if _, err := loadgen.Addresses("http://localhost", l.Entries); err != nil {
+		wrong("load.entries", "load.entries: %w", err)
 	}
 	if l.Metrics != nil {
 		l.Metrics.check(wrong)
@@ -270,37 +266,13 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 	return nil
 }
 
-// Addresses returns the addresses to dial with their ports: the entries, or the URL's
-// host.
-func (l Load) Addresses() ([]string, error) {
-	u, err := url.Parse(l.URL)
-	if err != nil || u.Hostname() == "" {
-		return nil, errors.New("load.url is not a URL")
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	if len(l.Entries) == 0 {
-		return []string{net.JoinHostPort(u.Hostname(), port)}, nil
-	}
-	var out []string
-	for _, e := range l.Entries {
-		if _, _, err := net.SplitHostPort(e); err != nil {
-			e = net.JoinHostPort(strings.Trim(e, "[]"), port)
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
 // IsWebAddress reports whether s is a URL of http or https, as recorder.url must be.
 func IsWebAddress(s string) bool { return webAddress(s) != nil }
 
 // webAddress parses a URL of http or https; nil for any other text.
 func webAddress(s string) *url.URL {
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if _, wrong := loadgen.Addresses(s, nil); err != nil || wrong != nil {
 		return nil
 	}
 	return u

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,7 +68,13 @@ func placeIn(dir string, v reflect.Value, kind string) {
 	}
 }
 
+// variable is a variable of the environment at the beginning of a file name.
+var variable = regexp.MustCompile(`^\$(?:\w+|\{\w+\})(/|$)`)
+
 func placed(dir, name, kind string) string {
+	if v := strings.TrimSuffix(variable.FindString(name), "/"); v != "" && os.ExpandEnv(v) != "" {
+		name = os.ExpandEnv(v) + strings.TrimPrefix(name, v)
+	}
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)

@@ -18,7 +18,7 @@ func TestFilePathsAreRelativeToTheConfigsFolder(t *testing.T) {
 	text := `
 kubeconfig: kube/config
 state: st
-ssh: {config: ssh_config, identity_files: [id, ~/.ssh/id, /abs/id], known_hosts: [known]}
+ssh: {config: ssh_config, identity_files: [id, ~/.ssh/id, /abs/id, $HOME/id, "${HOME}/id", $UNSET_HERE/id], known_hosts: [known]}
 power:
   off_by: exec
   on_by: vagrant
@@ -52,7 +52,8 @@ load: {url: "https://a/", ca_file: ca.pem, profile: chat, prompts_file: ../promp
 		t.Fatal(err)
 	}
 	asWritten := []string{c.SSH.IdentityFiles[1], c.SSH.IdentityFiles[2], s["exec"].(*exec.Options).State[1], s["exec"].(*exec.Options).On[0], s["fence"].(*fence.Options).Agent, c.State}
-	if got := strings.Join(asWritten, " "); got != home+"/.ssh/id /abs/id n1/x virsh fence_virsh mine" {
+	asWritten = append(asWritten, c.SSH.IdentityFiles[3:]...)
+	if got := strings.Join(asWritten, " "); got != home+"/.ssh/id /abs/id n1/x virsh fence_virsh mine "+home+"/id "+home+"/id "+dir+"/$UNSET_HERE/id" {
 		t.Error(got)
 	}
 }

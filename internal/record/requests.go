@@ -11,7 +11,7 @@ import (
 	"lightsout/loadgen"
 )
 
-var notInFolder = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInFolder = regexp.MustCompile(`[^\pL\pM\pN._-]+`)
 
 // FolderName returns the name of the folder for the records of a context's cluster.
 func FolderName(context string) string {
@@ -19,7 +19,7 @@ func FolderName(context string) string {
 	if name == "" {
 		return "cluster"
 	}
-	return name[:min(len(name), 100)]
+	return strings.ToValidUTF8(name[:min(len(name), 100)], "")
 }
 
 // NewSessionDir makes the folder of a session's record below dir, named after

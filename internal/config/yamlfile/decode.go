@@ -282,5 +282,9 @@ func decodeScalar(n *yaml.Node, at string, v reflect.Value) error {
 
 // mustBe is Unwanted without the value, which may be a secret.
 func mustBe(n *yaml.Node, at, wanted string) error {
-	return errorOf(n, "%s must be %s, not %s", at, wanted, typeOf(n))
+	hint := ""
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.MappingNode {
+		hint = ": put a value that begins with {{ in quotes"
+	}
+	return errorOf(n, "%s must be %s, not %s%s", at, wanted, typeOf(n), hint)
 }

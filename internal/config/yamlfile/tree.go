@@ -55,7 +55,7 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 		}
 		return nil, ErrorAt(max(line, 1), "%s", k.Empty)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec := yaml.NewDecoder(bytes.NewReader(version.ReplaceAll(text, []byte("${1}1.1"))))
 	doc, err := nextDocument(dec)
 	if errors.Is(err, io.EOF) {
 		return empty(1)
@@ -87,6 +87,10 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	}
 	return root, nil
 }
+
+// version is the version of YAML that a file names before its first document. The
+// library refuses all but 1.1, and reads them all alike.
+var version = regexp.MustCompile(`^(\x{feff}?(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML )1\.\d\b`)
 
 // nextDocument never panics: input that makes the library panic is an error.
 func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
@@ -183,5 +187,36 @@ func syntaxError(text []byte, err error) error {
 		before, _, _ := bytes.Cut(text, []byte("*"+alias))
 		line += bytes.Count(before, []byte("\n"))
 	}
+	if e := commonMistake(text, problem, line); e != nil {
+		return e
+	}
 	return ErrorAt(line, "not valid YAML: %s", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
+}
+
+// reserved finds a character that can't begin a value.
+var reserved = regexp.MustCompile("(?:^|[ \\[{,])([@`%])")
+
+// commonMistake tells what to correct where the library's problem has a likely cause;
+// nil where it has none. The library puts a tab on the line before its own.
+func commonMistake(text []byte, problem string, line int) error {
+	lines := bytes.Split(text, []byte("\n"))
+	tab := func(i int) bool {
+		body := bytes.TrimLeft(lines[i], " \t")
+		return bytes.ContainsRune(lines[i][:len(lines[i])-len(body)], '\t')
+	}
+	switch at := min(line, len(lines)) - 1; {
+	case strings.Contains(problem, "cannot start any token") && !tab(at):
+		if m := reserved.FindSubmatch(lines[at]); m != nil {
+			return ErrorAt(line, "put the value in quotes: in YAML it can't begin with %s", m[1])
+		}
+	case strings.Contains(problem, "cannot start any token"), strings.Contains(problem, "a tab character"):
+		for i := at; i < len(lines); i++ {
+			if tab(i) {
+				return ErrorAt(i+1, "a tab indents this line: YAML takes only spaces")
+			}
+		}
+	case strings.HasPrefix(problem, "mapping values are not allowed"):
+		return ErrorAt(line, `there is a ": " that YAML does not allow here: put a value that has one in quotes, and indent the fields of a group alike`)
+	}
+	return nil
 }
