@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -170,8 +171,9 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 	}
 	stdout, stderr := program.Output{Limit: outputLimit}, program.Output{Limit: outputLimit}
 	session.Stdout, session.Stderr = &stdout, &stderr
-	if j.stdin != "" {
-		session.Stdin = strings.NewReader(j.stdin)
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return result{}, err
 	}
 	sent := time.Now()
 	started := make(chan error, 1)
@@ -180,6 +182,8 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 		err := session.Start(j.command)
 		started <- err
 		if err == nil {
+			_, _ = io.WriteString(stdin, j.stdin) // a command may end without reading it
+			_ = stdin.Close()
 			ended <- session.Wait()
 		}
 	}()
