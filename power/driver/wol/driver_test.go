@@ -167,3 +167,17 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A MAC address that was corrected after the machine went off is the one that counts.
+func TestPoweringOnTakesTheMACOfNow(t *testing.T) {
+	d, err := New(Options{Broadcast: "127.0.0.1:9", Nodes: map[string]Node{"n1": {MAC: mac}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := d.Ready("n1", power.Machine{Driver: DriverName, ID: "52:54:00:00:00:01"}); err != nil || m.ID != mac {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := d.Ready("n2", power.Machine{Driver: DriverName, ID: "lost"}); err == nil || !strings.Contains(err.Error(), "power.nodes.n2") {
+		t.Errorf("without a MAC address: %v", err)
+	}
+}
