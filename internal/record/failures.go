@@ -19,55 +19,35 @@ type Failures struct {
 	// Hung counts the requests that hung through the outage; null if none did.
 	Hung *loadgen.Counts `json:"hung,omitempty"`
 	// HungWhileOff counts the requests that hung during an outage that nobody has ended: a
-	// time limit or lightsout ended them. Records of early versions lack it.
-	HungWhileOff *int `json:"hung_while_off,omitempty"`
+	// time limit or lightsout ended them.
+	HungWhileOff int `json:"hung_while_off,omitempty"`
 	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
-	// longer. Records of early versions lack it.
-	LaterWave *bool `json:"later_wave,omitempty"`
-	// Steady: the load has the shape hold or rate. Records of early versions
-	// lack it.
-	Steady *bool `json:"steady,omitempty"`
+	// longer.
+	LaterWave bool `json:"later_wave,omitempty"`
+	// Steady: the load has the shape hold or rate.
+	Steady bool `json:"steady,omitempty"`
 	// Unasked: no request succeeded or failed after zero. Unrecovered: no request was ok that was sent, or
 	// ended, after the last failures, so nobody saw them end; a single later failure does not
-	// count. Records of early versions lack both, or do not count later failures.
-	Unasked     *bool `json:"unasked,omitempty"`
-	Unrecovered *bool `json:"unrecovered,omitempty"`
+	// count.
+	Unasked     bool `json:"unasked,omitempty"`
+	Unrecovered bool `json:"unrecovered,omitempty"`
 	// Unanswered: the service may have stopped to answer without failing: lightsout ended several
-	// requests that still got bytes after a long time, and none sent since was ok. Records of early
-	// versions lack it.
-	Unanswered *bool `json:"unanswered,omitempty"`
+	// requests that still got bytes after a long time, and none sent since was ok.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
-
-// NoneAsked reports whether the record tells that no request succeeded or failed after zero.
-func (f Failures) NoneAsked() bool { return f.Unasked != nil && *f.Unasked }
 
 // FailedAgain reports whether the record tells that the later failures are more than stray ones.
 func (f Failures) FailedAgain() bool {
-	return f.LaterFailures != nil && f.LaterWave != nil && *f.LaterWave
+	return f.LaterFailures != nil && f.LaterWave
 }
 
 // SomeHung reports whether requests hung.
-func (f Failures) SomeHung() bool { return f.Hung != nil || f.CountHungWhileOff() > 0 }
+func (f Failures) SomeHung() bool { return f.Hung != nil || f.HungWhileOff > 0 }
 
 // NoneFailed reports whether no request failed or hung.
 func (f Failures) NoneFailed() bool {
 	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && !f.SomeHung()
 }
-
-// CountHungWhileOff returns HungWhileOff, or 0 if the record lacks it.
-func (f Failures) CountHungWhileOff() int {
-	if f.HungWhileOff == nil {
-		return 0
-	}
-	return *f.HungWhileOff
-}
-
-// NotRecovered reports whether the record tells that nobody saw the last failures end.
-func (f Failures) NotRecovered() bool { return f.Unrecovered != nil && *f.Unrecovered }
-
-// NotAnswered reports whether the record shows that the service may have stopped to answer without
-// failing.
-func (f Failures) NotAnswered() bool { return f.Unanswered != nil && *f.Unanswered }
 
 // Span is a period with failed requests, in seconds from zero.
 type Span struct {
@@ -99,11 +79,7 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	whileOff, wave, unasked, unrecovered := w.HungWhileOff(), w.LaterWave(), w.Unasked(), w.Unrecovered()
-	out.HungWhileOff, out.LaterWave = &whileOff, &wave
-	steady := w.Steady()
-	out.Steady, out.Unasked, out.Unrecovered = &steady, &unasked, &unrecovered
-	unanswered := w.Unanswered()
-	out.Unanswered = &unanswered
+	out.HungWhileOff, out.LaterWave, out.Steady = w.HungWhileOff(), w.LaterWave(), w.Steady()
+	out.Unasked, out.Unrecovered, out.Unanswered = w.Unasked(), w.Unrecovered(), w.Unanswered()
 	return out
 }

@@ -68,12 +68,8 @@ type Summary struct {
 	Phases  []view.Phase      `json:"phases"`
 	Load    []Load            `json:"load"`
 	Ledger  Ledger            `json:"ledger"`
-	// OthersInFlight is the number of requests that were in flight at the end, of loads that
-	// the trial did not start: they have no line in requests.jsonl. It is null in records of
-	// early versions, and of outages that nobody planned.
-	OthersInFlight *int    `json:"others_in_flight,omitempty"`
-	Nodes          []Node  `json:"nodes"`
-	Blind          []Blind `json:"blind"`
+	Nodes   []Node            `json:"nodes"`
+	Blind   []Blind           `json:"blind"`
 	// Skew is how the pods of Deployment lay over the nodes at the end, Start
 	// how they lay when the trial began; by node, with zeros.
 	Skew      map[string]int `json:"skew,omitempty"`
@@ -163,7 +159,7 @@ type Load struct {
 	Run int `json:"run"`
 	// Sent is how many requests were sent; Sent = OK + Failed + Cancelled + InFlight.
 	Sent int `json:"sent"`
-	// Counts account for them; records of early versions lack Scheduled.
+	// Counts account for them.
 	loadgen.Counts
 	// PeakServed and PeakQueued are the gauge's largest values during the step; Basis
 	// is their source ("measured", "partly", "estimated").

@@ -79,12 +79,12 @@ func severityUnknown(r *record.Record) bool {
 // after zero.
 func noneAsked(r *record.Record) bool {
 	loads := summaryOf(r).Load
-	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.NoneAsked() })
+	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.Unasked })
 }
 
 // notAnswered reports whether a load ended without an answer, although no request of it failed.
 func notAnswered(r *record.Record) bool {
-	return slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.NotAnswered() })
+	return slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unanswered })
 }
 
 // listed joins two parts, of which the second may be empty.

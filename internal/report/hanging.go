@@ -81,7 +81,7 @@ func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 	}
 	hung, open, off := 0, 0, 0
 	for _, l := range summaryOf(r).Load {
-		off += l.CountHungWhileOff()
+		off += l.HungWhileOff
 		if l.Hung != nil {
 			hung += l.Hung.Cancelled
 		}

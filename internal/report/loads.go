@@ -86,7 +86,7 @@ func ends(n *loadgen.Counts) string {
 
 // hung formats the requests that hung. stayed is the phrase for an outage that nobody ended.
 func hung(l record.Load, stayed string) string {
-	n := l.CountHungWhileOff()
+	n := l.HungWhileOff
 	switch {
 	case n == 0:
 		return ends(l.Hung)

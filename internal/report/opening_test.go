@@ -42,7 +42,7 @@ func down(r *record.Record, node string, kind view.SpanKind, from, to float64) {
 
 // hangWhileOff adds a load whose clients hung while a machine stayed off.
 func hangWhileOff(r *record.Record, n int) {
-	r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{HungWhileOff: &n}})
+	r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{HungWhileOff: n}})
 }
 
 // asks adds the request to take a machine down.
@@ -1070,8 +1070,7 @@ func TestThePhasesReportWhyThereIsNoErrorWindow(t *testing.T) {
 		"no request failed":     func(*record.Record) {},
 		"no requests were sent": silence,
 		"no request is known to have failed": func(r *record.Record) {
-			yes := true
-			r.Summary.Ledger.Cancelled, r.Summary.Load = 1, []record.Load{{Failures: record.Failures{Unasked: &yes}}}
+			r.Summary.Ledger.Cancelled, r.Summary.Load = 1, []record.Load{{Failures: record.Failures{Unasked: true}}}
 		},
 		"16 requests hung until lightsout ended them": func(r *record.Record) {
 			silence(r)

@@ -61,11 +61,11 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 		t.Errorf("hung: %+v", got)
 	}
 	four := 4
-	sum.Load[0].HungWhileOff = &four
+	sum.Load[0].HungWhileOff = four
 	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 2 || !strings.Contains(why[1], "expect hung: {max: 5}") {
 		t.Errorf("why: %q", why)
 	}
-	sum.Load[0].Hung, sum.Load[0].HungWhileOff = nil, &four
+	sum.Load[0].Hung, sum.Load[0].HungWhileOff = nil, four
 	if why := Shortcomings(&plan.Plan{}, sum); len(why) != 1 || !strings.HasPrefix(why[0], "a: 4 hung while a machine stayed off") {
 		t.Errorf("why: %q", why)
 	}
@@ -230,8 +230,8 @@ func TestStrayFailuresAreNotAnotherOutage(t *testing.T) {
 			requests = append(requests, request(loadgen.ClassRefused, s, 0.1))
 		}
 		l := outage(t, requests...).Load[0]
-		if l.FailedAgain() != c.again || *l.Unrecovered != c.unrecovered {
-			t.Errorf("%s: failed again: %v, unrecovered: %v", name, l.FailedAgain(), *l.Unrecovered)
+		if l.FailedAgain() != c.again || l.Unrecovered != c.unrecovered {
+			t.Errorf("%s: failed again: %v, unrecovered: %v", name, l.FailedAgain(), l.Unrecovered)
 		}
 	}
 }

@@ -56,13 +56,7 @@ func TestASummaryCountsTheRequestsOfItsRecord(t *testing.T) {
 	runner.rest(r)
 	more()
 	got := sumLoad(r, l, time.Time{}, nil)
-	if own := r.othersInFlight(); *own != 0 {
-		t.Errorf("%d of its own requests are another load's", *own)
-	}
 	runner.loads, r.loads = r.loads, nil
-	if others := r.othersInFlight(); *others != got.InFlight {
-		t.Errorf("%d requests of others are in flight, not %d", *others, got.InFlight)
-	}
 	if err := r.requests.Close(); err != nil {
 		t.Fatal(err)
 	}

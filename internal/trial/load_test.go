@@ -94,6 +94,7 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		}
 		sum := outage(t, requests...)
 		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
+		sum.Outages = loadgen.PowerOffs{{Off: zero, Detected: at(observed)}}
 		sum.Load[0].FailedAfterDetection = l.failedAfter(at(observed), sum.Undetected())
 		got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
@@ -106,13 +107,11 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 // count too.
 func TestFailuresAfterEachDetectionCount(t *testing.T) {
 	t.Parallel()
-	first, second := 45.0, 450.0
-	l, sum := &loadRun{}, &record.Summary{Zero: at(0), Outages: loadgen.PowerOffs{{Off: at(0)}, {Off: at(10)}, {Off: at(400)}, {Off: at(405)}}}
-	sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "n3", Observed: &first}, {Name: view.PhaseDetected, Subject: "n4", Observed: &second}}
+	l, sum := &loadRun{}, &record.Summary{Zero: at(0), Outages: loadgen.PowerOffs{{Off: at(0), Detected: at(45)}, {Off: at(10), Detected: at(45)}, {Off: at(400), Detected: at(450)}, {Off: at(405), Detected: at(450)}}}
 	for _, s := range []float64{-5, 5, 30, 46, 399, 401, 410, 449, 451, 600} {
 		l.count(request(loadgen.ClassReset, s, 1))
 	}
-	if n := l.failedAfter(at(second), sum.Undetected()); n == nil || *n != 4 {
+	if n := l.failedAfter(at(450), sum.Undetected()); n == nil || *n != 4 {
 		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s", n)
 	}
 }

@@ -48,7 +48,7 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
 	if ofOutage[x.Measure] || x.Measure == "failed" {
-		if l.NotAnswered() && !sum.Zero.IsZero() {
+		if l.Unanswered && !sum.Zero.IsZero() {
 			v.hi, v.got = math.Inf(1), v.got+"; "+notAnswered
 		}
 		v = v.unsent(l, float64(l.Unsent))
@@ -85,9 +85,9 @@ func peakValue(x plan.Expectation, least, upTo int, l record.Load) value {
 func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 	switch {
 	case x.Measure == "hung" && l.SomeHung():
-	case l.NoneAsked() && l.Cancelled > 0:
+	case l.Unasked && l.Cancelled > 0:
 		return "no request of this load succeeded or failed during the outage"
-	case l.NoneAsked(), duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
+	case l.Unasked, duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
 		return "this load sent no request during the outage"
 	case x.Measure == "failed_after_detection" && l.FailedAfterDetection == nil && detected(sum):
 		return "no request of this load that was sent after the detection succeeded or failed"
@@ -100,7 +100,7 @@ func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 // endedEarly reports whether a steady load ended, without a failure, before the return of an
 // outage that had begun, or before its detection if nothing returned.
 func endedEarly(sum *record.Summary, l record.Load) bool {
-	if l.Ended == nil || l.Steady == nil || !*l.Steady || !l.NoneFailed() {
+	if l.Ended == nil || !l.Steady || !l.NoneFailed() {
 		return false
 	}
 	ended := sum.Zero.Add(time.Duration(*l.Ended * float64(time.Second)))
@@ -144,7 +144,7 @@ func detectionHidden(sum *record.Summary) bool {
 
 // loadMeasure returns a count of a load; nil if it is unknown.
 func loadMeasure(name string, l record.Load) *int {
-	later, hung := 0, l.CountHungWhileOff()
+	later, hung := 0, l.HungWhileOff
 	if l.LaterFailures != nil {
 		later = l.LaterFailures.Failed
 	}
@@ -182,10 +182,10 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 	if s := l.LaterFailures; s != nil {
 		last.got += fmt.Sprintf("; %d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To)
 	}
-	if l.NotRecovered() {
+	if l.Unrecovered {
 		last.hi, last.got = math.Inf(1), last.got+"; no request succeeded after the last failed one"
 	}
-	if l.NotAnswered() {
+	if l.Unanswered {
 		last.hi, last.got = math.Inf(1), last.got+"; "+notAnswered
 	}
 	return out

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"lightsout/internal/record"
@@ -36,7 +35,6 @@ func summarize(r *run) *record.Summary {
 		sum.Ledger.Add(l.Counts)
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
-	sum.OthersInFlight = r.othersInFlight()
 	for _, n := range r.nodes {
 		n.goesOff = session.GoesOff(r.s, n.name)
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
@@ -134,18 +132,6 @@ func (r *run) counts(number int) loadgen.Counts {
 	c.InFlight = r.open[number]
 	c.Scheduled += c.InFlight
 	return c
-}
-
-// othersInFlight counts the requests in flight at the record's end of loads that the trial
-// did not start.
-func (r *run) othersInFlight() *int {
-	n := 0
-	for number, open := range r.open {
-		if !slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.number == number }) {
-			n += open
-		}
-	}
-	return &n
 }
 
 // moreThan returns n if it is more than least, and otherwise 0.

@@ -108,7 +108,7 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 
 // hanging describes the requests of a load that hung. p is nil for a trial by keyboard.
 func hanging(p *plan.Plan, l record.Load) (out []string) {
-	through, off := 0, l.CountHungWhileOff()
+	through, off := 0, l.HungWhileOff
 	if l.Hung != nil {
 		through = l.Hung.Scheduled
 		out = append(out, fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, through, l.Hung.Ends()))
