@@ -65,13 +65,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		}
 		waiting = waiting || !tainted && n.Ready != cluster.TriNone
 		if _, silent := s.Silent(n, now); silent && !n.OutOfService() {
-			if stuck := ending(s, n.Name); stuck > 0 {
-				last = append(last, event{text: pods(stuck, "of "+n.Name+" stays", "of "+n.Name+" stay") + " Terminating until it returns"})
-			}
-			if names := x.attached(s, n.Name); len(names) > 0 {
-				last = append(last, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
-					text.Noun(len(names), "volume", "each volume of"), text.List(names), n.Name, detaching), 400)})
-			}
+			last = append(last, x.stuck(s, n.Name)...)
 		}
 	}
 	rule, follow := "", time.Duration(0) // until the next node's taint
@@ -97,6 +91,18 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	var out []string
 	for _, it := range append(items, last...) {
 		out = append(out, it.text)
+	}
+	return out
+}
+
+// stuck describes what stays on a silent node: pods that end, and attached volumes.
+func (x *Next) stuck(s *cluster.Snapshot, node string) (out []event) {
+	if n := ending(s, node); n > 0 {
+		out = append(out, event{text: pods(n, "of "+node+" stays", "of "+node+" stay") + " Terminating until it returns"})
+	}
+	if names := x.attached(s, node); len(names) > 0 {
+		out = append(out, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
+			text.Noun(len(names), "volume", "each volume of"), text.List(names), node, detaching), 400)})
 	}
 	return out
 }

@@ -105,13 +105,8 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	}
 	f.film.Captions = f.film.Captions && slices.ContainsFunc(frames, func(x export.Frame) bool { return x.Caption != "" })
 	if kind != ".svg" { // whose letters are the reader's
-		missing, err := f.film.FindFonts(ctx, frames)
-		if err != nil {
+		if err := f.findFonts(ctx, frames); err != nil {
 			return err
-		}
-		if len(missing) > 0 {
-			fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
-				text.Fit(string(missing), 60, "…"))
 		}
 	}
 	length := frames[len(frames)-1].Until
@@ -135,6 +130,16 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	}
 	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB%s\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb, chosen)
 	return nil
+}
+
+// findFonts finds fonts for all letters of a film, and warns of those that no font has.
+func (f *exportFlags) findFonts(ctx context.Context, frames []export.Frame) error {
+	missing, err := f.film.FindFonts(ctx, frames)
+	if err == nil && len(missing) > 0 {
+		fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
+			text.Fit(string(missing), 60, "…"))
+	}
+	return err
 }
 
 // frames makes the film; chosen describes the choice of --fit.

@@ -102,18 +102,17 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	if err != nil {
 		return err
 	}
-	opt := session.Options{
+	s := session.New(session.Options{
 		Cluster: access.Context, Via: client.Via(), Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
 		NoPower: "the recorder switches nothing", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: watcher,
 		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
-	}
-	s := session.New(opt)
+	})
 	elect, lease, err := newElection(api, set)
 	if err != nil {
 		return err
 	}
 	guest := recorder.New(s.Controls(), recorder.Options{
-		Cluster: access.Context, Pace: opt.Pace, Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
+		Cluster: access.Context, Pace: shownPace(cfg), Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
 		Returning: returning(cfg, o, access), Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
 	})
