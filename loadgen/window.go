@@ -378,7 +378,9 @@ func (w *Window) Unasked() bool { return len(*w.outages) > 0 && !w.asked }
 func (w *Window) Steady() bool { return w.steady }
 
 // Unrecovered reports whether nobody saw the last failures end: no request was ok that was sent
-// after the last failed one, or that ended after it. A single later failure does not count.
+// after the last failed one, or that ended after it, or none after a time as long as the longest pause
+// between the failures of their window: a service that fails every third request has not recovered
+// after two good answers. A single later failure does not count.
 func (w *Window) Unrecovered() bool {
 	errors, later := w.divided()
 	for _, f := range w.unbroken() {
@@ -386,7 +388,20 @@ func (w *Window) Unrecovered() bool {
 			errors = append(errors, f)
 		}
 	}
-	return slices.ContainsFunc(errors, func(f Failures) bool { return !w.sentOK.After(f.Last) && !w.endedOK.After(f.Ended) })
+	return slices.ContainsFunc(errors, func(f Failures) bool {
+		pause := w.longestPause(f)
+		return !w.sentOK.After(f.Last.Add(pause)) && !w.endedOK.After(f.Ended.Add(pause))
+	})
+}
+
+// longestPause is the longest time without a failure within a window; those up to near are not known.
+func (w *Window) longestPause(window Failures) (longest time.Duration) {
+	for i := 1; i < len(w.spans); i++ {
+		if before, next := w.spans[i-1], w.spans[i]; !before.First.Before(window.First) && !next.Ended.After(window.Ended) {
+			longest = max(longest, next.First.Sub(before.Ended))
+		}
+	}
+	return longest
 }
 
 // Unanswered reports whether the service may have stopped to answer without a failure: lightsout ended

@@ -26,9 +26,8 @@ type Failures struct {
 	LaterWave bool `json:"later_wave,omitempty"`
 	// Steady: the load has the shape hold or rate.
 	Steady bool `json:"steady,omitempty"`
-	// Unasked: no request succeeded or failed after zero. Unrecovered: no request was ok that was sent, or
-	// ended, after the last failures, so nobody saw them end; a single later failure does not
-	// count.
+	// Unasked: no request succeeded or failed after zero. Unrecovered: nobody saw the last failures end
+	// (loadgen.Window); a single later failure does not count.
 	Unasked     bool `json:"unasked,omitempty"`
 	Unrecovered bool `json:"unrecovered,omitempty"`
 	// Unanswered: the service may have stopped to answer without failing: lightsout ended several

@@ -185,7 +185,7 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	five, most := 5.0, 296.0
 	window, later := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, plan.Expectation{Measure: "later_failures", Step: "a", Max: &most}
 	sum := outage(t, requests...)
-	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no request succeeded after the last failed one") {
+	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "nobody saw the failures end") {
 		t.Errorf("it never returns: %+v", got)
 	}
 	sum = outage(t, append(requests, request(loadgen.ClassOK, 401, 0.1))...)
@@ -407,7 +407,7 @@ func TestAnEmptyWindowIsJudged(t *testing.T) {
 	sum := outage(t, request(loadgen.ClassTotal, 2, 3))
 	sum.Load[0].ErrorWindows[0].Failed = 0
 	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Predicted: true}, sum)
-	if got.OK || got.Got != "3 s, 0 requests, with no forecast; no request succeeded after the last failed one" {
+	if got.OK || got.Got != "3 s, 0 requests, with no forecast; nobody saw the failures end" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -419,18 +419,31 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 	max, none, hour := 20.0, 0.0, 3600.0
 	window := plan.Expectation{Measure: "error_window", Step: "a", Max: &max}
 	before, failing := request(loadgen.ClassOK, -5, 1), request(loadgen.Class5xx, 1, 0.1)
+	every := func(nth int, until float64) (out []loadgen.Record) { // of one a second
+		for s := 1.0; s <= until; s++ {
+			class := loadgen.ClassOK
+			if int(s)%nth == 1 && s > 0 {
+				class = loadgen.Class5xx
+			}
+			out = append(out, request(class, s, 0.1))
+		}
+		return out
+	}
 	for name, c := range map[string]struct {
 		requests       []loadgen.Record
 		expect         plan.Expectation
 		ok, unobserved bool
 		got            string
 	}{
-		"the service stays away":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no request succeeded after"},
-		"it stays away for long":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no request succeeded after"},
+		"the service stays away":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "nobody saw the failures end"},
+		"it stays away for long":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "nobody saw the failures end"},
 		"it returns":                {[]loadgen.Record{before, failing, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "0.1 s"},
 		"others are answered later": {[]loadgen.Record{before, request(loadgen.ClassReset, 1, 7), request(loadgen.ClassOK, 1, 57)}, window, true, false, "7 s"},
 		"no request meanwhile":      {[]loadgen.Record{before}, window, false, true, "no request during the outage"},
 		"and none hung":             {[]loadgen.Record{before}, plan.Expectation{Measure: "hung", Step: "a", Max: &none}, false, true, "no request during the outage"},
+		"every third fails":         {every(3, 60), window, false, false, "nobody saw the failures end"},
+		"every third, for a while":  {every(3, 18), window, false, true, "nobody saw the failures end"},
+		"and then none":             {append(every(3, 18), every(100, 30)...), window, true, false, "15"},
 		"all ok":                    {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
 	} {
 		got := JudgeExpectation(c.expect, outage(t, c.requests...))

@@ -183,7 +183,7 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 		last.got += fmt.Sprintf("; %d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To)
 	}
 	if l.Unrecovered {
-		last.hi, last.got = math.Inf(1), last.got+"; no request succeeded after the last failed one"
+		last.hi, last.got = math.Inf(1), last.got+"; nobody saw the failures end"
 	}
 	if l.Unanswered {
 		last.hi, last.got = math.Inf(1), last.got+"; "+notAnswered

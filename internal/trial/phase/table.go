@@ -54,7 +54,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	}
 	notes := slices.Clone(r.notes)
 	if name == view.PhaseErrors && !r.observed.IsZero() && t.failures.all.Unrecovered() {
-		notes = append(notes, "no request succeeded after the last failed one")
+		notes = append(notes, "nobody saw the failures end")
 		if p.Inside != nil && *p.Inside {
 			p.Inside = nil // its end is still to come
 		}
