@@ -133,15 +133,16 @@ func date(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// sudo takes -n (never ask) and -l (say whether a command is allowed).
+// sudo takes -n (never ask), -v (check the password alone) and -l (say whether a command is allowed).
 func (s *Shell) sudo(args []string, stdout, stderr io.Writer) int {
-	list := false
+	list, validate := false, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		if args[0] == "--" {
 			args = args[1:]
 			break
 		}
 		list = list || strings.Contains(args[0], "l")
+		validate = validate || args[0] == "-v"
 		args = args[1:]
 	}
 	if s.Sudo != nil {
@@ -163,8 +164,11 @@ func (s *Shell) sudo(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, strings.Join(append([]string{path}, args[1:]...), " "))
 		return 0
 	}
+	if validate && len(args) == 0 {
+		return 0
+	}
 	if len(args) == 0 {
-		fmt.Fprintln(stderr, "usage: sudo [-nl] command")
+		fmt.Fprintln(stderr, "usage: sudo [-nlv] command")
 		return 1
 	}
 	return s.command(args, true, stdout, stderr)

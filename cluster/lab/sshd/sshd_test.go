@@ -161,6 +161,7 @@ func TestShell(t *testing.T) {
 		{"echo begin; env LC_ALL=C hostname && echo end", 0, "begin\nkube-node3\nend\n", false},
 		{"env LC_ALL=C", 0, "", false},
 		{"sudo -n true", 0, "", false},
+		{"sudo -k -S --prompt= -v", 0, "", false},
 		{"sudo -n -l /sbin/shutdown", 0, "/usr/sbin/shutdown\n", false},
 		{"sudo -n -l shutdown -h now", 0, "/usr/sbin/shutdown -h now\n", false},
 		{"sudo -n -l nonsense", 1, "", false},
