@@ -47,7 +47,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		}
 		heard, awaited := 0, 0
 		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Journal.mayGoOff(), s.Fleet.Busy()}
-		for _, n := range s.notes().withRegister(state.Nodes, false) {
+		for _, n := range state.Nodes {
 			n, _ = s.marked(n, k)
 			switch {
 			case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
@@ -269,7 +269,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	if len(state.Nodes) > 0 {
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
-	for _, n := range s.notes().withRegister(state.Nodes, false) {
+	for _, n := range state.Nodes {
 		c, over := s.marked(n, k)
 		q.over = append(q.over, over...)
 		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)
