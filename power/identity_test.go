@@ -50,26 +50,25 @@ func TestTwoKubeconfigsOfOneClusterExcludeEachOther(t *testing.T) {
 	})
 }
 
-// While nobody knows the cluster's UID, and nodes carry no notes, a program with
-// another kubeconfig would see nothing.
-func TestWithoutAnIdentityOnlyNotesOnNodesAllowSwitchingOff(t *testing.T) {
+// While nobody knows the cluster's UID, a tunnel may lead to another one: only a typed yes
+// switches off, whether or not nodes carry notes.
+func TestWithoutAnIdentityOnlyATypedYesSwitchesOff(t *testing.T) {
 	inModel(t, func(t *testing.T, m *model, _ *program) {
 		unknown := Cluster{Name: "a", CA: "ca", Server: "https://10.0.0.1:6443"}
-		p, other := elsewhere(m, unknown, unknown)
+		p, _ := elsewhere(m, unknown, unknown)
 		off := Request{Action: ActionOff, Nodes: []string{"n1"}}
-		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); !slices.Contains(reasons(err), RuleIdentity) {
-			t.Errorf("without notes: %v", err)
+		for _, store := range []NoteStore{nil, p} {
+			p.switcher.Annotations = store
+			err := p.switcher.Switch(t.Context(), off, Automatic{})
+			if err == nil || !strings.Contains(err.Error(), RuleIdentity) || !p.w.vms["n1"].on {
+				t.Errorf("nobody has typed anything: %v", err)
+			}
 		}
-		other.switcher.Annotations = other // which it may not write
-		if err := other.switcher.Switch(t.Context(), off, &yes{p: other}); err == nil || !strings.Contains(err.Error(), "UID is unknown") || !p.w.vms["n1"].on {
-			t.Errorf("without the right to write notes: %v", err)
+		typed := &yes{p: p}
+		if err := p.switcher.Switch(t.Context(), off, typed); err != nil || typed.questions[0].Type != "n1" {
+			t.Errorf("%v; the question was %+v", err, typed.questions[0])
 		}
-		p.switcher.Annotations = p
-		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
-			t.Errorf("with notes on nodes: %v", err)
-		}
-		p.switcher.Annotations = nil
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, Automatic{}); err != nil {
 			t.Errorf("powering on: %v", err)
 		}
 	})

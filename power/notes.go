@@ -53,9 +53,8 @@ func account() string {
 	return fmt.Sprint(os.Getuid())
 }
 
-// change changes the notes on nodes. Unless must is true, it does without if the account may
-// not write them.
-func (s notes) change(ctx context.Context, nodes []string, must bool, change func(node string, had Note) (Note, bool)) (errs error) {
+// change changes the notes on nodes. If the account may not write them, it does without.
+func (s notes) change(ctx context.Context, nodes []string, change func(node string, had Note) (Note, bool)) (errs error) {
 	if s.annotations == nil {
 		return nil
 	}
@@ -63,7 +62,7 @@ func (s notes) change(ctx context.Context, nodes []string, must bool, change fun
 	defer cancel()
 	for _, n := range nodes {
 		err := s.annotations.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
-		if err != nil && (must || !errors.Is(err, ErrMayNot)) {
+		if err != nil && !errors.Is(err, ErrMayNot) {
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -91,8 +90,7 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 			return "", fmt.Errorf("nothing was switched: %w", err)
 		}
 	}
-	uncertain := !s.fleet.cluster().Certain()
-	err = s.change(ctx, nodes, uncertain, func(node string, had Note) (Note, bool) {
+	err = s.change(ctx, nodes, func(node string, had Note) (Note, bool) {
 		m := me
 		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
@@ -105,28 +103,10 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 		rest, _ := had.without(func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || slices.Contains(q.over, o) })
 		return together(append([]Note{m}, rest.all()...)), true
 	})
-	switch {
-	case uncertain && errors.Is(err, ErrMayNot):
-		return me.ID, fmt.Errorf("nothing was switched: %w, and %s", ErrMayNot, noIdentity)
-	case err != nil:
+	if err != nil {
 		return me.ID, fmt.Errorf("nothing was switched: %w", err)
 	}
 	return me.ID, nil
-}
-
-// noIdentity is the reason why lightsout switches nothing off while nobody on another
-// host, or with another kubeconfig, would notice it.
-const noIdentity = "the cluster's UID is unknown, so a lightsout with another kubeconfig would not notice the machines that this one switches off; " +
-	"bind the ClusterRole lightsout-view (docs/clusterrole.yaml), and see lightsout check"
-
-// noIdentity returns the reason why lightsout cannot distinguish the cluster from
-// others; empty if it can, or if nodes carry the notes, which belong to the cluster
-// itself.
-func (s notes) noIdentity() string {
-	if s.annotations != nil || s.fleet.cluster().Certain() {
-		return ""
-	}
-	return "Nodes are not annotated (guards.annotate: false), and " + noIdentity
 }
 
 // remove removes our notes from those of the nodes that no journal of ours lists as
@@ -161,7 +141,7 @@ const arrivesWithin = time.Minute
 func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
-	return s.change(ctx, nodes, false, func(n string, had Note) (Note, bool) {
+	return s.change(ctx, nodes, func(n string, had Note) (Note, bool) {
 		return had.without(func(m Note) bool {
 			if s.ours(m) {
 				asked := s.wasAsked(m, n)
@@ -216,7 +196,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 			case !m.over(n):
 				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m), Ahead: n.Ahead})
 			case !keep && certain:
-				_ = s.change(context.Background(), []string{n.Name}, false, func(_ string, had Note) (Note, bool) {
+				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had Note) (Note, bool) {
 					return had.without(func(o Note) bool { return o == m })
 				})
 			}

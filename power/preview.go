@@ -113,7 +113,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
 	before, at := ledElsewhere(s.Journal)
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity(),
+		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain(),
 		UIDNow: s.Fleet.cluster().UID, UIDBefore: before, SwitchedBefore: at}
 }
 
