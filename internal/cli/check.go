@@ -301,7 +301,7 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 
 // noted returns the notes of other journals on nodes. It changes nothing.
 func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(c.config))}, j)
+	fleet, err := power.NewFleet(power.Config{}, j)
 	if err != nil {
 		return nil // without drivers there is none
 	}

@@ -51,14 +51,10 @@ const takenOverWait = 3 * time.Second
 // takenOver finds machines of this journal that another journal has switched off since:
 // they were on in between. This journal must not power them on.
 func (r *restoration) takenOver(ctx context.Context) {
-	if len(r.left) == 0 {
+	if len(r.left) == 0 || r.unanswered {
 		return
 	}
-	wait := takenOverWait
-	if r.unanswered {
-		wait = 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, takenOverWait)
 	defer cancel()
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
@@ -173,7 +169,7 @@ func noteText(o power.NodeNote) string {
 func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote, error) {
 	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: dryRun}
 	if s.Fleet == nil { // no driver can switch a machine, which does not matter here
-		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(r.config))}, r.journal)
+		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(hostDir)}, r.journal)
 	}
 	seen, err := r.nodes(ctx)
 	results := map[string]error{}
