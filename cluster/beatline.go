@@ -37,7 +37,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 		default:
 			failures++
 			if isOtherCluster(err) {
-				w.identities[heartbeatLine].elsewhere(w.client, heartbeatLine)
+				w.elsewhere(heartbeatLine)
 			}
 			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg.Server), err)})
 			if failures > 1 && isTimeout(err) {

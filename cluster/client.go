@@ -70,7 +70,7 @@ func NewClient(cfg *Config) (*Client, error) {
 		rc := rest.CopyConfig(cfg.rest)
 		rc.Dial = c.traffic.dialer(l, rc.Dial)
 		rc.Wrap(func(rt http.RoundTripper) http.RoundTripper {
-			return c.traffic.wrap(l, &oneCluster{client: c, on: l, next: rt})
+			return c.traffic.wrap(l, rt)
 		})
 		hc, err := rest.HTTPClientFor(rc)
 		if err != nil {

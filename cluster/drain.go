@@ -101,6 +101,9 @@ func (c *Client) changeNode(ctx context.Context, node, verb string, change func(
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	for range nodeTries {
+		if err = c.sameCluster(ctx, mainLine); err != nil {
+			break
+		}
 		var n corev1.Node
 		if err = c.get().Resource("nodes").Name(node).Do(ctx).Into(&n); err != nil {
 			break
@@ -382,8 +385,10 @@ func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err er
 	}
 	ask, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
-	err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
-		SetHeader("Content-Type", "application/json").Body(body).Do(ask).Error()
+	if err = d.c.sameCluster(ask, mainLine); err == nil {
+		err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
+			SetHeader("Content-Type", "application/json").Body(body).Do(ask).Error()
+	}
 	what := fmt.Sprintf("pod %s/%s can't be evicted", pod.Namespace, pod.Name)
 	switch {
 	case err == nil, apierrors.IsNotFound(err):

@@ -383,7 +383,4 @@ func TestARequestThatAStoppingServerEndsPasses(t *testing.T) {
 		s.CloseClientConnections()
 		s.Close()
 	}
-	if !passes(&noConnError{"10.0.0.1:6443", true}) {
-		t.Error("a server that closes each connection for a moment")
-	}
 }

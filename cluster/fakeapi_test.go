@@ -42,7 +42,6 @@ type fakeAPI struct {
 	denyAll   bool              // answers 401
 	unready   bool              // /readyz fails
 	frozen    bool              // accepts connections, but neither answers nor sends
-	requests  int               // counts all requests
 	closes    bool              // closes each HTTP/1 connection after one answer
 	drops     int               // an increase ends all running watches
 	watches   int               // counts the watches
@@ -174,7 +173,6 @@ func (f *fakeAPI) serve(w http.ResponseWriter, r *http.Request) {
 	if f.closes {
 		w.Header().Set("Connection", "close")
 	}
-	f.requests++
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	resource, namespace := parts[len(parts)-1], ""
 	for i, p := range parts[:len(parts)-1] {

@@ -118,7 +118,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 	defer src.watching()
 	for w.gate.wait(ctx) {
 		began := time.Now()
-		if n := w.identities[src.line()].others.Load(); n != others {
+		if n := w.others[src.line()].Load(); n != others {
 			version, others = "", n
 		}
 		next, err := w.stream(ctx, src, version)
@@ -208,7 +208,7 @@ func (w *Watcher) followPause(ctx context.Context, pause time.Duration) {
 // from which to continue; empty to list again.
 func (w *Watcher) stream(ctx context.Context, src *source, version string) (string, error) {
 	if l := src.line(); !src.ended.IsZero() { // the link has been checked just before the first
-		if err := w.identities[l].check(ctx, w.client, l, src.ended); err != nil {
+		if err := w.client.sameCluster(ctx, l); err != nil {
 			return "", err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,11 +120,8 @@ func otherCluster(err error) (other *otherClusterError) {
 }
 
 // readUID reads the cluster's UID on a line. It returns an otherClusterError if that is
-// not the first UID that c has read, or if the server reveals none any more. The
-// connection that carried the request is proven then.
+// not the first UID that c has read, or if the server reveals none any more.
 func (c *Client) readUID(ctx context.Context, l line) (string, error) {
-	id := &identifying{}
-	ctx = context.WithValue(ctx, identifyingKey{}, id)
 	var ns corev1.Namespace
 	r := c.lines[l].Get().MaxRetries(0).Resource("namespaces").Name("kube-system")
 	// Any version will do, so the API server answers from memory, even when etcd is slow.
@@ -142,15 +138,19 @@ func (c *Client) readUID(ctx context.Context, l line) (string, error) {
 	if uid != c.uid {
 		return "", &otherClusterError{hostOf(c.cfg.Server), c.uid, uid}
 	}
-	if over := id.over.Load(); over != nil && uid != "" {
-		over.same.Store(true)
-	}
 	return uid, err
 }
 
-// sameCluster returns an error unless a line leads to the cluster that c has identified.
-// If c has identified none, it does so now, or returns nil if it cannot.
+// clusterWithin bounds the wait for the answer to which cluster a server belongs.
+const clusterWithin = 10 * time.Second
+
+// sameCluster returns an error unless a line leads to the cluster that c has identified: a
+// tunnel or the DNS may lead elsewhere by now. If c has identified none, it does so now, or
+// returns nil if it cannot. Each look of the guards, each new watch and each change of an
+// object begins with it.
 func (c *Client) sameCluster(ctx context.Context, l line) error {
+	ctx, cancel := context.WithTimeout(ctx, clusterWithin)
+	defer cancel()
 	_, err := c.readUID(ctx, l)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,43 +158,4 @@ func (c *Client) sameCluster(ctx context.Context, l line) error {
 		return nil
 	}
 	return err
-}
-
-// lineIdentity is what a Watcher knows about the cluster at the end of a line.
-type lineIdentity struct {
-	// others counts how often another cluster has answered. A resource version from before
-	// that means nothing.
-	others atomic.Int64
-
-	// asking is held by the watch that asks for the UID, and guards the fields below.
-	asking turn
-	asked  time.Time // when the last request for the UID began
-	err    error     // its result
-}
-
-// elsewhere makes each source of a line list again, on a new connection: another cluster
-// has answered.
-func (id *lineIdentity) elsewhere(c *Client, l line) {
-	id.others.Add(1)
-	c.traffic.cut(l)
-}
-
-// clusterWithin bounds how long a watch waits for the UID of its cluster before it tries
-// again.
-const clusterWithin = 10 * time.Second
-
-// check is sameCluster for a watch that ended at a moment: of many watches that end
-// together, one asks for all.
-func (id *lineIdentity) check(ctx context.Context, c *Client, l line, ended time.Time) error {
-	if err := id.asking.take(ctx); err != nil {
-		return err
-	}
-	defer id.asking.give()
-	if !id.asked.After(ended) {
-		ctx, cancel := context.WithTimeout(ctx, clusterWithin)
-		defer cancel()
-		id.asked = time.Now()
-		id.err = c.sameCluster(ctx, l)
-	}
-	return id.err
 }

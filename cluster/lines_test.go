@@ -271,7 +271,7 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	tainted.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "x", Effect: corev1.TaintEffectNoSchedule}}
 	f.objects["nodes"]["/kube-node1"] = tainted
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	err := w.Confirm(ctx)
 	cancel()
 	if err == nil || !strings.Contains(err.Error(), "kube-node1") {

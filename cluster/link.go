@@ -83,13 +83,13 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			cancel()
 			w.send(ctx, linked{link, version})
 			w.gate.set(true)
-		case link.State == LinkLive && !isOtherCluster(err) && !isNoConn(err) && w.client.traffic.heard(mainLine).After(began):
+		case link.State == LinkLive && !isOtherCluster(err) && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
 			failures++
 			if isOtherCluster(err) {
-				w.identities[mainLine].elsewhere(w.client, mainLine)
+				w.elsewhere(mainLine)
 			}
 			if failures > 1 && isTimeout(err) {
 				w.client.traffic.cut(mainLine)
@@ -121,6 +121,13 @@ func (w *Watcher) idle(ctx context.Context) bool {
 		case <-time.After(w.opts.Idle - quiet):
 		}
 	}
+}
+
+// elsewhere makes each source of a line list again, on a new connection: another cluster
+// has answered.
+func (w *Watcher) elsewhere(l line) {
+	w.others[l].Add(1)
+	w.client.traffic.cut(l)
 }
 
 // lostPause waits before the next attempt; a server that starts to talk again
@@ -217,13 +224,9 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answer := make(chan error, 1)
 	go func() {
-		identified := w.client.identified()
 		err := w.ask(ctx, l)
 		if err == nil {
-			err = w.identities[l].check(ctx, w.client, l, time.Now())
-		}
-		if err == nil && !identified {
-			err = w.ask(ctx, l) // over a connection that leads to the identified cluster
+			err = w.client.sameCluster(ctx, l)
 		}
 		answer <- err
 	}()

@@ -52,13 +52,10 @@ func describe(err error, server string) string {
 		alert     tls.AlertError
 		verify    *tls.CertificateVerificationError
 		unready   *notReady
-		noConn    *noConnError
 	)
 	switch {
 	case isOtherCluster(err):
 		return otherCluster(err).Error()
-	case errors.As(err, &noConn):
-		return "the API server at " + noConn.Error()
 	case errors.Is(err, errCredentials):
 		return "the kubeconfig's credential plugin does not answer; run kubectl once to see what it waits for"
 	case errors.As(err, &unready):
@@ -118,7 +115,7 @@ func passes(err error) bool {
 	status := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 	route := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
-	return !isOtherCluster(err) && (status || route || connLost(err) || timedOut(err) || isNoConn(err))
+	return !isOtherCluster(err) && (status || route || connLost(err) || timedOut(err))
 }
 
 // connLost reports whether err means that a connection, or its stream, ended before the answer.

@@ -104,7 +104,7 @@ func (t *traffic) dialer(l line, dial Dialer) Dialer {
 		if l == heartbeatLine {
 			c = paced(c)
 		}
-		h := &heldConn{Conn: c, of: t, on: l, asking: newTurn()}
+		h := &heldConn{Conn: c, of: t, on: l}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.closed {
@@ -147,9 +147,6 @@ type heldConn struct {
 	net.Conn
 	of *traffic
 	on line
-
-	asking turn        // held by the request that asks for the UID
-	same   atomic.Bool // it leads to the cluster that the Client has identified
 }
 
 func (c *heldConn) Read(buf []byte) (int, error) {

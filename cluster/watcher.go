@@ -32,8 +32,9 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
-	// identities hold what the watcher knows of the cluster at the end of each line.
-	identities [lineCount]lineIdentity
+	// others counts how often another cluster has answered on a line. A resource version from
+	// before that means nothing.
+	others [lineCount]atomic.Int64
 	// quietMost is the constant of that name; tests shorten it.
 	quietMost time.Duration
 	gate      *gate
@@ -62,9 +63,6 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
 		quietMost: quietMost, gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
-	}
-	for l := range w.identities {
-		w.identities[l].asking = newTurn()
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.running.Store(&[]*source{})

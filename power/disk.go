@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk writes the journal and the registers. A nil Disk is the system's; another one
+// Disk writes the journal. A nil Disk is the system's; another one
 // may be slow, full or gone.
 type Disk interface {
 	// Lock waits until no other program writes to f. Closing f releases the lock.

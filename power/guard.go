@@ -82,8 +82,9 @@ func (g *guard) whole() {
 	if g.NoJournal != "" {
 		g.say(RuleJournal, Refuse, "", "The journal is not reliable: %s.", strings.TrimSuffix(g.NoJournal, "."))
 	}
-	if g.NoIdentity != "" {
-		g.say(RuleIdentity, Refuse, "", "%s.", g.NoIdentity)
+	if g.NoIdentity {
+		g.say(RuleIdentity, Override, "", "The cluster's UID can't be read: a tunnel may lead to another cluster, and the drivers may switch that one's machines. "+
+			"Bind the ClusterRole lightsout-view (docs/clusterrole.yaml); see lightsout check.")
 	}
 	if g.UIDBefore != "" {
 		g.say(RuleIdentity, Override, "", "At %s these settings led to the cluster whose UID begins with %s; %s. A tunnel may lead to the wrong cluster, and the drivers may switch the other one's machines.",

@@ -111,6 +111,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *GuardInput) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
 		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
 		{"nothing to write in", RuleJournal, Refuse, "", func(p *GuardInput) { p.NoJournal = "no space left on device" }, false},
+		{"a cluster whose UID is unknown", RuleIdentity, Override, "", func(p *GuardInput) { p.NoIdentity = true }, false},
 		{"settings that led to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDNow, p.UIDBefore = "second", "first" }, false},
 		{"settings that may lead to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDBefore = "first" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},

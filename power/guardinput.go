@@ -78,9 +78,8 @@ type GuardInput struct {
 	ReadOnly, DryRun bool
 	// NoJournal is the reason why the journal is unreliable; empty if it is reliable.
 	NoJournal string
-	// NoIdentity is the reason why lightsout cannot distinguish the cluster from
-	// others; empty if it can, or if that does not matter.
-	NoIdentity string
+	// NoIdentity: the cluster's UID is unknown, so lightsout cannot distinguish it from others.
+	NoIdentity bool
 	// UIDNow is the cluster's UID; empty if unknown. UIDBefore is that of the cluster to which
 	// the same settings led when lightsout sent its last request by them, at SwitchedBefore;
 	// empty if it is the same: see ledElsewhere.

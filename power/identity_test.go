@@ -1,8 +1,6 @@
 package power
 
 import (
-	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -49,92 +47,57 @@ func TestTwoKubeconfigsOfOneClusterExcludeEachOther(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2", "n3", "n4"}}, &yes{p: p}); err != nil {
 			t.Error(err)
 		}
-		if noted, _ := p.switcher.Fleet.cfg.Locks.Registered(); len(noted) > 0 {
-			t.Errorf("the notes stay: %+v", noted)
-		}
 	})
 }
 
-// While nobody knows the cluster's UID, and nodes carry no notes, a program with
-// another kubeconfig would see nothing.
-func TestWithoutAnIdentityOnlyNotesOnNodesAllowSwitchingOff(t *testing.T) {
+// While nobody knows the cluster's UID, a tunnel may lead to another one: only a typed yes
+// switches off, whether or not nodes carry notes.
+func TestWithoutAnIdentityOnlyATypedYesSwitchesOff(t *testing.T) {
 	inModel(t, func(t *testing.T, m *model, _ *program) {
 		unknown := Cluster{Name: "a", CA: "ca", Server: "https://10.0.0.1:6443"}
-		p, other := elsewhere(m, unknown, unknown)
+		p, _ := elsewhere(m, unknown, unknown)
 		off := Request{Action: ActionOff, Nodes: []string{"n1"}}
-		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); !slices.Contains(reasons(err), RuleIdentity) {
-			t.Errorf("without notes: %v", err)
+		for _, store := range []NoteStore{nil, p} {
+			p.switcher.Annotations = store
+			err := p.switcher.Switch(t.Context(), off, Automatic{})
+			if err == nil || !strings.Contains(err.Error(), RuleIdentity) || !p.w.vms["n1"].on {
+				t.Errorf("nobody has typed anything: %v", err)
+			}
 		}
-		other.switcher.Annotations = other // which it may not write
-		if err := other.switcher.Switch(t.Context(), off, &yes{p: other}); err == nil || !strings.Contains(err.Error(), "UID is unknown") || !p.w.vms["n1"].on {
-			t.Errorf("without the right to write notes: %v", err)
+		typed := &yes{p: p}
+		if err := p.switcher.Switch(t.Context(), off, typed); err != nil || typed.questions[0].Type != "n1" {
+			t.Errorf("%v; the question was %+v", err, typed.questions[0])
 		}
-		p.switcher.Annotations = p
-		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
-			t.Errorf("with notes on nodes: %v", err)
-		}
-		p.switcher.Annotations = nil
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, Automatic{}); err != nil {
 			t.Errorf("powering on: %v", err)
 		}
 	})
 }
 
 // One CA, of a company or of Rancher, serves many clusters.
-func TestTwoClustersOfOneCAShareNeitherNotesNorEvidence(t *testing.T) {
+func TestTwoClustersOfOneCAShareNoEvidence(t *testing.T) {
 	for name, uid := range map[string][2]string{"their UIDs are known": {"a", "b"}, "they are not": {}} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			locks := OpenLocks(filepath.Join(root, "locks"))
+			dir := t.TempDir()
 			var journals []*Journal
-			var switchers []*Switcher
 			for i, at := range []string{"https://site-a:6443", "https://site-b:6443"} {
-				c := Cluster{Name: "site", CA: "company", Server: at, UID: uid[i]}
-				j := OpenJournal(filepath.Join(root, "state"), c, "")
+				j := OpenJournal(dir, Cluster{Name: "site", CA: "company", Server: at, UID: uid[i]}, "")
 				defer j.Close()
-				fleet, err := NewFleet(Config{Locks: locks}, j)
-				if err != nil {
-					t.Fatal(err)
-				}
-				journals, switchers = append(journals, j), append(switchers, &Switcher{Fleet: fleet, Journal: j})
+				journals = append(journals, j)
 			}
-			a, b := switchers[0], switchers[1]
 			machine := Machine{Driver: "portal", ID: "vm-n3"}
 			e := Entry{Kind: EntryIntent, Op: "0123456789ab", Action: ActionOff, Node: "n3",
 				Binding: Binding{Node: NodeRef{Name: "n3", BootID: "boot-of-a"}, Off: &machine, On: &machine}}
 			if err := journals[0].append(e); err != nil {
 				t.Fatal(err)
 			}
-			mark := Note{By: "somebody@elsewhere", Journal: "j", At: time.Now(), Boot: "boot-of-a", Back: "lightsout restore"}
-			if err := (register{locks, journals[0].Cluster()}).Change(t.Context(), "n3", func(Note) (Note, bool) { return mark, true }); err != nil {
-				t.Fatal(err)
-			}
-			n3 := Node{NodeRef: NodeRef{Name: "n3", BootID: "boot-of-b"}, Ready: true, Heard: time.Now()}
-			if others := b.Sweep([]Node{n3}); len(others) > 0 || len(b.Registered()) > 0 {
-				t.Errorf("B shows A's note: %+v", others)
-			}
-			if n, err := journals[1].SeenOn(Seen{Node: n3.NodeRef, Machine: &machine, RequestedAt: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
+			n3 := NodeRef{Name: "n3", BootID: "boot-of-b"}
+			if n, err := journals[1].SeenOn(Seen{Node: n3, Machine: &machine, RequestedAt: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
 				t.Errorf("evidence of B's node settles A's machine: %d, %v", n, err)
 			}
-			if left, _ := journals[0].LeftOff(); len(left) != 1 || a.Registered()["n3"].By != mark.By {
-				t.Errorf("A has forgotten its machine: %+v, %+v", left, a.Registered())
+			if left, _ := journals[0].LeftOff(); len(left) != 1 {
+				t.Errorf("A has forgotten its machine: %+v", left)
 			}
 		})
-	}
-}
-
-// A stopped program that locks the register delays others only for seconds.
-func TestAHeldRegisterDelaysOthersOnlyForSeconds(t *testing.T) {
-	r := register{OpenLocks(filepath.Join(t.TempDir(), "locks")), Cluster{Name: "c"}}
-	held, err := r.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	err = r.Change(ctx, "n1", func(Note) (Note, bool) { return Note{By: "me"}, true })
-	if err == nil || !strings.Contains(err.Error(), "is stuck") {
-		t.Error(err)
 	}
 }

@@ -32,8 +32,6 @@ var errLocked = errors.New("another lightsout on this host is switching it")
 type Locks struct {
 	dir string
 	err error // why the folder can't be used
-	// Disk writes the registers; nil is the system's. Set it before the first write.
-	Disk Disk
 }
 
 // OpenLocks uses dir, and creates it for all accounts if it is missing. If it is

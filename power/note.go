@@ -17,8 +17,7 @@ import (
 const AnnotationSwitchedOff = "lightsout.dev/switched-off"
 
 // Note is a note about who has switched a node's machine off. lightsout writes it on the
-// node, as an annotation, for operators on other hosts, who cannot see this host's
-// journal; and into the register of this host, which needs no right in the cluster.
+// node, as an annotation, for people and for programs with another journal.
 type Note struct {
 	// By is the account and the host. Journal identifies the account's journal, and
 	// distinguishes journals that had the same path one after the other.
@@ -29,9 +28,6 @@ type Note struct {
 	ID string `json:"id,omitempty"`
 	// At is when the node was annotated, by the API server's clock if known.
 	At time.Time `json:"at"`
-	// Ahead is how far that clock was ahead of the clock of the host that wrote the note; 0 if
-	// unknown.
-	Ahead time.Duration `json:"ahead,omitempty"`
 	// Boot is the node's boot ID at that time; empty if unknown.
 	Boot string `json:"boot,omitempty"`
 	// Back describes how to power the machine on.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -17,15 +16,14 @@ import (
 	"lightsout/internal/clock"
 )
 
-// notes reads and writes the notes about the machines of a cluster, on its nodes and in
-// the register of this host, for one journal.
+// notes reads and writes the notes about the machines of a cluster, on its nodes, for one
+// journal.
 type notes struct {
 	fleet            *Fleet
 	journal          *Journal  // nil: no note is this program's own
 	annotations      NoteStore // nil: nodes are not annotated
 	wayBack          string
 	dryRun, readOnly bool
-	noted            func(Note) // see Switcher; may be nil
 }
 
 // me is the note of this program's journal.
@@ -55,27 +53,17 @@ func account() string {
 	return fmt.Sprint(os.Getuid())
 }
 
-// stores are where notes are kept: on this host, which needs no right, and on the
-// nodes.
-func (s notes) stores() []NoteStore {
-	out := []NoteStore{register{s.fleet.cfg.Locks, s.fleet.cluster()}}
-	if s.annotations != nil {
-		out = append(out, s.annotations)
+// change changes the notes on nodes. If the account may not write them, it does without.
+func (s notes) change(ctx context.Context, nodes []string, change func(node string, had Note) (Note, bool)) (errs error) {
+	if s.annotations == nil {
+		return nil
 	}
-	return out
-}
-
-// change changes the notes on nodes. If the account may not write them on nodes, this
-// host's register has to suffice, unless must is true.
-func (s notes) change(ctx context.Context, nodes []string, must bool, change func(node string, had Note) (Note, bool)) (errs error) {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	for _, store := range s.stores() {
-		for _, n := range nodes {
-			err := store.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
-			if err != nil && (must || !errors.Is(err, ErrMayNot)) {
-				errs = errors.Join(errs, err)
-			}
+	for _, n := range nodes {
+		err := s.annotations.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
+		if err != nil && !errors.Is(err, ErrMayNot) {
+			errs = errors.Join(errs, err)
 		}
 	}
 	return errs
@@ -95,17 +83,16 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 			return "", fmt.Errorf("nothing was switched: %w", err)
 		}
 	}
-	me := s.me() // the same in every place
+	me := s.me()
 	if s.journal != nil {
 		me.ID = newOp()
 		if err := s.journal.annotating(me.ID, nodes); err != nil {
 			return "", fmt.Errorf("nothing was switched: %w", err)
 		}
 	}
-	uncertain := !s.fleet.cluster().Certain()
-	err = s.change(ctx, nodes, uncertain, func(node string, had Note) (Note, bool) {
+	err = s.change(ctx, nodes, func(node string, had Note) (Note, bool) {
 		m := me
-		m.At, m.Ahead = m.At.Add(q.ahead).Truncate(time.Second), q.ahead
+		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
 			if b.Node.Name == node && certainBoot(b.Heard, time.Now()) {
 				m.Boot = b.Node.BootID // otherwise the request may end another boot
@@ -116,28 +103,10 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 		rest, _ := had.without(func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || slices.Contains(q.over, o) })
 		return together(append([]Note{m}, rest.all()...)), true
 	})
-	switch {
-	case uncertain && errors.Is(err, ErrMayNot):
-		return me.ID, fmt.Errorf("nothing was switched: %w, and %s", ErrMayNot, noIdentity)
-	case err != nil:
+	if err != nil {
 		return me.ID, fmt.Errorf("nothing was switched: %w", err)
 	}
 	return me.ID, nil
-}
-
-// noIdentity is the reason why lightsout switches nothing off while nobody on another
-// host, or with another kubeconfig, would notice it.
-const noIdentity = "the cluster's UID is unknown, so a lightsout with another kubeconfig would not notice the machines that this one switches off; " +
-	"bind the ClusterRole lightsout-view (docs/clusterrole.yaml), and see lightsout check"
-
-// noIdentity returns the reason why lightsout cannot distinguish the cluster from
-// others; empty if it can, or if nodes carry the notes, which belong to the cluster
-// itself.
-func (s notes) noIdentity() string {
-	if s.annotations != nil || s.fleet.cluster().Certain() {
-		return ""
-	}
-	return "Nodes are not annotated (guards.annotate: false), and " + noIdentity
 }
 
 // remove removes our notes from those of the nodes that no journal of ours lists as
@@ -172,7 +141,7 @@ const arrivesWithin = time.Minute
 func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
-	return s.change(ctx, nodes, false, func(n string, had Note) (Note, bool) {
+	return s.change(ctx, nodes, func(n string, had Note) (Note, bool) {
 		return had.without(func(m Note) bool {
 			if s.ours(m) {
 				asked := s.wasAsked(m, n)
@@ -207,7 +176,6 @@ func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 // lists as on. nodes are all nodes that lightsout sees; none if it cannot see the cluster.
 // It may poll machines. It returns the notes of other journals that stay.
 func (s notes) sweep(nodes []Node) (others []NodeNote) {
-	nodes = s.withRegister(nodes, true)
 	on := s.unaskedOn(nodes) // may poll machines, so before the lock
 	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
 	if err == nil { // nobody is about to switch the nodes in the notes
@@ -226,12 +194,9 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 					mine = m.ID
 				}
 			case !m.over(n):
-				if slices.ContainsFunc(others, func(o NodeNote) bool { return o.Node == n.Name && o.Note.By == m.By && o.Note.Journal == m.Journal }) {
-					continue // noted both on the node and on this host
-				}
 				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m), Ahead: n.Ahead})
 			case !keep && certain:
-				_ = s.change(context.Background(), []string{n.Name}, false, func(_ string, had Note) (Note, bool) {
+				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had Note) (Note, bool) {
 					return had.without(func(o Note) bool { return o == m })
 				})
 			}
@@ -269,42 +234,6 @@ func (s notes) unaskedOn(nodes []Node) map[string]bool {
 		}
 	}
 	return on
-}
-
-// registered returns the notes on this host, by node.
-func (s notes) registered() map[string]Note {
-	all := register{s.fleet.cfg.Locks, s.fleet.cluster()}.read()
-	for _, n := range all {
-		for _, m := range n.all() {
-			if s.noted != nil {
-				s.noted(m)
-			}
-		}
-	}
-	return all
-}
-
-// withRegister adds the notes that are kept on this host to those on the nodes;
-// with all, also to nodes that are not seen. The notes of those have times of the API
-// server's clock too, which was then as far ahead of this host's as the newest one contains.
-func (s notes) withRegister(nodes []Node, all bool) []Node {
-	noted := s.registered()
-	nodes = slices.Clone(nodes)
-	for i, n := range nodes {
-		nodes[i].Notes = slices.Clone(n.Notes)
-		for _, m := range noted[n.Name].all() {
-			if !slices.Contains(n.Notes, m) {
-				nodes[i].Notes = append(nodes[i].Notes, m)
-			}
-		}
-		delete(noted, n.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(noted)) {
-		if all {
-			nodes = append(nodes, Node{NodeRef: NodeRef{Name: name}, Notes: noted[name].all(), Ahead: noted[name].Ahead})
-		}
-	}
-	return nodes
 }
 
 // ours reports whether this program's journal has a note, by its ID: the host may have

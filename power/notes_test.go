@@ -2,54 +2,13 @@ package power
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 )
-
-// killedWhileOff switches a node off by a program that is killed as soon as the
-// request is sent, and starts the next one in a state folder of its own.
-func killedWhileOff(t *testing.T, m *model, node string) error {
-	t.Helper()
-	p := m.programs[2]
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	err := p.switcher.Switch(ctx, Request{Action: ActionOff, Nodes: []string{node}}, &yes{p: p})
-	p.stop()
-	m.programs[2] = m.start(2)
-	return err
-}
-
-// Nobody may annotate, the driver knows no state, each run has a state folder
-// of its own and is killed: what this host has noted keeps the last worker on.
-func TestWhatTheHostHasNotedKeepsTheLastWorkerOn(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, _ *program) {
-		m.programs[2].stop()
-		m.loose = true
-		m.programs[2] = m.start(2)
-		for _, n := range []string{"n1", "n2", "n3", "n4"} {
-			err := killedWhileOff(t, m, n)
-			if refused := slices.Contains(reasons(err), RuleLastWorker); refused != (n == "n4") {
-				t.Errorf("%s: %v", n, err)
-			}
-		}
-		// The note ends when the machine is back, whoever powers it on.
-		p := m.programs[0]
-		time.Sleep(2 * arrivesWithin)
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2", "n3"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		if noted := p.switcher.Registered(); len(noted) > 0 {
-			t.Errorf("still noted: %v", noted)
-		}
-	})
-}
 
 // A note that somebody wrote by hand, or that another program did, says when it
 // was written or that it does not.
@@ -137,7 +96,7 @@ func TestAnotherRequestForAMachineThatIsOffLeavesTheFirstNote(t *testing.T) {
 			if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
 				t.Fatal(err)
 			}
-			if now := p.w.annotations["n1"]; now != first || p.switcher.Registered()["n1"] != first {
+			if now := p.w.annotations["n1"]; now != first {
 				t.Errorf("the note is %+v, and was %+v", now, first)
 			}
 			view, _ := p.State(t.Context())
@@ -171,8 +130,8 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if noted := p.switcher.Registered(); p.w.annotations["n1"] != (Note{}) || len(noted) > 0 {
-			t.Errorf("it is back, and noted: %v, %v", p.w.annotations["n1"], noted)
+		if p.w.annotations["n1"] != (Note{}) {
+			t.Errorf("it is back, and noted: %v", p.w.annotations["n1"])
 		}
 	})
 }
@@ -197,32 +156,6 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 	})
 }
 
-// lightsout names a machine once that has a note on its node and on this host.
-func TestAMachineNotedTwiceIsReportedOnce(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		other := OpenJournal(filepath.Join(m.root, "other"), p.cluster, "")
-		defer other.Close()
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		if noted := p.switcher.Registered()["n1"]; noted != p.w.annotations["n1"] {
-			t.Errorf("the host has noted %v, the node %v", noted, p.w.annotations["n1"])
-		}
-		for _, later := range []time.Duration{0, time.Second} { // as older programs noted it
-			view, _ := p.State(t.Context())
-			for i := range view.Nodes {
-				for k := range view.Nodes[i].Notes {
-					view.Nodes[i].Notes[k].At = view.Nodes[i].Notes[k].At.Add(later)
-				}
-			}
-			s := &Switcher{Fleet: p.switcher.Fleet, Journal: other}
-			if others := s.Sweep(view.Nodes); len(others) != 1 {
-				t.Errorf("%v later: %v", later, others)
-			}
-		}
-	})
-}
-
 // A note contains the command that powers the machine on.
 func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
@@ -237,77 +170,8 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	})
 }
 
-// A register that goes on for long has its newest notes, and the old ones that
-// still hold.
-func TestALongRegisterHasEveryNote(t *testing.T) {
-	r := register{OpenLocks(filepath.Join(t.TempDir(), "locks")), Cluster{Name: "c"}}
-	put := func(node string, m Note) {
-		t.Helper()
-		if err := r.Change(t.Context(), node, func(Note) (Note, bool) { return m, true }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stays := Note{By: "somebody"}
-	put("n1", stays)
-	for i := range 60 {
-		last := Note{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}
-		put("n2", last)
-		if got := r.read(); got["n1"] != stays || got["n2"] != last {
-			t.Fatalf("after %d notes: n1 is noted by %q, n2 by %q", i+1, got["n1"].By, got["n2"].By)
-		}
-	}
-	put("n2", Note{})
-	if got := r.read(); len(got) != 1 || got["n1"] != stays {
-		t.Errorf("%d notes are left", len(got))
-	}
-}
-
-// A line of the register that lightsout cannot read may have named a machine that is off.
-func TestTheRegisterCountsTheLinesThatItCannotRead(t *testing.T) {
-	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
-	r := register{locks, Cluster{Name: "c"}}
-	for i := range 60 { // so long that the oldest line read is only a part
-		if err := r.Change(t.Context(), "n1", func(Note) (Note, bool) { return Note{By: fmt.Sprint(i), Back: strings.Repeat("x", 100_000)}, true }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path, n := locks.RegisterDamage()
-	if n != 0 {
-		t.Errorf("%d lines of a whole register", n)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, info.Size()-40); err != nil {
-		t.Fatal(err)
-	}
-	if _, n := locks.RegisterDamage(); n != 1 {
-		t.Errorf("%d lines of a torn register", n)
-	}
-}
-
 // A node that boots while it is asked about is asked about again: the note would
 // name the boot before, and be taken for over.
-// A program that cannot reach the API server does not know the cluster's UID. What it
-// notes must not hide the machine from programs with another kubeconfig, which share
-// only the UID.
-func TestANoteKeepsTheUIDThatOneProgramDoesNotKnow(t *testing.T) {
-	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
-	known := register{locks, Cluster{Name: "tunnel", UID: "u", CA: "ca-1"}}
-	unknown := register{locks, Cluster{Name: "tunnel", CA: "ca-1"}}
-	other := register{locks, Cluster{Name: "site", UID: "u", CA: "ca-2"}}
-	for i, r := range []register{known, unknown} {
-		note := Note{By: "B", Journal: "b", ID: strconv.Itoa(i)}
-		if err := r.Change(t.Context(), "n3", func(Note) (Note, bool) { return note, true }); err != nil {
-			t.Fatal(err)
-		}
-		if got := other.read()["n3"]; got != note {
-			t.Errorf("with another kubeconfig the note reads %+v, want %+v", got, note)
-		}
-	}
-}
-
 func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	one := bind("mdx", "mdx", "n1")
 	one[0].Node.BootID = "boot-1"
@@ -469,11 +333,8 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 		if all := NotesOn(map[string]string{AnnotationSwitchedOff: p.w.annotations["n1"].Text()}); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
 			t.Errorf("the first journal has removed its note; these stay: %+v", all)
 		}
-		if noted := other.switcher.Registered()["n1"].all(); len(noted) != 1 || !other.switcher.notes().ours(noted[0]) {
-			t.Errorf("in this host's register: %+v", noted)
-		}
 		other.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[other])
-		if p.w.annotations["n1"] != (Note{}) || len(p.switcher.Registered()) > 0 {
+		if p.w.annotations["n1"] != (Note{}) {
 			t.Errorf("both have: %+v", p.w.annotations["n1"])
 		}
 	})

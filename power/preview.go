@@ -47,7 +47,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		}
 		heard, awaited := 0, 0
 		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Journal.mayGoOff(), s.Fleet.Busy()}
-		for _, n := range s.notes().withRegister(state.Nodes, false) {
+		for _, n := range state.Nodes {
 			n, _ = s.marked(n, k)
 			switch {
 			case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
@@ -113,7 +113,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
 	before, at := ledElsewhere(s.Journal)
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: s.notes().noIdentity(),
+		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain(),
 		UIDNow: s.Fleet.cluster().UID, UIDBefore: before, SwitchedBefore: at}
 }
 
@@ -269,7 +269,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 	if len(state.Nodes) > 0 {
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
-	for _, n := range s.notes().withRegister(state.Nodes, false) {
+	for _, n := range state.Nodes {
 		c, over := s.marked(n, k)
 		q.over = append(q.over, over...)
 		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)

@@ -49,9 +49,6 @@ type Switcher struct {
 	// WayBack is the command that powers on, from any folder, the machines that the
 	// journal lists as off; empty is the Fleet's.
 	WayBack string
-	// Noted is called with each note in the register of this host that the Switcher reads,
-	// before any text contains it; nil: with none.
-	Noted func(Note)
 
 	// judge is Guard; tests replace it to inject a fault.
 	judge func(GuardInput) []Finding
@@ -59,16 +56,13 @@ type Switcher struct {
 
 // notes returns the notes of the Switcher's cluster.
 func (s *Switcher) notes() notes {
-	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly, s.Noted}
+	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly}
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that
 // it lists as on. nodes are all nodes of the view; none if the cluster is not visible.
 // It returns the notes of other journals that stay.
 func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) { return s.notes().sweep(nodes) }
-
-// Registered returns the notes in the register of this host, by node.
-func (s *Switcher) Registered() map[string]Note { return s.notes().registered() }
 
 const (
 	// stateTimeout bounds each query before a question.

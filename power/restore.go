@@ -18,8 +18,7 @@ import (
 //
 // Where lines of the journal are damaged, machines that are off may be missing from it.
 // Restore powers such a machine on only if r names it or, when r names none, if an
-// annotation or this host's register proves that this journal switched it off; see
-// Unaccounted. It settles the damage once each such machine is powered on, is in
+// annotation proves that this journal switched it off; see Unaccounted. It settles the damage once each such machine is powered on, is in
 // r.LeaveOff, or carries another operator's annotation. The machines of r and of the journal
 // do not wait for those polls: Restore may call ask from two goroutines, but not r.Report.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
@@ -155,8 +154,7 @@ func (s *Switcher) mayBeLate(damaged []Entry) error {
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By
-// names, according to the annotation or this host's register, who switched it off; it
-// is zero if unknown. Ours: this journal did.
+// names, according to the annotation, who switched it off; it is zero if unknown. Ours: this journal did.
 type OffMachine struct {
 	Node string
 	By   Note
@@ -178,7 +176,7 @@ func (s *Switcher) unaccounted(ctx context.Context, without []string) (off []Off
 	}
 	left := s.leftOff()
 	notes := map[string]Note{}
-	for _, n := range s.notes().withRegister(state.Nodes, false) {
+	for _, n := range state.Nodes {
 		for _, m := range n.Notes {
 			if notes[n.Name] == (Note{}) || s.notes().ours(m) {
 				notes[n.Name] = m

@@ -15,15 +15,15 @@ func (o NodeNote) Since(l LeftOff) bool {
 }
 
 // TakenOver returns, by node, who has switched off machines since that this journal lists
-// as off, according to the annotations on nodes and this host's register. nodes are those
-// of the view; none if the cluster is not visible. It changes nothing.
+// as off, according to the annotations on nodes. nodes are those of the view; none if the
+// cluster is not visible. It changes nothing.
 func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	out := map[string]NodeNote{}
 	left := s.leftOff()
 	if len(left) == 0 {
 		return out
 	}
-	for _, n := range s.notes().withRegister(nodes, true) {
+	for _, n := range nodes {
 		for _, m := range n.Notes {
 			o := NodeNote{Node: n.Name, Note: m, Older: s.notes().sameJournal(m), Ahead: n.Ahead}
 			if m.At.After(out[n.Name].Note.At) && !m.over(n) && slices.ContainsFunc(left[n.Name], o.Since) {

@@ -74,29 +74,6 @@ func TestANotesTimeIsTheServers(t *testing.T) {
 	}
 }
 
-// The API server does not answer, so the skew between its clock and this host's is unknown: that
-// of the time of the note, which the register has, counts.
-func TestARegisteredNoteHasTheSkewOfItsTime(t *testing.T) {
-	for _, ahead := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
-		f, j := testFleet(t, Config{Off: "ssh", On: "ssh", Locks: OpenLocks(t.TempDir())}, newFake("ssh", allAbilities))
-		s := notes{fleet: f, journal: j}
-		if _, err := s.add(t.Context(), []string{"n1"}, Question{Request: Request{Action: ActionOff}, ahead: ahead}); err != nil {
-			t.Fatal(err)
-		}
-		for asked, want := range map[time.Duration]bool{-time.Minute: true, time.Minute: false} {
-			l := LeftOff{Entry: Entry{Node: "n1"}, RequestedAt: time.Now().Add(asked)}
-			for _, n := range s.withRegister(nil, true) {
-				if got := (NodeNote{Node: n.Name, Note: n.Notes[0], Ahead: n.Ahead}).Since(l); got != want {
-					t.Errorf("the server was %s ahead, and this journal asked %s from then: since %t", ahead, asked, got)
-				}
-			}
-		}
-		if n := len(s.withRegister(nil, true)); n != 1 {
-			t.Errorf("%d nodes", n)
-		}
-	}
-}
-
 // Nothing is lost where several failures are joined.
 func TestFailedNodesHasThoseOfAllErrors(t *testing.T) {
 	leftOut := &ActionError{Action: ActionOn, Failed: map[string]string{"n1": "it is somebody else's"}}

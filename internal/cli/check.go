@@ -269,8 +269,8 @@ func writable(dir string) error {
 	}
 }
 
-// leftOff lists the machines that are off by the journal, or by the notes on nodes and this
-// host's register; it creates no journal. nodes is nil if lightsout could not list them.
+// leftOff lists the machines that are off by the journal, or by the notes on nodes;
+// it creates no journal. nodes is nil if lightsout could not list them.
 func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow) {
 	if c.access == nil {
 		return nil
@@ -299,9 +299,9 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 	return []checkRow{works("left off", "neither the journal nor an annotation on a node lists a machine as off")}
 }
 
-// noted returns the notes of other journals on nodes and in this host's register. It changes nothing.
+// noted returns the notes of other journals on nodes. It changes nothing.
 func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(c.config))}, j)
+	fleet, err := power.NewFleet(power.Config{}, j)
 	if err != nil {
 		return nil // without drivers there is none
 	}

@@ -39,7 +39,7 @@ const (
 // operator's request.
 var allNeeds = []need{
 	{"see nodes", "list,watch nodes", "lightsout can neither show nor switch off anything", roleView, nil},
-	{"identify the cluster", "get namespaces=kube-system@kube-system", "lightsout cannot tell it from another cluster, and switches nothing off unless it can annotate nodes", roleView, nil},
+	{"identify the cluster", "get namespaces=kube-system@kube-system", "lightsout cannot tell it from another cluster, and switches off only after a typed confirmation", roleView, nil},
 	{"see heartbeats", "list,watch leases.coordination.k8s.io@kube-node-lease", "lightsout detects a silent node only when it is NotReady", roleView, nil},
 	{"see pods", "list,watch pods", "no pods are shown", roleView, nil},
 	{"see deployments", "list,watch deployments.apps", "no deployments are shown", roleView, nil},

@@ -45,20 +45,16 @@ func findForeign(ctx context.Context, all []*restoration) (found int) {
 }
 
 // takenOverWait bounds the wait for the annotations before lightsout powers on machines
-// of this journal; it reads this host's register at once.
+// of this journal.
 const takenOverWait = 3 * time.Second
 
 // takenOver finds machines of this journal that another journal has switched off since:
 // they were on in between. This journal must not power them on.
 func (r *restoration) takenOver(ctx context.Context) {
-	if len(r.left) == 0 {
+	if len(r.left) == 0 || r.unanswered {
 		return
 	}
-	wait := takenOverWait
-	if r.unanswered {
-		wait = 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, takenOverWait)
 	defer cancel()
 	noted, _ := r.others(ctx, true) // sayEnd reports unread annotations
 	for _, o := range noted {
@@ -97,7 +93,7 @@ func (r *restoration) findForeign(ctx context.Context) {
 }
 
 // sayOthers prints the machines that others have switched off, according to their
-// annotations on the nodes and this host's register. It removes annotations that are
+// annotations on the nodes. It removes annotations that are
 // out of date, unless dryRun is true. seen reports whether lightsout read the
 // annotations. The error reports such machines, or a cluster that has an API server but
 // whose annotations lightsout could not read.
@@ -146,28 +142,6 @@ func sayOthers(ctx context.Context, all []*restoration, dryRun bool) (names []st
 	return names, seen, err
 }
 
-// registeredElsewhere returns an error about the machines in this host's register that
-// belong to none of the clusters: this command has no settings to power them on with. The
-// machines of other labs do not count: they may have vanished with their labs.
-func registeredElsewhere(all []*restoration) (err error) {
-	if len(all) == 0 || !slices.ContainsFunc(all, func(r *restoration) bool { return !isLab(r.config) }) {
-		return nil
-	}
-	locks := power.OpenLocks(hostDir)
-	noted, _ := locks.Registered() // restorations reports the error
-	for _, n := range noted {
-		if !slices.ContainsFunc(all, func(r *restoration) bool { return r.journal.Cluster().Same(n.Cluster) }) {
-			err = errors.Join(err, fmt.Errorf("this host's register lists a machine of another cluster, %s, as off: %s was switched off by %s",
-				power.Clean(cmp.Or(n.Cluster.Name, "(unnamed)")), power.Clean(n.Node), n.Note))
-		}
-	}
-	if err != nil {
-		path, _ := locks.RegisterDamage()
-		err = errors.Join(err, fmt.Errorf("if a cluster does not exist any more, delete its lines from %s", path))
-	}
-	return err
-}
-
 // markedNode returns the facts of a node just listed that decide whether an annotation
 // on it is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
 // down, nobody changes it for a machine that is off.
@@ -191,11 +165,11 @@ func noteText(o power.NodeNote) string {
 }
 
 // others gives the notes of others on nodes of the cluster; without the API
-// server those on this host, and an error. It sets r.kept.
+// server none, and an error. It sets r.kept.
 func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote, error) {
 	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, DryRun: dryRun}
 	if s.Fleet == nil { // no driver can switch a machine, which does not matter here
-		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(lockDir(r.config))}, r.journal)
+		s.Fleet, _ = power.NewFleet(power.Config{Locks: power.OpenLocks(hostDir)}, r.journal)
 	}
 	seen, err := r.nodes(ctx)
 	results := map[string]error{}

@@ -49,8 +49,8 @@ type restoration struct {
 	why      error
 	// in names the cluster in each line, if there are several; empty for one.
 	in string
-	// unanswered: the API server did not answer in settingsWait, so the register of this
-	// host has to suffice before lightsout powers on.
+	// unanswered: the API server did not answer in settingsWait, so lightsout powers on
+	// without waiting for annotations.
 	unanswered bool
 	// noWay: the configuration has no API server for this cluster.
 	noWay bool
@@ -78,7 +78,7 @@ func (f foreign) String() string {
 // why describes who switched the machine off.
 func (f foreign) why() string {
 	if f.by == (power.Note{}) {
-		return "neither the journal nor an annotation nor this host's register names who switched it off"
+		return "neither the journal nor an annotation names who switched it off"
 	}
 	return "it was switched off by " + f.by.String()
 }

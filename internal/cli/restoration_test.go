@@ -34,10 +34,7 @@ type tunnelled struct {
 // keeps the power states of its machines in files.
 func throughATunnel(t *testing.T) *tunnelled {
 	t.Helper()
-	o, _ := switchedOffByAnother(t)
-	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	o, _ := oneMachine(t)
 	c := &tunnelled{options: o}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

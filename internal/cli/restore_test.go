@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,10 +18,9 @@ import (
 	"lightsout/power"
 )
 
-// switchedOffByAnother sets up a machine that another operator of this host has
-// switched off: its note is in the host's register, and no kubeconfig leads to its
+// oneMachine sets up a machine that is off and that no journal lists; no kubeconfig leads to its
 // cluster. machine reads its power state.
-func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
+func oneMachine(t *testing.T) (o options, machine func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	host := hostDir
@@ -32,22 +30,11 @@ func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
 	clientcmd.RecommendedHomeFile = filepath.Join(dir, "none")
 	t.Cleanup(func() { clientcmd.RecommendedHomeFile = home })
 	t.Setenv("KUBECONFIG", "")
-	note, err := json.Marshal(power.Registered{
-		NodeNote: power.NodeNote{Node: "n3", Note: power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}},
-		Cluster:  power.Cluster{Name: "site", UID: "1-2-3", CA: "ca", Server: "server"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	file := filepath.Join(dir, "machine")
 	for path, text := range map[string]string{
-		filepath.Join(hostDir, "registered.jsonl"): string(note) + "\n",
 		file:                                 "off\n",
 		filepath.Join(dir, "lightsout.yaml"): "state: st\npower: {off_by: exec, on_by: exec, exec: {state_command: [cat, " + file + "], proves_off: true, off_command: [sh, -c, 'echo off > " + file + "'], on_command: [sh, -c, 'echo on > " + file + "']}}\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +44,17 @@ func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
 		text, _ := os.ReadFile(file)
 		return strings.TrimSpace(string(text))
 	}
+}
+
+// switchedOffByAnother sets up a machine that another operator has switched off, by the
+// annotation on its node. machine reads its power state.
+func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
+	t.Helper()
+	c := throughATunnel(t)
+	c.uid, c.onNode = "1-2-3", "n3"
+	c.annotated = power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}.Text()
+	c.set(t, "n3", "off\n")
+	return c.options, func() string { return c.state("n3") }
 }
 
 // switchOff switches n3 off by its exec driver, and closes r.
@@ -69,22 +67,13 @@ func switchOff(t *testing.T, r *restoration) {
 	r.close()
 }
 
-// Without a kubeconfig restore reads the host's register for the machines that are off
-// in all clusters.
-func TestRestoreWithoutAKubeconfigReadsTheRegisterOfEveryCluster(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	err := restore(t.Context(), o, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "others have switched off n3") || machine() != "off" {
-		t.Errorf("the machine is %s: %v", machine(), err)
-	}
-	if err == nil || !strings.Contains(err.Error(), "repeat this command with: n3;") { // it has the flags that lead there
-		t.Errorf("the hint is missing: %v", err)
-	}
-}
-
 // restore powers on a machine that another operator has switched off only by its name.
 func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 	o, machine := switchedOffByAnother(t)
+	err := restore(t.Context(), o, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "others have switched off n3") || !strings.Contains(err.Error(), "repeat this command with: n3;") || machine() != "off" {
+		t.Errorf("nobody named the machine, and it is %s: %v", machine(), err)
+	}
 	if err := restore(t.Context(), o, []string{"n4"}, true); err == nil || !strings.Contains(err.Error(), "lightsout power on n4") {
 		t.Errorf("for a node that is on: %v", err)
 	}
@@ -135,7 +124,7 @@ func TestRestoreLeavesMachinesThatAnotherJournalHasSwitchedOffSince(t *testing.T
 // An annotation that another operator has left on a node ends when the node has been
 // Ready for longer than the request could take.
 func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
-	o, _ := switchedOffByAnother(t)
+	o, _ := oneMachine(t)
 	all, err := restorations(o)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d clusters: %v", len(all), err)
@@ -162,10 +151,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 // A power API carries out a request late, after the machine was on again: restore finds
 // the machine, although its operation was settled.
 func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	o, machine := oneMachine(t)
 	r, err := newRestoration(o, filepath.Join(filepath.Dir(o.File), "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -201,12 +187,9 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 // A request is carried out late on a machine of one config file, while a machine of
 // another config file for the same cluster is off: restore powers both on.
 func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
+	o, machine := oneMachine(t)
 	dir := filepath.Dir(o.File)
 	first, err := os.ReadFile(o.File)
-	if err == nil {
-		err = os.Remove(filepath.Join(hostDir, "registered.jsonl"))
-	}
 	second := strings.ReplaceAll(string(first), filepath.Join(dir, "machine"), filepath.Join(dir, "other"))
 	for name, text := range map[string]string{"a.yaml": string(first), "b.yaml": second, "machine": "on\n", "other": "on\n"} {
 		if err == nil {
@@ -251,10 +234,7 @@ func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
 func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
 	for _, state := range []string{"on", "off"} {
 		t.Run("the other cluster's machine is "+state, func(t *testing.T) {
-			o, machine := switchedOffByAnother(t)
-			if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
-				t.Fatal(err)
-			}
+			o, machine := oneMachine(t)
 			uid, dir := "uid-b", filepath.Dir(o.File)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
@@ -313,11 +293,8 @@ func kubeSystem(t *testing.T, uid string) (url string) {
 // A tunnel leads to an API server that does not reveal its UID. Another cluster may be
 // behind it: restore uncordons no node there, and keeps the cordon in the journal.
 func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
-	o, _ := switchedOffByAnother(t)
+	o, _ := oneMachine(t)
 	dir := filepath.Dir(o.File)
-	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
-		t.Fatal(err)
-	}
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
@@ -352,29 +329,6 @@ func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 		t.Errorf("left cordoned %+v, %v; requests %q", left, err, asked)
 	}
 	_ = j.Close()
-}
-
-// The register lists a machine of another cluster than the one that the kubeconfig leads to
-// today.
-func TestRestoreReportsTheRegisteredMachinesOfOtherClusters(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if strings.HasSuffix(r.URL.Path, "/nodes") {
-			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
-			return
-		}
-		fmt.Fprint(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"another"}}`)
-	}))
-	defer server.Close()
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: here\ncontexts: [{name: here, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(o.File), "none"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := restore(t.Context(), o, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "another cluster, site, as off: n3 was switched off by tanaka@jump-7") || machine() != "off" {
-		t.Errorf("the machine is %s: %v", machine(), err)
-	}
 }
 
 // A question is asked only when all that was written before it has been shown.

@@ -101,7 +101,7 @@ func knownNames(all []*restoration, named []string) (known []string, unknown err
 		}
 		switch {
 		case own+others == 0:
-			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation nor this host's register lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
+			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
 		case others > 1:
 			unknown = errors.Join(unknown, fmt.Errorf("several clusters have a node %s that somebody else has switched off; choose one with --context", power.Clean(n)))
 		default:
@@ -190,8 +190,8 @@ func repeatWith(nodes []string, dryRun bool) string {
 	return "repeat this command with: " + strings.Join(nodes, " ")
 }
 
-// sayEnd prints the machines that are still off, according to the journal, to annotations
-// of others and to this host's register, the nodes that lightsout has cordoned and was not
+// sayEnd prints the machines that are still off, according to the journal and to annotations
+// of others, the nodes that lightsout has cordoned and was not
 // asked to uncordon, and the machines that a refused request may still switch off. If there
 // are none and there was no error before, it prints that. It prints the annotations of this
 // journal that are out of date and still there. It returns the earlier error joined with these
@@ -206,8 +206,6 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 		cordoned = append(cordoned, r.stillCordoned()...)
 	}
 	own := sayOwn(all)
-	elsewhere := registeredElsewhere(all)
-	err = errors.Join(err, elsewhere)
 	var refused error
 	for _, r := range all {
 		refused = errors.Join(refused, r.refused())
@@ -219,13 +217,13 @@ func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) 
 	switch {
 	case len(left) > 0:
 		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
-	case before != nil, elsewhere != nil, refused != nil, len(others)+len(cordoned) > 0:
+	case before != nil, refused != nil, len(others)+len(cordoned) > 0:
 	case seen && own:
-		fmt.Println("nothing is off: the journal, this host's register and all other annotations on nodes list no machine")
+		fmt.Println("nothing is off: the journal and all other annotations on nodes list no machine")
 	case seen:
-		fmt.Println("nothing is off: the journal, this host's register and the annotations on all nodes list no machine")
+		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
 	default:
-		fmt.Println("nothing is off in the journal and this host's register; lightsout has not read the annotations on nodes, so it cannot tell what operators on other hosts switched off")
+		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what others switched off")
 	}
 	return errors.Join(before, err)
 }

@@ -32,25 +32,12 @@ func restorations(o options) ([]*restoration, error) {
 	f.journal()
 	f.damaged()
 	f.reportUnfit()
-	// Machines that others switched off are reported too; that needs no driver.
-	locks := power.OpenLocks(lockDir(cfg))
-	registered, unread := locks.Registered()
-	if path, n := locks.RegisterDamage(); n > 0 {
-		warnOnce(fmt.Sprintf("%s of this host's register %s can't be read: a machine that another account or state folder switched off may be missing below; check the nodes that are not Ready",
-			text.Count(n, "line", "lines"), path))
-	}
-	if unread != nil {
-		f.errs = append(f.errs, fmt.Errorf("this host's register can't be read: %w", unread))
-	}
 	if noWay == nil {
 		f.addCluster(here, f.AbsPath())
 		return f.all, errors.Join(f.errs...)
 	}
 	if none := (*cluster.NoKubeconfigError)(nil); !errors.As(noWay, &none) || os.Getenv("KUBECONFIG") != "" {
 		f.errs = append(f.errs, fmt.Errorf("lightsout reads no annotations on nodes, because %w", noWay))
-	}
-	for _, n := range registered { // the operator may mean any of these clusters
-		f.addCluster(n.Cluster, f.AbsPath())
 	}
 	if len(f.all) == 0 {
 		f.addCluster(here, f.AbsPath())

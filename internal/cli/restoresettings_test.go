@@ -31,14 +31,14 @@ func TestRestoreAsksNoDriversOfAnotherCluster(t *testing.T) {
 // restoreElsewhere restores a machine that was switched off with that config file. both: the
 // kubeconfig leads to its cluster, too. context is a line of the other cluster's config.
 func restoreElsewhere(t *testing.T, file string, both bool, context string) {
-	o, machine := switchedOffByAnother(t)
+	o, machine := oneMachine(t)
 	dir := filepath.Dir(o.File)
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site-b\ncontexts: [{name: site-b, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]\nusers: [{name: u, user: {}}]\n", server.URL, ca)
 	text, err := os.ReadFile(o.File)
-	err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(filepath.Join(dir, file), text, 0o600),
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, file), text, 0o600),
 		os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
@@ -101,11 +101,11 @@ func TestRestoreGoesOnWithAnotherKubeconfig(t *testing.T) {
 		"a moved file and a flag": {"", contexts("site-b", map[string]string{"site": site, "site-b": siteB}), "site", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, machine := switchedOffByAnother(t)
+			o, machine := oneMachine(t)
 			dir := filepath.Dir(o.File)
 			text, err := os.ReadFile(o.File)
 			text = append([]byte(strings.Replace(string(text), "state: st", "state: "+filepath.Join(dir, "st"), 1)), c.config...)
-			err = errors.Join(err, os.Remove(filepath.Join(hostDir, "registered.jsonl")), os.WriteFile(o.File, text, 0o600), os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600),
+			err = errors.Join(err, os.WriteFile(o.File, text, 0o600), os.WriteFile(filepath.Join(dir, "machine"), []byte("on\n"), 0o600),
 				os.WriteFile(filepath.Join(dir, "none"), []byte(contexts("site", map[string]string{"site": site, "site-b": siteB})), 0o600))
 			if err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ type sites struct {
 func newSites(t *testing.T) *sites {
 	t.Helper()
 	s := &sites{}
-	s.options, s.machine = switchedOffByAnother(t)
+	s.options, s.machine = oneMachine(t)
 	s.dir = filepath.Dir(s.File)
 	s.write(t, "none", fmt.Sprintf("apiVersion: v1\nkind: Config\nusers: [{name: u, user: {}}]\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: a, user: u}}, {name: site-b, context: {cluster: b, user: u}}]\nclusters: [{name: a, cluster: {server: %q}}, {name: b, cluster: {server: %q}}]\n",
 		kubeSystem(t, "uid-a"), kubeSystem(t, "uid-b")))
@@ -152,9 +152,6 @@ func newSites(t *testing.T) *sites {
 	s.text = strings.Replace(text, "state: st", "state: "+filepath.Join(s.dir, "st"), 1)
 	s.write(t, filepath.Base(s.File), s.text)
 	s.write(t, "machine", "on\n")
-	if err := os.Remove(filepath.Join(hostDir, "registered.jsonl")); err != nil {
-		t.Fatal(err)
-	}
 	return s
 }
 

@@ -186,35 +186,16 @@ func newMachines(cfg *config.Config, o options, client *ssh.Client, journal *pow
 		return m, err
 	}
 	// Without locks nothing is switched off, but powering on goes its way.
-	locks := power.OpenLocks(lockDir(cfg))
+	locks := power.OpenLocks(hostDir)
 	m.fleet, err = power.NewFleet(power.Config{
 		Off: p.Off, On: p.On, Nodes: p.FleetNodes(), ReadOnly: o.readOnly, DryRun: o.dryRun, Locks: locks, WayBack: o.restore(cfg),
 	}, journal, append(m.drivers, m.ssh)...)
 	return m, err
 }
 
-// lockDir is the folder where the programs of this host keep their locks and the
-// register. Labs have a folder of their own, because their machines vanish with them.
-func lockDir(cfg *config.Config) string {
-	if isLab(cfg) {
-		return hostDir + "-lab"
-	}
-	return hostDir
-}
-
 // labAuthority is the common name of the certificate authority of every lab
 // (cluster/lab/controlplane).
 const labAuthority = "lightsout-lab"
-
-// isLab reports whether a configuration leads to a lab. Its settings do not count: they may
-// have been copied to the configuration of a cluster, or left out of a lab's.
-func isLab(cfg *config.Config) bool {
-	if cfg == nil {
-		return false
-	}
-	access, err := apiAccess(cfg, nil)
-	return err == nil && access.Authority() == labAuthority
-}
 
 // hostDir is power.LockDir; a test may replace it.
 var hostDir = power.LockDir

@@ -86,7 +86,7 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 	}
 	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
 	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.NodeNote {
-		state, _ := w.cluster.State(ctx) // without one this host's register counts
+		state, _ := w.cluster.State(ctx)
 		return w.switcher.TakenOver(state.Nodes)
 	}, func(taken map[string]power.NodeNote) {
 		w.taking = false

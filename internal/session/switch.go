@@ -74,7 +74,7 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 	}
 	w.switcher = &power.Switcher{
 		Fleet: opt.Fleet, Journal: opt.Journal, Cluster: w.cluster, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
-		WayBack: opt.Restore, Noted: opt.RecordWriter.names.AddNote,
+		WayBack: opt.Restore,
 	}
 	if opt.Drain != nil && opt.Journal != nil {
 		w.switcher.Drain = w
@@ -354,11 +354,9 @@ func (w *switching) sweepNotes(s *cluster.Snapshot) {
 	now := w.now()
 	w.sweepNext = now.Add(sweepEvery)
 	w.spawn(func() {
-		registered := w.switcher.Registered()
 		var noted []power.Node
 		for _, n := range s.Nodes() {
-			_, here := registered[n.Name]
-			if n.Gone.IsZero() && (here || n.Annotations[power.AnnotationSwitchedOff] != "") {
+			if n.Gone.IsZero() && n.Annotations[power.AnnotationSwitchedOff] != "" {
 				noted = append(noted, nodeOf(s, n, now))
 			}
 		}

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -232,37 +230,5 @@ func TestANoDoesNotEndTheWaitForAReturn(t *testing.T) {
 	x.frame("the request has ended", func(f *view.Frame) bool { return f.Question == nil && len(f.Switching) == 0 })
 	if f := x.frame("the next frame", func(*view.Frame) bool { return true }); !awaited(f) {
 		t.Errorf("next: %q", f.Next)
-	}
-}
-
-// The names in a note of this host's register are known before a text contains them.
-func TestNamesInNotesOfTheRegisterAreLearned(t *testing.T) {
-	locks, note := t.TempDir(), power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now(), Back: "lightsout restore --state /srv/acme/state, by tanaka@jump-7"}
-	line, err := json.Marshal(power.Registered{NodeNote: power.NodeNote{Node: "kube-node3", Note: note}, Cluster: power.Cluster{Name: "mdx"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(locks, "registered.jsonl"), append(line, '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j := power.OpenJournal(t.TempDir(), power.Cluster{Name: "mdx"}, "")
-	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", Locks: power.OpenLocks(locks)}, j, newBoard(workers...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, names := newRecordWriter(t, ""), record.NewNames()
-	rec.Redact(names)
-	w := &still{s: mdxSnapshot(), changed: make(chan struct{})}
-	s := session.New(session.Options{
-		Cluster: "mdx", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: w, Target: session.NewTarget(w, cluster.Key{}, time.Now), Fleet: fleet, Journal: j,
-	})
-	if _, err := s.Preview(t.Context(), view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}}, power.Assumption{}); err != nil {
-		t.Fatal(err)
-	}
-	got := names.Text(note.By + ": " + note.Back)
-	for _, name := range []string{"tanaka", "jump-7", "acme"} {
-		if strings.Contains(got, name) {
-			t.Errorf("%s is in %s", name, got)
-		}
 	}
 }

@@ -97,7 +97,6 @@ var foundBy = map[string]invariant{
 	"05-a-lock-holds-up-powering-on":                              silent,
 	"06-presumed-off-is-taken-for-proof":                          forgotten,
 	"07-a-boot-from-before-it-went-off-settles":                   forgotten,
-	"08-two-kubeconfigs-exclude-each-other-not":                   workers,
 	"09-an-aborted-trial-waits-for-what-is-busy":                  asked,
 	"10-workers-that-take-no-pods-count-as-left":                  workers,
 	"11-an-error-window-ends-with-the-last-request-sent":          verdict,

@@ -1,9 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -98,12 +95,12 @@ func (x *site) accounted() {
 	known := x.known()
 	for _, n := range off {
 		if !known[n] && !known["*"] {
-			x.w.broken(forgotten, "%s is off because of lightsout, but no journal, register or annotation lists it", n)
+			x.w.broken(forgotten, "%s is off because of lightsout, but no journal or annotation lists it", n)
 		}
 	}
 }
 
-// known returns the nodes that a journal or a register lists as off; "*" for a damaged
+// known returns the nodes that a journal lists as off; "*" for a damaged
 // line that may hide any node.
 func (x *site) known() map[string]bool {
 	known := map[string]bool{}
@@ -120,31 +117,7 @@ func (x *site) known() map[string]bool {
 			j.Close()
 		}
 	}
-	for _, h := range x.hosts {
-		for node := range h.registered() {
-			known[node] = true
-		}
-	}
 	return known
-}
-
-// registered returns the nodes that the host's registers list as off: the last line of
-// a node counts.
-func (h *host) registered() map[string]bool {
-	nodes := map[string]bool{}
-	files, _ := filepath.Glob(filepath.Join(h.locks, "*"))
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		for line := range strings.Lines(string(text)) {
-			var n power.NodeNote
-			if json.Unmarshal([]byte(line), &n) == nil && n.Node != "" {
-				if nodes[n.Node] = true; n.Note == (power.Note{}) {
-					delete(nodes, n.Node)
-				}
-			}
-		}
-	}
-	return nodes
 }
 
 // shown checks a frame: no state is older than its label.

@@ -85,7 +85,7 @@ func newSite(root string, seed uint64) *site {
 	}
 	a := power.Cluster{Name: "site", CA: "ca-of-site"}
 	x.states = []*stateDir{newStateDir(root, "A", host1, a)}
-	if chance(r, 60) {
+	if chance(r, 60) && w.mayAnnotate { // otherwise they do not know of each other
 		b := newStateDir(root, "B", host1, a)
 		if chance(r, 50) { // the same cluster with another kubeconfig
 			b.cluster = power.Cluster{Name: "tunnel", CA: "hash-of-url"}
@@ -93,7 +93,7 @@ func newSite(root string, seed uint64) *site {
 		if chance(r, 20) {
 			b.uid = 6 * time.Second // credentials
 		}
-		if w.mayAnnotate && chance(r, 40) {
+		if chance(r, 40) {
 			b.host = host2
 		}
 		x.states = append(x.states, b)

@@ -53,7 +53,6 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 	j := power.OpenJournal(dir, st.cluster, "")
 	j.Disk = disk{p}
 	locks := power.OpenLocks(st.host.locks)
-	locks.Disk = disk{p}
 	off := "portal"
 	if x.guests {
 		off = "ssh"
