@@ -75,7 +75,7 @@ func describe(err error, c *Config) string {
 	case apierrors.IsForbidden(err):
 		return at + " forbids it (403); the user lacks the permission"
 	case errors.As(err, &way) && way.Op == "proxyconnect": // net/http's word
-		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(err)))
+		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
