@@ -195,6 +195,17 @@ func TestRevokedBrokenAndPortlessKnownHosts(t *testing.T) {
 	}
 }
 
+// To connect once with ssh records nothing where the configuration gives no file.
+func TestAHostWithoutAKnownHostsFileIsRefusedWithAWayOut(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{os.DevNull}}))
+	if err == nil || !strings.Contains(err.Error(), "set UserKnownHostsFile") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // mayDial reports whether the last failure no longer stands.
 func (l *link) mayDial() bool {
 	l.mu.Lock()
