@@ -213,9 +213,9 @@ func (l *link) mayDial() bool {
 	return !time.Now().Before(l.retryAt)
 }
 
-// A host whose keys are at fault answers: nobody is sent to look for its power.
+// A host that answers has power: nobody is sent to look for it.
 func TestAConnectErrorAdvisesByItsCause(t *testing.T) {
-	for c, want := range map[cause]string{causeAuth: "accepts one of your keys", causeHostKey: "compare its host key", causeSilent: "", causeLost: ""} {
+	for c, want := range map[cause]string{causeAuth: "accepts one of your keys", causeHostKey: "compare its host key", causeSilent: "", causeLost: "", causeRefused: "its ssh server runs", causeSecond: "after the key"} {
 		if got := connectError("a:22", c, nil, "it fails").Todo(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("cause %d: %q, want %q", c, got, want)
 		}
