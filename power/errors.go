@@ -112,7 +112,7 @@ var (
 )
 
 // cleanLimit is the longest text, in characters, that Clean lets through.
-const cleanLimit = 300
+const cleanLimit = 400
 
 // Clean makes a text from another machine harmless for a terminal and for a
 // one-line record, and cuts it at 300 characters; see [text.Clean].

@@ -66,7 +66,7 @@ func (t trust) verify(host string, c tls.ConnectionState) error {
 	}
 	if _, err := leaf.Verify(opts); err != nil {
 		return text.Advise(fmt.Errorf("its certificate is not trusted: %w", err),
-			"if it is the right one, set ca_file to its authority or cert_sha256 to its SHA-256 sum under power.redfish ("+sum+")")
+			"if it is the right one, set cert_sha256: "+sum+" under power.redfish, or ca_file to its authority")
 	}
 	return nil
 }
