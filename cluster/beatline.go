@@ -39,7 +39,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			if isOtherCluster(err) {
 				w.elsewhere(heartbeatLine)
 			}
-			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg.Server), err)})
+			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg), err)})
 			if failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)
 			}

@@ -118,7 +118,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // because describes why a call failed; the context's cause counts too.
 func (c *Client) because(ctx context.Context, err error) string {
-	return describe(errors.Join(err, ctx.Err()), c.cfg.Server)
+	return describe(errors.Join(err, ctx.Err()), c.cfg)
 }
 
 // errCredentials: the time ran out while a credential plugin was being waited for.

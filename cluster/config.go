@@ -43,6 +43,8 @@ type Config struct {
 	// Context, Cluster and User are the kubeconfig's names; Server is the API
 	// server's URL, Namespace the context's own ("default" if it has none).
 	Context, Cluster, User, Server, Namespace string
+	// Proxy is the URL of the proxy before the API server, without a password; empty if there is none.
+	Proxy string
 
 	rest   *rest.Config
 	plugin *plugin // nil without one
@@ -183,6 +185,7 @@ func (c *Config) prepare(o Options) *Config {
 		rc.Dial = o.Dial
 		rc.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	}
+	c.Proxy = proxyFor(rc)
 	rc.ContentType = "application/vnd.kubernetes.protobuf"
 	rc.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	rc.QPS, rc.Burst = -1, -1 // the server's own fairness limits us
@@ -192,6 +195,23 @@ func (c *Config) prepare(o Options) *Config {
 		c.plugin = newPlugin(rc.ExecProvider)
 	}
 	return c
+}
+
+// proxyFor is the proxy that client-go will use: proxy-url, else the environment's.
+func proxyFor(rc *rest.Config) string {
+	find := rc.Proxy
+	if find == nil {
+		find = http.ProxyFromEnvironment
+	}
+	server, err := url.Parse(rc.Host)
+	if err != nil {
+		return ""
+	}
+	proxy, err := find(&http.Request{URL: server})
+	if proxy == nil || err != nil {
+		return ""
+	}
+	return harmless(proxy.Scheme + "://" + proxy.Host)
 }
 
 // SetLog sends everything that client-go would write to standard error to l,

@@ -377,7 +377,7 @@ func TestARequestThatAStoppingServerEndsPasses(t *testing.T) {
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
-		if err == nil || !passes(err) || !strings.Contains(describe(err, s.URL), "closed the connection") {
+		if err == nil || !passes(err) || !strings.Contains(describe(err, &Config{Server: s.URL}), "closed the connection") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.CloseClientConnections()

@@ -147,7 +147,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
 			src.watching()
-			failed := w.failed(src.line(), describe(err, w.client.cfg.Server), err)
+			failed := w.failed(src.line(), describe(err, w.client.cfg), err)
 			failed.Until = earliest(failed.Until, src.watchedUntil)
 			w.send(ctx, followed{src, failed})
 			w.checkLink(src.line())

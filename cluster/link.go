@@ -98,7 +98,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			if link.State != LinkDisconnected {
 				since = w.client.traffic.knownUntil(mainLine)
 			}
-			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg.Server), NextTry: time.Now().Add(pause)}
+			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg), NextTry: time.Now().Add(pause)}
 			w.send(ctx, linked{link: link})
 			lostPause(ctx, w, mainLine, pause)
 		}
@@ -182,7 +182,7 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 		}
 	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg.Server))
+		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg))
 	}
 	published := make(chan struct{})
 	w.send(ctx, publishing{published})

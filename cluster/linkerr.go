@@ -41,8 +41,8 @@ func (c *Client) why(ctx context.Context, err error, need, absent string) string
 
 // describe returns, in one sentence, why lightsout could not ask the API server, and
 // the next step.
-func describe(err error, server string) string {
-	at := "the API server at " + hostOf(server)
+func describe(err error, c *Config) string {
+	at := "the API server at " + hostOf(c.Server)
 	var (
 		dns       *net.DNSError
 		authority x509.UnknownAuthorityError
@@ -52,6 +52,7 @@ func describe(err error, server string) string {
 		alert     tls.AlertError
 		verify    *tls.CertificateVerificationError
 		unready   *notReady
+		way       *net.OpError
 	)
 	switch {
 	case isOtherCluster(err):
@@ -70,6 +71,8 @@ func describe(err error, server string) string {
 		return at + " drops its watch history too early; lightsout shows data from lists"
 	case apierrors.IsForbidden(err):
 		return at + " forbids it (403); the user lacks the permission"
+	case errors.As(err, &way) && way.Op == "proxyconnect": // net/http's word
+		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
@@ -99,7 +102,12 @@ func describe(err error, server string) string {
 	if errors.As(err, &status) {
 		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
 	}
-	return fmt.Sprintf("%s (%s cannot be reached)", flat(withoutURL(err)), at)
+	if c.Proxy != "" {
+		at += " cannot be reached through the proxy " + c.Proxy
+	} else {
+		at += " cannot be reached"
+	}
+	return fmt.Sprintf("%s (%s)", flat(withoutURL(err)), at)
 }
 
 // timedOut reports whether err means that the server has stopped answering. net/http

@@ -59,7 +59,7 @@ func TestAnHTTP2ConnectionThatCannotBeWrittenTo(t *testing.T) {
 	}()
 	for range 2 {
 		err := <-errs
-		if got := describe(err, server.URL); !strings.HasSuffix(got, "closed the connection; it may be restarting") {
+		if got := describe(err, &Config{Server: server.URL}); !strings.HasSuffix(got, "closed the connection; it may be restarting") {
 			t.Errorf("%v: %s", err, got)
 		}
 	}

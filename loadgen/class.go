@@ -158,8 +158,8 @@ func (c Class) Failed() bool {
 	return c != ClassOK && c != ClassCancelled && c != ClassCensored && c != ClassUnsent
 }
 
-// maxErrorText is the length of error texts, in runes.
-const maxErrorText = 200
+// maxErrorText is the length of a server's words in errors, in runes; maxWayText that of a WayError.
+const maxErrorText, maxWayText = 200, 1000
 
 // WayError is the error for Options.Dial to return if the route to the target has
 // failed, such as a bastion, and not the target itself: the class is then local error,

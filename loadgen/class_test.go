@@ -224,6 +224,18 @@ func TestRefusedPort(t *testing.T) {
 }
 
 // Dialing is bounded by the generator, also where a dialer has no bound.
+// What lightsout itself says of a bastion ends with the next step, which is not cut off.
+func TestTheReasonWhyTheWayFailedIsWhole(t *testing.T) {
+	t.Parallel()
+	reason := strings.Repeat("the host key is not the one on record; ", 12) + "connect again"
+	rec := one(t, Options{Target: Target{URL: "http://127.0.0.1:1/"}, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &WayError{errors.New(reason)}
+	}})
+	if rec.Class != ClassLocal || rec.Error != reason {
+		t.Errorf("%s: %q", rec.Class, rec.Error)
+	}
+}
+
 func TestConnectTimeoutIsTheGenerators(t *testing.T) {
 	t.Parallel()
 	rec := one(t, Options{

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -308,6 +309,10 @@ func (r *request) finish(c Class, err error) {
 		r.Stalls[n-1].To = r.End
 	}
 	if err != nil {
-		r.Errno, r.Error = errnoName(err), clean(r.client.hide(err.Error()), maxErrorText)
+		most := maxErrorText
+		if errors.As(err, new(*WayError)) {
+			most = maxWayText
+		}
+		r.Errno, r.Error = errnoName(err), clean(r.client.hide(err.Error()), most)
 	}
 }

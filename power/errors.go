@@ -84,7 +84,7 @@ func (e *SilentError) Unwrap() error { return e.Err }
 func Unanswered(r Reading, err error) (Reading, error) {
 	var silent *SilentError
 	if errors.As(err, &silent) && !errors.Is(err, context.Canceled) {
-		return Reading{Detail: Clean(silent.Text), NoAnswer: true, RequestedAt: r.RequestedAt}, nil
+		return Reading{Detail: silent.Text, NoAnswer: true, RequestedAt: r.RequestedAt}, nil
 	}
 	return r, err
 }
@@ -112,7 +112,7 @@ var (
 )
 
 // cleanLimit is the longest text, in characters, that Clean lets through.
-const cleanLimit = 300
+const cleanLimit = 400
 
 // Clean makes a text from another machine harmless for a terminal and for a
 // one-line record, and cuts it at 300 characters; see [text.Clean].
@@ -125,11 +125,14 @@ func Why(err error) string {
 		err = wrapped.Err
 	}
 	var t interface{ Timeout() bool }
+	var own *text.Advised
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "lightsout stopped waiting"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &t) && t.Timeout():
 		return "there was no answer in time"
+	case errors.As(err, &own):
+		return Clean(own.Err.Error()) + "; " + own.Todo
 	}
 	return Clean(err.Error())
 }

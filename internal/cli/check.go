@@ -117,7 +117,7 @@ func (c *checkup) run(ctx context.Context) {
 func (c *checkup) bastion(ctx context.Context) bool {
 	via := c.client.Via()
 	if via == "" {
-		c.add("bastion", skipped("bastion", "no bastion is configured; lightsout connects directly"))
+		c.add("bastion", skipped("bastion", "no bastion is configured"))
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
@@ -157,14 +157,18 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		c.add("cluster", missing("kubeconfig", c.accessErr, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
 		return nil
 	}
-	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, c.access.Server)}
+	server := c.access.Server
+	if c.access.Proxy != "" {
+		server += " through the proxy " + c.access.Proxy
+	}
+	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, server)}
 	if !reached {
 		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
 		return nil
 	}
 	version, err := c.api.Version(ctx)
 	if err != nil {
-		c.add("cluster", append(rows, missing("API server", err, "check that it runs, and the server address in the kubeconfig"))...)
+		c.add("cluster", append(rows, missing("API server", err, "check that it runs, the way to it, and the server address in the kubeconfig"))...)
 		return nil
 	}
 	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)

@@ -139,7 +139,7 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 		}
 		r := readings[ref.Name]
 		if r.State != power.On && r.State != power.Off && r.Detail != "" {
-			machine += " · " + r.State.String() + ": " + text.Clean(r.Detail, 200) // the driver's own word
+			machine += " · " + r.State.String() + ": " + power.Clean(r.Detail) // the driver's own word
 		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}

@@ -23,6 +23,9 @@ func NamesOf(b power.Binding) (out [2]MachineNames) {
 
 // MachineText names the machines that stand for a node, for people.
 func MachineText(b power.Binding) string {
+	if b.Off == nil && b.On == nil && b.OffErr == b.OnErr && b.OnErr != "" {
+		return "off and on: " + b.OnErr
+	}
 	var parts []string
 	if b.Off != nil {
 		parts = append(parts, "off: "+MachineName(b.Off))

@@ -34,8 +34,6 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
 				return nil, handshakeFailed(h, &offer{}, err)
 			}
-		case causeOf(err) == causeAuth && offered.signed:
-			return nil, err
 		case causeOf(err) == causeAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
 		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
 			passwords = true

@@ -31,6 +31,8 @@ const (
 	causeRefused
 	// causeAuth: no key was accepted.
 	causeAuth
+	// causeSecond: a key was accepted, and the login after it failed.
+	causeSecond
 	// causeHostKey: the host's key is unknown, changed or revoked.
 	causeHostKey
 	// causeLost: the connection was lost while it was being made.
@@ -56,12 +58,16 @@ func (e *ConnectError) Error() string { return e.text }
 // Lost reports whether the connection was lost while it was being made.
 func (e *ConnectError) Lost() bool { return e.cause == causeLost }
 
-// Todo is what to do where the keys of this machine or of the host are at fault; empty
-// for any other cause.
+// Todo is what to do where the host answers and does not let lightsout in; empty for any
+// other cause.
 func (e *ConnectError) Todo() string {
 	switch e.cause {
 	case causeAuth:
 		return "check the user, and that the host accepts one of your keys"
+	case causeRefused:
+		return "check its port, and that its ssh server runs"
+	case causeSecond:
+		return "connect once with ssh, to see what it asks for after the key"
 	case causeHostKey:
 		return "compare its host key with the host's own before you accept it"
 	}

@@ -217,6 +217,9 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 	answer, asked := k.answers.Load(answerKey(h, key))
 	yes := answer == true
 	if !asked {
+		if k.ask == nil && file == os.DevNull {
+			return refused(h, "the host key of %s (%s) can't be verified: the ssh configuration keeps none; set UserKnownHostsFile to a file for it, and connect once with ssh", h, print)
+		}
 		if k.ask == nil {
 			return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
 		}

@@ -195,6 +195,17 @@ func TestRevokedBrokenAndPortlessKnownHosts(t *testing.T) {
 	}
 }
 
+// To connect once with ssh records nothing where the configuration gives no file.
+func TestAHostWithoutAKnownHostsFileIsRefusedWithAWayOut(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, "id", "")
+	s := startSSHD(t, key.authorized, nil)
+	err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{os.DevNull}}))
+	if err == nil || !strings.Contains(err.Error(), "set UserKnownHostsFile") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // mayDial reports whether the last failure no longer stands.
 func (l *link) mayDial() bool {
 	l.mu.Lock()
@@ -202,9 +213,9 @@ func (l *link) mayDial() bool {
 	return !time.Now().Before(l.retryAt)
 }
 
-// A host whose keys are at fault answers: nobody is sent to look for its power.
+// A host that answers has power: nobody is sent to look for it.
 func TestAConnectErrorAdvisesByItsCause(t *testing.T) {
-	for c, want := range map[cause]string{causeAuth: "accepts one of your keys", causeHostKey: "compare its host key", causeSilent: "", causeLost: ""} {
+	for c, want := range map[cause]string{causeAuth: "accepts one of your keys", causeHostKey: "compare its host key", causeSilent: "", causeLost: "", causeRefused: "its ssh server runs", causeSecond: "after the key"} {
 		if got := connectError("a:22", c, nil, "it fails").Todo(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("cause %d: %q, want %q", c, got, want)
 		}

@@ -93,7 +93,7 @@ func (l *link) connect(d *dialing) {
 	l.dialing, l.err, l.aliveAt = nil, d.err, time.Now()
 	pause := l.client.opt.RetryPause
 	switch causeOf(d.err) {
-	case causeAuth, causeHostKey: // a server counts failed logins and shuts out who makes many
+	case causeAuth, causeSecond, causeHostKey: // a server counts failed logins and shuts out who makes many
 		pause *= 5
 	}
 	l.retryAt = l.aliveAt.Add(pause)

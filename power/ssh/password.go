@@ -112,13 +112,15 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 func (q *passwordQuestions) explain(err error) error {
 	switch signed := q.offered.signed && causeOf(err) == causeAuth; {
 	case signed && q.question == "":
-		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and wants a second way of login, which lightsout does not have or the ssh configuration rules out", q.host)
+		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and wants a second way of login, which lightsout does not have or the ssh configuration rules out", q.host)
 	case signed && q.refused:
-		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and asked %q, and no answer was given", q.host, q.question)
+		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asked %q, and no answer was given", q.host, q.question)
 	case signed && q.tries > 0:
-		return connectError(q.host.String(), causeAuth, err, "%s accepted a key, but not the answer to %q", q.host, q.question)
+		return connectError(q.host.String(), causeSecond, err, "%s accepted a key, but not the answer to %q", q.host, q.question)
+	case signed && q.host.batch:
+		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asks %q, and BatchMode in the ssh configuration forbids to answer; set it to no for this host", q.host, q.question)
 	case signed:
-		return connectError(q.host.String(), causeAuth, err, "%s accepted a key and asks %q: run lightsout on a terminal to answer", q.host, q.question)
+		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asks %q: run lightsout on a terminal to answer", q.host, q.question)
 	case q.refused:
 		return connectError(q.host.String(), causeAuth, err, "no key was accepted by %s; it asked for a password, and none was given", q.host)
 	case q.tries > 0 && causeOf(err) == causeAuth:

@@ -201,7 +201,7 @@ func TestASecondFactorIsAnsweredAfterTheKey(t *testing.T) {
 		"no questions in batch":      {asking(), "", "BatchMode yes", ""},
 		"a code":                     {asking("Verification code: "), "123456", "", ""},
 		"a code, nobody to ask":      {asking("Verification code: "), "", "", `accepted a key and asks "Verification code": run`},
-		"a code in batch":            {asking("Verification code: "), "123456", "BatchMode yes", "accepted a key and asks"},
+		"a code in batch":            {asking("Verification code: "), "123456", "BatchMode yes", "BatchMode in the ssh configuration"},
 		"a wrong code":               {asking("Verification code: "), "1", "", `accepted a key, but not the answer to "Verification code"`},
 		"a method that is ruled out": {asking(), "", "KbdInteractiveAuthentication no", "accepted a key and wants a second way"},
 	} {
@@ -218,7 +218,7 @@ func TestASecondFactorIsAnsweredAfterTheKey(t *testing.T) {
 				return c.answer, nil
 			}
 		}
-		if err := reach(t, newClient(t, opt)); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || causeOf(err) != causeAuth) {
+		if err := reach(t, newClient(t, opt)); (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || causeOf(err) != causeSecond) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

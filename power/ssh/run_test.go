@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	cryptossh "golang.org/x/crypto/ssh"
+
+	"lightsout/power"
 )
 
 func TestPowerCommandsDistinguishTheirOutcomes(t *testing.T) {
@@ -98,5 +100,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 				t.Errorf("got %+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// sudo ends its sentences; the next step follows in the same one.
+func TestARefusalIsOneSentence(t *testing.T) {
+	d := &Driver{}
+	d.opt.Shutdown = "sudo -n shutdown -h now"
+	err := d.obeys(power.Machine{Name: "n"}, "shutdown -h now")(result{Outcome: failed, Status: 1, Stderr: "Sorry, user a may not run sudo on n.\n"})
+	if err == nil || !strings.Contains(err.Error(), "may not run sudo on n; allow the user") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func (d *Driver) obeys(m power.Machine, rest string) func(result) error {
 		case strings.HasPrefix(d.opt.Shutdown, asksPassword):
 			why = "sudo did not accept the password, or does not allow the command"
 		case sudo:
-			why, todo = cmp.Or(power.Clean(r.Stderr), "sudo does not allow it"), allowSudo
+			why, todo = cmp.Or(strings.TrimSuffix(power.Clean(r.Stderr), "."), "sudo does not allow it"), allowSudo
 		}
 		return text.Advise(&power.RefusedError{Why: fmt.Sprintf("%s does not accept %q: %s", m.Title(), d.opt.Shutdown, why)}, todo)
 	}

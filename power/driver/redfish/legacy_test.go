@@ -43,12 +43,28 @@ func TestAnOldControllerNeedsOneSetting(t *testing.T) {
 		if r := state(func(o *Options) { o.LegacyTLS = true }); r.State != power.On {
 			t.Errorf("%s, with the setting: %+v", name, r)
 		}
-		if r := state(func(o *Options) { o.LegacyTLS, o.Fingerprints = true, nil }); r.State != power.Unknown || !strings.Contains(r.Detail, "not trusted") {
+		if r := state(func(o *Options) { o.LegacyTLS, o.Fingerprints = true, nil }); r.State != power.Unknown || !strings.Contains(r.Detail, "not trusted") || !strings.Contains(r.Detail, b.sum()) {
 			t.Errorf("%s, of a stranger: %+v", name, r)
 		}
 	}
 	if r, err := newDriver(t, newBMC(t), nil).State(t.Context(), power.Machine{ID: "https://127.0.0.1:1/redfish/v1/Systems/1"}); err != nil || strings.Contains(r.Detail, "legacy_tls") {
 		t.Errorf("an unreachable controller: %+v, %v", r, err)
+	}
+}
+
+// An older one yet: the error contains what to do.
+func TestAControllerThatNoSettingHelps(t *testing.T) {
+	for want, old := range map[string]func(*tls.Config){
+		"have it offer TLS 1.2": func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 },
+		"have it offer a cipher suite of AES": func(c *tls.Config) {
+			c.MaxVersion, c.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}
+		},
+	} {
+		b := oldBMC(t, old)
+		r, err := newDriver(t, b, func(o *Options) { o.LegacyTLS = true }).State(t.Context(), b.machine())
+		if err != nil || r.State != power.Unknown || !strings.Contains(r.Detail, want) {
+			t.Errorf("%+v, %v, want %q", r, err, want)
+		}
 	}
 }
 

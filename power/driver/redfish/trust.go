@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -51,7 +52,7 @@ func newTrust(opt Options) (trust, error) {
 // (go.mod, x509negativeserial), which RFC 5280 forbids and old controllers have.
 func (t trust) verify(host string, c tls.ConnectionState) error {
 	if !t.legacy && slices.ContainsFunc(c.PeerCertificates, func(cert *x509.Certificate) bool { return cert.SerialNumber.Sign() < 0 }) {
-		return fmt.Errorf("its certificate has a negative serial number, as those of old controllers: %s", legacyAdvice)
+		return text.Advise(errors.New("its certificate has a negative serial number, as those of old controllers"), legacyAdvice)
 	}
 	leaf := c.PeerCertificates[0]
 	raw := sha256.Sum256(leaf.Raw)
@@ -64,7 +65,8 @@ func (t trust) verify(host string, c tls.ConnectionState) error {
 		opts.Intermediates.AddCert(cert)
 	}
 	if _, err := leaf.Verify(opts); err != nil {
-		return fmt.Errorf("its certificate is not trusted: %w; if it is the right one, set ca_file to its authority or cert_sha256 to its SHA-256 sum under power.redfish (%s)", err, sum)
+		return text.Advise(fmt.Errorf("its certificate is not trusted: %w", err),
+			"if it is the right one, set cert_sha256: "+sum+" under power.redfish, or ca_file to its authority")
 	}
 	return nil
 }
@@ -86,10 +88,17 @@ func (t trust) suites() (ids []uint16) {
 	return ids
 }
 
-// explain adds to the error of a handshake what an old controller needs.
+// explain adds to the error of a handshake what an old controller needs: crypto/tls has no values
+// for the alerts.
 func (t trust) explain(err error) error {
-	if said := err.Error(); !t.legacy && (strings.Contains(said, "tls: handshake failure") || strings.Contains(said, "tls: insufficient security level")) {
-		return fmt.Errorf("%w; an old controller may offer no cipher suite of today: %s", err, legacyAdvice)
+	said := err.Error()
+	switch suite := strings.Contains(said, "tls: handshake failure") || strings.Contains(said, "tls: insufficient security level"); {
+	case suite && t.legacy:
+		return text.Advise(fmt.Errorf("it has no cipher suite in common with lightsout (%w)", err), "have it offer a cipher suite of AES, with ECDHE or RSA key exchange")
+	case suite:
+		return text.Advise(fmt.Errorf("an old controller may offer no cipher suite of today (%w)", err), legacyAdvice)
+	case strings.Contains(said, "protocol version"):
+		return text.Advise(fmt.Errorf("it does not speak TLS 1.2 (%w)", err), "have it offer TLS 1.2, or update its firmware")
 	}
 	return err
 }
