@@ -118,7 +118,7 @@ func New(opt Options) (*Client, error) {
 	if opt.Bastion == "" {
 		return c, nil
 	}
-	way, err := cfg.wayTo(opt.Bastion)
+	way, err := cfg.way(opt.Bastion, "")
 	switch {
 	case err == nil:
 		c.bastion = c.linkTo(way)
@@ -217,18 +217,16 @@ func (c *Client) dialVia(ctx context.Context, l *link, network, addr string) (ne
 
 // node resolves a host that is not the bastion, and the link it lies behind.
 func (c *Client) node(spec string) (host, *link, error) {
-	h, err := c.config.lookup(spec, c.opt.User)
-	if err != nil {
-		return host{}, nil, err
-	}
 	if c.bastion != nil {
-		return h, c.bastion, nil
+		h, err := c.config.lookup(spec, c.opt.User)
+		return h, c.bastion, err
 	}
-	way, err := c.config.route(h)
+	way, err := c.config.way(spec, c.opt.User)
 	if err != nil {
 		return host{}, nil, err
 	}
-	return h, c.linkTo(way[:len(way)-1]), nil
+	last := len(way) - 1
+	return way[last], c.linkTo(way[:last]), nil
 }
 
 // Via is the bastion as it was given, with its user ("mdxuser@bastion"); empty

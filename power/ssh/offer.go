@@ -106,7 +106,7 @@ func (k *keyring) offer(h host) *offer {
 			o.addCertificates(a.plain, a.signer)
 		}
 	}
-	if !h.identitiesOnly {
+	if !h.is("identitiesonly", "yes") {
 		for _, a := range o.inAgent {
 			o.add(a.signer, "")
 		}
@@ -116,7 +116,7 @@ func (k *keyring) offer(h host) *offer {
 
 func (k *keyring) socketFor(h host) string {
 	switch h.agent {
-	case "":
+	case "", "SSH_AUTH_SOCK":
 		return k.socket
 	case "none":
 		return ""

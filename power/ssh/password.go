@@ -38,7 +38,7 @@ type passwordQuestions struct {
 // mayAskPassword reports whether a host that takes no key may ask the operator
 // for a password.
 func (c *Client) mayAskPassword(h host) bool {
-	return c.opt.AskSecret != nil && !h.batch && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
+	return c.opt.AskSecret != nil && !h.is("batchmode", "yes") && (h.mayPassword() || h.mayKeyboard()) && !c.keys.isRefused(passwordOf(h))
 }
 
 // passwordOf returns the name under which the client remembers a refused password.
@@ -48,10 +48,10 @@ func passwordOf(h host) string { return "password of " + h.String() }
 // has no questions is answered (RFC 4256, 3.4).
 func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
 	var out []cryptossh.AuthMethod
-	if !q.host.noKeyboard {
+	if q.host.mayKeyboard() {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.KeyboardInteractive(q.challenge), passwordTries))
 	}
-	if q.passwords && !q.host.noPassword && q.client.mayAskPassword(q.host) {
+	if q.passwords && q.host.mayPassword() && q.client.mayAskPassword(q.host) {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.PasswordCallback(func() (string, error) {
 			return q.ask("Password for " + q.host.String())
 		}), passwordTries))

@@ -1,27 +1,37 @@
 package ssh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"lightsout/internal/text"
 )
 
-// understood are the keywords that subset understands.
-const understood = " user hostname port proxyjump identityfile identitiesonly certificatefile identityagent hostkeyalias userknownhostsfile" +
-	" globalknownhostsfile batchmode preferredauthentications "
+// understood are the keywords that subset understands, each with one plain word.
+var understood = []string{"hostname", "user", "port", "proxyjump", "identityfile", "userknownhostsfile"}
+
+// defaultKeys are the key files of ssh where the configuration names none.
+var defaultKeys = []string{"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk", "~/.ssh/id_xmss", "~/.ssh/id_dsa"}
+
+// mayMiss reports whether a key file is one of ssh's own choice, which may be missing.
+func mayMiss(file string) bool {
+	return filepath.Base(filepath.Dir(file)) == ".ssh" && slices.Contains(defaultKeys, "~/.ssh/"+filepath.Base(file))
+}
 
 // subset reads the configuration where there is no ssh to ask: Host with patterns, and the
 // keywords of understood. The error names every line for the host that it does not
 // understand.
 func (c *config) subset(q question) (settings, error) {
-	files, _ := c.configFiles()
-	s := settings{}
+	s := settings{"user": {q.user}, "port": {q.port}}
 	var strange []string
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	for _, file := range c.files {
+		data, err := text.ReadFile(file)
 		if err != nil && (c.opt.ConfigFile != "" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("the ssh configuration can't be read: %w", err)
 		}
@@ -36,32 +46,35 @@ func (c *config) subset(q question) (settings, error) {
 		return nil, fmt.Errorf("there is no ssh program to ask, and lightsout alone does not understand these for %s: %s; install the OpenSSH client, or name another file as ssh.config",
 			q.alias, strings.Join(strange, ", "))
 	}
+	defaults := settings{
+		"hostname": {q.alias}, "user": {cmp.Or(q.fallback, c.local)}, "port": {"22"}, "identityfile": defaultKeys,
+		"userknownhostsfile": {"~/.ssh/known_hosts ~/.ssh/known_hosts2"}, "globalknownhostsfile": {"/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"},
+	}
+	for key, value := range defaults {
+		if s.first(key) == "" {
+			s[key] = value
+		}
+	}
 	return s, nil
 }
 
 // read takes one line in, if it applies to the host, and reports whether it understood it.
 func (s settings) read(line, alias string, applies *bool) bool {
 	words := strings.Fields(strings.Replace(line, "=", " ", 1))
-	key, args, value := strings.ToLower(words[0]), words[1:], strings.Join(words[1:], " ")
-	plain := value != "" && !strings.ContainsAny(line, "\"'\\#[]")
+	key, plain := strings.ToLower(words[0]), len(words) > 1 && !strings.ContainsAny(line, "\"'\\#[]%$")
 	switch {
 	case key == "host":
-		*applies = plain && matches(args, alias)
+		*applies = plain && matches(words[1:], alias)
 		return plain
 	case key == "match":
 		*applies = false
 		return false
-	case !*applies:
-		return true
-	case !plain || !strings.Contains(understood, " "+key+" ") || len(args) > 1 && !strings.HasSuffix(key, "knownhostsfile"):
+	case *applies && (!plain || len(words) > 2 || !slices.Contains(understood, key)):
 		return false
-	case key == "hostname":
-		value = strings.ReplaceAll(value, "%h", alias)
+	case *applies && (key == "identityfile" || s.first(key) == ""): // of others the first one counts
+		s[key] = append(s[key], words[1])
 	}
-	if key == "identityfile" || key == "certificatefile" || len(s[key]) == 0 { // of others the first one counts
-		s[key] = append(s[key], value)
-	}
-	return key != "hostname" || !strings.Contains(value, "%")
+	return true
 }
 
 // matches reports whether a host matches one of the patterns of a Host line and none that
