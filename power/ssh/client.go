@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -80,9 +78,8 @@ type Client struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	links  map[string]*link // by the whole way
+	mu    sync.Mutex
+	links map[string]*link // by the whole way
 
 	identity struct {
 		mu    sync.Mutex
@@ -244,13 +241,8 @@ func (c *Client) Via() string {
 // goroutines.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
-	links := slices.Collect(maps.Values(c.links))
-	c.mu.Unlock()
 	c.cancel()
-	for _, l := range links {
-		l.close()
-	}
+	c.mu.Unlock()
 	c.running.Wait()
 	return nil
 }
@@ -260,7 +252,7 @@ func (c *Client) Close() error {
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.ctx.Err() != nil {
 		return false
 	}
 	c.running.Go(f)

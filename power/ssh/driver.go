@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -269,5 +268,3 @@ func (d *Driver) banner(via *link, h host) error {
 	}
 	return nil
 }
-
-var _ net.Conn = (*conn)(nil)

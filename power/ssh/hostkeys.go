@@ -18,6 +18,7 @@ import (
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -69,40 +70,26 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 			key = cert.Key // as ssh does with a certificate of somebody unknown
 		}
 		err := known(key)
-		switch {
-		case err == nil:
-			return nil
-		case revokedAt(err) != "":
-			return revoked(h, revokedAt(err))
-		case knownhosts.IsHostKeyChanged(err):
-			return changed(h, key, err)
-		case knownhosts.IsHostUnknown(err):
+		if knownhosts.IsHostUnknown(err) {
 			if yes, _ := k.answers.Load(answerKey(h, key)); yes == true {
 				return nil
 			}
 			return &errUnknownHost{key: key}
 		}
-		return err
+		return explain(h, key, err)
 	}
 	algorithms := db.HostKeyAlgorithms(h.keyAddr())
 	if len(algorithms) == 0 {
 		algorithms = db.HostKeyAlgorithms(h.portless())
 	}
-	if len(algorithms) == 0 {
-		algorithms = slices.DeleteFunc(cryptossh.SupportedAlgorithms().HostKeys, func(a string) bool {
-			return strings.Contains(a, "-cert-")
-		})
-	}
 	return callback, algorithms, nil
 }
 
 // readKnownHosts reads the files that can be read. It passes over lines that the library
-// can't parse, as ssh does.
+// can't parse, as ssh does: then it reads copies without them.
 func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
-	files = slices.DeleteFunc(files, func(f string) bool {
-		info, err := os.Stat(f)
-		return err != nil || !info.Mode().IsRegular()
-	})
+	var copies []string
+	files = slices.DeleteFunc(files, func(f string) bool { _, err := text.ReadFile(f); return err != nil })
 	if db, err := knownhosts.NewDB(files...); err == nil {
 		return db, nil
 	}
@@ -111,27 +98,23 @@ func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
 		return nil, fmt.Errorf("the known hosts can't be copied: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	for i, f := range files {
-		files[i] = filepath.Join(dir, f) // original takes dir away
-		data, err := os.ReadFile(f)
-		if err := errors.Join(err, os.MkdirAll(filepath.Dir(files[i]), 0o700)); err != nil {
-			return nil, err
-		}
+	for _, f := range files {
+		data, err := text.ReadFile(f)
+		name := filepath.Join(dir, f) // original takes dir away
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o700))
 		lines := strings.Split(string(data), "\n")
 		for n, line := range lines { // lines keep their numbers
-			err := os.WriteFile(files[i], []byte(line), 0o600)
-			if err != nil {
-				return nil, err
-			}
-			if _, err := knownhosts.NewDB(files[i]); err != nil {
+			err = errors.Join(err, os.WriteFile(name, []byte(line), 0o600))
+			if _, wrong := knownhosts.NewDB(name); wrong != nil {
 				lines[n] = ""
 			}
 		}
-		if err := os.WriteFile(files[i], []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		if err := errors.Join(err, os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o600)); err != nil {
 			return nil, err
 		}
+		copies = append(copies, name)
 	}
-	return knownhosts.NewDB(files...)
+	return knownhosts.NewDB(copies...)
 }
 
 // authorized reports whether the certificate's authority is on record for the
@@ -147,8 +130,8 @@ func authorized(db *knownhosts.HostKeyDB, h host, cert *cryptossh.Certificate) b
 // name the host's key, or the authority's (sshd(8)).
 func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.PublicKey) error) error {
 	for _, key := range []cryptossh.PublicKey{cert.Key, cert.SignatureKey} {
-		if where := revokedAt(known(key)); where != "" {
-			return revoked(h, where)
+		if err := known(key); errors.As(err, new(*xknownhosts.RevokedError)) {
+			return explain(h, key, err)
 		}
 	}
 	if err := known(cert); err != nil {
@@ -158,25 +141,10 @@ func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.
 	return nil
 }
 
-// revokedAt is the line that revokes a key, "file:line", or empty.
-func revokedAt(err error) string {
-	var r *xknownhosts.RevokedError
-	if errors.As(err, &r) {
-		return at(r.Revoked)
-	}
-	return ""
-}
-
 // refused is the error that a host's key is not accepted.
 func refused(h host, format string, args ...any) error {
 	return connectError(h.String(), causeHostKey, nil, format, args...)
 }
-
-func revoked(h host, where string) error {
-	return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, where)
-}
-
-func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
 
 // copied matches the folder of the copies that readKnownHosts makes.
 var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
@@ -184,18 +152,24 @@ var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
 // original is the name of the file of which there is a copy.
 func original(file string) string { return copied.ReplaceAllString(file, "") }
 
-func changed(h host, key cryptossh.PublicKey, err error) error {
-	var keyErr *xknownhosts.KeyError
-	var where []string
-	file := ""
-	if errors.As(err, &keyErr) {
-		for _, k := range keyErr.Want {
+func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
+
+// explain converts the library's error about a key that is revoked or another than before.
+func explain(h host, key cryptossh.PublicKey, err error) error {
+	var revoked *xknownhosts.RevokedError
+	var other *xknownhosts.KeyError
+	switch {
+	case errors.As(err, &revoked):
+		return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, at(revoked.Revoked))
+	case errors.As(err, &other):
+		var where []string
+		for _, k := range other.Want {
 			where = append(where, at(k))
-			file = original(k.Filename)
 		}
+		return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
+			h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), original(other.Want[0].Filename))
 	}
-	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
-		h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), file)
+	return err
 }
 
 func answerKey(h host, key cryptossh.PublicKey) string {
@@ -206,10 +180,7 @@ func answerKey(h host, key cryptossh.PublicKey) string {
 // A key that was refused stays refused for this run.
 func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
 	print := cryptossh.FingerprintSHA256(key)
-	file := os.DevNull // UserKnownHostsFile none
-	if len(h.knownHosts) > 0 {
-		file = h.knownHosts[0]
-	}
+	file := slices.Concat(h.knownHosts, []string{os.DevNull})[0] // UserKnownHostsFile none
 	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -244,20 +215,18 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 	if file == os.DevNull {
 		return nil // kept for this run only
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
 	var line bytes.Buffer
 	if had, _ := os.ReadFile(file); len(had) > 0 && !bytes.HasSuffix(had, []byte("\n")) {
 		line.WriteByte('\n')
 	}
-	if err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key); err != nil {
+	err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
+	if err := errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700)); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line.Bytes())
+	_, err = line.WriteTo(f)
 	return errors.Join(err, f.Close())
 }

@@ -42,12 +42,7 @@ type keyring struct {
 	turn   *semaphore.Weighted // held during a question
 
 	opened  sync.Map // a cryptossh.Signer by file
-	refused sync.Map // passphrases that the operator did not give
-}
-
-func (k *keyring) isRefused(what string) bool {
-	_, refused := k.refused.Load(what)
-	return refused
+	refused sync.Map // the passphrases and passwords that the operator did not give
 }
 
 // private reads a key file. The error is a *PassphraseMissingError if it needs one.
@@ -114,43 +109,50 @@ func publicOf(file string) cryptossh.PublicKey {
 
 // unlock asks for the passphrases of locked files and reports whether any key
 // was opened. It does not ask again in this run for one that the operator did not give.
-func (k *keyring) unlock(ctx context.Context, files []string) bool {
-	if k.ask == nil || k.turn.Acquire(ctx, 1) != nil {
+func (k *keyring) unlock(ctx context.Context, files []string) (any bool) {
+	if k.turn.Acquire(ctx, 1) != nil {
 		return false
 	}
 	defer k.turn.Release(1)
-	any := false
 	for _, file := range files {
-		if _, open := k.opened.Load(file); open { // while we waited for our turn
-			any = true
-			continue
+		pem, _ := text.ReadFile(file)
+		_, open := k.opened.Load(file) // while we waited for our turn
+		for try := 1; !open && try <= passphraseTries; try++ {
+			answer, err := k.answer(ctx, file, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file, Try: try})
+			if err != nil {
+				break
+			}
+			if signer, err := cryptossh.ParsePrivateKeyWithPassphrase(pem, []byte(answer)); err == nil {
+				k.opened.Store(file, signer)
+				open = true
+			}
 		}
-		if k.isRefused(file) {
-			continue
-		}
-		if signer := k.unlockOne(ctx, file); signer != nil {
-			k.opened.Store(file, signer)
-			any = true
-		} else if ctx.Err() == nil {
+		any = any || open
+		if !open && ctx.Err() == nil {
 			k.refused.Store(file, true)
 		}
 	}
 	return any
 }
 
-func (k *keyring) unlockOne(ctx context.Context, file string) cryptossh.Signer {
-	pem, err := text.ReadFile(file)
-	if err != nil {
-		return nil
+// mayAsk reports whether there is somebody to ask who has not refused this in this run.
+func (k *keyring) mayAsk(what string) bool {
+	_, refused := k.refused.Load(what)
+	return k.ask != nil && !refused
+}
+
+// answer asks the operator, whose turn the caller holds. What is not given is not asked for
+// again in this run, unless it is nameless.
+func (k *keyring) answer(ctx context.Context, what string, q SecretQuestion) (string, error) {
+	if !k.mayAsk(what) {
+		return "", errNoAnswer
 	}
-	for try := 1; try <= passphraseTries; try++ {
-		answer, err := k.ask(ctx, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file, Try: try})
-		if err != nil || answer == "" {
-			return nil
-		}
-		if signer, err := cryptossh.ParsePrivateKeyWithPassphrase(pem, []byte(answer)); err == nil {
-			return signer
-		}
+	answer, err := k.ask(ctx, q)
+	if err == nil && answer != "" {
+		return answer, nil
 	}
-	return nil
+	if what != "" && ctx.Err() == nil {
+		k.refused.Store(what, true)
+	}
+	return "", errNoAnswer
 }

@@ -30,13 +30,12 @@ type link struct {
 	// session is held while a command runs on the host itself.
 	session *semaphore.Weighted
 
-	mu       sync.Mutex
-	ssh      *cryptossh.Client // nil: not connected
-	dialing  *dialing          // nil: nobody is dialling
-	err      error             // the last failure, nil once connected
-	retryAt  time.Time         // until then a failure to connect stands
-	aliveAt  time.Time         // the last sign of life
-	finished bool              // closed for good
+	mu      sync.Mutex
+	ssh     *cryptossh.Client // nil: not connected
+	dialing *dialing          // nil: nobody is dialling
+	err     error             // the last failure, nil once connected
+	retryAt time.Time         // until then a failure to connect stands
+	aliveAt time.Time         // the last sign of life
 }
 
 // dialing is an attempt that several may wait for.
@@ -64,7 +63,7 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 			return nil, l.err
 		}
 		d = &dialing{done: make(chan struct{})}
-		if l.finished || !l.client.spawn(func() { l.connect(d) }) {
+		if !l.client.spawn(func() { l.connect(d) }) {
 			l.mu.Unlock()
 			return nil, errClosed
 		}
@@ -83,11 +82,8 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 func (l *link) connect(d *dialing) {
 	ctx := l.client.ctx
 	d.ssh, d.err = l.client.connect(ctx, l.host, l.via)
-	if ctx.Err() != nil {
-		if d.ssh != nil {
-			d.ssh.Close()
-		}
-		d.ssh, d.err = nil, errClosed
+	if ctx.Err() != nil { // keep closes a connection that was made meanwhile
+		d.err = errClosed
 	}
 	l.mu.Lock()
 	l.dialing, l.err, l.aliveAt = nil, d.err, time.Now()
@@ -97,10 +93,6 @@ func (l *link) connect(d *dialing) {
 		pause *= 5
 	}
 	l.retryAt = l.aliveAt.Add(pause)
-	if l.finished && d.ssh != nil {
-		d.ssh.Close()
-		d.ssh, d.err = nil, errClosed
-	}
 	l.ssh = d.ssh
 	l.mu.Unlock()
 	close(d.done)
@@ -187,14 +179,4 @@ func (l *link) lastAlive() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.aliveAt
-}
-
-func (l *link) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.finished = true
-	if l.ssh != nil {
-		l.ssh.Close()
-		l.ssh = nil
-	}
 }

@@ -38,7 +38,7 @@ type passwordQuestions struct {
 // mayAskPassword reports whether a host that takes no key may ask the operator
 // for a password.
 func (c *Client) mayAskPassword(h host) bool {
-	return c.opt.AskSecret != nil && !h.is("batchmode", "yes") && (h.mayPassword() || h.mayKeyboard()) && !c.keys.isRefused(passwordOf(h))
+	return !h.is("batchmode", "yes") && (h.mayPassword() || h.mayKeyboard()) && c.keys.mayAsk(passwordOf(h))
 }
 
 // passwordOf returns the name under which the client remembers a refused password.
@@ -92,20 +92,10 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 		return "", errNoAnswer
 	}
 	defer c.keys.turn.Release(1)
-	if c.keys.isRefused(passwordOf(q.host)) { // while we waited for our turn
-		q.refused = true
-		return "", errNoAnswer
-	}
 	q.tries++
-	answer, err := c.opt.AskSecret(q.ctx, SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
-	if err != nil || answer == "" {
-		q.refused = true
-		if q.ctx.Err() == nil {
-			c.keys.refused.Store(passwordOf(q.host), true)
-		}
-		return "", errNoAnswer
-	}
-	return answer, nil
+	answer, err := c.keys.answer(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
+	q.refused = err != nil
+	return answer, err
 }
 
 // explain adds the results of the questions to an error.
@@ -130,13 +120,9 @@ func (q *passwordQuestions) explain(err error) error {
 // secret asks the operator for something that is used at once and not kept,
 // such as a password for sudo.
 func (c *Client) secret(ctx context.Context, h host, prompt string) (string, error) {
-	if c.opt.AskSecret == nil || c.keys.turn.Acquire(ctx, 1) != nil {
+	if c.keys.turn.Acquire(ctx, 1) != nil {
 		return "", errNoAnswer
 	}
 	defer c.keys.turn.Release(1)
-	answer, err := c.opt.AskSecret(ctx, SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
-	if err != nil || answer == "" {
-		return "", errNoAnswer
-	}
-	return answer, nil
+	return c.keys.answer(ctx, "", SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
 }
