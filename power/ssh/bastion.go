@@ -60,15 +60,12 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 		}
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
-		var r result
-		for _, command := range []string{"hostname; hostname -I", "hostname; ip -o addr"} { // the second for hosts that only have busybox
-			r, err = c.runOnBastion(ctx, marked(command))
-			if lines := strings.Split(strings.TrimSpace(output(r)), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
-				id.Names = append(id.Names, strings.TrimSpace(lines[0]))
-				addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
-				reported = true
-				break
-			}
+		r, err := c.runOnBastion(ctx, marked("hostname; hostname -I || ip -o addr")) // the last for hosts that only have busybox
+		name, ips, more := strings.Cut(strings.TrimSpace(output(r)), "\n")
+		reported = err == nil && r.Outcome == succeeded && more
+		if reported {
+			id.Names = append(id.Names, strings.TrimSpace(name))
+			addresses = append(addresses, strings.Fields(ips)...)
 		}
 		// Asked: the bastion has answered, even if it gives no shell. Without an answer
 		// in time the client asks again.
