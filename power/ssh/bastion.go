@@ -60,12 +60,15 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 		}
 	}
 	if _, err := c.bastion.get(ctx); err == nil {
-		r, err := c.runOnBastion(ctx, marked("hostname; hostname -I || ip -o addr")) // the last for hosts that only have busybox
-		name, ips, more := strings.Cut(strings.TrimSpace(output(r)), "\n")
-		reported = err == nil && r.Outcome == succeeded && more
-		if reported {
-			id.Names = append(id.Names, strings.TrimSpace(name))
-			addresses = append(addresses, strings.Fields(ips)...)
+		var r result
+		for _, command := range []string{"hostname; hostname -I", "hostname; ip -o addr"} { // the second for hosts that only have busybox
+			r, err = c.runOnBastion(ctx, marked(command))
+			name, ips, more := strings.Cut(strings.TrimSpace(output(r)), "\n")
+			if reported = err == nil && r.Outcome == succeeded && more; reported {
+				id.Names = append(id.Names, strings.TrimSpace(name))
+				addresses = append(addresses, strings.Fields(ips)...)
+				break
+			}
 		}
 		// Asked: the bastion has answered, even if it gives no shell. Without an answer
 		// in time the client asks again.

@@ -199,7 +199,7 @@ func TestRevokedBrokenAndPortlessKnownHosts(t *testing.T) {
 func (l *link) mayDial() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !time.Now().Before(l.retryAt)
+	return l.last == nil || !time.Now().Before(l.last.until)
 }
 
 // A host whose keys are at fault answers: nobody is sent to look for its power.
