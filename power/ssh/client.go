@@ -95,12 +95,7 @@ func New(opt Options) (*Client, error) {
 	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
 	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
 	opt.Logins = cmp.Or(opt.Logins, 8)
-	switch opt.AgentSocket {
-	case "":
-		opt.AgentSocket = os.Getenv("SSH_AUTH_SOCK")
-	case "none":
-		opt.AgentSocket = ""
-	}
+	opt.AgentSocket = cmp.Or(opt.AgentSocket, os.Getenv("SSH_AUTH_SOCK"))
 	cfg, err := readConfig(opt)
 	if err != nil && !opt.KeepGoing {
 		return nil, err

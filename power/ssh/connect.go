@@ -79,25 +79,23 @@ func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passw
 // handshake makes an ssh client of a connection, within limit and ctx.
 func handshake(ctx context.Context, conn net.Conn, h host, cfg *cryptossh.ClientConfig, limit time.Duration) (*cryptossh.Client, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
-		conn.Close()
-		return nil, err
+	var client *cryptossh.Client
+	err := conn.SetDeadline(time.Now().Add(limit))
+	if err == nil {
+		var inner cryptossh.Conn
+		var channels <-chan cryptossh.NewChannel
+		var requests <-chan *cryptossh.Request
+		inner, channels, requests, err = cryptossh.NewClientConn(conn, h.addr(), cfg)
+		if err == nil {
+			client = cryptossh.NewClient(inner, channels, requests)
+			err = conn.SetDeadline(time.Time{})
+		}
 	}
-	sshConn, channels, requests, err := cryptossh.NewClientConn(conn, h.addr(), cfg)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		conn.Close()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, err
 	}
-	if err := conn.SetDeadline(time.Time{}); err != nil || !stop() {
-		sshConn.Close()
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		return nil, err
-	}
-	return cryptossh.NewClient(sshConn, channels, requests), nil
+	return client, err
 }

@@ -186,28 +186,22 @@ func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey
 	}
 	defer k.turn.Release(1)
 	answer, asked := k.answers.Load(answerKey(h, key))
-	yes := answer == true
-	if !asked {
-		if k.ask == nil {
-			return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
-		}
-		var err error
-		yes, err = k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
+	switch {
+	case answer == true:
+		return nil
+	case !asked && k.ask == nil:
+		return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
+	case !asked:
+		yes, err := k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
 		if err != nil {
 			return refused(h, "the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
 		}
 		k.answers.Store(answerKey(h, key), yes)
+		if yes {
+			return record(file, h, key)
+		}
 	}
-	if !yes {
-		return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
-	}
-	if asked {
-		return nil
-	}
-	if err := record(file, h, key); err != nil {
-		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
-	}
-	return nil
+	return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
 }
 
 // record appends a key to a known_hosts file, on a line of its own.
@@ -220,13 +214,14 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 		line.WriteByte('\n')
 	}
 	err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
-	if err := errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700)); err != nil {
-		return err
+	err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700))
+	f, cannot := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err = errors.Join(err, cannot); err == nil {
+		_, err = line.WriteTo(f)
+		err = errors.Join(err, f.Close())
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
 	}
-	_, err = line.WriteTo(f)
-	return errors.Join(err, f.Close())
+	return nil
 }

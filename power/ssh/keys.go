@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -50,16 +49,13 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 	if opened, ok := k.opened.Load(file); ok {
 		return opened.(cryptossh.Signer), nil
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fmt.Errorf("the key file can't be read: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 && own(info) { // as ssh does (authfile.c)
-		return nil, fmt.Errorf("other users can read the key file %s: chmod 600 it", file)
-	}
 	pem, err := text.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the key file can't be read: %w", err)
+	}
+	var stat syscall.Stat_t // as ssh does (authfile.c)
+	if syscall.Stat(file, &stat) == nil && stat.Mode&0o077 != 0 && int(stat.Uid) == os.Getuid() {
+		return nil, fmt.Errorf("other users can read the key file %s: chmod 600 it", file)
 	}
 	signer, err := cryptossh.ParsePrivateKey(pem)
 	if err != nil && !errors.As(err, new(*cryptossh.PassphraseMissingError)) {
@@ -69,12 +65,6 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 		return nil, fmt.Errorf("the key file %s is not understood: is it a private key in OpenSSH or PEM format?", file)
 	}
 	return signer, err
-}
-
-// own reports whether a file is this user's.
-func own(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
 }
 
 // publicOf returns the public key of an identity file of any type: the file may be public
@@ -139,6 +129,15 @@ func (k *keyring) unlock(ctx context.Context, files []string) (any bool) {
 func (k *keyring) mayAsk(what string) bool {
 	_, refused := k.refused.Load(what)
 	return k.ask != nil && !refused
+}
+
+// inTurn is answer when its turn has come.
+func (k *keyring) inTurn(ctx context.Context, what string, q SecretQuestion) (string, error) {
+	if k.turn.Acquire(ctx, 1) != nil {
+		return "", errNoAnswer
+	}
+	defer k.turn.Release(1)
+	return k.answer(ctx, what, q)
 }
 
 // answer asks the operator, whose turn the caller holds. What is not given is not asked for

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
@@ -30,9 +31,11 @@ type link struct {
 	// session is held while a command runs on the host itself.
 	session *semaphore.Weighted
 
-	mu      sync.Mutex
-	last    *attempt  // nil: none, or its connection was lost
-	aliveAt time.Time // the last sign of life
+	// alive is the time of the last sign of life, since the first attempt to connect ended.
+	alive atomic.Value
+
+	mu   sync.Mutex
+	last *attempt // nil: none, or its connection was lost
 }
 
 // attempt is an attempt to connect that several may wait for.
@@ -79,9 +82,9 @@ func (l *link) connect(a *attempt) {
 	case causeAuth, causeHostKey: // a server counts failed logins and shuts out who makes many
 		pause *= 5
 	}
+	l.alive.Store(time.Now())
 	l.mu.Lock()
-	l.aliveAt = time.Now()
-	a.ssh, a.err, a.until = client, err, l.aliveAt.Add(pause)
+	a.ssh, a.err, a.until = client, err, time.Now().Add(pause)
 	l.mu.Unlock()
 	close(a.done)
 	if client != nil {
@@ -108,7 +111,7 @@ func (l *link) keep(client *cryptossh.Client) {
 		late := time.AfterFunc(l.client.opt.KeepAliveTimeout, func() { l.drop(client) })
 		// Any answer is a sign of life, a refusal too (RFC 4254, 4).
 		if _, _, err := client.SendRequest("keepalive@openssh.com", true, nil); late.Stop() && err == nil {
-			l.alive()
+			l.alive.Store(time.Now())
 		}
 	}
 }
@@ -133,12 +136,12 @@ func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		}
 		conn, err := client.DialContext(ctx, network, addr)
 		if err == nil {
-			l.alive()
+			l.alive.Store(time.Now())
 			return newConn(conn, addr), nil
 		}
 		var refused *cryptossh.OpenChannelError
 		if errors.As(err, &refused) {
-			l.alive() // it was the link's host that said no
+			l.alive.Store(time.Now()) // it was the link's host that said no
 		}
 		if !isLost(err) || ctx.Err() != nil {
 			return nil, dialFailed(addr, err)
@@ -148,18 +151,4 @@ func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			return nil, dialFailed(addr, err)
 		}
 	}
-}
-
-// alive notes a sign of life.
-func (l *link) alive() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.aliveAt = time.Now()
-}
-
-// lastAlive is when the link's host last gave a sign of life.
-func (l *link) lastAlive() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.aliveAt
 }

@@ -26,7 +26,7 @@ type offer struct {
 	signers []cryptossh.Signer
 	// locked are key files that need a passphrase and are not in the agent.
 	locked []string
-	// names say in words where the keys come from.
+	// names say where each key comes from: its file, or empty for the agent.
 	names []string
 	// leftOut has the reason for each file that can't be used.
 	leftOut []string
@@ -34,11 +34,8 @@ type offer struct {
 	// signed: the host accepted a key and got a signature.
 	signed bool
 
-	used      map[string]bool
-	fromAgent int
-	inAgent   []agentKey
-	// certificates from files, by the key that each is for.
-	certificates map[string][]certificate
+	inAgent      []agentKey
+	certificates []certificate
 }
 
 // agentKey is a key or certificate that the agent holds.
@@ -71,9 +68,9 @@ func (o *offer) without() string {
 
 // describe describes the offered keys in words; never more than names of files.
 func (o *offer) describe() string {
-	names := o.names
-	if o.fromAgent > 0 {
-		names = append([]string{fmt.Sprintf("%d of the agent", o.fromAgent)}, names...)
+	names := slices.DeleteFunc(slices.Clone(o.names), func(n string) bool { return n == "" })
+	if agents := len(o.names) - len(names); agents > 0 {
+		names = append([]string{fmt.Sprintf("%d of the agent", agents)}, names...)
 	}
 	return strings.Join(names, ", ")
 }
@@ -82,8 +79,12 @@ func (o *offer) describe() string {
 // agent where it holds them), each after the certificates for it, then the
 // agent's others unless IdentitiesOnly is set. It leaves out files that can't be used.
 func (k *keyring) offer(h host) *offer {
-	o := &offer{used: map[string]bool{}, certificates: map[string][]certificate{}}
-	o.askAgent(k.socketFor(h))
+	o := &offer{}
+	socket := h.agent
+	if socket == "" || socket == "SSH_AUTH_SOCK" {
+		socket = k.socket
+	}
+	o.askAgent(socket)
 	o.readCertificates(h)
 	for _, file := range h.identityFiles {
 		pub := publicOf(file)
@@ -114,20 +115,10 @@ func (k *keyring) offer(h host) *offer {
 	return o
 }
 
-func (k *keyring) socketFor(h host) string {
-	switch h.agent {
-	case "", "SSH_AUTH_SOCK":
-		return k.socket
-	case "none":
-		return ""
-	}
-	return h.agent
-}
-
 // askAgent lists the keys in the agent. A missing agent counts as an empty one: key
 // files may suffice.
 func (o *offer) askAgent(socket string) {
-	if socket == "" {
+	if socket == "" || strings.EqualFold(socket, "none") {
 		return
 	}
 	conn, err := net.Dial("unix", socket)
@@ -177,8 +168,7 @@ func (o *offer) readCertificates(h host) {
 			o.leftOut = append(o.leftOut, "the file "+file+" holds no user certificate; ssh-keygen -L -f shows what it is")
 			continue
 		}
-		plain := blob(cert.Key)
-		o.certificates[plain] = append(o.certificates[plain], certificate{cert, file})
+		o.certificates = append(o.certificates, certificate{cert, file})
 	}
 }
 
@@ -208,7 +198,10 @@ func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file stri
 
 // addCertificates offers the certificates for a key that signer can sign with.
 func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
-	for _, c := range o.certificates[plain] {
+	for _, c := range o.certificates {
+		if blob(c.Key) != plain {
+			continue
+		}
 		name := c.file
 		if before := c.ValidBefore; before != cryptossh.CertTimeInfinity && uint64(time.Now().Unix()) >= before {
 			name += ", which has expired"
@@ -221,16 +214,9 @@ func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
 
 // add offers a signer once. An empty name means that it is the agent's.
 func (o *offer) add(s cryptossh.Signer, name string) {
-	id := blob(s.PublicKey())
-	if o.used[id] {
-		return
-	}
-	o.used[id] = true
-	o.signers = append(o.signers, o.watch(s))
-	if name == "" {
-		o.fromAgent++
-	} else {
-		o.names = append(o.names, name)
+	same := func(other cryptossh.Signer) bool { return blob(other.PublicKey()) == blob(s.PublicKey()) }
+	if !slices.ContainsFunc(o.signers, same) {
+		o.signers, o.names = append(o.signers, o.watch(s)), append(o.names, name)
 	}
 }
 

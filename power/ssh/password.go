@@ -88,12 +88,8 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout)) }()
-	if c.keys.turn.Acquire(q.ctx, 1) != nil {
-		return "", errNoAnswer
-	}
-	defer c.keys.turn.Release(1)
 	q.tries++
-	answer, err := c.keys.answer(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
+	answer, err := c.keys.inTurn(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
 	q.refused = err != nil
 	return answer, err
 }
@@ -115,14 +111,4 @@ func (q *passwordQuestions) explain(err error) error {
 		return connectError(q.host.String(), causeAuth, err, "%s accepted neither a key nor the password that was given", q.host)
 	}
 	return err
-}
-
-// secret asks the operator for something that is used at once and not kept,
-// such as a password for sudo.
-func (c *Client) secret(ctx context.Context, h host, prompt string) (string, error) {
-	if c.keys.turn.Acquire(ctx, 1) != nil {
-		return "", errNoAnswer
-	}
-	defer c.keys.turn.Release(1)
-	return c.keys.answer(ctx, "", SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
 }
