@@ -61,15 +61,11 @@ func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passw
 	if err != nil {
 		return nil, dialFailed(h.String(), err)
 	}
-	cfg := &cryptossh.ClientConfig{
-		User:              h.user,
-		Auth:              []cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)},
-		HostKeyCallback:   callback,
-		HostKeyAlgorithms: algorithms,
-	}
 	asked := passwordQuestions{client: c, ctx: ctx, host: h, conn: conn, passwords: passwords, offered: o}
-	cfg.Auth = append(cfg.Auth, asked.methods()...)
-	client, err := handshake(ctx, conn, h, cfg, c.opt.ConnectTimeout)
+	client, err := handshake(ctx, conn, h, &cryptossh.ClientConfig{
+		User: h.user, HostKeyCallback: callback, HostKeyAlgorithms: algorithms,
+		Auth: append([]cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)}, asked.methods()...),
+	}, c.opt.ConnectTimeout)
 	if err != nil {
 		return nil, asked.explain(handshakeFailed(h, o, err))
 	}

@@ -213,8 +213,8 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 	if had, _ := os.ReadFile(file); len(had) > 0 && !bytes.HasSuffix(had, []byte("\n")) {
 		line.WriteByte('\n')
 	}
-	err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key)
-	err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700))
+	_ = knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key) // a buffer takes it
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	f, cannot := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err = errors.Join(err, cannot); err == nil {
 		_, err = line.WriteTo(f)

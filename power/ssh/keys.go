@@ -71,11 +71,15 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 // itself, have the public key in front of the private one, or beside it in a .pub file.
 // It is nil if there is none.
 func publicOf(file string) cryptossh.PublicKey {
-	data, _ := text.ReadFile(file)
-	if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
-		return pub
-	}
-	if block, _ := pem.Decode(data); block != nil {
+	for _, name := range []string{file, strings.TrimSuffix(file, ".pub") + ".pub"} {
+		data, _ := text.ReadFile(name)
+		if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
+			return pub
+		}
+		block, _ := pem.Decode(data)
+		if block == nil {
+			continue
+		}
 		var front struct { // PROTOCOL.key of OpenSSH
 			Cipher, KDF, Options string
 			Keys                 uint32
@@ -89,12 +93,7 @@ func publicOf(file string) cryptossh.PublicKey {
 			}
 		}
 	}
-	data, _ = text.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
-	pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data)
-	if err != nil {
-		return nil
-	}
-	return pub
+	return nil
 }
 
 // unlock asks for the passphrases of locked files and reports whether any key

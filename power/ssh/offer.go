@@ -102,13 +102,11 @@ func (k *keyring) offer(h host) *offer {
 			o.leftOut = append(o.leftOut, err.Error())
 		}
 	}
-	for _, a := range o.inAgent { // certificates of keys that the agent alone has
-		if !a.cert {
+	for _, a := range o.inAgent {
+		if !a.cert { // a key that the agent alone has may have a certificate in a file
 			o.addCertificates(a.plain, a.signer)
 		}
-	}
-	if !h.is("identitiesonly", "yes") {
-		for _, a := range o.inAgent {
+		if !h.is("identitiesonly", "yes") {
 			o.add(a.signer, "")
 		}
 	}

@@ -61,24 +61,11 @@ type job struct {
 	stdin   string
 	// limit bounds it, counted from the login; zero: only the context does.
 	limit time.Duration
-	// probe must succeed on the same connection before the command is sent; nil: none.
-	probe *probe
-}
-
-// probe is a command that changes nothing and shows whether another one would run.
-type probe struct {
-	command, stdin string
-	// judge returns why the other command must not be sent.
-	judge func(r result) error
-}
-
-// ask runs the probe. Its own sending needs no permission.
-func (p *probe) ask(ctx context.Context, client *cryptossh.Client, name string) error {
-	r, err := runOn(permit.With(ctx, context.Context.Err), client, name, job{command: p.command, stdin: p.stdin})
-	if err != nil {
-		return err
-	}
-	return p.judge(r)
+	// probe is a command that changes nothing and shows whether this one would run. It goes
+	// first, on the same connection; nil: none.
+	probe *job
+	// judge returns, for a probe, why the other command must not be sent.
+	judge func(result) error
 }
 
 // The lines that stand around the output of a command: what the login shell prints beside
@@ -130,7 +117,12 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 		defer end()
 	}
 	if j.probe != nil {
-		if err := j.probe.ask(ctx, client, h.String()); err != nil {
+		// Its own sending needs no permission.
+		r, err := runOn(permit.With(ctx, context.Context.Err), client, h.String(), *j.probe)
+		if err == nil {
+			err = j.probe.judge(r)
+		}
+		if err != nil {
 			return result{}, err
 		}
 	}
