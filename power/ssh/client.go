@@ -95,6 +95,9 @@ func New(opt Options) (*Client, error) {
 	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
 	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
 	opt.Logins = cmp.Or(opt.Logins, 8)
+	if opt.Warn == nil {
+		opt.Warn = func(string) {}
+	}
 	opt.AgentSocket = cmp.Or(opt.AgentSocket, os.Getenv("SSH_AUTH_SOCK"))
 	cfg, err := readConfig(opt)
 	if err != nil && !opt.KeepGoing {
@@ -129,12 +132,6 @@ func never(err error) error {
 		return err
 	}
 	return &power.RefusedError{Why: err.Error()}
-}
-
-func (c *Client) warn(sentence string) {
-	if c.opt.Warn != nil {
-		c.opt.Warn(sentence)
-	}
 }
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for

@@ -9,7 +9,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,25 +17,6 @@ import (
 // maxHosts is how many hosts may stand on the way to another, with it; more is taken for
 // a loop in the configuration.
 const maxHosts = 9
-
-// settings are the settings of one host, by keyword in lower case, as ssh -G prints them.
-type settings map[string][]string
-
-func (s settings) first(key string) string { return cmp.Or(s[key]...) }
-
-func (s settings) is(key, value string) bool { return strings.EqualFold(s.first(key), value) }
-
-func (s settings) mayPassword() bool { return s.may("password", "passwordauthentication") }
-func (s settings) mayKeyboard() bool {
-	return s.may("keyboard-interactive", "kbdinteractiveauthentication")
-}
-
-// may reports whether the configuration leaves a way of logging in, which a keyword can
-// rule out.
-func (s settings) may(method, keyword string) bool {
-	preferred := s.first("preferredauthentications")
-	return !s.is(keyword, "no") && (preferred == "" || slices.Contains(strings.Split(strings.ToLower(preferred), ","), method))
-}
 
 // host is a host to dial, after the look-up in the configuration.
 type host struct {
@@ -139,26 +119,6 @@ func (c *config) lookup(spec, defaultUser string) (host, error) {
 	h.agent = c.expand(s.first("identityagent"), h)
 	h.jumps, err = s.jumps(alias)
 	return h, err
-}
-
-// forwarder matches a ProxyCommand that is equivalent to a ProxyJump.
-var forwarder = regexp.MustCompile(`^(?:exec +)?(?:/usr/bin/)?ssh +(?:-q +)?(?:-W +\[?%h\]?:%p +(?:-q +)?(\S+)|(\S+) +-W +\[?%h\]?:%p)$`)
-
-// jumps lists the hosts to go through. The client never runs a ProxyCommand: it treats
-// one that only asks ssh to forward as the equivalent ProxyJump, and returns an error
-// for any other.
-func (s settings) jumps(alias string) ([]string, error) {
-	jump, command := s.first("proxyjump"), strings.Join(strings.Fields(s.first("proxycommand")), " ")
-	if m := forwarder.FindStringSubmatch(command); m != nil {
-		jump = cmp.Or(jump, m[1]+m[2])
-	}
-	switch {
-	case jump == "" && command != "" && !strings.EqualFold(command, "none"):
-		return nil, fmt.Errorf("the ssh configuration gives a ProxyCommand for %s, which is not supported: no command is run to connect; use ProxyJump", alias)
-	case jump == "" || strings.EqualFold(jump, "none"):
-		return nil, nil
-	}
-	return strings.Split(jump, ","), nil
 }
 
 // paths expands each of the files.

@@ -88,8 +88,7 @@ func (k *keyring) offer(h host) *offer {
 	o.readCertificates(h)
 	for _, file := range h.identityFiles {
 		pub := publicOf(file)
-		if pub != nil && o.holds(pub) {
-			o.take(pub, nil, file)
+		if pub != nil && o.take(pub, nil, file) {
 			continue
 		}
 		signer, err := k.private(file)
@@ -170,17 +169,12 @@ func (o *offer) readCertificates(h host) {
 	}
 }
 
-// holds reports whether the agent can sign with a key or a certificate for it.
-func (o *offer) holds(pub cryptossh.PublicKey) bool {
-	return slices.ContainsFunc(o.inAgent, func(a agentKey) bool { return a.plain == blob(pub) })
-}
-
 // take offers a key and the certificates for it: by the agent where it holds
-// them, else by signer if there is one.
-func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file string) {
+// them, else by signer if there is one. It reports whether the agent holds any.
+func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file string) (held bool) {
 	plain := blob(pub)
 	for _, a := range o.inAgent {
-		switch {
+		switch held = held || a.plain == plain; {
 		case a.plain != plain:
 		case a.cert:
 			o.add(a.signer, "")
@@ -192,6 +186,7 @@ func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file stri
 		o.addCertificates(plain, signer)
 		o.add(signer, file)
 	}
+	return held
 }
 
 // addCertificates offers the certificates for a key that signer can sign with.
