@@ -182,7 +182,7 @@ func (s settings) read(line, alias string, applies *bool) bool {
 		return false
 	case *applies && (!plain || len(words) > 2 || !slices.Contains(understood, key)):
 		return false
-	case *applies && (key == "identityfile" || s.first(key) == ""): // of others the first one counts
+	case *applies && (s.first(key) == "" || key == "identityfile" && !slices.Contains(s[key], words[1])): // of others the first one counts
 		s[key] = append(s[key], words[1])
 	}
 	return true
