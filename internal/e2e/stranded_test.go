@@ -454,7 +454,6 @@ func TestAFaultElsewhereDoesNotKeepAMachineOff(t *testing.T) {
 			"the guards":            {`"guards":{"view_age":"99s"}`, "", "view_age"},
 			"production":            {`"production":"maybe","production_contexts":["p*"]`, "", "production"},
 			"the ssh configuration": {`"namespaces":[]`, "Include [\n", ""},
-			"an unknown Match":      {`"namespaces":[]`, "Match final all\n", "lightsout skips"},
 			"a driver of no use":    {`"recorder":{"probe":[]}`, "", "probe"},
 		} {
 			s := newStranded(t)
