@@ -63,10 +63,10 @@ func (c *Client) BastionIdentity(ctx context.Context) BastionIdentity {
 		var r result
 		for _, command := range []string{"hostname; hostname -I", "hostname; ip -o addr"} { // the second for hosts that only have busybox
 			r, err = c.runOnBastion(ctx, marked(command))
-			if lines := strings.Split(strings.TrimSpace(output(r)), "\n"); err == nil && r.Outcome == succeeded && len(lines) > 1 {
-				id.Names = append(id.Names, strings.TrimSpace(lines[0]))
-				addresses = append(addresses, strings.Fields(strings.Join(lines[1:], " "))...)
-				reported = true
+			name, ips, more := strings.Cut(strings.TrimSpace(output(r)), "\n")
+			if reported = err == nil && r.Outcome == succeeded && more; reported {
+				id.Names = append(id.Names, strings.TrimSpace(name))
+				addresses = append(addresses, strings.Fields(ips)...)
 				break
 			}
 		}

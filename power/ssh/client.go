@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -80,9 +78,8 @@ type Client struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	links  map[string]*link // by the whole way
+	mu    sync.Mutex
+	links map[string]*link // by the whole way
 
 	identity struct {
 		mu    sync.Mutex
@@ -98,12 +95,10 @@ func New(opt Options) (*Client, error) {
 	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
 	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
 	opt.Logins = cmp.Or(opt.Logins, 8)
-	switch opt.AgentSocket {
-	case "":
-		opt.AgentSocket = os.Getenv("SSH_AUTH_SOCK")
-	case "none":
-		opt.AgentSocket = ""
+	if opt.Warn == nil {
+		opt.Warn = func(string) {}
 	}
+	opt.AgentSocket = cmp.Or(opt.AgentSocket, os.Getenv("SSH_AUTH_SOCK"))
 	cfg, err := readConfig(opt)
 	if err != nil && !opt.KeepGoing {
 		return nil, err
@@ -118,7 +113,7 @@ func New(opt Options) (*Client, error) {
 	if opt.Bastion == "" {
 		return c, nil
 	}
-	way, err := cfg.wayTo(opt.Bastion)
+	way, err := cfg.way(opt.Bastion, "")
 	switch {
 	case err == nil:
 		c.bastion = c.linkTo(way)
@@ -137,12 +132,6 @@ func never(err error) error {
 		return err
 	}
 	return &power.RefusedError{Why: err.Error()}
-}
-
-func (c *Client) warn(sentence string) {
-	if c.opt.Warn != nil {
-		c.opt.Warn(sentence)
-	}
 }
 
 // linkTo gives the link at the end of a way, made of one link a host; nil for
@@ -217,18 +206,16 @@ func (c *Client) dialVia(ctx context.Context, l *link, network, addr string) (ne
 
 // node resolves a host that is not the bastion, and the link it lies behind.
 func (c *Client) node(spec string) (host, *link, error) {
-	h, err := c.config.lookup(spec, c.opt.User)
-	if err != nil {
-		return host{}, nil, err
-	}
 	if c.bastion != nil {
-		return h, c.bastion, nil
+		h, err := c.config.lookup(spec, c.opt.User)
+		return h, c.bastion, err
 	}
-	way, err := c.config.route(h)
+	way, err := c.config.way(spec, c.opt.User)
 	if err != nil {
 		return host{}, nil, err
 	}
-	return h, c.linkTo(way[:len(way)-1]), nil
+	last := len(way) - 1
+	return way[last], c.linkTo(way[:last]), nil
 }
 
 // Via is the bastion as it was given, with its user ("mdxuser@bastion"); empty
@@ -246,13 +233,8 @@ func (c *Client) Via() string {
 // goroutines.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
-	links := slices.Collect(maps.Values(c.links))
-	c.mu.Unlock()
 	c.cancel()
-	for _, l := range links {
-		l.close()
-	}
+	c.mu.Unlock()
 	c.running.Wait()
 	return nil
 }
@@ -262,7 +244,7 @@ func (c *Client) Close() error {
 func (c *Client) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.ctx.Err() != nil {
 		return false
 	}
 	c.running.Go(f)

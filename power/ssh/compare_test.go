@@ -59,7 +59,7 @@ func TestTheUserIsTheOneThatOpenSSHTakes(t *testing.T) {
 		if h, err := c.lookup("node1", "someone"); err != nil || h.user != want {
 			t.Errorf("%q: %q, %v; want %s", first, h.user, err, want)
 		}
-		alone := config{opt: c.opt, home: c.home, account: c.account, local: c.local}
+		alone := config{opt: c.opt, home: c.home, account: c.account, local: c.local, files: c.files}
 		if h, err := alone.lookup("node1", "someone"); err == nil && h.user != want || err != nil && !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q, without ssh: %q, %v; want %s or a refusal", first, h.user, err, want)
 		}
@@ -69,7 +69,8 @@ func TestTheUserIsTheOneThatOpenSSHTakes(t *testing.T) {
 // writer writes configurations at random.
 type writer struct {
 	*rand.Rand
-	dir string
+	dir   string
+	plain bool // only what is understood without ssh
 }
 
 func (w writer) one(choices ...string) string { return choices[w.IntN(len(choices))] }
@@ -87,6 +88,9 @@ func (w writer) file() string {
 }
 
 func (w writer) setting() string {
+	if w.plain {
+		return w.one("User ops", "Port 2222", "HostName b.example", "IdentityFile ~/.ssh/a", "IdentityFile=/keys/b", "UserKnownHostsFile ~/k", "ProxyJump u@jump:2200")
+	}
 	set := w.one(" ", "  ", "\t", "=", " = ")
 	switch w.IntN(14) {
 	case 0, 1:
@@ -143,10 +147,11 @@ func (w writer) text(depth, matches int) string {
 func TestTheSettingsAreThoseOfOpenSSH(t *testing.T) {
 	t.Parallel()
 	tool(t, "ssh")
-	w := writer{rand.New(rand.NewPCG(41, 1)), t.TempDir()}
+	w := writer{Rand: rand.New(rand.NewPCG(41, 1)), dir: t.TempDir()}
 	equal, refused, alone := 0, 0, 0
 	for i := range 200 {
 		file := filepath.Join(w.dir, fmt.Sprintf("config-%d", i))
+		w.plain = i%4 == 0
 		text := w.text(2, []int{0, 40}[i%2])
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -173,7 +178,7 @@ func TestTheSettingsAreThoseOfOpenSSH(t *testing.T) {
 			continue
 		}
 		equal++
-		subset := config{opt: asked.opt, home: asked.home, account: asked.account, local: asked.local}
+		subset := config{opt: asked.opt, home: asked.home, account: asked.account, local: asked.local, files: asked.files}
 		h, err = subset.lookup(spec, "")
 		switch {
 		case err != nil && strings.Contains(err.Error(), "line ") && strings.Contains(err.Error(), file):
@@ -227,7 +232,7 @@ func compare(c *config, h host, want func(string) []string) string {
 		{"certificates", h.certificates, expand(want("certificatefile")...)},
 		{"known_hosts", h.knownHosts, expand(strings.Fields(strings.Join(want("userknownhostsfile"), " "))...)},
 		{"global known_hosts", h.globalHosts, expand(strings.Fields(strings.Join(want("globalknownhostsfile"), " "))...)},
-		{"alias", []string{h.keyAlias}, append(want("hostkeyalias"), "")[:1]},
+		{"alias", []string{h.first("hostkeyalias")}, append(want("hostkeyalias"), "")[:1]},
 	} {
 		if !slices.Equal(d.got, d.want) {
 			return fmt.Sprintf("%s: %q, and ssh has %q", d.what, d.got, d.want)

@@ -29,11 +29,11 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := host{alias: "bastion", name: "bastion.example.com", port: "2222", user: "mdxuser", identitiesOnly: true,
+	want := host{settings: h.settings, alias: "bastion", name: "bastion.example.com", port: "2222", user: "mdxuser",
 		identityFiles: []string{home + "/.ssh/mdx_bastion.example.com", "/keys/mdxuser"},
 		knownHosts:    []string{home + "/known", "/with blank/known"},
 		globalHosts:   []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}}
-	if !reflect.DeepEqual(h, want) {
+	if !reflect.DeepEqual(h, want) || !h.is("identitiesonly", "yes") {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}
 	for given, want := range map[string]string{
@@ -50,11 +50,7 @@ func TestHostsAreLookedUpInTheSSHConfig(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", given, h, err, want)
 		}
 	}
-	h, err = c.lookup("u@inner", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	way, err := c.route(h)
+	way, err := c.way("u@inner", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +69,7 @@ func TestMoreOfTheSSHConfigIsHeeded(t *testing.T) {
 		"Host a", "  CertificateFile /certs/%h", "  HostKeyAlias the-one", "  IdentityAgent ${AGENT_OF_MINE}.sock", "  UserKnownHostsFile none", "  GlobalKnownHostsFile /g",
 		"Host b", "  PreferredAuthentications publickey,password",
 		"Host c", "  BatchMode yes",
-		"Host d", "  ProxyCommand ssh -q -W %h:%p me@jump",
+		"Host d", "  ProxyCommand ssh -q -W [%h]:%p me@jump",
 		"Host e", "  ProxyCommand ssh jump -W %h:%p",
 		"Host f", "  ProxyCommand none",
 		"Host g", "  ProxyJump one,two")})
@@ -89,13 +85,13 @@ func TestMoreOfTheSSHConfigIsHeeded(t *testing.T) {
 	}
 	a := look("a:2222")
 	if !slices.Equal(a.certificates, []string{"/certs/a"}) || a.keyAddr() != "the-one:22" || a.agent != "/run/agent.sock" ||
-		len(a.knownHosts) != 0 || !slices.Equal(a.globalHosts, []string{"/g"}) || a.noPassword || a.noKeyboard {
+		len(a.knownHosts) != 0 || !slices.Equal(a.globalHosts, []string{"/g"}) || !a.mayPassword() || !a.mayKeyboard() {
 		t.Errorf("a: %#v", a)
 	}
-	if b := look("b"); b.noPassword || !b.noKeyboard {
+	if b := look("b"); !b.mayPassword() || b.mayKeyboard() {
 		t.Errorf("b: %#v", b)
 	}
-	if c := look("c"); !c.batch {
+	if c := look("c"); !c.is("batchmode", "yes") {
 		t.Errorf("c: %#v", c)
 	}
 	for name, want := range map[string][]string{"d": {"me@jump"}, "e": {"jump"}, "f": nil, "g": {"one", "two"}} {
@@ -107,9 +103,9 @@ func TestMoreOfTheSSHConfigIsHeeded(t *testing.T) {
 
 func TestBadSSHConfigsAreOneSentence(t *testing.T) {
 	config := emptyConfig(t, "Host loop1", "ProxyJump loop2", "Host loop2", "ProxyJump loop1",
-		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p", "Host badalias", "HostKeyAlias a,b")
+		"Host self", "ProxyJump self", "Host command", "ProxyCommand nc %h %p")
 	for bastion, want := range map[string]string{
-		"loop1": "circle", "self": "loop", "command": "ProxyCommand", "badalias": "not a HostKeyAlias",
+		"loop1": "circle", "self": "loop", "command": "ProxyCommand",
 		"": "", "-oProxyCommand=x": "not an ssh host", "u@": "not an ssh host", "@h": "not an ssh host", "a b": "not an ssh host", "[::1": "not an ssh host", "h:x": "not a port", "h:0": "not a port",
 	} {
 		c, err := New(Options{Bastion: bastion, ConfigFile: config})
@@ -205,8 +201,8 @@ func FuzzConfig(f *testing.F) {
 		if h.port == "" || h.name == "" {
 			t.Fatalf("%q gives %+v", text, h)
 		}
-		way, err := c.route(h)
-		if err == nil && (len(way) == 0 || len(way) > 2*maxJumps*maxJumps) {
+		way, err := c.way(alias, "someone")
+		if err == nil && (len(way) == 0 || len(way) > maxHosts) {
 			t.Errorf("%q: the way to %q has %d hosts", text, alias, len(way))
 		}
 	})

@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"lightsout/power"
 )
@@ -65,7 +66,7 @@ type sight struct {
 	since  time.Time
 	// pending are connections still being tried; more than maxPending are not
 	// left waiting on the bastion for one dead machine.
-	pending int
+	pending *semaphore.Weighted
 }
 
 const (
@@ -185,7 +186,7 @@ func (d *Driver) update(m power.Machine, f func(*sight)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.seen[m.ID] == nil {
-		d.seen[m.ID] = &sight{}
+		d.seen[m.ID] = &sight{pending: semaphore.NewWeighted(maxPending)}
 	}
 	f(d.seen[m.ID])
 }
@@ -194,7 +195,7 @@ func (d *Driver) update(m power.Machine, f func(*sight)) {
 func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 	alive := time.Now()
 	if via != nil {
-		alive = via.lastAlive()
+		alive = via.alive.Load().(time.Time)
 	}
 	off := false
 	d.update(m, func(s *sight) {
@@ -211,30 +212,23 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 // (RFC 4253, 4.2). An open that the bastion still waits for is left to it: its
 // late success counts as an answer.
 func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) error {
-	full := false
-	d.update(m, func(s *sight) {
-		if full = s.pending >= maxPending; !full {
-			s.pending++
-		}
-	})
-	if full {
+	var pending *semaphore.Weighted
+	d.update(m, func(s *sight) { pending = s.pending })
+	if !pending.TryAcquire(1) {
 		return errSilent
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	done := make(chan error, 1)
 	run := func() {
+		defer pending.Release(1)
 		err := d.banner(via, h)
-		d.update(m, func(s *sight) {
-			s.pending--
-			if err == nil {
-				s.answered, s.silent = true, 0
-			}
-		})
+		if err == nil {
+			d.update(m, func(s *sight) { s.answered, s.silent = true, 0 })
+		}
 		done <- err
 	}
 	if !d.client.spawn(run) {
-		d.update(m, func(s *sight) { s.pending-- })
 		return errClosed
 	}
 	select {
@@ -269,5 +263,3 @@ func (d *Driver) banner(via *link, h host) error {
 	}
 	return nil
 }
-
-var _ net.Conn = (*conn)(nil)

@@ -88,12 +88,18 @@ func dialFailed(what string, err error) error {
 	if errors.As(err, &already) {
 		return err
 	}
-	err = farEnd(err)
+	var dns *net.DNSError
+	var open *cryptossh.OpenChannelError
+	if errors.As(err, &open) && open.Reason == cryptossh.ConnectionFailed {
+		for said, errno := range farEnds {
+			if strings.Contains(strings.ToLower(open.Message), said) {
+				err = fmt.Errorf("%w: %w", err, errno)
+			}
+		}
+	}
 	say := func(c cause, format string, args ...any) error {
 		return connectError(what, c, err, format, args...)
 	}
-	var dns *net.DNSError
-	var open *cryptossh.OpenChannelError
 	switch {
 	case errors.As(err, &dns):
 		return say(causeOther, "the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
@@ -122,21 +128,6 @@ func dialFailed(what string, err error) error {
 var farEnds = map[string]syscall.Errno{
 	"connection refused": syscall.ECONNREFUSED, "timed out": syscall.ETIMEDOUT,
 	"no route to host": syscall.EHOSTUNREACH, "unreachable": syscall.ENETUNREACH,
-}
-
-// farEnd adds the server's system error to such a message. It leaves other errors
-// unchanged.
-func farEnd(err error) error {
-	var open *cryptossh.OpenChannelError
-	if !errors.As(err, &open) || open.Reason != cryptossh.ConnectionFailed {
-		return err
-	}
-	for said, errno := range farEnds {
-		if strings.Contains(strings.ToLower(open.Message), said) {
-			return fmt.Errorf("%w: %w", err, errno)
-		}
-	}
-	return err
 }
 
 // handshakeFailed converts an error after the connection into a ConnectError. o are the

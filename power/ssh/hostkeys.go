@@ -18,6 +18,7 @@ import (
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/sync/semaphore"
 
+	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -69,40 +70,26 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 			key = cert.Key // as ssh does with a certificate of somebody unknown
 		}
 		err := known(key)
-		switch {
-		case err == nil:
-			return nil
-		case revokedAt(err) != "":
-			return revoked(h, revokedAt(err))
-		case knownhosts.IsHostKeyChanged(err):
-			return changed(h, key, err)
-		case knownhosts.IsHostUnknown(err):
+		if knownhosts.IsHostUnknown(err) {
 			if yes, _ := k.answers.Load(answerKey(h, key)); yes == true {
 				return nil
 			}
 			return &errUnknownHost{key: key}
 		}
-		return err
+		return explain(h, key, err)
 	}
 	algorithms := db.HostKeyAlgorithms(h.keyAddr())
 	if len(algorithms) == 0 {
 		algorithms = db.HostKeyAlgorithms(h.portless())
 	}
-	if len(algorithms) == 0 {
-		algorithms = slices.DeleteFunc(cryptossh.SupportedAlgorithms().HostKeys, func(a string) bool {
-			return strings.Contains(a, "-cert-")
-		})
-	}
 	return callback, algorithms, nil
 }
 
 // readKnownHosts reads the files that can be read. It passes over lines that the library
-// can't parse, as ssh does.
+// can't parse, as ssh does: then it reads copies without them.
 func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
-	files = slices.DeleteFunc(files, func(f string) bool {
-		info, err := os.Stat(f)
-		return err != nil || !info.Mode().IsRegular()
-	})
+	var copies []string
+	files = slices.DeleteFunc(files, func(f string) bool { _, err := text.ReadFile(f); return err != nil })
 	if db, err := knownhosts.NewDB(files...); err == nil {
 		return db, nil
 	}
@@ -111,27 +98,23 @@ func readKnownHosts(files []string) (*knownhosts.HostKeyDB, error) {
 		return nil, fmt.Errorf("the known hosts can't be copied: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	for i, f := range files {
-		files[i] = filepath.Join(dir, f) // original takes dir away
-		data, err := os.ReadFile(f)
-		if err := errors.Join(err, os.MkdirAll(filepath.Dir(files[i]), 0o700)); err != nil {
-			return nil, err
-		}
+	for _, f := range files {
+		data, err := text.ReadFile(f)
+		name := filepath.Join(dir, f) // original takes dir away
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o700))
 		lines := strings.Split(string(data), "\n")
 		for n, line := range lines { // lines keep their numbers
-			err := os.WriteFile(files[i], []byte(line), 0o600)
-			if err != nil {
-				return nil, err
-			}
-			if _, err := knownhosts.NewDB(files[i]); err != nil {
+			err = errors.Join(err, os.WriteFile(name, []byte(line), 0o600))
+			if _, wrong := knownhosts.NewDB(name); wrong != nil {
 				lines[n] = ""
 			}
 		}
-		if err := os.WriteFile(files[i], []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		if err := errors.Join(err, os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o600)); err != nil {
 			return nil, err
 		}
+		copies = append(copies, name)
 	}
-	return knownhosts.NewDB(files...)
+	return knownhosts.NewDB(copies...)
 }
 
 // authorized reports whether the certificate's authority is on record for the
@@ -147,8 +130,8 @@ func authorized(db *knownhosts.HostKeyDB, h host, cert *cryptossh.Certificate) b
 // name the host's key, or the authority's (sshd(8)).
 func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.PublicKey) error) error {
 	for _, key := range []cryptossh.PublicKey{cert.Key, cert.SignatureKey} {
-		if where := revokedAt(known(key)); where != "" {
-			return revoked(h, where)
+		if err := known(key); errors.As(err, new(*xknownhosts.RevokedError)) {
+			return explain(h, key, err)
 		}
 	}
 	if err := known(cert); err != nil {
@@ -158,25 +141,10 @@ func checkCertificate(h host, cert *cryptossh.Certificate, known func(cryptossh.
 	return nil
 }
 
-// revokedAt is the line that revokes a key, "file:line", or empty.
-func revokedAt(err error) string {
-	var r *xknownhosts.RevokedError
-	if errors.As(err, &r) {
-		return at(r.Revoked)
-	}
-	return ""
-}
-
 // refused is the error that a host's key is not accepted.
 func refused(h host, format string, args ...any) error {
 	return connectError(h.String(), causeHostKey, nil, format, args...)
 }
-
-func revoked(h host, where string) error {
-	return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, where)
-}
-
-func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
 
 // copied matches the folder of the copies that readKnownHosts makes.
 var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
@@ -184,18 +152,24 @@ var copied = regexp.MustCompile(`^.*/lightsout-known-hosts-\d+`)
 // original is the name of the file of which there is a copy.
 func original(file string) string { return copied.ReplaceAllString(file, "") }
 
-func changed(h host, key cryptossh.PublicKey, err error) error {
-	var keyErr *xknownhosts.KeyError
-	var where []string
-	file := ""
-	if errors.As(err, &keyErr) {
-		for _, k := range keyErr.Want {
+func at(k xknownhosts.KnownKey) string { return fmt.Sprintf("%s:%d", original(k.Filename), k.Line) }
+
+// explain converts the library's error about a key that is revoked or another than before.
+func explain(h host, key cryptossh.PublicKey, err error) error {
+	var revoked *xknownhosts.RevokedError
+	var other *xknownhosts.KeyError
+	switch {
+	case errors.As(err, &revoked):
+		return refused(h, "the host key of %s is marked as revoked in %s: don't connect", h, at(revoked.Revoked))
+	case errors.As(err, &other):
+		var where []string
+		for _, k := range other.Want {
 			where = append(where, at(k))
-			file = original(k.Filename)
 		}
+		return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
+			h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), original(other.Want[0].Filename))
 	}
-	return refused(h, "the host key of %s is not the one in %s (it is now %s): somebody may be in between; if the machine was reinstalled, remove the old key with ssh-keygen -R '%s' -f %s and connect again",
-		h, strings.Join(where, ", "), cryptossh.FingerprintSHA256(key), knownhosts.Normalize(h.keyAddr()), file)
+	return err
 }
 
 func answerKey(h host, key cryptossh.PublicKey) string {
@@ -206,40 +180,30 @@ func answerKey(h host, key cryptossh.PublicKey) string {
 // A key that was refused stays refused for this run.
 func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
 	print := cryptossh.FingerprintSHA256(key)
-	file := os.DevNull // UserKnownHostsFile none
-	if len(h.knownHosts) > 0 {
-		file = h.knownHosts[0]
-	}
+	file := slices.Concat(h.knownHosts, []string{os.DevNull})[0] // UserKnownHostsFile none
 	if err := k.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer k.turn.Release(1)
 	answer, asked := k.answers.Load(answerKey(h, key))
-	yes := answer == true
-	if !asked {
-		if k.ask == nil && file == os.DevNull {
-			return refused(h, "the host key of %s (%s) can't be verified: the ssh configuration keeps none; set UserKnownHostsFile to a file for it, and connect once with ssh", h, print)
-		}
-		if k.ask == nil {
-			return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
-		}
-		var err error
-		yes, err = k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
+	switch {
+	case answer == true:
+		return nil
+	case !asked && k.ask == nil && file == os.DevNull:
+		return refused(h, "the host key of %s (%s) can't be verified: the ssh configuration keeps none; set UserKnownHostsFile to a file for it, and connect once with ssh", h, print)
+	case !asked && k.ask == nil:
+		return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
+	case !asked:
+		yes, err := k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
 		if err != nil {
 			return refused(h, "the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
 		}
 		k.answers.Store(answerKey(h, key), yes)
+		if yes {
+			return record(file, h, key)
+		}
 	}
-	if !yes {
-		return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
-	}
-	if asked {
-		return nil
-	}
-	if err := record(file, h, key); err != nil {
-		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
-	}
-	return nil
+	return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
 }
 
 // record appends a key to a known_hosts file, on a line of its own.
@@ -247,20 +211,19 @@ func record(file string, h host, key cryptossh.PublicKey) error {
 	if file == os.DevNull {
 		return nil // kept for this run only
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
 	var line bytes.Buffer
 	if had, _ := os.ReadFile(file); len(had) > 0 && !bytes.HasSuffix(had, []byte("\n")) {
 		line.WriteByte('\n')
 	}
-	if err := knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key); err != nil {
-		return err
+	_ = knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key) // a buffer takes it
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	f, cannot := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err = errors.Join(err, cannot); err == nil {
+		_, err = line.WriteTo(f)
+		err = errors.Join(err, f.Close())
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
 	}
-	_, err = f.Write(line.Bytes())
-	return errors.Join(err, f.Close())
+	return nil
 }

@@ -210,7 +210,7 @@ func TestAHostWithoutAKnownHostsFileIsRefusedWithAWayOut(t *testing.T) {
 func (l *link) mayDial() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !time.Now().Before(l.retryAt)
+	return l.last == nil || !time.Now().Before(l.last.until)
 }
 
 // A host that answers has power: nobody is sent to look for it.

@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -42,12 +41,7 @@ type keyring struct {
 	turn   *semaphore.Weighted // held during a question
 
 	opened  sync.Map // a cryptossh.Signer by file
-	refused sync.Map // passphrases that the operator did not give
-}
-
-func (k *keyring) isRefused(what string) bool {
-	_, refused := k.refused.Load(what)
-	return refused
+	refused sync.Map // the passphrases and passwords that the operator did not give
 }
 
 // private reads a key file. The error is a *PassphraseMissingError if it needs one.
@@ -55,16 +49,13 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 	if opened, ok := k.opened.Load(file); ok {
 		return opened.(cryptossh.Signer), nil
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fmt.Errorf("the key file can't be read: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 && own(info) { // as ssh does (authfile.c)
-		return nil, fmt.Errorf("other users can read the key file %s: chmod 600 it", file)
-	}
 	pem, err := text.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the key file can't be read: %w", err)
+	}
+	var stat syscall.Stat_t // as ssh does (authfile.c)
+	if syscall.Stat(file, &stat) == nil && stat.Mode&0o077 != 0 && int(stat.Uid) == os.Getuid() {
+		return nil, fmt.Errorf("other users can read the key file %s: chmod 600 it", file)
 	}
 	signer, err := cryptossh.ParsePrivateKey(pem)
 	if err != nil && !errors.As(err, new(*cryptossh.PassphraseMissingError)) {
@@ -76,21 +67,19 @@ func (k *keyring) private(file string) (cryptossh.Signer, error) {
 	return signer, err
 }
 
-// own reports whether a file is this user's.
-func own(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
-}
-
 // publicOf returns the public key of an identity file of any type: the file may be public
 // itself, have the public key in front of the private one, or beside it in a .pub file.
 // It is nil if there is none.
 func publicOf(file string) cryptossh.PublicKey {
-	data, _ := text.ReadFile(file)
-	if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
-		return pub
-	}
-	if block, _ := pem.Decode(data); block != nil {
+	for _, name := range []string{file, strings.TrimSuffix(file, ".pub") + ".pub"} {
+		data, _ := text.ReadFile(name)
+		if pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data); err == nil {
+			return pub
+		}
+		block, _ := pem.Decode(data)
+		if block == nil {
+			continue
+		}
 		var front struct { // PROTOCOL.key of OpenSSH
 			Cipher, KDF, Options string
 			Keys                 uint32
@@ -104,53 +93,64 @@ func publicOf(file string) cryptossh.PublicKey {
 			}
 		}
 	}
-	data, _ = text.ReadFile(strings.TrimSuffix(file, ".pub") + ".pub")
-	pub, _, _, _, err := cryptossh.ParseAuthorizedKey(data)
-	if err != nil {
-		return nil
-	}
-	return pub
+	return nil
 }
 
 // unlock asks for the passphrases of locked files and reports whether any key
 // was opened. It does not ask again in this run for one that the operator did not give.
-func (k *keyring) unlock(ctx context.Context, files []string) bool {
-	if k.ask == nil || k.turn.Acquire(ctx, 1) != nil {
+func (k *keyring) unlock(ctx context.Context, files []string) (any bool) {
+	if k.turn.Acquire(ctx, 1) != nil {
 		return false
 	}
 	defer k.turn.Release(1)
-	any := false
 	for _, file := range files {
-		if _, open := k.opened.Load(file); open { // while we waited for our turn
-			any = true
-			continue
+		pem, _ := text.ReadFile(file)
+		_, open := k.opened.Load(file) // while we waited for our turn
+		for try := 1; !open && try <= passphraseTries; try++ {
+			answer, err := k.answer(ctx, file, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file, Try: try})
+			if err != nil {
+				break
+			}
+			if signer, err := cryptossh.ParsePrivateKeyWithPassphrase(pem, []byte(answer)); err == nil {
+				k.opened.Store(file, signer)
+				open = true
+			}
 		}
-		if k.isRefused(file) {
-			continue
-		}
-		if signer := k.unlockOne(ctx, file); signer != nil {
-			k.opened.Store(file, signer)
-			any = true
-		} else if ctx.Err() == nil {
+		any = any || open
+		if !open && ctx.Err() == nil {
 			k.refused.Store(file, true)
 		}
 	}
 	return any
 }
 
-func (k *keyring) unlockOne(ctx context.Context, file string) cryptossh.Signer {
-	pem, err := text.ReadFile(file)
-	if err != nil {
-		return nil
+// mayAsk reports whether there is somebody to ask who has not refused this in this run.
+func (k *keyring) mayAsk(what string) bool {
+	_, refused := k.refused.Load(what)
+	return k.ask != nil && !refused
+}
+
+// inTurn is answer when its turn has come.
+func (k *keyring) inTurn(ctx context.Context, what string, q SecretQuestion) (string, error) {
+	if k.turn.Acquire(ctx, 1) != nil {
+		return "", errNoAnswer
 	}
-	for try := 1; try <= passphraseTries; try++ {
-		answer, err := k.ask(ctx, SecretQuestion{Prompt: "Passphrase for the key " + file, File: file, Try: try})
-		if err != nil || answer == "" {
-			return nil
-		}
-		if signer, err := cryptossh.ParsePrivateKeyWithPassphrase(pem, []byte(answer)); err == nil {
-			return signer
-		}
+	defer k.turn.Release(1)
+	return k.answer(ctx, what, q)
+}
+
+// answer asks the operator, whose turn the caller holds. What is not given is not asked for
+// again in this run, unless it is nameless.
+func (k *keyring) answer(ctx context.Context, what string, q SecretQuestion) (string, error) {
+	if !k.mayAsk(what) {
+		return "", errNoAnswer
 	}
-	return nil
+	answer, err := k.ask(ctx, q)
+	if err == nil && answer != "" {
+		return answer, nil
+	}
+	if what != "" && ctx.Err() == nil {
+		k.refused.Store(what, true)
+	}
+	return "", errNoAnswer
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
@@ -30,20 +31,19 @@ type link struct {
 	// session is held while a command runs on the host itself.
 	session *semaphore.Weighted
 
-	mu       sync.Mutex
-	ssh      *cryptossh.Client // nil: not connected
-	dialing  *dialing          // nil: nobody is dialling
-	err      error             // the last failure, nil once connected
-	retryAt  time.Time         // until then a failure to connect stands
-	aliveAt  time.Time         // the last sign of life
-	finished bool              // closed for good
+	// alive is the time of the last sign of life, since the first attempt to connect ended.
+	alive atomic.Value
+
+	mu   sync.Mutex
+	last *attempt // nil: none, or its connection was lost
 }
 
-// dialing is an attempt that several may wait for.
-type dialing struct {
-	done chan struct{} // closed when ssh and err are set
-	ssh  *cryptossh.Client
-	err  error
+// attempt is an attempt to connect that several may wait for.
+type attempt struct {
+	done  chan struct{} // closed when the rest is set
+	ssh   *cryptossh.Client
+	err   error
+	until time.Time // until then a failure stands
 }
 
 // get returns the connection, and opens it if necessary. A caller that gives up waiting
@@ -53,59 +53,42 @@ func (l *link) get(ctx context.Context) (*cryptossh.Client, error) {
 		return nil, l.unusable
 	}
 	l.mu.Lock()
-	if l.ssh != nil {
-		defer l.mu.Unlock()
-		return l.ssh, nil
-	}
-	d := l.dialing
-	if d == nil {
-		if l.err != nil && time.Now().Before(l.retryAt) {
-			defer l.mu.Unlock()
-			return nil, l.err
-		}
-		d = &dialing{done: make(chan struct{})}
-		if l.finished || !l.client.spawn(func() { l.connect(d) }) {
+	a := l.last
+	if a == nil || a.err != nil && !time.Now().Before(a.until) {
+		a = &attempt{done: make(chan struct{})}
+		if !l.client.spawn(func() { l.connect(a) }) {
 			l.mu.Unlock()
 			return nil, errClosed
 		}
-		l.dialing = d
+		l.last = a
 	}
 	l.mu.Unlock()
 	select {
-	case <-d.done:
-		return d.ssh, d.err
+	case <-a.done:
+		return a.ssh, a.err
 	case <-ctx.Done():
 		return nil, connectError(l.host.String(), causeSilent, ctx.Err(), "there is no connection to %s yet", l.host)
 	}
 }
 
 // connect makes the connection and keeps it until it is lost.
-func (l *link) connect(d *dialing) {
-	ctx := l.client.ctx
-	d.ssh, d.err = l.client.connect(ctx, l.host, l.via)
-	if ctx.Err() != nil {
-		if d.ssh != nil {
-			d.ssh.Close()
-		}
-		d.ssh, d.err = nil, errClosed
+func (l *link) connect(a *attempt) {
+	client, err := l.client.connect(l.client.ctx, l.host, l.via)
+	if l.client.ctx.Err() != nil { // keep closes a connection that was made meanwhile
+		err = errClosed
 	}
-	l.mu.Lock()
-	l.dialing, l.err, l.aliveAt = nil, d.err, time.Now()
 	pause := l.client.opt.RetryPause
-	switch causeOf(d.err) {
+	switch causeOf(err) {
 	case causeAuth, causeSecond, causeHostKey: // a server counts failed logins and shuts out who makes many
 		pause *= 5
 	}
-	l.retryAt = l.aliveAt.Add(pause)
-	if l.finished && d.ssh != nil {
-		d.ssh.Close()
-		d.ssh, d.err = nil, errClosed
-	}
-	l.ssh = d.ssh
+	l.alive.Store(time.Now())
+	l.mu.Lock()
+	a.ssh, a.err, a.until = client, err, time.Now().Add(pause)
 	l.mu.Unlock()
-	close(d.done)
-	if d.ssh != nil {
-		l.keep(d.ssh)
+	close(a.done)
+	if client != nil {
+		l.keep(client)
 	}
 }
 
@@ -125,26 +108,22 @@ func (l *link) keep(client *cryptossh.Client) {
 		}
 		// A request that waits holds up every later one: only closing the
 		// connection gets rid of it.
-		late := time.AfterFunc(l.client.opt.KeepAliveTimeout, func() {
-			l.drop(client)
-			client.Close()
-		})
+		late := time.AfterFunc(l.client.opt.KeepAliveTimeout, func() { l.drop(client) })
 		// Any answer is a sign of life, a refusal too (RFC 4254, 4).
 		if _, _, err := client.SendRequest("keepalive@openssh.com", true, nil); late.Stop() && err == nil {
-			l.alive()
+			l.alive.Store(time.Now())
 		}
 	}
 }
 
-// drop forgets a connection that was lost.
+// drop closes and forgets a connection that was lost.
 func (l *link) drop(client *cryptossh.Client) {
+	defer client.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ssh != client {
-		return
+	if l.last != nil && l.last.ssh == client {
+		l.last = nil
 	}
-	l.ssh, l.retryAt = nil, time.Time{}
-	l.err = connectError(l.host.String(), causeLost, nil, "the connection to %s was lost; lightsout dials again when it needs it", l.host)
 }
 
 // dial opens a connection to an address as seen from the link's host. If the link
@@ -157,44 +136,19 @@ func (l *link) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		}
 		conn, err := client.DialContext(ctx, network, addr)
 		if err == nil {
-			l.alive()
+			l.alive.Store(time.Now())
 			return newConn(conn, addr), nil
 		}
 		var refused *cryptossh.OpenChannelError
 		if errors.As(err, &refused) {
-			l.alive() // it was the link's host that said no
+			l.alive.Store(time.Now()) // it was the link's host that said no
 		}
 		if !isLost(err) || ctx.Err() != nil {
 			return nil, dialFailed(addr, err)
 		}
 		l.drop(client)
-		client.Close()
 		if !again {
 			return nil, dialFailed(addr, err)
 		}
-	}
-}
-
-// alive notes a sign of life.
-func (l *link) alive() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.aliveAt = time.Now()
-}
-
-// lastAlive is when the link's host last gave a sign of life.
-func (l *link) lastAlive() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.aliveAt
-}
-
-func (l *link) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.finished = true
-	if l.ssh != nil {
-		l.ssh.Close()
-		l.ssh = nil
 	}
 }

@@ -26,7 +26,7 @@ type offer struct {
 	signers []cryptossh.Signer
 	// locked are key files that need a passphrase and are not in the agent.
 	locked []string
-	// names say in words where the keys come from.
+	// names say where each key comes from: its file, or empty for the agent.
 	names []string
 	// leftOut has the reason for each file that can't be used.
 	leftOut []string
@@ -34,11 +34,8 @@ type offer struct {
 	// signed: the host accepted a key and got a signature.
 	signed bool
 
-	used      map[string]bool
-	fromAgent int
-	inAgent   []agentKey
-	// certificates from files, by the key that each is for.
-	certificates map[string][]certificate
+	inAgent      []agentKey
+	certificates []certificate
 }
 
 // agentKey is a key or certificate that the agent holds.
@@ -71,9 +68,9 @@ func (o *offer) without() string {
 
 // describe describes the offered keys in words; never more than names of files.
 func (o *offer) describe() string {
-	names := o.names
-	if o.fromAgent > 0 {
-		names = append([]string{fmt.Sprintf("%d of the agent", o.fromAgent)}, names...)
+	names := slices.DeleteFunc(slices.Clone(o.names), func(n string) bool { return n == "" })
+	if agents := len(o.names) - len(names); agents > 0 {
+		names = append([]string{fmt.Sprintf("%d of the agent", agents)}, names...)
 	}
 	return strings.Join(names, ", ")
 }
@@ -82,13 +79,16 @@ func (o *offer) describe() string {
 // agent where it holds them), each after the certificates for it, then the
 // agent's others unless IdentitiesOnly is set. It leaves out files that can't be used.
 func (k *keyring) offer(h host) *offer {
-	o := &offer{used: map[string]bool{}, certificates: map[string][]certificate{}}
-	o.askAgent(k.socketFor(h))
+	o := &offer{}
+	socket := h.agent
+	if socket == "" || socket == "SSH_AUTH_SOCK" {
+		socket = k.socket
+	}
+	o.askAgent(socket)
 	o.readCertificates(h)
 	for _, file := range h.identityFiles {
 		pub := publicOf(file)
-		if pub != nil && o.holds(pub) {
-			o.take(pub, nil, file)
+		if pub != nil && o.take(pub, nil, file) {
 			continue
 		}
 		signer, err := k.private(file)
@@ -101,33 +101,21 @@ func (k *keyring) offer(h host) *offer {
 			o.leftOut = append(o.leftOut, err.Error())
 		}
 	}
-	for _, a := range o.inAgent { // certificates of keys that the agent alone has
-		if !a.cert {
+	for _, a := range o.inAgent {
+		if !a.cert { // a key that the agent alone has may have a certificate in a file
 			o.addCertificates(a.plain, a.signer)
 		}
-	}
-	if !h.identitiesOnly {
-		for _, a := range o.inAgent {
+		if !h.is("identitiesonly", "yes") {
 			o.add(a.signer, "")
 		}
 	}
 	return o
 }
 
-func (k *keyring) socketFor(h host) string {
-	switch h.agent {
-	case "":
-		return k.socket
-	case "none":
-		return ""
-	}
-	return h.agent
-}
-
 // askAgent lists the keys in the agent. A missing agent counts as an empty one: key
 // files may suffice.
 func (o *offer) askAgent(socket string) {
-	if socket == "" {
+	if socket == "" || strings.EqualFold(socket, "none") {
 		return
 	}
 	conn, err := net.Dial("unix", socket)
@@ -177,22 +165,16 @@ func (o *offer) readCertificates(h host) {
 			o.leftOut = append(o.leftOut, "the file "+file+" holds no user certificate; ssh-keygen -L -f shows what it is")
 			continue
 		}
-		plain := blob(cert.Key)
-		o.certificates[plain] = append(o.certificates[plain], certificate{cert, file})
+		o.certificates = append(o.certificates, certificate{cert, file})
 	}
 }
 
-// holds reports whether the agent can sign with a key or a certificate for it.
-func (o *offer) holds(pub cryptossh.PublicKey) bool {
-	return slices.ContainsFunc(o.inAgent, func(a agentKey) bool { return a.plain == blob(pub) })
-}
-
 // take offers a key and the certificates for it: by the agent where it holds
-// them, else by signer if there is one.
-func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file string) {
+// them, else by signer if there is one. It reports whether the agent holds any.
+func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file string) (held bool) {
 	plain := blob(pub)
 	for _, a := range o.inAgent {
-		switch {
+		switch held = held || a.plain == plain; {
 		case a.plain != plain:
 		case a.cert:
 			o.add(a.signer, "")
@@ -204,11 +186,15 @@ func (o *offer) take(pub cryptossh.PublicKey, signer cryptossh.Signer, file stri
 		o.addCertificates(plain, signer)
 		o.add(signer, file)
 	}
+	return held
 }
 
 // addCertificates offers the certificates for a key that signer can sign with.
 func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
-	for _, c := range o.certificates[plain] {
+	for _, c := range o.certificates {
+		if blob(c.Key) != plain {
+			continue
+		}
 		name := c.file
 		if before := c.ValidBefore; before != cryptossh.CertTimeInfinity && uint64(time.Now().Unix()) >= before {
 			name += ", which has expired"
@@ -221,16 +207,9 @@ func (o *offer) addCertificates(plain string, signer cryptossh.Signer) {
 
 // add offers a signer once. An empty name means that it is the agent's.
 func (o *offer) add(s cryptossh.Signer, name string) {
-	id := blob(s.PublicKey())
-	if o.used[id] {
-		return
-	}
-	o.used[id] = true
-	o.signers = append(o.signers, o.watch(s))
-	if name == "" {
-		o.fromAgent++
-	} else {
-		o.names = append(o.names, name)
+	same := func(other cryptossh.Signer) bool { return blob(other.PublicKey()) == blob(s.PublicKey()) }
+	if !slices.ContainsFunc(o.signers, same) {
+		o.signers, o.names = append(o.signers, o.watch(s)), append(o.names, name)
 	}
 }
 

@@ -61,24 +61,11 @@ type job struct {
 	stdin   string
 	// limit bounds it, counted from the login; zero: only the context does.
 	limit time.Duration
-	// probe must succeed on the same connection before the command is sent; nil: none.
-	probe *probe
-}
-
-// probe is a command that changes nothing and shows whether another one would run.
-type probe struct {
-	command, stdin string
-	// judge returns why the other command must not be sent.
-	judge func(r result) error
-}
-
-// ask runs the probe. Its own sending needs no permission.
-func (p *probe) ask(ctx context.Context, client *cryptossh.Client, name string) error {
-	r, err := runOn(permit.With(ctx, context.Context.Err), client, name, job{command: p.command, stdin: p.stdin})
-	if err != nil {
-		return err
-	}
-	return p.judge(r)
+	// probe is a command that changes nothing and shows whether this one would run. It goes
+	// first, on the same connection; nil: none.
+	probe *job
+	// judge returns, for a probe, why the other command must not be sent.
+	judge func(result) error
 }
 
 // The lines that stand around the output of a command: what the login shell prints beside
@@ -130,7 +117,12 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 		defer end()
 	}
 	if j.probe != nil {
-		if err := j.probe.ask(ctx, client, h.String()); err != nil {
+		// Its own sending needs no permission.
+		r, err := runOn(permit.With(ctx, context.Context.Err), client, h.String(), *j.probe)
+		if err == nil {
+			err = j.probe.judge(r)
+		}
+		if err != nil {
 			return result{}, err
 		}
 	}
@@ -159,11 +151,27 @@ func (c *Client) runOnBastion(ctx context.Context, command string) (result, erro
 // refuses.
 const sessionPatience = 2 * time.Second
 
+// await returns what f returns, or the end of ctx if that comes first; f goes on then.
+func await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // runOn runs a command over an open connection.
 func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (result, error) {
-	session, err := openSession(ctx, client, name)
+	var session *cryptossh.Session
+	err := await(ctx, func() (err error) {
+		session, err = openSession(ctx, client)
+		return err
+	})
 	if err != nil {
-		return result{}, err
+		return result{}, fmt.Errorf("%s accepted the login but opened no session, so nothing was sent: %s", name, power.Why(err))
 	}
 	defer session.Close()
 	if err := power.BeforeSend(ctx); err != nil {
@@ -176,72 +184,44 @@ func runOn(ctx context.Context, client *cryptossh.Client, name string, j job) (r
 		return result{}, err
 	}
 	sent := time.Now()
-	started := make(chan error, 1)
-	ended := make(chan error, 1)
-	go func() {
-		err := session.Start(j.command)
-		started <- err
-		if err == nil {
-			_, _ = io.WriteString(stdin, j.stdin) // a command may end without reading it
-			_ = stdin.Close()
-			ended <- session.Wait()
-		}
-	}()
-	select {
-	case err = <-started:
-	case <-ctx.Done():
-		return result{Outcome: uncertain, Why: "waiting ended before " + name + " reported whether it started the command"}, nil
-	}
+	err = await(ctx, func() error { return session.Start(j.command) })
 	switch {
-	case err != nil && isLost(err):
+	case err == nil:
+	case ctx.Err() != nil:
+		return result{Outcome: uncertain, Why: "waiting ended before " + name + " reported whether it started the command"}, nil
+	case isLost(err):
 		return result{Outcome: uncertain, Why: "the connection to " + name + " was lost while the command was being started"}, nil
-	case err != nil:
+	default:
 		return result{}, &power.NotSentError{Err: fmt.Errorf("%s refused to start the command: %s", name, power.Clean(err.Error()))}
 	}
-	r := result{sent: sent}
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		return result{Outcome: uncertain, Why: "waiting ended while " + name + " was running the command",
-			Stdout: stdout.String(), Stderr: stderr.String()}, nil
+	err = await(ctx, func() error {
+		_, _ = io.WriteString(stdin, j.stdin) // a command may end without reading it
+		_ = stdin.Close()
+		return session.Wait()
+	})
+	r := result{sent: sent, took: time.Since(sent), Stdout: stdout.String(), Stderr: stderr.String()}
+	if err != nil && ctx.Err() != nil {
+		r.Outcome, r.Why = uncertain, "waiting ended while "+name+" was running the command"
+		return r, nil
 	}
-	r.took = time.Since(sent)
-	r.Stdout, r.Stderr = stdout.String(), stderr.String()
 	r.judge(name, err)
 	return r, nil
 }
 
-// openSession opens a session, until ctx ends. A server that allows a single session takes
-// a moment to see that the last one has ended.
-func openSession(ctx context.Context, client *cryptossh.Client, name string) (*cryptossh.Session, error) {
-	type opened struct {
-		session *cryptossh.Session
-		err     error
+// openSession opens a session. A server that allows a single session takes a moment to see
+// that the last one has ended.
+func openSession(ctx context.Context, client *cryptossh.Client) (*cryptossh.Session, error) {
+	end := time.Now().Add(sessionPatience)
+	session, err := client.NewSession()
+	for err != nil && !isLost(err) && ctx.Err() == nil && time.Now().Before(end) {
+		time.Sleep(sessionPatience / 40)
+		session, err = client.NewSession()
 	}
-	opening := make(chan opened, 1)
-	go func() {
-		end := time.Now().Add(sessionPatience)
-		session, err := client.NewSession()
-		for err != nil && !isLost(err) && ctx.Err() == nil && time.Now().Before(end) {
-			time.Sleep(sessionPatience / 40)
-			session, err = client.NewSession()
-		}
-		opening <- opened{session, err}
-	}()
-	select {
-	case o := <-opening:
-		if o.err != nil {
-			return nil, fmt.Errorf("%s accepted the login but no session, so nothing was sent: %s", name, power.Clean(o.err.Error()))
-		}
-		return o.session, nil
-	case <-ctx.Done():
-		go func() { // the answer may still come
-			if o := <-opening; o.err == nil {
-				o.session.Close()
-			}
-		}()
-		return nil, fmt.Errorf("%s opened no session in time, so nothing was sent", name)
+	if err == nil && ctx.Err() != nil { // nobody waits for it
+		session.Close()
+		return nil, ctx.Err()
 	}
+	return session, err
 }
 
 // judge sets the outcome by the result of Session.Wait.

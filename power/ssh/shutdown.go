@@ -27,7 +27,7 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 	}
 	p := d.wouldRun(m, "")
 	if p == nil || strings.HasPrefix(d.opt.Shutdown, asksPassword) {
-		p = &probe{command: "true", judge: d.obeys(m, "")}
+		p = &job{command: "true", judge: d.obeys(m, "")}
 	}
 	r, err := d.client.run(ctx, spec(m), job{command: p.command, limit: d.opt.CommandTimeout})
 	if err != nil {
@@ -39,7 +39,7 @@ func (d *Driver) Preflight(ctx context.Context, a power.Action, m power.Machine)
 // wouldRun returns what shows whether the shutdown command would run: by sudo's own list of
 // what it allows, else by whether there is such a program. Of several commands in one
 // line it cannot be known: nil.
-func (d *Driver) wouldRun(m power.Machine, password string) *probe {
+func (d *Driver) wouldRun(m power.Machine, password string) *job {
 	command := strings.TrimSpace(d.opt.Shutdown)
 	if strings.ContainsAny(command, ";&|<>`$()\n") {
 		return nil
@@ -50,13 +50,13 @@ func (d *Driver) wouldRun(m power.Machine, password string) *probe {
 	switch {
 	case asks: // the first checks the password, the second whether sudo allows the command
 		const ask = locale + "sudo -k -S --prompt= "
-		return &probe{command: ask + "-v && " + ask + "-l " + withPassword, stdin: password + "\n" + password + "\n", judge: d.obeys(m, "")}
+		return &job{command: ask + "-v && " + ask + "-l " + withPassword, stdin: password + "\n" + password + "\n", judge: d.obeys(m, "")}
 	case sudo && !strings.HasPrefix(rest, "-"): // the second lists the rules by which it allows it
 		list := locale + "sudo -n -l"
-		return &probe{command: marked(list + " " + rest + " && " + list), judge: d.obeys(m, rest)}
+		return &job{command: marked(list + " " + rest + " && " + list), judge: d.obeys(m, rest)}
 	}
 	name, _, _ := strings.Cut(command, " ")
-	return &probe{command: `sh -c 'p=$(command -v "$0") || exit 127; case $p in /*) test -x "$p" || exit 126;; esac' ` + name, judge: d.obeys(m, "")}
+	return &job{command: `sh -c 'p=$(command -v "$0") || exit 127; case $p in /*) test -x "$p" || exit 126;; esac' ` + name, judge: d.obeys(m, "")}
 }
 
 // obeys judges a probe by its exit status. rest is the command that sudo is to run without
@@ -142,7 +142,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		if err != nil {
 			return err
 		}
-		password, err = d.client.secret(ctx, h, fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()))
+		password, err = d.client.keys.inTurn(ctx, "", SecretQuestion{Prompt: fmt.Sprintf("sudo's password for %s, to shut down %s", h, m.Title()), Host: h.String(), Try: 1})
 		if err != nil {
 			return &power.RefusedError{Why: fmt.Sprintf("%s was not shut down: sudo asks for a password, and none was given", m.Title())}
 		}

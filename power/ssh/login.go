@@ -12,6 +12,88 @@ import (
 	"lightsout/power"
 )
 
+// connect opens an authenticated connection to a host. It asks about host keys and
+// passphrases between two attempts, never while a server waits. Passwords come last,
+// after the host has accepted no key.
+func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
+	const attempts = 5 // host key, passphrase, password, and two to spare
+	var err error
+	passwords := false
+	for range attempts {
+		offered := c.keys.offer(h)
+		for _, file := range offered.leftOut {
+			c.opt.Warn(file)
+		}
+		passwords = passwords || len(offered.locked) == 0
+		var client *cryptossh.Client
+		var unknown *errUnknownHost
+		client, err = c.attempt(ctx, h, via, offered, passwords)
+		offered.close()
+		switch {
+		case err == nil:
+			return client, nil
+		case errors.As(err, &unknown):
+			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
+				return nil, handshakeFailed(h, &offer{}, err)
+			}
+		case causeOf(err) == causeAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
+		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
+			passwords = true
+		case causeOf(err) == causeAuth && len(offered.locked) > 0:
+			return nil, connectError(h.String(), causeAuth, err, "%s (%s needs a passphrase that was not given; ssh-add it)", err, strings.Join(offered.locked, ", "))
+		default:
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, err
+}
+
+// attempt dials a host once and shakes hands.
+func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passwords bool) (*cryptossh.Client, error) {
+	callback, algorithms, err := c.hosts.verifier(h)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.dialPatiently(ctx, via, "tcp", h.addr(), c.opt.ConnectTimeout)
+	if err != nil {
+		return nil, dialFailed(h.String(), err)
+	}
+	asked := passwordQuestions{client: c, ctx: ctx, host: h, conn: conn, passwords: passwords, offered: o}
+	client, err := handshake(ctx, conn, h, &cryptossh.ClientConfig{
+		User: h.user, HostKeyCallback: callback, HostKeyAlgorithms: algorithms,
+		Auth: append([]cryptossh.AuthMethod{cryptossh.PublicKeys(o.signers...)}, asked.methods()...),
+	}, c.opt.ConnectTimeout)
+	if err != nil {
+		return nil, asked.explain(handshakeFailed(h, o, err))
+	}
+	return client, nil
+}
+
+// handshake makes an ssh client of a connection, within limit and ctx.
+func handshake(ctx context.Context, conn net.Conn, h host, cfg *cryptossh.ClientConfig, limit time.Duration) (*cryptossh.Client, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	client, err := func() (*cryptossh.Client, error) {
+		if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+			return nil, err
+		}
+		inner, channels, requests, err := cryptossh.NewClientConn(conn, h.addr(), cfg)
+		if err != nil {
+			return nil, err
+		}
+		return cryptossh.NewClient(inner, channels, requests), conn.SetDeadline(time.Time{})
+	}()
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		conn.Close()
+	}
+	return client, err
+}
+
 // passwordTries is how often each way of asking may fail on one connection.
 const passwordTries = 3
 
@@ -38,7 +120,7 @@ type passwordQuestions struct {
 // mayAskPassword reports whether a host that takes no key may ask the operator
 // for a password.
 func (c *Client) mayAskPassword(h host) bool {
-	return c.opt.AskSecret != nil && !h.batch && !(h.noPassword && h.noKeyboard) && !c.keys.isRefused(passwordOf(h))
+	return !h.is("batchmode", "yes") && (h.mayPassword() || h.mayKeyboard()) && c.keys.mayAsk(passwordOf(h))
 }
 
 // passwordOf returns the name under which the client remembers a refused password.
@@ -48,10 +130,10 @@ func passwordOf(h host) string { return "password of " + h.String() }
 // has no questions is answered (RFC 4256, 3.4).
 func (q *passwordQuestions) methods() []cryptossh.AuthMethod {
 	var out []cryptossh.AuthMethod
-	if !q.host.noKeyboard {
+	if q.host.mayKeyboard() {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.KeyboardInteractive(q.challenge), passwordTries))
 	}
-	if q.passwords && !q.host.noPassword && q.client.mayAskPassword(q.host) {
+	if q.passwords && q.host.mayPassword() && q.client.mayAskPassword(q.host) {
 		out = append(out, cryptossh.RetryableAuthMethod(cryptossh.PasswordCallback(func() (string, error) {
 			return q.ask("Password for " + q.host.String())
 		}), passwordTries))
@@ -88,24 +170,10 @@ func (q *passwordQuestions) ask(prompt string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = q.conn.SetDeadline(time.Now().Add(c.opt.ConnectTimeout)) }()
-	if c.keys.turn.Acquire(q.ctx, 1) != nil {
-		return "", errNoAnswer
-	}
-	defer c.keys.turn.Release(1)
-	if c.keys.isRefused(passwordOf(q.host)) { // while we waited for our turn
-		q.refused = true
-		return "", errNoAnswer
-	}
 	q.tries++
-	answer, err := c.opt.AskSecret(q.ctx, SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
-	if err != nil || answer == "" {
-		q.refused = true
-		if q.ctx.Err() == nil {
-			c.keys.refused.Store(passwordOf(q.host), true)
-		}
-		return "", errNoAnswer
-	}
-	return answer, nil
+	answer, err := c.keys.inTurn(q.ctx, passwordOf(q.host), SecretQuestion{Prompt: prompt, Host: q.host.String(), Try: q.tries})
+	q.refused = err != nil
+	return answer, err
 }
 
 // explain adds the results of the questions to an error.
@@ -117,7 +185,7 @@ func (q *passwordQuestions) explain(err error) error {
 		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asked %q, and no answer was given", q.host, q.question)
 	case signed && q.tries > 0:
 		return connectError(q.host.String(), causeSecond, err, "%s accepted a key, but not the answer to %q", q.host, q.question)
-	case signed && q.host.batch:
+	case signed && q.host.is("batchmode", "yes"):
 		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asks %q, and BatchMode in the ssh configuration forbids to answer; set it to no for this host", q.host, q.question)
 	case signed:
 		return connectError(q.host.String(), causeSecond, err, "%s accepted a key and asks %q: run lightsout on a terminal to answer", q.host, q.question)
@@ -127,18 +195,4 @@ func (q *passwordQuestions) explain(err error) error {
 		return connectError(q.host.String(), causeAuth, err, "%s accepted neither a key nor the password that was given", q.host)
 	}
 	return err
-}
-
-// secret asks the operator for something that is used at once and not kept,
-// such as a password for sudo.
-func (c *Client) secret(ctx context.Context, h host, prompt string) (string, error) {
-	if c.opt.AskSecret == nil || c.keys.turn.Acquire(ctx, 1) != nil {
-		return "", errNoAnswer
-	}
-	defer c.keys.turn.Release(1)
-	answer, err := c.opt.AskSecret(ctx, SecretQuestion{Prompt: prompt, Host: h.String(), Try: 1})
-	if err != nil || answer == "" {
-		return "", errNoAnswer
-	}
-	return answer, nil
 }

@@ -1,0 +1,203 @@
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/internal/text"
+	"lightsout/power"
+	"lightsout/power/internal/program"
+)
+
+// settings are the settings of one host, by keyword in lower case, as ssh -G prints them.
+type settings map[string][]string
+
+func (s settings) first(key string) string { return cmp.Or(s[key]...) }
+
+func (s settings) is(key, value string) bool { return strings.EqualFold(s.first(key), value) }
+
+func (s settings) mayPassword() bool { return s.may("password", "passwordauthentication") }
+func (s settings) mayKeyboard() bool {
+	return s.may("keyboard-interactive", "kbdinteractiveauthentication")
+}
+
+// may reports whether the configuration leaves a way of logging in, which a keyword can
+// rule out.
+func (s settings) may(method, keyword string) bool {
+	preferred := s.first("preferredauthentications")
+	return !s.is(keyword, "no") && (preferred == "" || slices.Contains(strings.Split(strings.ToLower(preferred), ","), method))
+}
+
+// forwarder matches a ProxyCommand that is equivalent to a ProxyJump.
+var forwarder = regexp.MustCompile(`^(?:exec +)?(?:/usr/bin/)?ssh +(?:-q +)?(?:-W +\[?%h\]?:%p +(?:-q +)?(\S+)|(\S+) +-W +\[?%h\]?:%p)$`)
+
+// jumps lists the hosts to go through. The client never runs a ProxyCommand: it treats
+// one that only asks ssh to forward as the equivalent ProxyJump, and returns an error
+// for any other.
+func (s settings) jumps(alias string) ([]string, error) {
+	jump, command := s.first("proxyjump"), strings.Join(strings.Fields(s.first("proxycommand")), " ")
+	if m := forwarder.FindStringSubmatch(command); m != nil {
+		jump = cmp.Or(jump, m[1]+m[2])
+	}
+	switch {
+	case jump == "" && command != "" && !strings.EqualFold(command, "none"):
+		return nil, fmt.Errorf("the ssh configuration gives a ProxyCommand for %s, which is not supported: no command is run to connect; use ProxyJump", alias)
+	case jump == "" || strings.EqualFold(jump, "none"):
+		return nil, nil
+	}
+	return strings.Split(jump, ","), nil
+}
+
+// askLimit bounds one run of ssh -G, with the commands of Match exec.
+const askLimit = 15 * time.Second
+
+// question is what the settings of a host depend on besides the files. fallback is the user
+// for whom nothing else is known.
+type question struct{ user, alias, port, fallback string }
+
+// settings returns the settings of a host: those that the installed ssh reports, or where
+// there is none, those that subset understands. It asks once.
+func (c *config) settings(q question) (settings, error) {
+	if known, ok := c.answers.Load(q); ok {
+		return known.(settings), nil
+	}
+	read := c.ask
+	if c.program == "" {
+		read = c.subset
+	}
+	s, err := read(q)
+	if err != nil {
+		return nil, never(err)
+	}
+	c.answers.Store(q, s)
+	return s, nil
+}
+
+// ask asks ssh -G. It answers with the account's name where no line names a user: then
+// fallback counts, behind all lines.
+func (c *config) ask(q question) (settings, error) {
+	s, err := c.run(q, c.given, "")
+	if err != nil || q.user != "" || q.fallback == "" || s.first("user") != c.local {
+		return s, err
+	}
+	behind, err := c.run(q, "/dev/stdin", "Include \""+strings.Join(c.files, "\" \"")+"\"\nMatch all\nUser \""+q.fallback+"\"\n")
+	if err == nil {
+		s["user"] = behind["user"]
+	}
+	return s, err
+}
+
+// run runs ssh -G, which connects to nothing. It has no terminal, so that the commands of
+// Match exec can't ask there.
+func (c *config) run(q question, file, stdin string) (settings, error) {
+	args := []string{c.program, "-G"}
+	for _, a := range [][2]string{{"-F", file}, {"-l", q.user}, {"-p", q.port}} {
+		if a[1] != "" {
+			args = append(args, a[0], a[1])
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	r, err := program.Run(ctx, program.Program{Argv: append(args, "--", q.alias), Stdin: stdin})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("ssh -G %s does not answer (%w); see what its Match exec waits for", q.alias, err)
+	case !r.OK():
+		return nil, fmt.Errorf("ssh does not understand its configuration for %s: %s; correct it, or name another file as ssh.config", q.alias, power.Clean(r.Stderr))
+	}
+	// ssh has put the account's home for ~.
+	home := strings.NewReplacer(" "+c.home+"/", " "+c.home+"/", " "+c.account+"/", " ~/")
+	s := settings{}
+	for line := range strings.Lines(r.Stdout) {
+		key, value, _ := strings.Cut(home.Replace(strings.TrimRight(line, "\r\n")), " ")
+		s[key] = append(s[key], value)
+	}
+	return s, nil
+}
+
+// understood are the keywords that subset understands, each with one plain word.
+var understood = []string{"hostname", "user", "port", "proxyjump", "identityfile", "userknownhostsfile"}
+
+// defaultKeys are the key files of ssh where the configuration names none.
+var defaultKeys = []string{"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk", "~/.ssh/id_xmss", "~/.ssh/id_dsa"}
+
+// mayMiss reports whether a key file is one of ssh's own choice, which may be missing.
+func mayMiss(file string) bool {
+	return filepath.Base(filepath.Dir(file)) == ".ssh" && slices.Contains(defaultKeys, "~/.ssh/"+filepath.Base(file))
+}
+
+// subset reads the configuration where there is no ssh to ask: Host with patterns, and the
+// keywords of understood. The error names every line for the host that it does not
+// understand.
+func (c *config) subset(q question) (settings, error) {
+	s := settings{"user": {q.user}, "port": {q.port}}
+	var strange []string
+	for _, file := range c.files {
+		data, err := text.ReadFile(file)
+		if err != nil && (c.opt.ConfigFile != "" || !errors.Is(err, fs.ErrNotExist)) {
+			return nil, fmt.Errorf("the ssh configuration can't be read: %w", err)
+		}
+		applies := true
+		for n, line := range strings.Split(string(data), "\n") {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !s.read(line, q.alias, &applies) {
+				strange = append(strange, fmt.Sprintf("line %d of %s (%s)", n+1, file, line))
+			}
+		}
+	}
+	if len(strange) > 0 {
+		return nil, fmt.Errorf("there is no ssh program to ask, and lightsout alone does not understand these for %s: %s; install the OpenSSH client, or name another file as ssh.config",
+			q.alias, strings.Join(strange, ", "))
+	}
+	defaults := settings{
+		"hostname": {q.alias}, "user": {cmp.Or(q.fallback, c.local)}, "port": {"22"}, "identityfile": defaultKeys,
+		"userknownhostsfile": {"~/.ssh/known_hosts ~/.ssh/known_hosts2"}, "globalknownhostsfile": {"/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"},
+	}
+	for key, value := range defaults {
+		if s.first(key) == "" {
+			s[key] = value
+		}
+	}
+	return s, nil
+}
+
+// read takes one line in, if it applies to the host, and reports whether it understood it.
+func (s settings) read(line, alias string, applies *bool) bool {
+	words := strings.Fields(strings.Replace(line, "=", " ", 1))
+	key, plain := strings.ToLower(words[0]), len(words) > 1 && !strings.ContainsAny(line, "\"'\\#[]%$")
+	switch {
+	case key == "host":
+		*applies = plain && matches(words[1:], alias)
+		return plain
+	case key == "match":
+		*applies = false
+		return false
+	case *applies && (!plain || len(words) > 2 || !slices.Contains(understood, key)):
+		return false
+	case *applies && (s.first(key) == "" || key == "identityfile" && !slices.Contains(s[key], words[1])): // of others the first one counts
+		s[key] = append(s[key], words[1])
+	}
+	return true
+}
+
+// matches reports whether a host matches one of the patterns of a Host line and none that
+// is negated.
+func matches(patterns []string, alias string) (any bool) {
+	for _, p := range patterns {
+		p, negated := strings.CutPrefix(p, "!")
+		matched, _ := path.Match(p, alias)
+		if matched && negated {
+			return false
+		}
+		any = any || matched
+	}
+	return any
+}
