@@ -110,7 +110,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 			return err
 		}
 		if len(missing) > 0 {
-			fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
+			fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese, fonts-symbola has emoji), or name its file with --font\n",
 				text.Fit(string(missing), 60, "…"))
 		}
 	}
