@@ -96,7 +96,7 @@ func describe(err error, c *Config) string {
 	case connLost(err):
 		return at + " closed the connection; it may be restarting"
 	case strings.Contains(err.Error(), gettingCredentials):
-		return fmt.Sprintf("the kubeconfig's credential plugin failed (%s); run kubectl once to log in, or start lightsout again", flat(innermost(err)))
+		return fmt.Sprintf("the kubeconfig's credential plugin failed; run kubectl once to log in, or start lightsout again (%s)", flat(innermost(err)))
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -216,11 +216,14 @@ func TestAQuotaDelaysPods(t *testing.T) {
 	for what, tt := range map[string]struct {
 		hard, cpu              string
 		late, missing, pending int
+		uncounted              bool // the control plane has not set the quota's status yet
 		change                 func(c *cluster.Contents)
 	}{
 		"room in the quota":        {hard: "3", cpu: "1"},
 		"full":                     {hard: "2", cpu: "1", late: 1},
 		"full, and so is the rest": {hard: "2", cpu: "3", late: 1, pending: 1},
+		"room in a new quota":      {hard: "3", cpu: "1", uncounted: true},
+		"a new quota, full":        {hard: "2", cpu: "1", late: 1, uncounted: true},
 		"smaller than its use":     {hard: "1", cpu: "1", missing: 1},
 		"one hangs already": {hard: "2", cpu: "1", late: 1, change: func(c *cluster.Contents) {
 			put(c, "web", "c", asking("cpu", "1"))
@@ -246,6 +249,9 @@ func TestAQuotaDelaysPods(t *testing.T) {
 		}
 		q := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse(tt.hard)}},
 			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{"pods": resource.MustParse(used)}}}
+		if tt.uncounted {
+			q.Status.Used = nil
+		}
 		c.Objects = []*cluster.Object{{Kind: cluster.KindQuota, Key: cluster.Key{Namespace: "d", Name: "q"}, Value: q}}
 		o := lose(c, "a")
 		if w := o.Workloads[0]; o.Late != (Range{tt.late, tt.late}) || w.Late != o.Late || o.Missing != (Range{tt.missing, tt.missing}) ||

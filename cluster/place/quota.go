@@ -56,6 +56,26 @@ func (all *quotas) count(q *corev1.ResourceQuota, c *class, n int64) {
 	}
 }
 
+// countNew counts the use of the quotas that the control plane has not counted yet.
+func (w *World) countNew() {
+	for namespace, list := range w.quotas {
+		for i, q := range list {
+			if q.Status.Used != nil {
+				continue
+			}
+			q = q.DeepCopy()
+			q.Status.Used = corev1.ResourceList{}
+			list[i] = q
+			all := quotas{spent: map[*corev1.ResourceQuota]corev1.ResourceList{q: q.Status.Used}}
+			for _, c := range w.classes {
+				if c.namespace == namespace && scoped(q, c) {
+					all.count(q, c, int64(len(c.pods)+c.waiting))
+				}
+			}
+		}
+	}
+}
+
 // recount counts the use of each quota again, without the pods that hang on lost nodes: the
 // control plane forgets them some time after their grace period (QuotaV1Pod in
 // pkg/quota/v1/evaluator/core).

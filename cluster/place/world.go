@@ -210,8 +210,9 @@ func (w *World) addPod(p *cluster.Pod) {
 	c.pods, w.nodes[at].pods = append(c.pods, x), append(w.nodes[at].pods, x)
 }
 
-// fill adds up the use of each node; every resource must have its index by then.
+// fill adds up the use of quotas and of each node; every resource must have its index by then.
 func (w *World) fill() {
+	w.countNew()
 	for _, o := range w.s.Objects(cluster.KindCSINode) {
 		n := o.Value.(*storagev1.CSINode)
 		at, ok := w.byName[o.Name]

@@ -71,9 +71,6 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 	}
 	if c.api != nil && secret != nil {
 		c.api.LogIn(context.Background())
-		if why := narrow(context.Background(), cfg, c.api); why != "" {
-			warnOnce(why)
-		}
 	}
 	o.readOnly = true // for the machines
 	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)

@@ -64,7 +64,7 @@ func newCheckCommand(o *options) *cobra.Command {
 			if forRecorder && len(nodes) > 0 {
 				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
 			}
-			return runCheck(cmd.Context(), *o, nodes, checkOptions{output == "json", forRecorder}, os.Stdout)
+			return runCheck(cmd.Context(), *o, nodes, checkOptions{output == "json", forRecorder}, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json (default a table)")
@@ -87,6 +87,9 @@ func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, 
 	}
 	defer c.close()
 	c.recorder = opt.recorder
+	if c.api != nil {
+		warnNarrowed(ctx, c.config, c.api)
+	}
 	if !opt.json {
 		c.show = func(rows []checkRow) { printRows(out, rows) }
 	}

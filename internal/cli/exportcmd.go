@@ -136,7 +136,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 func (f *exportFlags) findFonts(ctx context.Context, frames []export.Frame) error {
 	missing, err := f.film.FindFonts(ctx, frames)
 	if err == nil && len(missing) > 0 {
-		fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese), or name its file with --font\n",
+		fmt.Fprintf(os.Stderr, "warning: no font has %s, and the picture shows boxes instead: install a font that has (fonts-noto-cjk has Japanese, fonts-symbola has emoji), or name its file with --font\n",
 			text.Fit(string(missing), 60, "…"))
 	}
 	return err

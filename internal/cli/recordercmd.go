@@ -75,9 +75,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	defer api.Close()
-	if why := narrow(ctx, cfg, api); why != "" {
-		warnOnce(why)
-	}
+	warnNarrowed(ctx, cfg, api)
 	p, stop := newPrinter(out)
 	defer stop()
 	dir, interrupted, unlock, err := openRecords(cfg, access.Context, p)

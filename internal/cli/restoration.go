@@ -187,7 +187,7 @@ func (r *restoration) watch(ctx context.Context) error {
 		return err
 	}
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-	stop, err := watch(ctx, watcher, viewWait)
+	stop, err := watch(ctx, watcher, viewWait, synced)
 	if err == nil {
 		r.reader, r.stop = session.NewClusterReader(watcher, nil, time.Now), stop
 	}

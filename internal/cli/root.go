@@ -145,7 +145,7 @@ func Command(v string) *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.once {
-				return stateOnce(cmd.Context(), o)
+				return stateOnce(cmd.Context(), o, cmd.OutOrStdout())
 			}
 			return runScreen(cmd.Context(), o)
 		},

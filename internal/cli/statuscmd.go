@@ -20,7 +20,7 @@ import (
 
 // powerStatus prints a table of nodes and machines.
 func powerStatus(ctx context.Context, o options, nodes []string, wait time.Duration) error {
-	return glance(ctx, o, wait, synced, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+	return glance(ctx, o, wait, synced, synced, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
 		if err := known(s, nodes); err != nil {
 			return err
 		}
@@ -34,8 +34,8 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 }
 
 // stateOnce prints the state once, as the plain screen does at its start.
-func stateOnce(ctx context.Context, o options) error {
-	return glance(ctx, o, viewWait, hitsKnown, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+func stateOnce(ctx context.Context, o options, out io.Writer) error {
+	return glance(ctx, o, viewWait, readable, hitsKnown, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
 		f := &view.Frame{Snapshot: s, Power: map[string]view.MachineView{}}
 		f.Cluster, f.Namespaces, f.ReadOnly = s.Context, view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), o.readOnly
 		var refs []power.NodeRef
@@ -47,21 +47,21 @@ func stateOnce(ctx context.Context, o options) error {
 			f.Power[node] = view.MachineView{Reading: r}
 		}
 		f.Now = time.Now()
-		_, err := fmt.Println(strings.Join(stateLines(f), "\n"))
+		_, err := fmt.Fprintln(out, strings.Join(stateLines(f), "\n"))
 		return err
 	})
 }
 
 // glance reads the cluster and its machines, by a view and the drivers, and makes no session.
-// use gets both when the nodes are known, and enough holds or the wait is over.
-func glance(ctx context.Context, o options, wait time.Duration, enough func(*cluster.Snapshot) bool, use func(*config.Config, *cluster.Snapshot, *machines) error) error {
+// use gets both when seen holds, and enough does or the wait is over.
+func glance(ctx context.Context, o options, wait time.Duration, seen, enough func(*cluster.Snapshot) bool, use func(*config.Config, *cluster.Snapshot, *machines) error) error {
 	readOnly := o
 	readOnly.readOnly = true
 	cfg, err := o.Read()
 	if err != nil {
 		return err
 	}
-	api, client, done, err := newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+	api, client, done, err := viewClient(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func glance(ctx context.Context, o options, wait time.Duration, enough func(*clu
 	if err != nil {
 		return err
 	}
-	stop, err := watch(ctx, watcher, wait)
+	stop, err := watch(ctx, watcher, wait, seen)
 	if err != nil {
 		return err
 	}
@@ -162,9 +162,9 @@ func (m *machines) read(ctx context.Context, nodes []power.NodeRef) ([]power.Bin
 	return bindings, readings
 }
 
-// watch watches the cluster until the caller calls stop, and returns when it has seen
-// the nodes. It prints on standard error that it waits.
-func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (stop func(), err error) {
+// watch watches the cluster until the caller calls stop, and returns when
+// seen holds. It prints on standard error that it waits.
+func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen func(*cluster.Snapshot) bool) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var failed error
 	over := make(chan struct{})
@@ -178,7 +178,7 @@ func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration) (s
 	said := patient{wait: wait}
 	for waiting.Err() == nil {
 		s := watcher.Snapshot()
-		if synced(s) {
+		if seen(s) {
 			return stop, nil
 		}
 		if said.report(s); s != nil && s.Access[cluster.KindNode].Forbidden {

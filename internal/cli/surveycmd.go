@@ -201,13 +201,13 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+	api, _, done, err := viewClient(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	stop, err := watch(ctx, watcher, wait)
+	stop, err := watch(ctx, watcher, wait, synced)
 	if err != nil {
 		return nil, err
 	}

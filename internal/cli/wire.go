@@ -109,11 +109,25 @@ func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *s
 	}
 	if ask.secret != nil {
 		api.LogIn(context.Background())
-		if why := narrow(context.Background(), cfg, api); why != "" {
-			warnOnce(why)
-		}
 	}
 	return api, client, func() { api.Close(); _ = client.Close() }, nil
+}
+
+// viewClient is newClient for a command that shows the cluster: it asks on the terminal, and
+// prints that it shows one namespace only.
+func viewClient(ctx context.Context, cfg *config.Config) (api *cluster.Client, client *ssh.Client, done func(), err error) {
+	api, client, done, err = newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+	if err == nil {
+		warnNarrowed(ctx, cfg, api)
+	}
+	return api, client, done, err
+}
+
+// warnNarrowed calls narrow and prints its reason on standard error.
+func warnNarrowed(ctx context.Context, cfg *config.Config, api *cluster.Client) {
+	if why := narrow(ctx, cfg, api); why != "" {
+		warnOnce(why)
+	}
 }
 
 // narrow has an account that sees no more than one namespace watch that of its context, and
