@@ -59,7 +59,7 @@ func (c *tunnelled) annotateAndReturn(t *testing.T) {
 }
 
 // printed returns what restore prints, and its error.
-func (c *tunnelled) printed(t *testing.T) (string, error) {
+func (c *tunnelled) printed(t *testing.T, named ...string) (string, error) {
 	t.Helper()
 	before := os.Stdout
 	read, write, err := os.Pipe()
@@ -67,7 +67,7 @@ func (c *tunnelled) printed(t *testing.T) (string, error) {
 		t.Fatal(err)
 	}
 	os.Stdout = write
-	err = restore(t.Context(), c.options, nil, true)
+	err = restore(t.Context(), c.options, named, true)
 	os.Stdout = before
 	_ = write.Close()
 	text, _ := io.ReadAll(read)
