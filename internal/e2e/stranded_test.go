@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/internal/config"
+	conf "lightsout/internal/config"
 	"lightsout/internal/labtest"
 	"lightsout/internal/testenv"
 )
@@ -49,7 +49,7 @@ func newStranded(t *testing.T) *stranded {
 		t.Fatal(err)
 	}
 	s.write(s.settings, string(text))
-	read, err := config.Flags{File: s.settings}.Read()
+	read, err := conf.Flags{File: s.settings}.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
