@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	conf "lightsout/internal/config"
 	"lightsout/internal/labtest"
 	"lightsout/internal/testenv"
 )
@@ -49,10 +48,6 @@ func newStranded(t *testing.T) *stranded {
 		t.Fatal(err)
 	}
 	s.write(s.settings, string(text))
-	read, err := conf.Flags{File: s.settings}.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
 	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
 	at := time.Now().Add(-time.Hour).UTC()
 	binding := map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-1"}, "off": machine, "on": machine}
@@ -61,7 +56,6 @@ func newStranded(t *testing.T) *stranded {
 		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sent": true},
 	} {
 		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", s.settings, at, 1, "n3"
-		e["settings"] = read.DriverSettings()
 		line, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
@@ -351,13 +345,7 @@ func TestRestoreNamesTheCommandForAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.journal(testenv.JournalLine(line))
-	settings, err := os.ReadFile(s.settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := program(context.Background(), t, nil, "restore", "--yes")
-	s.write(filepath.Join(cmd.Dir, "lightsout.yaml"), string(settings))
-	out, errs, code := finish(t, cmd)
+	out, errs, code := s.restore()
 	if code != 1 || !s.isOn() || !strings.Contains(errs, "n4 of cluster another: off") || !strings.Contains(errs, "lightsout restore --config "+broken+" --context another") {
 		t.Errorf("exit %d, on: %v\n%s%s", code, s.isOn(), out, errs)
 	}
