@@ -73,8 +73,10 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	if len(wanted) > 0 || len(l.damaged) > 0 && unknown == nil {
 		chosen, leaveOff, agreed, failed := confirm(ctx, out, wanted, len(named) > 0, yes)
 		if err = errors.Join(err, failed); agreed {
-			if !yes && len(chosen) > 0 { // the operator's answer took time
-				l.notes = r.notesNow(ctx, l)
+			if !yes && l.unseen == nil { // the operator's answer took time
+				if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
+					l.notes, _ = r.readNotes(nodes, true)
+				}
 				chosen = still(chosen, planRestore(l.facts))
 			}
 			err = errors.Join(err, r.apply(ctx, chosen, leaveOff, l))
@@ -85,19 +87,6 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	last.notices = slices.DeleteFunc(last.notices, func(n string) bool { return slices.Contains(l.notices, n) })
 	last.print(slices.DeleteFunc(slices.Clone(left), func(i item) bool { return !i.ask || slices.Contains(items, i) }))
 	return r.end(last, left, err)
-}
-
-// notesNow reads the annotations of others again, and returns those read before if it cannot.
-func (r *restoration) notesNow(ctx context.Context, before look) []power.NodeNote {
-	if before.unseen != nil {
-		return before.notes
-	}
-	nodes, err := r.nodes(ctx, hurriedWait)
-	if err != nil {
-		return before.notes
-	}
-	notes, _ := r.readNotes(nodes, true)
-	return notes
 }
 
 // confirm asks one question for all machines and nodes of this journal, and one for each machine that
@@ -156,46 +145,36 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on.
 func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, l look) (failed error) {
-	on := slices.Concat(nodesOf(chosen, doPowerOn, false), nodesOf(chosen, doPowerOn, true))
+	foreign := nodesOf(chosen, doPowerOn, true)
+	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
 	if len(on)+len(l.damaged) > 0 {
-		failed = r.powerOn(ctx, on, leaveOff, len(nodesOf(chosen, doPowerOn, true))+len(l.damaged) > 0)
+		s, err := r.switcher(ctx, len(foreign)+len(l.damaged) > 0)
+		if failed = err; err == nil {
+			failed = s.Restore(ctx, power.Request{
+				Nodes: append([]string{}, on...), LeaveOff: leaveOff,
+				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
+			}, power.Automatic{})
+		}
 		if failed != nil && ctx.Err() != nil {
 			return failed
 		}
 	}
-	cordoned := nodesOf(chosen, doUncordon, false)
-	if len(cordoned) == 0 {
-		return failed
-	}
-	api, err := r.proven(ctx)
 	reasons := power.FailedNodes(failed)
-	for _, node := range cordoned {
+	for _, node := range nodesOf(chosen, doUncordon, false) {
 		untried := failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 		if untried || reasons[node] != "" {
 			continue
 		}
-		text, why := "", err
-		if why == nil {
-			text, why = session.Uncordon(ctx, api, r.journal, node)
+		text, api, err := "", (*cluster.Client)(nil), error(nil)
+		if api, err = r.proven(ctx); err == nil {
+			text, err = session.Uncordon(ctx, api, r.journal, node)
 		}
-		if why != nil {
-			text = fmt.Sprintf("%v; by hand: kubectl uncordon %s", why, node)
+		if err != nil {
+			text = fmt.Sprintf("%v; by hand: kubectl uncordon %s", err, node)
 		}
 		fmt.Printf("%s  %s\n", node, text)
 	}
 	return failed
-}
-
-// powerOn powers on machines, also some that the journal does not name if foreign is true.
-func (r *restoration) powerOn(ctx context.Context, on, leaveOff []string, foreign bool) error {
-	s, err := r.switcher(ctx, foreign)
-	if err != nil {
-		return err
-	}
-	return s.Restore(ctx, power.Request{
-		Nodes: append([]string{}, on...), LeaveOff: leaveOff,
-		Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
-	}, power.Automatic{})
 }
 
 // switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
@@ -205,25 +184,18 @@ func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switch
 		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
 	}
 	if foreign && r.reader == nil {
-		if err := r.watch(ctx); err != nil {
+		api, err := r.proven(ctx)
+		if err == nil {
+			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
+			r.stop, err = watch(ctx, watcher, viewWait)
+			r.reader = session.NewClusterReader(watcher, nil, time.Now)
+		}
+		if err != nil {
+			r.reader = nil
 			fmt.Println(err)
 		}
 	}
 	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: lateAnnotations{r}}, nil
-}
-
-// watch starts the view of the cluster.
-func (r *restoration) watch(ctx context.Context) error {
-	api, err := r.proven(ctx)
-	if err != nil {
-		return err
-	}
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-	stop, err := watch(ctx, watcher, viewWait)
-	if err == nil {
-		r.reader, r.stop = session.NewClusterReader(watcher, nil, time.Now), stop
-	}
-	return err
 }
 
 // lateAnnotations are the annotations in a cluster whose API server lightsout contacts only
@@ -246,12 +218,18 @@ func (l lateAnnotations) Change(ctx context.Context, node string, change func(ha
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
 // error joined with what is left, and with what lightsout could not read.
 func (r *restoration) end(l look, left []item, before error) error {
-	for _, o := range l.kept {
-		fmt.Printf("lightsout's own annotation is still on %s, because %s\n", power.Clean(o.node), o.why)
+	for _, kept := range l.kept {
+		fmt.Println(kept)
 	}
 	unread := errors.Join(append(leftErrors(left, r.dryRun), l.unread)...)
-	if before == nil && unread == nil {
-		fmt.Println("nothing is off" + l.nothing())
+	switch {
+	case before != nil || unread != nil:
+	case l.unseen != nil:
+		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off")
+	case len(l.kept) > 0:
+		fmt.Println("nothing is off: the journal and all other annotations on nodes list no machine")
+	default:
+		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
 	}
 	if l.unseen == nil || r.noAPI != nil && !r.noKubeconfig() { // the latter is reported
 		return errors.Join(before, unread)
@@ -262,15 +240,4 @@ func (r *restoration) end(l look, left []item, before error) error {
 		return errors.Join(before, unread)
 	}
 	return errors.Join(before, unread, unseen)
-}
-
-// nothing describes what lists no machine.
-func (l look) nothing() string {
-	switch {
-	case l.unseen != nil:
-		return " in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off"
-	case len(l.kept) > 0:
-		return ": the journal and all other annotations on nodes list no machine"
-	}
-	return ": the journal and the annotations on all nodes list no machine"
 }

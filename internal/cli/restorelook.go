@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ type look struct {
 	late    []power.LeftOff // of this call
 	notices []string        // of machines about which there is nothing to do
 	back    []string        // nodes that the journal lists as off and that are on already
-	kept    []ownNote
-	unread  error // why the journal cannot be read
-	unseen  error // why lightsout has not read the annotations on nodes
+	kept    []string        // about annotations of this journal that are out of date
+	unread  error           // why the journal cannot be read
+	unseen  error           // why lightsout has not read the annotations on nodes
 }
 
 // nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow. hurriedWait bounds
@@ -149,10 +150,7 @@ func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftO
 
 // reopen reports whether a late machine is proven off, and reopens its operations in the journal.
 func (r *restoration) reopen(l *look, m offMachine) bool {
-	on := m.Binding.On
-	if on == nil {
-		on = m.Binding.Off
-	}
+	on := cmp.Or(m.Binding.On, m.Binding.Off)
 	if m.reading.State != power.Off || m.reading.Proof != power.Proven || on == nil {
 		return false
 	}

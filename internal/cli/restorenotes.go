@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,6 @@ func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node 
 // noteText describes the annotation of a machine that is not in this journal.
 func noteText(o power.NodeNote) string { return "not in this journal: " + o.Node + ": " + noteWhy(o) }
 
-// ownNote is an annotation of this journal that is out of date and still on its node.
-type ownNote struct{ node, why string }
-
 // attempts is a NoteStore that keeps, by node, the result of each change.
 type attempts struct {
 	power.NoteStore
@@ -47,8 +45,8 @@ func (a attempts) Change(ctx context.Context, node string, change func(had power
 }
 
 // readNotes returns the annotations of other journals on the listed nodes. It removes those that are
-// out of date, and returns those of this journal that it could not remove.
-func (r *restoration) readNotes(listed []*cluster.Node, seen bool) (others []power.NodeNote, kept []ownNote) {
+// out of date, and returns a sentence about each of this journal that it did not remove.
+func (r *restoration) readNotes(listed []*cluster.Node, seen bool) (others []power.NodeNote, kept []string) {
 	if !seen {
 		return nil, nil
 	}
@@ -71,23 +69,19 @@ func (r *restoration) readNotes(listed []*cluster.Node, seen bool) (others []pow
 		if is && err == nil || slices.ContainsFunc(others, func(o power.NodeNote) bool { return o.Node == n }) {
 			continue
 		}
-		kept = append(kept, ownNote{n, r.keptWhy(n, err)})
+		kept = append(kept, fmt.Sprintf("lightsout's own annotation is still on %s (%v); without that restore removes it, or: kubectl annotate node %s %s-",
+			power.Clean(n), cmp.Or(err, r.whyUntried()), text.ShellWord(power.Clean(n)), power.AnnotationSwitchedOff))
 	}
 	return others, kept
 }
 
-// keptWhy is why an annotation of this journal stays on a node.
-func (r *restoration) keptWhy(node string, err error) string {
-	remove := fmt.Sprintf("remove it with: kubectl annotate node %s %s-", text.ShellWord(power.Clean(node)), power.AnnotationSwitchedOff)
+// whyUntried is why lightsout did not try to remove an annotation.
+func (r *restoration) whyUntried() error {
 	switch {
 	case r.dryRun:
-		return "this is a dry run: lightsout restore without --dry-run removes it"
-	case r.config.Guards.Annotate != nil && !*r.config.Guards.Annotate:
-		return "guards.annotate is false: " + remove
-	case errors.Is(err, power.ErrMayNot):
-		return "the account may not patch nodes: " + remove
-	case err != nil:
-		return err.Error() + ": repeat this command"
+		return errors.New("this is a dry run")
+	case annotationsOf(r.config, r.api, nil) == nil:
+		return errors.New("guards.annotate is false")
 	}
-	return "another lightsout is switching machines of this cluster: repeat this command"
+	return errors.New("another lightsout is switching machines of this cluster")
 }
