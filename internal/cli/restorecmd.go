@@ -71,22 +71,29 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		return r.end(l, items, err)
 	}
 	if len(wanted) > 0 || len(l.damaged) > 0 && unknown == nil {
-		chosen, leaveOff, agreed, failed := confirm(ctx, out, wanted, len(named) > 0, yes)
-		if err = errors.Join(err, failed); agreed {
-			if !yes && l.unseen == nil { // the operator's answer took time
-				if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
-					l.notes, _ = r.readNotes(nodes, true)
-				}
-				chosen = still(chosen, planRestore(l.facts))
-			}
-			err = errors.Join(err, r.apply(ctx, chosen, leaveOff, l))
-		}
+		err = errors.Join(err, r.carryOut(ctx, out, l, wanted, len(named) > 0, yes))
 	}
 	last := r.lastLook(ctx, l)
 	left := planRestore(last.facts)
 	last.notices = slices.DeleteFunc(last.notices, func(n string) bool { return slices.Contains(l.notices, n) })
 	last.print(slices.DeleteFunc(slices.Clone(left), func(i item) bool { return !i.ask || slices.Contains(items, i) }))
 	return r.end(last, left, err)
+}
+
+// carryOut asks the operator about the wanted items, and carries out those that are agreed to and that no
+// other operator has taken over meanwhile.
+func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, wanted []item, named, yes bool) error {
+	chosen, leaveOff, agreed, err := confirm(ctx, out, wanted, named, yes)
+	if !agreed {
+		return err
+	}
+	if !yes && l.unseen == nil { // the operator's answer took time
+		if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
+			l.notes, _ = r.readNotes(nodes, true)
+		}
+		chosen = still(chosen, planRestore(l.facts))
+	}
+	return errors.Join(err, r.apply(ctx, chosen, leaveOff, l))
 }
 
 // confirm asks one question for all machines and nodes of this journal, and one for each machine that

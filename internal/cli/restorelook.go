@@ -21,12 +21,11 @@ import (
 type look struct {
 	facts
 	damaged []power.Entry
-	late    []power.LeftOff // of this call
-	notices []string        // of machines about which there is nothing to do
-	back    []string        // nodes that the journal lists as off and that are on already
-	kept    []string        // about annotations of this journal that are out of date
-	unread  error           // why the journal cannot be read
-	unseen  error           // why lightsout has not read the annotations on nodes
+	notices []string // of machines about which there is nothing to do
+	back    []string // nodes that the journal lists as off and that are on already
+	kept    []string // about annotations of this journal that are out of date
+	unread  error    // why the journal cannot be read
+	unseen  error    // why lightsout has not read the annotations on nodes
 }
 
 // nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow. hurriedWait bounds
@@ -69,9 +68,12 @@ func (r *restoration) firstLook(ctx context.Context, wait time.Duration) look {
 // lastLook polls once more the machines that did not answer before or that a refused request may still
 // switch off.
 func (r *restoration) lastLook(ctx context.Context, before look) look {
-	late := slices.DeleteFunc(before.late, func(l power.LeftOff) bool {
-		return r.readings[l.Ops[0]].State != power.Unknown && l.Refused == ""
-	})
+	var late []power.LeftOff
+	for _, m := range before.late {
+		if m.Refused != "" || m.reading.State == power.Unknown {
+			late = append(late, m.LeftOff)
+		}
+	}
 	return r.look(ctx, late, late, lateReadsWithin, nodesWait)
 }
 
@@ -129,37 +131,30 @@ func (r *restoration) poll(ctx context.Context, machines []power.LeftOff, most t
 }
 
 // findLate sorts the machines that were on again, or whose power API refused the request. It returns
-// those that are off: the power API may have carried out a request of this journal all the same.
+// those that are off, and reopens their operations in the journal: the power API may have carried out a
+// request of this journal all the same.
 func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftOff) {
 	for _, m := range late {
 		is := offMachine{m, r.readings[m.Ops[0]]}
-		if r.reopen(l, is) {
-			l.notices = append(l.notices, fmt.Sprintf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since",
-				m.Node, is.reading.Detail, m.RequestedAt.Local().Format(time.TimeOnly)))
+		reopened := 0
+		if on := cmp.Or(m.Binding.On, m.Binding.Off); is.reading.State == power.Off && is.reading.Proof == power.Proven && on != nil {
+			if reopened = 1; !r.dryRun {
+				var err error
+				reopened, err = r.journal.SeenOff(m.Node, *on, is.reading)
+				l.notWritten(m.Node, err)
+			}
+		}
+		at := m.RequestedAt.Local().Format(time.TimeOnly)
+		if reopened > 0 {
+			l.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since", m.Node, is.reading.Detail, at)
 			off = append(off, m)
 			continue
 		}
-		l.late, l.facts.late = append(l.late, m), append(l.facts.late, is)
-		if m.Refused != "" && is.isOn() && l.at.Before(m.Until) {
-			l.notices = append(l.notices, fmt.Sprintf("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s",
-				m.Node, m.RequestedAt.Local().Format(time.TimeOnly), power.Verb(m.Action), m.Node, m.Refused, m.Until.Local().Format(time.TimeOnly)))
+		if l.late = append(l.late, is); m.Refused != "" && is.isOn() && l.at.Before(m.Until) {
+			l.notice("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s", m.Node, at, power.Verb(m.Action), m.Node, m.Refused, m.Until.Local().Format(time.TimeOnly))
 		}
 	}
 	return off
-}
-
-// reopen reports whether a late machine is proven off, and reopens its operations in the journal.
-func (r *restoration) reopen(l *look, m offMachine) bool {
-	on := cmp.Or(m.Binding.On, m.Binding.Off)
-	if m.reading.State != power.Off || m.reading.Proof != power.Proven || on == nil {
-		return false
-	}
-	if r.dryRun {
-		return true
-	}
-	n, err := r.journal.SeenOff(m.Node, *on, m.reading)
-	l.notWritten(m.Node, err)
-	return n > 0
 }
 
 // settle reports whether a machine is on again, and settles its operations in the journal.
@@ -176,7 +171,7 @@ func (r *restoration) settle(l *look, m power.LeftOff, reading power.Reading, no
 		return false
 	}
 	l.back = append(l.back, m.Node)
-	l.notices = append(l.notices, fmt.Sprintf("%s is on already (%s)", m.Node, reading.Detail))
+	l.notice("%s is on already (%s)", m.Node, reading.Detail)
 	if !r.dryRun {
 		_, err := r.journal.SeenOn(seen)
 		l.notWritten(m.Node, err)
@@ -186,8 +181,12 @@ func (r *restoration) settle(l *look, m power.LeftOff, reading power.Reading, no
 
 func (l *look) notWritten(node string, err error) {
 	if err != nil {
-		l.notices = append(l.notices, fmt.Sprintf("%s  lightsout could not write that to the journal: %v", node, err))
+		l.notice("%s  lightsout could not write that to the journal: %v", node, err)
 	}
+}
+
+func (l *look) notice(format string, args ...any) {
+	l.notices = append(l.notices, fmt.Sprintf(format, args...))
 }
 
 // nodes lists the nodes of the cluster from its API server.
@@ -216,7 +215,7 @@ func (r *restoration) findUnnamed(ctx context.Context, l *look) {
 // unknown returns an error about each named node that no item and no machine of the look has.
 func (l look) unknown(named []string, items []item) (err error) {
 	for _, n := range named {
-		refused := slices.ContainsFunc(l.facts.late, func(m offMachine) bool { return m.Node == n && m.Refused != "" })
+		refused := slices.ContainsFunc(l.late, func(m offMachine) bool { return m.Node == n && m.Refused != "" })
 		if refused || slices.Contains(l.back, n) || slices.ContainsFunc(items, func(i item) bool { return i.node == n }) {
 			continue
 		}
