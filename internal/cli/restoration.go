@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
-	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
@@ -235,15 +235,19 @@ func (r *restoration) others(left, late []power.LeftOff, cordoned []power.Entry)
 
 // otherWhy names the command that restores the entry's node.
 func (r *restoration) otherWhy(e power.Entry, what string) string {
-	by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
+	by, now := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}, r.Flags
 	if e.Config == r.AbsPath() {
 		by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 	}
-	command := by.RestoreCommand(r.config)
-	name, file := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), power.Clean(cmp.Or(r.AbsPath(), "of this call"))
-	if what == "cordoned" || r.fits(e) {
-		return fmt.Sprintf("of cluster %s: %s, and this call restores cluster %s; restore with: %s", name, what, power.Clean(r.journal.Cluster().Name), command)
+	name, command := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), by.RestoreCommand(r.config)
+	now.Context = e.Cluster
+	switch is := r.journal.Cluster(); {
+	case what != "cordoned" && !r.fits(e):
+		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because %s has other settings of bastion, ssh or power than those that switched it off, and does not lead to that cluster; restore with the settings of then: %s; if the settings of now are right, use: %s",
+			name, what, power.Clean(cmp.Or(r.AbsPath(), "the configuration")), command, strings.Replace(now.RestoreCommand(r.config), "restore", "power on NODE", 1))
+	case e.Cluster == is.Name && !is.Same(e.Of()):
+		return fmt.Sprintf("of cluster %s: %s, but the context %s leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: %s NODE", name, what, name, command)
+	default:
+		return fmt.Sprintf("of cluster %s: %s, and this call restores cluster %s; restore with: %s", name, what, power.Clean(is.Name), command)
 	}
-	return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because the config file %s has other settings of bastion, ssh or power than the one that switched it off, and does not lead to that cluster; restore with the settings of then: %s; if the settings of now are right, use: lightsout power on NODE --context %s",
-		name, what, file, command, text.ShellWord(name))
 }
