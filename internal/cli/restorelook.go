@@ -138,7 +138,8 @@ func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftO
 		is := offMachine{m, r.readings[m.Ops[0]]}
 		reopened := 0
 		if on := cmp.Or(m.Binding.On, m.Binding.Off); is.reading.State == power.Off && is.reading.Proof == power.Proven && on != nil {
-			if reopened = 1; !r.dryRun {
+			reopened = 1
+			if !r.dryRun {
 				var err error
 				reopened, err = r.journal.SeenOff(m.Node, *on, is.reading)
 				l.notWritten(m.Node, err)
@@ -150,7 +151,8 @@ func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftO
 			off = append(off, m)
 			continue
 		}
-		if l.late = append(l.late, is); m.Refused != "" && is.isOn() && l.at.Before(m.Until) {
+		l.late = append(l.late, is)
+		if m.Refused != "" && is.isOn() && l.at.Before(m.Until) {
 			l.notice("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s", m.Node, at, power.Verb(m.Action), m.Node, m.Refused, m.Until.Local().Format(time.TimeOnly))
 		}
 	}
