@@ -59,7 +59,7 @@ func (c *tunnelled) annotateAndReturn(t *testing.T) {
 }
 
 // printed returns what restore prints, and its error.
-func (c *tunnelled) printed(t *testing.T) (string, error) {
+func (c *tunnelled) printed(t *testing.T, named ...string) (string, error) {
 	t.Helper()
 	before := os.Stdout
 	read, write, err := os.Pipe()
@@ -67,7 +67,7 @@ func (c *tunnelled) printed(t *testing.T) (string, error) {
 		t.Fatal(err)
 	}
 	os.Stdout = write
-	err = restore(t.Context(), c.options, nil, true)
+	err = restore(t.Context(), c.options, named, true)
 	os.Stdout = before
 	_ = write.Close()
 	text, _ := io.ReadAll(read)
@@ -84,11 +84,11 @@ func TestRestoreNamesItsAnnotationThatItMayNotRemove(t *testing.T) {
 	c.patch = http.StatusForbidden
 	text, err := c.printed(t)
 	if err != nil || strings.Contains(text, none) || strings.Count(text, still) != 1 ||
-		!strings.Contains(text, "the account may not patch nodes") || !strings.Contains(text, "kubectl annotate node n3 lightsout.dev/switched-off-") {
+		!strings.Contains(text, "the account may not annotate nodes") || !strings.Contains(text, "kubectl annotate node n3 lightsout.dev/switched-off-") {
 		t.Errorf("without the right: %v\n%s", err, text)
 	}
 	c.patch, c.dryRun = 0, true
-	if text, err = c.printed(t); err != nil || strings.Contains(text, none) || !strings.Contains(text, still+", because this is a dry run") {
+	if text, err = c.printed(t); err != nil || strings.Contains(text, none) || !strings.Contains(text, still+" (this is a dry run)") {
 		t.Errorf("a dry run: %v\n%s", err, text)
 	}
 	c.dryRun = false

@@ -8,122 +8,63 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
-	"lightsout/internal/session"
 	"lightsout/power"
 	"lightsout/power/ssh"
 )
 
-// restoration is the work to undo in one cluster, with one configuration.
+// restoration is what restore needs of one cluster and one config file.
 type restoration struct {
-	of       power.Cluster
+	options
 	config   *config.Config
-	journal  *power.Journal
-	client   *ssh.Client     // nil if the settings are unusable
-	server   *cluster.Client // nil before api
-	unfit    error           // why the drivers of the settings are not those of the machines; nil if they are
-	certain  bool            // the API server has proven that it belongs to this cluster
-	machines *machines       // has no fleet if the settings are unusable
-	left     []power.LeftOff
-	late     []power.LeftOff // on again, or their request was refused, but it may still switch them off
-	// readings are those of the machines of left and late, by their first operation.
+	client   *ssh.Client
+	machines *machines      // has no fleet if the drivers' settings are unusable
+	journal  *power.Journal // of the cluster that is restored
+	// here is the cluster to which the configuration leads, with a UID if its API server has revealed it;
+	// api is that server, nil if noAPI is the reason why there is none.
+	here  power.Cluster
+	api   *cluster.Client
+	noAPI error
+	// proving is held while lightsout asks api which cluster it is.
+	proving sync.Mutex
+	// readings are those of the machines, by their first operation.
 	readings map[string]power.Reading
-	cordoned []power.Entry
-	damaged  []power.Entry
-	// back are nodes that the journal lists as off and that are on already; foreign are
-	// nodes that are off but that this journal did not switch off.
-	back    []string
-	foreign []foreign
-	// kept are annotations of this journal that are out of date and still on their nodes.
-	kept []ownNote
-	// chosen: the operator has decided which machines to power on, which to leave off,
-	// and which nodes to uncordon.
-	chosen                   bool
-	on, leaveOff, uncordoned []string
-	// withheld are the nodes of this journal that withhold leaves off. why is its reason, also
-	// for the machines that it does not poll.
-	withheld []string
-	why      error
-	// in names the cluster in each line, if there are several; empty for one.
-	in string
-	// unanswered: the API server did not answer in settingsWait, so lightsout powers on
-	// without waiting for annotations.
-	unanswered bool
-	// noWay: the configuration has no API server for this cluster.
-	noWay bool
-	// reader is the view of the cluster, if the restoration needs one; stop ends it.
-	reader power.ClusterReader
-	stop   func()
+	reader   power.ClusterReader // nil unless powering on needs a view of the cluster
+	stop     func()              // ends that view
 }
 
-// foreign is a node whose machine is off but which this journal did not switch off. By
-// is zero if lightsout cannot tell who did.
-type foreign struct {
-	node string
-	by   power.Note
-	off  bool // its driver reports it as off; otherwise lightsout has not asked
-}
+// identityWait bounds the wait for the API server's answer to which cluster it is.
+const identityWait = 3 * time.Second
 
-// String describes the machine, its power state, and who switched it off.
-func (f foreign) String() string {
-	if f.off {
-		return f.node + " is off, and " + f.why()
-	}
-	return f.node + ": " + f.why() + "; lightsout has not asked whether it is off"
-}
-
-// why describes who switched the machine off.
-func (f foreign) why() string {
-	if f.by == (power.Note{}) {
-		return "neither the journal nor an annotation names who switched it off"
-	}
-	return "it was switched off by " + f.by.String()
-}
-
-// clusterHere returns the cluster of the configuration, as far as lightsout can
-// identify it without asking; this command does not depend on it.
-func clusterHere(cfg *config.Config) (power.Cluster, error) {
-	access, err := apiAccess(cfg, nil)
+// openRestoration reads the configuration and the journal, and chooses the cluster. An error beside a
+// restoration is the reason why it can power nothing on.
+func openRestoration(ctx context.Context, o options, named []string) (*restoration, error) {
+	cfg, err := o.Read()
 	if err != nil {
-		return power.Cluster{}, err
+		return nil, err
 	}
-	return clusterOf(access), nil
-}
-
-// newRestoration prepares to power on the machines of a cluster with the config file at path. If it
-// cannot, it returns a restoration without a fleet, and an error with the reason. With unfit it builds
-// no drivers.
-func newRestoration(o options, state string, of power.Cluster, path string, unfit error) (*restoration, error) {
-	r := &restoration{of: of, unfit: unfit, journal: power.OpenJournal(state, of, path), machines: &machines{}, readings: map[string]power.Reading{}}
-	o = o.with(path)
-	err := r.readSettings(o)
-	if err == nil && unfit == nil {
-		r.machines, err = newMachines(r.config, o, r.client, r.journal, nil)
+	state, err := cfg.StateDir()
+	if err != nil {
+		return nil, err
 	}
+	if info, err := os.Stat(o.State); o.State != "" && (err != nil || !info.IsDir()) {
+		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
+	}
+	r := &restoration{options: o, config: cfg, machines: &machines{}, readings: map[string]power.Reading{}}
+	r.client, err = newSSH(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true})
+	if err != nil {
+		return nil, err
+	}
+	r.connect(ctx)
+	r.journal = power.OpenJournal(state, power.Cluster{}, o.AbsPath())
+	r.journal.Settings = cfg.DriverSettings()
+	r.journal.Identify(r.choose(named))
+	r.machines, err = newMachines(cfg, o, r.client, r.journal, nil)
 	return r, err
-}
-
-// with returns the options with that config file, if it is there.
-func (o options) with(path string) options {
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		o.File = path
-	}
-	return o
-}
-
-// readSettings reads the settings and prepares ssh.
-func (r *restoration) readSettings(o options) (err error) {
-	r.config, err = o.Read()
-	if err != nil {
-		return err
-	}
-	r.journal.Settings = r.config.DriverSettings()
-	ask := newConsole(false, "")
-	r.client, err = newSSH(r.config, sshAsker{secret: askOnTerminal(), hostKey: ask.hostKeys(), keepGoing: o.powersOn})
-	return err
 }
 
 func (r *restoration) close() {
@@ -131,117 +72,182 @@ func (r *restoration) close() {
 		r.stop()
 	}
 	r.machines.close()
-	if r.server != nil {
-		r.server.Close()
+	if r.api != nil {
+		r.api.Close()
 	}
-	if r.client != nil {
-		_ = r.client.Close()
-	}
+	_ = r.client.Close()
 	closeJournal(r.journal)
 }
 
-// undo powers the machines on, and then uncordons the nodes.
-func (r *restoration) undo(ctx context.Context) error {
-	var failed error
-	if len(r.on)+len(r.damaged) > 0 {
-		if failed = r.powerOn(ctx); failed != nil && ctx.Err() != nil {
-			return failed
-		}
-	}
-	return errors.Join(failed, r.uncordon(ctx, failed))
-}
-
-func (r *restoration) powerOn(ctx context.Context) error {
-	s, err := r.switcher(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Restore(ctx, power.Request{
-		Nodes: append([]string{}, r.on...), LeaveOff: r.leaveOff,
-		Report: func(p power.Progress) { fmt.Printf("%s%s  %s\n", r.in, p.Node, p.Text) },
-	}, power.Automatic{})
-}
-
-// switcher returns the Switcher that powers machines on. The Switcher has a view of the
-// cluster if the journal lacks something and the cluster can be reached.
-func (r *restoration) switcher(ctx context.Context) (*power.Switcher, error) {
-	if r.machines.fleet == nil {
-		why := cmp.Or(r.machines.missing, errNoSettings.Error())
-		if r.unfit != nil && len(r.left)+len(r.late)+len(r.damaged) == 0 { // otherwise reported already
-			why = r.unfit.Error()
-		}
-		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.of.Name), why)
-	}
-	if r.reader == nil && len(r.damaged)+len(r.foreign) > 0 {
-		if err := r.watch(ctx); err != nil {
-			fmt.Println(err)
-		}
-	}
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: lateAnnotations{r}}, nil
-}
-
-// watch starts the view of the cluster.
-func (r *restoration) watch(ctx context.Context) error {
-	api, err := r.proven(ctx)
-	if err != nil {
-		return err
-	}
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-	stop, err := watch(ctx, watcher, viewWait, synced)
+// connect finds the API server, and asks it which cluster it is.
+func (r *restoration) connect(ctx context.Context) {
+	access, err := apiAccess(r.config, bastionDialer(r.client))
 	if err == nil {
-		r.reader, r.stop = session.NewClusterReader(watcher, nil, time.Now), stop
+		r.here = clusterOf(access)
+		r.api, err = cluster.NewClient(access)
 	}
-	return err
-}
-
-// lateAnnotations are the annotations in a cluster whose API server lightsout contacts only
-// when it has to write one: powering on does not wait for it. Annotations that it
-// cannot change stay until the next start.
-type lateAnnotations struct{ r *restoration }
-
-// Change changes the annotation on a node.
-func (l lateAnnotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
-	api, err := l.r.proven(ctx)
 	if err != nil {
-		return err
+		r.here.Name, r.noAPI = cmp.Or(r.here.Name, r.config.Context, "default"), err
+		return
 	}
-	if m := annotationsOf(l.r.config, api, nil); m != nil {
-		return m.Change(ctx, node, change)
-	}
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, identityWait)
+	defer cancel()
+	_, _ = r.identify(ctx) // proven asks again
 }
 
-// errNoSettings accompanies the error that has the reason.
-var errNoSettings = errors.New("its settings can't be used")
+// noKubeconfig reports whether there is no API server because nobody has chosen a kubeconfig.
+func (r *restoration) noKubeconfig() bool {
+	none := (*cluster.NoKubeconfigError)(nil)
+	return errors.As(r.noAPI, &none) && os.Getenv("KUBECONFIG") == ""
+}
 
-// uncordon uncordons the chosen nodes, except those that lightsout could not power on.
-func (r *restoration) uncordon(ctx context.Context, failed error) error {
-	if len(r.uncordoned) == 0 {
+// identify asks the API server for the cluster's UID, unless it is known.
+func (r *restoration) identify(ctx context.Context) (power.Cluster, error) {
+	if r.here.UID != "" {
+		return r.here, nil
+	}
+	id, err := r.api.Identity(ctx)
+	r.here = identified(r.here.Name, id)
+	return r.here, err
+}
+
+// proven returns the API server once it has confirmed that it belongs to the cluster that is restored.
+func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
+	if r.api == nil {
+		return nil, r.noAPI
+	}
+	r.proving.Lock()
+	defer r.proving.Unlock()
+	is, err := r.identify(ctx)
+	switch of := r.journal.Cluster(); {
+	case !of.Same(is):
+		return nil, cmp.Or(err, fmt.Errorf("the context %s leads to another cluster now", power.Clean(is.Name)))
+	case of.UID != "" && is.UID == "": // a tunnel may lead to another cluster
+		return nil, fmt.Errorf("lightsout cannot tell whether this is the cluster in the journal: %w", err)
+	}
+	r.journal.Identify(is)
+	return r.api, nil
+}
+
+// entries are the journal's machines that are off or may go off, and its cordons, of all clusters.
+func (r *restoration) entries() (all []power.Entry) {
+	left, _ := r.journal.LeftOffAll() // look reports the error
+	cordoned, _ := r.journal.LeftCordonedAll()
+	for _, l := range slices.Concat(left, r.journal.LateAll()) {
+		all = append(all, l.Entry)
+	}
+	return append(all, cordoned...)
+}
+
+// choose returns the cluster that this call restores: the one to which the configuration leads. If no
+// API server confirms that one, or the operator names a node of another one that the same settings
+// switched off, it is the cluster of the journal's entry.
+func (r *restoration) choose(named []string) power.Cluster {
+	is := func(e power.Entry) bool { return slices.Contains(named, e.Node) }
+	unsure := r.here.UID == ""
+	for _, prefer := range []func(power.Entry) bool{
+		func(e power.Entry) bool { return r.here.Same(e.Of()) && (unsure || len(named) == 0 || is(e)) },
+		func(e power.Entry) bool { return is(e) && e.Settings == r.journal.Settings },
+		func(e power.Entry) bool { return unsure && e.Cluster == r.config.Context },
+		func(e power.Entry) bool { return unsure },
+	} {
+		for _, e := range r.entries() {
+			switch {
+			case !prefer(e) || !r.fits(e):
+			case r.here.UID != "" && r.here.Same(e.Of()):
+				return r.here
+			default:
+				return e.Of()
+			}
+		}
+	}
+	return r.here
+}
+
+// fits reports whether the drivers of this configuration are those of the entry's machine: those of
+// another cluster may know machines of the same names. Settings that differ from those that switched it
+// off have to lead to the same cluster. Without any kubeconfig the same file suffices, or the operator
+// names the cluster.
+func (r *restoration) fits(e power.Entry) bool {
+	if e.Settings == r.journal.Settings {
+		return true
+	}
+	leads := r.byFile()
+	if leads == nil {
+		return false
+	}
+	access, err := apiAccess(leads, nil)
+	if err == nil {
+		return clusterOf(access).Same(e.Of())
+	}
+	none := (*cluster.NoKubeconfigError)(nil)
+	if !errors.As(err, &none) || leads.Kubeconfig != "" {
+		return false
+	}
+	return leads.Context != "" && leads.Context == e.Cluster || leads.Context == "" && e.Config == r.AbsPath()
+}
+
+// byFile returns the config without the flags --context and --kubeconfig, and with those that the file
+// leaves open: with a flag the operator may name another cluster than that of the file's drivers.
+func (r *restoration) byFile() *config.Config {
+	o := r.options
+	o.Context, o.Kubeconfig = "", ""
+	cfg, err := o.Read()
+	if err != nil {
 		return nil
 	}
-	api, err := r.proven(ctx)
-	reasons := power.FailedNodes(failed)
-	var left []string
-	for _, node := range r.uncordoned {
-		none := failed != nil && len(reasons) == 0 && slices.Contains(r.on, node) // it was not even tried
-		if none || reasons[node] != "" {
-			left = append(left, node)
-			continue
+	cfg.Context, cfg.Kubeconfig = cmp.Or(cfg.Context, r.Context), cmp.Or(cfg.Kubeconfig, r.Kubeconfig)
+	return cfg
+}
+
+// mine reports whether this call restores the machine of the entry.
+func (r *restoration) mine(e power.Entry) bool {
+	return r.journal.Cluster().Same(e.Of()) && r.fits(e)
+}
+
+// others returns the nodes of the journal that another call restores, with its command.
+func (r *restoration) others(left, late []power.LeftOff, cordoned []power.Entry) (all []elsewhere) {
+	add := func(e power.Entry, what string) {
+		why := r.otherWhy(e, what)
+		if n := slices.IndexFunc(all, func(o elsewhere) bool { return o.why == why }); n >= 0 {
+			all[n].nodes = append(all[n].nodes, e.Node)
+			return
 		}
-		text, why := "", err
-		if why == nil {
-			text, why = session.Uncordon(ctx, api, r.journal, node)
-		}
-		if why != nil {
-			fmt.Printf("%s  %v; by hand: kubectl uncordon %s\n", node, why, node)
-			left = append(left, node)
-			continue
-		}
-		fmt.Printf("%s  %s\n", node, text)
+		all = append(all, elsewhere{[]string{e.Node}, why})
 	}
-	if len(left) == 0 {
-		return nil
+	for _, l := range left {
+		if !r.mine(l.Entry) {
+			add(l.Entry, "off")
+		}
 	}
-	slices.Sort(left)
-	return fmt.Errorf("still cordoned: %s; repeat this command, or: kubectl uncordon %s", strings.Join(left, ", "), strings.Join(left, " "))
+	for _, l := range late {
+		if l.Refused != "" && !r.mine(l.Entry) {
+			add(l.Entry, "perhaps off by a request that the power API refused")
+		}
+	}
+	for _, e := range cordoned {
+		if !r.journal.Cluster().Same(e.Of()) {
+			add(e, "cordoned")
+		}
+	}
+	return all
+}
+
+// otherWhy names the command that restores the entry's node.
+func (r *restoration) otherWhy(e power.Entry, what string) string {
+	by, now := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}, r.Flags
+	if e.Config == r.AbsPath() {
+		by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
+	}
+	name, command := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), by.RestoreCommand(r.config)
+	now.Context = e.Cluster
+	switch is := r.journal.Cluster(); {
+	case what != "cordoned" && !r.fits(e):
+		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because %s has other settings of bastion, ssh or power than those that switched it off, and does not lead to that cluster; restore with the settings of then: %s; if the settings of now are right, use: %s",
+			name, what, power.Clean(cmp.Or(r.AbsPath(), "the configuration")), command, strings.Replace(now.RestoreCommand(r.config), "restore", "power on NODE", 1))
+	case e.Cluster == is.Name && !is.Same(e.Of()):
+		return fmt.Sprintf("of cluster %s: %s, but the context %s leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: %s NODE", name, what, name, command)
+	default:
+		return fmt.Sprintf("of cluster %s: %s, and this call restores cluster %s; restore with: %s", name, what, power.Clean(is.Name), command)
+	}
 }

@@ -7,10 +7,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"lightsout/power"
 )
@@ -24,7 +25,8 @@ type tunnelled struct {
 	// unless onNode names another.
 	annotated, onNode string
 	// patch is the HTTP status of each answer to a change of the node; 0 for success.
-	patch int
+	patch  int
+	server *httptest.Server
 	// context is the name of the context that switchOff records; empty for that of the
 	// kubeconfig.
 	context string
@@ -34,9 +36,14 @@ type tunnelled struct {
 // keeps the power states of its machines in files.
 func throughATunnel(t *testing.T) *tunnelled {
 	t.Helper()
-	o, _ := oneMachine(t)
-	c := &tunnelled{options: o}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	dir := t.TempDir()
+	host, home := hostDir, clientcmd.RecommendedHomeFile
+	hostDir, clientcmd.RecommendedHomeFile = filepath.Join(dir, "locks"), filepath.Join(dir, "none")
+	t.Cleanup(func() { hostDir, clientcmd.RecommendedHomeFile = host, home })
+	t.Setenv("KUBECONFIG", "")
+	c := &tunnelled{}
+	c.File = filepath.Join(dir, "lightsout.yaml")
+	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path == "/version" {
 			fmt.Fprint(w, `{"gitVersion":"v1.34.0"}`)
@@ -52,10 +59,10 @@ func throughATunnel(t *testing.T) *tunnelled {
 		}
 		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, c.uid)
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(c.server.Close)
 	m := "'" + c.path("{{.Machine}}") + "'"
 	c.set(t, "lightsout.yaml", "state: st\npower: {off_by: exec, on_by: exec, exec: {state_command: [cat, "+m+"], proves_off: true, off_command: [cp, "+c.path("off")+", "+m+"], on_command: [cp, "+c.path("on")+", "+m+"]}}\n")
-	c.set(t, "none", fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL))
+	c.set(t, "none", fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", c.server.URL))
 	c.set(t, "on", "on\n")
 	c.set(t, "off", "off\n")
 	return c
@@ -100,50 +107,52 @@ func (c *tunnelled) state(node string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// restorer returns the restoration of the cluster, with this UID, by its own journal.
+// restorer returns a restoration of the cluster with this UID.
 func (c *tunnelled) restorer(t *testing.T, uid string) *restoration {
 	t.Helper()
-	cfg, err := c.Read()
+	r, err := openRestoration(t.Context(), c.options, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, err := clusterHere(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.machines.close()
+	closeJournal(r.journal)
+	of := r.here
 	of.UID, of.Name = uid, cmp.Or(c.context, of.Name)
-	r, err := newRestoration(c.options, c.path("st"), of, c.File, nil)
-	if err != nil {
+	r.journal = power.OpenJournal(c.path("st"), of, c.File)
+	r.journal.Settings = r.config.DriverSettings()
+	if r.machines, err = newMachines(r.config, c.options, r.client, r.journal, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// do switches the machines of nodes, in the cluster with this UID.
+func (c *tunnelled) do(t *testing.T, uid string, a power.Action, nodes ...string) error {
+	t.Helper()
+	r := c.restorer(t, uid)
+	defer r.close()
+	var all []power.Binding
+	for _, n := range nodes {
+		m := &power.Machine{Driver: "exec", ID: n, Name: n}
+		all = append(all, power.Binding{Node: power.NodeRef{Name: n}, Off: m, On: m})
+	}
+	return r.machines.fleet.Do(t.Context(), a, all, nil, nil)
 }
 
 // switchOff switches a node's machine off while the API server reveals this UID; empty if it
 // reveals none.
 func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
 	t.Helper()
-	r := c.restorer(t, uid)
-	defer r.close()
 	c.set(t, node, "on\n")
-	m := &power.Machine{Driver: "exec", ID: node, Name: node}
-	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}, Off: m, On: m}}, nil, nil); err != nil || c.state(node) != "off" {
+	if err := c.do(t, uid, power.ActionOff, node); err != nil || c.state(node) != "off" {
 		t.Fatalf("%s is %s: %v", node, c.state(node), err)
-	}
-}
-
-// powerOn powers on with restore what is off.
-func (c *tunnelled) powerOn(t *testing.T) {
-	t.Helper()
-	if err := restore(t.Context(), c.options, nil, true); err != nil || len(c.listed(t)) > 0 {
-		t.Fatalf("the journal lists %v: %v", c.listed(t), err)
 	}
 }
 
 // listed returns the nodes that the journal lists as off.
 func (c *tunnelled) listed(t *testing.T) (nodes []string) {
 	t.Helper()
-	j := power.OpenJournal(c.path("st"), power.Cluster{}, "")
+	j := power.JournalToRead(c.path("st"), power.Cluster{})
 	defer j.Close()
 	left, err := j.LeftOffAll()
 	if err != nil {
@@ -155,196 +164,124 @@ func (c *tunnelled) listed(t *testing.T) (nodes []string) {
 	return nodes
 }
 
-// The API server did not reveal its UID when lightsout switched n4 off, and did when it
-// switched n3 off. Now the settings lead to another cluster: restore leaves n3 alone, whatever
-// else the journal has, and reports it.
-func TestAnEntryWithoutAUIDDoesNotHideThatTheSettingsLeadElsewhere(t *testing.T) {
-	for _, uids := range [][2]string{{"", "uid-b"}, {"uid-b", ""}, {"uid-b", "uid-b"}} {
-		t.Run(fmt.Sprintf("n4 with the UID %q, then n3 with %q", uids[0], uids[1]), func(t *testing.T) {
-			c := throughATunnel(t)
-			c.switchOff(t, "n4", uids[0])
-			c.switchOff(t, "n3", uids[1])
-			c.uid = "uid-a"
-			err := restore(t.Context(), c.options, nil, true)
-			if err == nil || c.state("n3") != "off" || c.state("n4") != "off" || !strings.Contains(err.Error(), "lightsout leaves n4, n3 off") {
-				t.Errorf("n3 is %s, n4 is %s, and restore ends with: %v", c.state("n3"), c.state("n4"), err)
-			}
-			if left := c.listed(t); !slices.Equal(left, []string{"n4", "n3"}) {
-				t.Errorf("the journal lists %v", left)
-			}
-		})
+// edit replaces a text in the config file.
+func (c *tunnelled) edit(t *testing.T, old, replacement string) {
+	t.Helper()
+	text, err := os.ReadFile(c.File)
+	if err != nil || !strings.Contains(string(text), old) {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	c.set(t, filepath.Base(c.File), strings.Replace(string(text), old, replacement, 1))
+}
+
+// move gives the config file another name, and restore its path.
+func (c *tunnelled) move(t *testing.T) {
+	t.Helper()
+	if err := os.Rename(c.File, c.path("moved.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	c.File = c.path("moved.yaml")
+}
+
+// remove removes a file.
+func (c *tunnelled) remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.Remove(c.path(name)); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// The settings led to another cluster when lightsout switched n3 off, or its context had
-// another name. In the cluster of today an operator on another host has left n7 off: restore
-// reports it.
-func TestRestoreReadsTheAnnotationsOfTodaysCluster(t *testing.T) {
-	for name, tc := range map[string]struct {
-		context string // that switched n3 off
-		on      bool   // n3 is on again
-		today   string // the UID of today's cluster
+// n3 was switched off in the cluster with the UID uid-b. What restore does with it depends on where the
+// configuration leads now, and whether its drivers are those of then.
+func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
+	const changed = "state: st\nssh: {user: b}"
+	for name, row := range map[string]struct {
+		then    string // the UID at that time; empty: that of today; "none": the API server revealed none
+		context string // at that time
+		change  func(c *tunnelled)
+		named   []string
+		on      bool
+		says    string // in the error; empty: there is none
 	}{
-		"another cluster":                    {"site", true, "uid-a"},
-		"another cluster and n3 is off":      {"site", false, "uid-a"},
-		"another cluster by another context": {"gone", true, "uid-a"},
-		"the same cluster":                   {"site", true, "uid-b"},
-		"the same cluster and n3 is off":     {"site", false, "uid-b"},
-		"the same cluster by a new context":  {"gone", true, "uid-b"},
-		"a new context and n3 is off":        {"gone", false, "uid-b"},
+		"nothing has changed":                  {on: true},
+		"a wrong name beside":                  {named: []string{"n4", "n3"}, on: true, says: "lightsout power on n4"},
+		"a wrong name":                         {named: []string{"n4"}, says: "lightsout power on n4"},
+		"the API server revealed no UID then":  {then: "none", on: true},
+		"the context has another name now":     {context: "gone", on: true},
+		"the cluster is another one":           {then: "uid-a", says: "n3 of cluster site: off, but the context site leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: lightsout restore --config"},
+		"the operator names the node":          {then: "uid-a", named: []string{"n3"}, on: true, says: "cannot read the annotations on the nodes of cluster site: the context site leads to another cluster now"},
+		"a dry run":                            {change: func(c *tunnelled) { c.dryRun = true }, says: "dry run: nothing was changed"},
+		"the config file has moved":            {change: func(c *tunnelled) { c.move(t) }, on: true},
+		"the cluster has another name":         {then: "uid-a", context: "site-a", says: "n3 of cluster site-a: off, and this call restores cluster site; restore with: lightsout restore --config"},
+		"the settings were corrected":          {change: func(c *tunnelled) { c.edit(t, "state: st", changed) }, on: true},
+		"the file has the settings of another": {change: func(c *tunnelled) { c.edit(t, "state: st", changed+"\ncontext: site-b"); c.Context = "site" }, says: "neither polls nor switches it"},
+		"no kubeconfig":                        {change: func(c *tunnelled) { c.remove(t, "none") }, on: true},
+		"no kubeconfig and an edited file":     {change: func(c *tunnelled) { c.remove(t, "none"); c.edit(t, "state: st", changed) }, on: true},
+		"no kubeconfig and another file":       {change: func(c *tunnelled) { c.remove(t, "none"); c.move(t); c.edit(t, "state: st", changed) }, says: "--context site"},
+		"and the operator names the cluster": {change: func(c *tunnelled) {
+			c.remove(t, "none")
+			c.move(t)
+			c.edit(t, "state: st", changed)
+			c.Context = "site"
+		}, on: true},
+		"a context that does not exist":    {change: func(c *tunnelled) { c.Context = "siet" }, on: true, says: `has no context "siet"`},
+		"a kubeconfig that does not exist": {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo") }, on: true, says: "does not exist"},
+		"neither that nor the settings":    {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo"); c.edit(t, "state: st", changed) }, says: "neither polls nor switches it"},
+		"the API server does not answer":   {change: func(c *tunnelled) { c.server.Close() }, on: true, says: "cannot read the annotations"},
+		"a machine of another operator": {change: func(c *tunnelled) { c.annotated = theirs }, on: true,
+			says: "others have switched off n7: use the commands above; to power on anyway, repeat this command with: n7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := throughATunnel(t)
-			c.context, c.uid = tc.context, "uid-b"
-			c.switchOff(t, "n3", "uid-b")
-			if tc.on {
-				c.powerOn(t)
+			c.uid, c.context = "uid-b", row.context
+			c.switchOff(t, "n3", strings.TrimPrefix(cmp.Or(row.then, "uid-b"), "none"))
+			if row.change != nil {
+				row.change(c)
 			}
-			c.uid, c.annotated = tc.today, power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
-			err := restore(t.Context(), c.options, nil, true)
-			if err == nil || strings.Count(err.Error(), "others have switched off n7") != 1 {
-				t.Errorf("restore ends with: %v", err)
+			text, err := c.printed(t, row.named...)
+			if (c.state("n3") == "on") != row.on || (len(c.listed(t)) == 0) != row.on {
+				t.Errorf("n3 is %s, the journal lists %v", c.state("n3"), c.listed(t))
+			}
+			if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) || strings.Contains(text, "nothing is off") != (err == nil || strings.HasPrefix(row.says, "cannot read the annotations")) {
+				t.Errorf("%v\n%s", err, text)
 			}
 		})
 	}
 }
 
-// The context by which lightsout switched n3 off has another name today. An operator on
-// another host has switched n3 off since: restore does not power it on.
-func TestRestoreByARenamedContextSeesThatAnotherHasSwitchedOffSince(t *testing.T) {
-	c := throughATunnel(t)
-	c.context, c.uid = "gone", "uid-b"
-	c.switchOff(t, "n3", "uid-b")
-	c.onNode, c.annotated = "n3", power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(time.Second)}.Text()
-	err := restore(t.Context(), c.options, nil, true)
-	if err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "others have switched off n3") {
-		t.Errorf("n3 is %s: %v", c.state("n3"), err)
-	}
-}
+// theirs is the annotation of an operator on another host.
+var theirs = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour), Back: "lightsout restore"}.Text()
 
-// The settings name a context that the kubeconfig lacks: restore reads no annotations, and does
-// not end as if nothing were off. Without any kubeconfig it need not.
-func TestRestoreBySettingsWithoutAClusterIsNotDone(t *testing.T) {
+// Machines of two clusters were switched off, one before the API server revealed its UID, and a node of
+// another cluster is cordoned: restore restores those of the cluster of today, and names the command
+// for the others.
+func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 	c := throughATunnel(t)
-	c.Context = "nowhere"
-	if err := restore(t.Context(), c.options, nil, true); err == nil || !strings.Contains(err.Error(), `has no context "nowhere"`) {
-		t.Errorf("with a context that does not exist: %v", err)
-	}
-	c.Context = ""
-	if err := os.Remove(c.path("none")); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(t.Context(), c.options, nil, true); err != nil {
-		t.Errorf("without a kubeconfig: %v", err)
-	}
-}
-
-// Two config files lead to one cluster, and the journal has entries by one of them: restore
-// with the other finds another operator's machine once, so its name is enough.
-func TestTwoConfigFilesOfOneClusterFindAnothersMachineOnce(t *testing.T) {
-	c := throughATunnel(t)
-	c.uid = "uid-b"
-	c.switchOff(t, "n3", "uid-b")
-	c.powerOn(t)
-	text, err := os.ReadFile(c.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(c.path("elsewhere"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c.set(t, "elsewhere/lightsout.yaml", strings.Replace(string(text), "state: st", "state: "+c.path("st"), 1))
-	t.Chdir(c.path("elsewhere"))
-	c.set(t, "n7", "off\n")
-	c.annotated = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
-	if err := restore(t.Context(), options{}, []string{"n7"}, true); c.state("n7") != "on" {
-		t.Errorf("n7 is %s: %v", c.state("n7"), err)
-	}
-}
-
-// One machine was switched off twice, and the API server revealed its UID the second time
-// only. The settings lead to another cluster now: restore leaves the machine alone.
-func TestAMachineThatWasSwitchedOffFirstWithoutAUIDIsOfTheClusterThatIsKnown(t *testing.T) {
-	c := throughATunnel(t)
-	c.switchOff(t, "n3", "")
-	c.switchOff(t, "n3", "uid-b")
 	c.uid = "uid-a"
-	err := restore(t.Context(), c.options, nil, true)
-	if err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "lightsout leaves n3 off") || !slices.Equal(c.listed(t), []string{"n3"}) {
-		t.Errorf("n3 is %s, the journal lists %v, and restore ends with: %v", c.state("n3"), c.listed(t), err)
-	}
-	c.uid = "uid-b"
-	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" || len(c.listed(t)) > 0 {
-		t.Errorf("with the settings of its own cluster n3 is %s, and the journal lists %v: %v", c.state("n3"), c.listed(t), err)
-	}
-}
-
-// Machines of one cluster whose UID was known only for some of them are one restoration,
-// which asks one question and powers on each machine.
-func TestRestorePowersOnMachinesWithAndWithoutAUIDTogether(t *testing.T) {
-	for _, uids := range [][]string{{"", "uid-b", ""}, {"uid-b", "", "uid-b"}} {
-		c := throughATunnel(t)
-		for i, uid := range uids {
-			c.switchOff(t, fmt.Sprintf("n%d", i), uid)
-		}
-		all, err := restorations(c.options)
-		if err != nil || len(all) != 1 || !slices.Equal(all[0].ownNames(nil), []string{"n0", "n1", "n2"}) {
-			t.Errorf("UIDs %q: %d restorations: %v", uids, len(all), err)
-		}
-		for _, r := range all {
-			r.close()
-		}
-		c.uid = "uid-b"
-		if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n0")+c.state("n1")+c.state("n2") != "ononon" || len(c.listed(t)) > 0 {
-			t.Errorf("UIDs %q: the machines are %s, %s, %s, and the journal lists %v: %v", uids, c.state("n0"), c.state("n1"), c.state("n2"), c.listed(t), err)
-		}
-	}
-}
-
-// Machines of two clusters were switched off with the same settings, one without a UID
-// before them: restore powers on those of the cluster to which the settings lead now.
-func TestAnEntryWithoutAUIDJoinsNoTwoClusters(t *testing.T) {
-	c := throughATunnel(t)
 	for i, uid := range []string{"", "uid-b", "uid-a"} {
 		c.switchOff(t, fmt.Sprintf("n%d", i), uid)
 	}
-	c.uid = "uid-a"
-	err := restore(t.Context(), c.options, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "lightsout leaves n0, n1 off") || c.state("n0")+c.state("n1")+c.state("n2") != "offoffon" {
+	r := c.restorer(t, "uid-b")
+	err := r.journal.Cordoned("n9", "")
+	r.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = restore(t.Context(), c.options, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "n1 of cluster site: off") || !strings.Contains(err.Error(), "n9 of cluster site: cordoned") || c.state("n0")+c.state("n1")+c.state("n2") != "onoffon" {
 		t.Errorf("the machines are %s, %s, %s: %v", c.state("n0"), c.state("n1"), c.state("n2"), err)
 	}
 }
 
-// Whatever lightsout learns about the cluster while it works: a machine that it set out to
-// power on, and that the journal still lists, is reported at the end.
-func TestTheEndReportsEachMachineThatIsStillInTheJournal(t *testing.T) {
+// A tunnel leads to an API server that does not reveal its UID. Another cluster may be
+// behind it: restore uncordons no node there, and keeps the cordon in the journal.
+func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	c := throughATunnel(t)
-	c.switchOff(t, "n3", "uid-b")
-	all, err := restorations(c.options)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%d restorations: %v", len(all), err)
-	}
-	r := all[0]
-	defer r.close()
-	r.journal.Identify(power.Cluster{UID: "uid-a"})
-	if names := r.stillOff(false, nil); !slices.Equal(names, []string{"n3"}) {
-		t.Errorf("still off: %v", names)
-	}
-}
-
-// Many machines of the journal do not answer; another one, that was on again, is off and its
-// power API says so at once: restore powers it on.
-func TestMachinesThatHangHideNoLateMachine(t *testing.T) {
-	c := throughATunnel(t)
-	c.uid = "uid-a"
-	c.lateMachines(t, "late")
-	for i := range 21 { // three rounds of a driver's turns
-		c.switchOff(t, fmt.Sprintf("dead%d", i), "uid-a")
-	}
-	c.set(t, "late", "off\n")
-	c.stateCommand(t, `case $1 in dead*) if [ "$(cat $1)" = off ]; then sleep 30; fi;; esac; cat $1`)
-	err := restore(t.Context(), c.options, nil, true)
-	if err != nil || c.state("late") != "on" {
-		t.Errorf("late is %s: %v", c.state("late"), err)
+	r := c.restorer(t, "uid-a")
+	err := r.journal.Cordoned("n7", "")
+	r.close()
+	c.uid, c.annotated = "", theirs
+	if failed := restore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "lightsout has cordoned n7") || c.annotated == "" {
+		t.Errorf("restore ends with %v; %v", failed, err)
 	}
 }

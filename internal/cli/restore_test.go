@@ -1,334 +1,343 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
+	"github.com/creack/pty"
 
-	"lightsout/cluster"
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
-// oneMachine sets up a machine that is off and that no journal lists; no kubeconfig leads to its
-// cluster. machine reads its power state.
-func oneMachine(t *testing.T) (o options, machine func() string) {
+// lateMachines switches the machines of these nodes off and on again: a power API may still
+// carry out the request to switch them off.
+func (c *tunnelled) lateMachines(t *testing.T, nodes ...string) {
 	t.Helper()
-	dir := t.TempDir()
-	host := hostDir
-	hostDir = filepath.Join(dir, "locks")
-	t.Cleanup(func() { hostDir = host })
-	home := clientcmd.RecommendedHomeFile
-	clientcmd.RecommendedHomeFile = filepath.Join(dir, "none")
-	t.Cleanup(func() { clientcmd.RecommendedHomeFile = home })
-	t.Setenv("KUBECONFIG", "")
-	file := filepath.Join(dir, "machine")
-	for path, text := range map[string]string{
-		file:                                 "off\n",
-		filepath.Join(dir, "lightsout.yaml"): "state: st\npower: {off_by: exec, on_by: exec, exec: {state_command: [cat, " + file + "], proves_off: true, off_command: [sh, -c, 'echo off > " + file + "'], on_command: [sh, -c, 'echo on > " + file + "']}}\n",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	for _, n := range nodes {
+		c.set(t, n, "on\n")
 	}
-	o.File = filepath.Join(dir, "lightsout.yaml")
-	return o, func() string {
-		text, _ := os.ReadFile(file)
-		return strings.TrimSpace(string(text))
-	}
-}
-
-// switchedOffByAnother sets up a machine that another operator has switched off, by the
-// annotation on its node. machine reads its power state.
-func switchedOffByAnother(t *testing.T) (o options, machine func() string) {
-	t.Helper()
-	c := throughATunnel(t)
-	c.uid, c.onNode = "1-2-3", "n3"
-	c.annotated = power.Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now().Add(-time.Hour), Back: "lightsout restore --state /theirs"}.Text()
-	c.set(t, "n3", "off\n")
-	return c.options, func() string { return c.state("n3") }
-}
-
-// switchOff switches n3 off by its exec driver, and closes r.
-func switchOff(t *testing.T, r *restoration) {
-	t.Helper()
-	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
-	if err := r.machines.fleet.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	r.close()
-}
-
-// restore powers on a machine that another operator has switched off only by its name.
-func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	err := restore(t.Context(), o, nil, true)
-	if err == nil || !strings.Contains(err.Error(), "others have switched off n3") || !strings.Contains(err.Error(), "repeat this command with: n3;") || machine() != "off" {
-		t.Errorf("nobody named the machine, and it is %s: %v", machine(), err)
-	}
-	if err := restore(t.Context(), o, []string{"n4"}, true); err == nil || !strings.Contains(err.Error(), "lightsout power on n4") {
-		t.Errorf("for a node that is on: %v", err)
-	}
-	if err := restore(t.Context(), o, []string{"n3"}, false); err == nil || !strings.Contains(err.Error(), "no terminal to confirm on") || machine() != "off" {
-		t.Errorf("the operator did not answer, and the machine is %s: %v", machine(), err)
-	}
-	if err := restore(t.Context(), o, []string{"n3"}, true); err != nil || machine() != "on" {
-		t.Errorf("the operator named the machine, and it is %s: %v", machine(), err)
-	}
-	if err := restore(t.Context(), o, nil, true); err != nil {
-		t.Errorf("afterwards: %v", err)
-	}
-}
-
-// A name on which restore cannot act does not hold up the others.
-func TestAWrongNameDoesNotHoldUpRestore(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	err := restore(t.Context(), o, []string{"n4", "n3"}, true)
-	if err == nil || !strings.Contains(err.Error(), "lightsout power on n4") || machine() != "on" {
-		t.Errorf("the machine is %s: %v", machine(), err)
-	}
-}
-
-// If this journal switches a machine off, and another journal does after it was on
-// again, the machine belongs to the other operator: neither --yes nor a question that
-// names other machines powers it on.
-func TestRestoreLeavesMachinesThatAnotherJournalHasSwitchedOffSince(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
-	all, err := restorations(o)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%d clusters: %v", len(all), err)
-	}
-	r := all[0]
-	defer r.close()
-	before, after := time.Now().Add(-2*time.Hour), time.Now()
-	for at, taken := range map[time.Time]bool{before: true, after: false} {
-		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, RequestedAt: at}, {Entry: power.Entry{Node: "n4", At: at}, RequestedAt: at}}, []string{"n3", "n4"}, nil
-		r.takenOver(t.Context())
-		if (r.foreignOn("n3") != nil) != taken || slices.Contains(r.on, "n3") == taken || !slices.Contains(r.on, "n4") {
-			t.Errorf("switched off by this journal at %s: powers on %v, of others %+v", at, r.on, r.foreign)
-		}
-	}
-	if machine() != "off" {
-		t.Error("restore powered the machine on")
-	}
-}
-
-// An annotation that another operator has left on a node ends when the node has been
-// Ready for longer than the request could take.
-func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
-	o, _ := oneMachine(t)
-	all, err := restorations(o)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%d clusters: %v", len(all), err)
-	}
-	defer all[0].close()
-	s := &power.Switcher{Fleet: all[0].machines.fleet, Journal: all[0].journal}
-	for _, c := range []struct {
-		ago, heard time.Duration
-		stays      bool
-	}{
-		{power.CarriedOutWithin - time.Minute, 0, true},
-		{power.CarriedOutWithin + 6*time.Minute, 5 * time.Minute, false},
-		{48 * time.Hour, 48 * time.Hour, true}, // nobody marks the node NotReady
-	} {
-		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-c.ago)}
-		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-c.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
-		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
-		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != c.stays {
-			t.Errorf("%s after it was written, heard %s ago: %+v", c.ago, c.heard, others)
-		}
-	}
-}
-
-// A power API carries out a request late, after the machine was on again: restore finds
-// the machine, although its operation was settled.
-func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
-	o, machine := oneMachine(t)
-	r, err := newRestoration(o, filepath.Join(filepath.Dir(o.File), "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := func(state string) {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(o.File), "machine"), []byte(state+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set("on")
-	m := &power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
-	bindings := []power.Binding{{Node: power.NodeRef{Name: "n3"}, Off: m, On: m}}
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
-		if err := r.machines.fleet.Do(t.Context(), a, bindings, nil, nil); err != nil {
+		if err := c.do(t, c.uid, a, nodes...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.close()
-	if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
-		t.Fatalf("the machine is %s: %v", machine(), err)
-	}
-	set("off")
-	dry := o
-	dry.dryRun = true
-	if err := restore(t.Context(), dry, nil, true); err == nil || machine() != "off" {
-		t.Errorf("a dry run reports nothing off, or powers on (the machine is %s): %v", machine(), err)
-	}
-	if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
-		t.Errorf("the machine is %s: %v", machine(), err)
-	}
 }
 
-// A request is carried out late on a machine of one config file, while a machine of
-// another config file for the same cluster is off: restore powers both on.
-func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
-	o, machine := oneMachine(t)
-	dir := filepath.Dir(o.File)
-	first, err := os.ReadFile(o.File)
-	second := strings.ReplaceAll(string(first), filepath.Join(dir, "machine"), filepath.Join(dir, "other"))
-	for name, text := range map[string]string{"a.yaml": string(first), "b.yaml": second, "machine": "on\n", "other": "on\n"} {
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct {
-		config, node string
-		actions      []power.Action
-	}{{"b.yaml", "n4", []power.Action{power.ActionOff}}, {"a.yaml", "n3", []power.Action{power.ActionOff, power.ActionOn}}} {
-		o.File = filepath.Join(dir, x.config)
-		r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "1-2-3", CA: "ca"}, o.File, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &power.Machine{Driver: "exec", ID: x.node, Name: x.node}
-		for _, a := range x.actions {
-			if err := r.machines.fleet.Do(t.Context(), a, []power.Binding{{Node: power.NodeRef{Name: x.node}, Off: m, On: m}}, nil, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r.close()
-	}
-	if err := os.WriteFile(filepath.Join(dir, "machine"), []byte("off\n"), 0o600); err != nil { // the late one
-		t.Fatal(err)
-	}
-	t.Chdir(dir) // with its lightsout.yaml, and without --config
-	o.File = ""
-	err = restore(t.Context(), o, nil, true)
-	other, _ := os.ReadFile(filepath.Join(dir, "other"))
-	if err != nil || machine() != "on" || strings.TrimSpace(string(other)) != "on" {
-		t.Errorf("n3 is %s, n4 is %s: %v", machine(), other, err)
-	}
-}
-
-// An operator has edited lightsout.yaml, and it leads to another cluster now, with a node
-// of the same name. Its drivers ask that cluster's machines: restore settles nothing by
-// them, and powers none of them on.
-func TestRestoreLeavesTheMachinesOfAnotherClusterAlone(t *testing.T) {
-	for _, state := range []string{"on", "off"} {
-		t.Run("the other cluster's machine is "+state, func(t *testing.T) {
-			o, machine := oneMachine(t)
-			uid, dir := "uid-b", filepath.Dir(o.File)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				if strings.HasSuffix(r.URL.Path, "/nodes") {
-					fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
-					return
-				}
-				fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, uid)
-			}))
-			defer server.Close()
-			kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
-			set := func(name, text string) {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			set("none", kubeconfig)
-			set("machine", "on\n")
-			r, err := newRestoration(o, filepath.Join(dir, "st"), power.Cluster{Name: "site", UID: "uid-b"}, o.File, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			switchOff(t, r)
-
-			uid = "uid-a"
-			set("machine", state+"\n")
-			for range 2 {
-				if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "lightsout leaves n3 off") || machine() != state {
-					t.Errorf("the other cluster's machine is %s: %v", machine(), err)
-				}
-			}
-			uid = "uid-b"
-			set("machine", "off\n")
-			if err := restore(t.Context(), o, nil, true); err != nil || machine() != "on" {
-				t.Errorf("with the settings of its own cluster the machine is %s: %v", machine(), err)
-			}
-		})
-	}
-}
-
-// kubeSystem serves an API of a cluster with that UID and no nodes.
-func kubeSystem(t *testing.T, uid string) (url string) {
+// stateCommand has the driver ask for a machine's state with this shell script, whose $1 is
+// the node and whose folder has the files of the machines.
+func (c *tunnelled) stateCommand(t *testing.T, script string) {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if strings.HasSuffix(r.URL.Path, "/nodes") {
-			fmt.Fprint(w, `{"kind":"NodeList","apiVersion":"v1","items":[]}`)
-			return
-		}
-		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, uid)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	c.set(t, "state.sh", "cd "+c.path("")+"\n"+script+"\n")
+	c.edit(t, "[cat, '"+c.path("{{.Machine}}")+"']", "[sh, "+c.path("state.sh")+", '{{.Machine}}']")
 }
 
-// A tunnel leads to an API server that does not reveal its UID. Another cluster may be
-// behind it: restore uncordons no node there, and keeps the cordon in the journal.
-func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
-	o, _ := oneMachine(t)
-	dir := filepath.Dir(o.File)
-	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
-			asked = append(asked, r.Method+" "+r.URL.Path)
+// A power API carries out a request late, after the machine was on again: restore finds the machine
+// although its operation was settled, also while others hang.
+func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.lateMachines(t, "late")
+	for i := range 21 { // three rounds of a driver's turns
+		c.switchOff(t, fmt.Sprintf("dead%d", i), "uid-a")
+	}
+	c.set(t, "late", "off\n")
+	c.dryRun = true
+	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("late") != "off" || !strings.Contains(err.Error(), "late; repeat this command without --dry-run") {
+		t.Errorf("a dry run: late is %s: %v", c.state("late"), err)
+	}
+	c.dryRun = false
+	c.stateCommand(t, `case $1 in dead*) if [ "$(cat $1)" = off ]; then sleep 30; fi;; esac; cat $1`)
+	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
+		t.Errorf("late is %s: %v", c.state("late"), err)
+	}
+}
+
+// One cluster has machines of two config files: restore powers on those of its own, also a late one, and
+// names the command for the other.
+func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.lateMachines(t, "n3")
+	first := c.File
+	text, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.remove(t, "none")
+	c.File = c.path("b.yaml")
+	c.set(t, "b.yaml", string(text)+"ssh: {user: b}\n")
+	c.switchOff(t, "n4", "uid-a")
+	c.set(t, "n3", "off\n")
+	c.File = first
+	err = restore(t.Context(), c.options, nil, true)
+	if err == nil || c.state("n3") != "on" || c.state("n4") != "off" || !strings.Contains(err.Error(), "n4 of cluster ") || !strings.Contains(err.Error(), "b.yaml") {
+		t.Errorf("n3 is %s, n4 is %s: %v", c.state("n3"), c.state("n4"), err)
+	}
+}
+
+// Many machines were powered on a while ago, and their power API does not answer any more:
+// restore powers on another one while they still do not answer.
+func TestLateMachinesThatDoNotAnswerDelayNoOther(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	var late []string
+	for i := range 21 { // three rounds of a driver's turns
+		late = append(late, fmt.Sprintf("late%d", i))
+	}
+	c.lateMachines(t, late...)
+	c.switchOff(t, "n3", "uid-a")
+	c.set(t, "asked", "")
+	// Each machine that is polled before n3 is on leaves a line, and answers only then.
+	c.stateCommand(t, `case $1 in late*) [ "$(cat n3)" = on ] || echo $1 >> asked; until [ "$(cat n3)" = on ]; do sleep 0.1; done;; esac; cat $1`)
+	most := showReadsWithin
+	showReadsWithin = time.Second
+	defer func() { showReadsWithin = most }()
+	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" {
+		t.Errorf("n3 is %s: %v", c.state("n3"), err)
+	}
+	if asked := strings.Fields(c.state("asked")); len(asked) == 0 || len(asked) == len(late) {
+		t.Errorf("lightsout polled %d of %d machines that do not answer before it powered on the other one", len(asked), len(late))
+	}
+}
+
+// A machine that was on again goes off while its power API does not answer in time: restore
+// finds it after it has powered on the others.
+func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.lateMachines(t, "late")
+	c.switchOff(t, "n3", "uid-a")
+	c.set(t, "late", "off\n")
+	c.stateCommand(t, `if [ $1 = late ] && [ "$(cat n3)" = off ]; then exit 1; fi; cat $1`)
+	err := restore(t.Context(), c.options, nil, true)
+	if err == nil || !strings.Contains(err.Error(), "the journal still lists as off: late") || c.state("n3") != "on" {
+		t.Errorf("n3 is %s: %v", c.state("n3"), err)
+	}
+	if left := c.listed(t); !slices.Equal(left, []string{"late"}) {
+		t.Errorf("the journal lists %v", left)
+	}
+	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
+		t.Errorf("afterwards the machine is %s: %v", c.state("late"), err)
+	}
+}
+
+// nodesReader is a view of a cluster with these nodes.
+type nodesReader []string
+
+func (n nodesReader) State(context.Context) (power.ClusterState, error) {
+	state := power.ClusterState{At: time.Now()}
+	for _, name := range n {
+		state.Nodes = append(state.Nodes, power.Node{NodeRef: power.NodeRef{Name: name}})
+	}
+	return state, nil
+}
+
+func (n nodesReader) FreshState(ctx context.Context) (power.ClusterState, error) { return n.State(ctx) }
+
+// A line of the journal is damaged, and many machines do not answer: lightsout does not poll
+// all of them before the question.
+func TestMachinesThatDoNotAnswerDelayNoQuestionAboutADamagedJournal(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.stateCommand(t, `echo $1 >> asked; until [ "$(cat n3)" = on ]; do sleep 0.1; done; echo on`)
+	r := c.restorer(t, c.uid)
+	defer r.close()
+	var nodes nodesReader
+	for i := range 21 { // three rounds of a driver's turns
+		nodes = append(nodes, fmt.Sprintf("n1%02d", i))
+	}
+	r.reader = nodes
+	most := showReadsWithin
+	showReadsWithin = time.Second
+	defer func() { showReadsWithin = most }()
+	r.findUnnamed(t.Context(), &look{})
+	if asked := strings.Fields(c.state("asked")); len(asked) == 0 || len(asked) == len(nodes) {
+		t.Errorf("lightsout polled %d of %d machines that do not answer", len(asked), len(nodes))
+	}
+	c.set(t, "n3", "on\n") // ends the commands
+}
+
+// The notice of a wait has what lightsout does, and how long at most.
+func TestAStepThatTakesLongIsReported(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	stderr := os.Stderr
+	os.Stderr = w
+	defer func() { os.Stderr = stderr }()
+	ctx, end := within(t.Context(), time.Minute, "polling 2 machines")
+	line := make([]byte, 100)
+	n, err := r.Read(line)
+	end()
+	if string(line[:n]) != "polling 2 machines, 1m0s at most\n" || err != nil || ctx.Err() == nil {
+		t.Errorf("%q, %v", line[:n], err)
+	}
+}
+
+// refusing is a driver of machines that are on and whose power API refuses each request.
+type refusing struct{ power.Driver }
+
+func (refusing) State(context.Context, power.Machine) (power.Reading, error) {
+	return power.Reading{State: power.On, Proof: power.Proven, Detail: "on"}, nil
+}
+
+func (refusing) Switch(ctx context.Context, _ power.Action, _ power.Machine) error {
+	if err := power.BeforeSend(ctx); err != nil {
+		return err
+	}
+	return &power.RefusedError{Why: "403 Forbidden"}
+}
+
+func (refusing) Name() string { return "exec" }
+
+func (refusing) Abilities() power.Abilities {
+	return power.Abilities{State: true, ProvesOff: true, On: true, Off: true}
+}
+
+// refuse has a power API refuse to switch a node's machine off, which is on.
+func (c *tunnelled) refuse(t *testing.T, node string) {
+	t.Helper()
+	j := power.OpenJournal(c.path("st"), power.Cluster{Name: "site", UID: c.uid}, c.File)
+	defer j.Close()
+	f, err := power.NewFleet(power.Config{Off: "exec", On: "exec", PollInterval: time.Millisecond}, j, refusing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &power.Machine{Driver: "exec", ID: node, Name: node}
+	if err := f.Do(t.Context(), power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}, Off: m, On: m}}, nil, nil); err == nil {
+		t.Error("the power API did not refuse")
+	}
+}
+
+// A power API that refused to switch a machine off may still do it: restore ends with an error
+// unless it has seen that the machine is on, also at its end.
+func TestRestoreNamesAMachineThatARefusedRequestMaySwitchOff(t *testing.T) {
+	const mayGoOff = "n3 may be off or go off until"
+	for name, c := range map[string]struct {
+		state  string
+		dryRun bool
+		uid    string // to which the settings lead afterwards
+		says   string // empty: the end without an error
+	}{
+		"going off":          {"transitioning", false, "uid-a", mayGoOff},
+		"unreadable":         {"", false, "uid-a", mayGoOff},
+		"going off, dry run": {"transitioning", true, "uid-a", mayGoOff},
+		"on":                 {"on", false, "uid-a", ""},
+		"of another cluster": {"on", false, "uid-b", "n3 of cluster site: perhaps off by a request that the power API refused"},
+	} {
+		w := throughATunnel(t)
+		w.uid, w.dryRun = "uid-a", c.dryRun
+		w.refuse(t, "n3")
+		w.uid = c.uid
+		w.set(t, "n3", c.state+"\n")
+		text, err := w.printed(t)
+		if c.state == "on" && c.uid == "uid-a" && !strings.Contains(text, "n3 is on; its power API refused the request of ") {
+			t.Errorf("%s: it does not say that n3 may go off:\n%s", name, text)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
-	}))
-	defer server.Close()
-	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: site\ncontexts: [{name: site, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {}}]\n", server.URL)
-	if err := os.WriteFile(filepath.Join(dir, "none"), []byte(kubeconfig), 0o600); err != nil {
-		t.Fatal(err)
+		if (err == nil) != (c.says == "") || (err == nil) != strings.Contains(text, "nothing is off") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		if err != nil && (!strings.Contains(err.Error(), c.says) || c.says == mayGoOff && !strings.Contains(err.Error(), "(403 Forbidden)")) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	cfg, err := o.Read()
+	w := throughATunnel(t)
+	w.uid = "uid-a"
+	w.refuse(t, "n3")
+	w.set(t, "n3", "on\n")
+	r := w.restorer(t, "uid-a")
+	defer r.close()
+	first := r.firstLook(t.Context(), nodesWait)
+	w.set(t, "n3", "off\n")
+	if items := planRestore(r.lastLook(t.Context(), first).facts); len(planRestore(first.facts)) > 0 || len(items) != 1 || items[0].do != doPowerOn {
+		t.Errorf("at first %+v, at the end %+v", planRestore(first.facts), items)
+	}
+}
+
+// The operator says yes to the machines of this journal, and ends the input at the question about
+// somebody else's machine: the yes still counts.
+func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
+	const ctrlD = "\x04"
+	onATerminal(t, "y\n", ctrlD)
+	items := []item{{"a1", doPowerOn, "", false}, {"a2", doPowerOn, "it was switched off by tanaka@jump-7", true}, {"b2", doUncordon, "", false}}
+	out := queueOutput()
+	chosen, leaveOff, agreed, err := confirm(t.Context(), out, items, false, false)
+	out.end(t.Context(), outputWait)
+	if err == nil || !agreed || len(leaveOff) > 0 || !slices.Equal(chosen, []item{items[0], items[2]}) {
+		t.Errorf("%+v, %v, %v: %v", chosen, leaveOff, agreed, err)
+	}
+}
+
+// restore powers on a machine that another operator has switched off only by its name, or if the
+// operator answers.
+func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid, c.onNode, c.annotated = "uid-a", "n3", theirs
+	c.set(t, "n3", "off\n")
+	for _, row := range []struct {
+		named []string
+		yes   bool
+		says  string
+	}{
+		{nil, true, "others have switched off n3"},
+		{[]string{"n4"}, true, "lightsout power on n4"},
+		{[]string{"n3"}, false, "no terminal to confirm on"},
+	} {
+		if err := restore(t.Context(), c.options, row.named, row.yes); err == nil || !strings.Contains(err.Error(), row.says) || c.state("n3") != "off" {
+			t.Errorf("%v: n3 is %s: %v", row.named, c.state("n3"), err)
+		}
+	}
+	c.annotated = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(time.Minute)}.Text() // after this journal
+	c.switchOff(t, "n3", "uid-a")
+	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "others have switched off n3") {
+		t.Errorf("switched off since by another: n3 is %s: %v", c.state("n3"), err)
+	}
+}
+
+// onATerminal gives the test a terminal on which an operator types these answers, one to each
+// question.
+func onATerminal(t *testing.T, answers ...string) {
+	t.Helper()
+	operator := openTerminal(t)
+	go func() {
+		var shown []byte
+		for b := make([]byte, 1); ; {
+			if _, err := operator.Read(b); err != nil {
+				return
+			}
+			if shown = append(shown, b...); bytes.HasSuffix(shown, []byte("? [y/N] ")) && len(answers) > 0 {
+				_, _ = operator.WriteString(answers[0])
+				answers = answers[1:]
+			}
+		}
+	}()
+}
+
+// openTerminal gives the test a terminal, and returns the operator's end of it.
+func openTerminal(t *testing.T) (operator *os.File) {
+	t.Helper()
+	operator, terminal, err := pty.Open()
 	if err != nil {
-		t.Fatal(err)
+		testenv.Skip(t, "there is no pseudo-terminal: "+err.Error())
 	}
-	here, err := clusterHere(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	here.UID = "uid-a"
-	j := power.OpenJournal(filepath.Join(dir, "st"), here, o.File)
-	if err := j.Cordoned("n3", ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(t.Context(), o, nil, true); err == nil || !strings.Contains(err.Error(), "still cordoned: n3") {
-		t.Errorf("restore ends with %v", err)
-	}
-	if left, err := j.LeftCordoned(); len(left) != 1 || err != nil || len(asked) > 0 {
-		t.Errorf("left cordoned %+v, %v; requests %q", left, err, asked)
-	}
-	_ = j.Close()
+	in, out := os.Stdin, os.Stdout
+	os.Stdin, os.Stdout = terminal, terminal
+	t.Cleanup(func() {
+		os.Stdin, os.Stdout = in, out
+		_ = terminal.Close()
+		_ = operator.Close()
+	})
+	return operator
 }
 
 // A question is asked only when all that was written before it has been shown.
@@ -375,7 +384,9 @@ func TestAQuestionWaitsForTheOutputBeforeIt(t *testing.T) {
 
 // The link of the operator stalls, or somebody has pressed Ctrl-S.
 func TestAStalledTerminalDelaysNoRestore(t *testing.T) {
-	o, machine := switchedOffByAnother(t)
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	c.switchOff(t, "n3", "uid-a")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -393,11 +404,11 @@ func TestAStalledTerminalDelaysNoRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- restore(t.Context(), o, []string{"n3"}, true) }()
-	for end := time.Now().Add(20 * time.Second); machine() != "on" && time.Now().Before(end); {
+	go func() { done <- restore(t.Context(), c.options, nil, true) }()
+	for end := time.Now().Add(20 * time.Second); c.state("n3") != "on" && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if machine() != "on" {
+	if c.state("n3") != "on" {
 		t.Error("the machine is off")
 	}
 	read := make(chan struct{})

@@ -1,17 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"lightsout/internal/text"
+	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/power"
 )
 
@@ -29,130 +31,109 @@ func newRestoreCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// restore undoes everything that the journal lists as not undone, or only the named
-// nodes. It first prints what it found, and then powers on nothing else. It asks about
-// each machine that somebody else switched off.
+// restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
+// looks, plans, prints the plan, asks, carries it out, looks and plans again, and prints what is left.
+// The error has all of that. It asks about each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
-	out := queueOutput()
+	out, began := queueOutput(), time.Now()
 	defer func() { out.end(context.WithoutCancel(ctx), outputWait) }()
-	all, err := restorations(o)
+	r, err := openRestoration(ctx, o, named)
+	if r == nil {
+		return err
+	}
 	endInOrder()
-	defer func() {
-		for _, r := range all {
-			r.close()
+	defer r.close()
+	if r.noAPI != nil && !r.noKubeconfig() {
+		err = errors.Join(err, fmt.Errorf("lightsout reads no annotations on nodes, because %w", r.noAPI))
+	}
+	asks := !yes || len(named) > 0 // otherwise powering on waits for no machine of others
+	wait := nodesWait
+	if !asks && !o.dryRun {
+		wait = hurriedWait - time.Since(began)
+	}
+	l := r.firstLook(ctx, wait)
+	if len(l.damaged) > 0 {
+		fmt.Println(power.DamageText(r.journal, l.damaged) + ": lightsout polls every machine")
+		if asks {
+			r.findUnnamed(ctx, &l)
 		}
-	}()
-	own := 0
-	for _, r := range all {
-		if len(all) > 1 {
-			r.in = power.Clean(r.of.Name) + "  "
+	}
+	items := planRestore(l.facts)
+	l.print(items)
+	unknown := l.unknown(named, items)
+	err = errors.Join(err, unknown)
+	wanted := among(items, named, yes)
+	if o.dryRun {
+		if len(items)+len(l.damaged) > 0 {
+			err = errors.Join(err, errors.New("dry run: nothing was changed"))
 		}
-		r.withhold(ctx, named)
-		err = errors.Join(err, r.why)
-		r.poll(ctx, o.dryRun)
-		r.findLate(o.dryRun)
-		r.takenOver(ctx)
-		own += r.show(ctx, len(all) > 1, o.dryRun)
+		return r.end(l, items, err)
 	}
-	if here := o.today(all); here != nil {
-		all = append(all, here)
+	if len(wanted) > 0 || len(l.damaged) > 0 && unknown == nil {
+		err = errors.Join(err, r.carryOut(ctx, out, l, wanted, len(named) > 0, yes))
 	}
-	var foreign int
-	if !yes || len(named) > 0 { // otherwise powering on does not wait for them
-		foreign = findForeign(ctx, all)
-		known, unknown := knownNames(all, named)
-		if err = errors.Join(err, unknown); unknown != nil && len(known) == 0 {
-			return err
-		}
-		named = known // the others do not wait for a name that is wrong
-	}
-	switch {
-	case o.dryRun && own+foreign > 0:
-		err = errors.Join(err, errors.New("dry run: nothing was changed"))
-	case own+foreign > 0:
-		err = errors.Join(err, choose(ctx, out, all, named, yes))
-		if !yes { // the operator's answer takes time
-			for _, r := range all {
-				r.takenOver(ctx)
-			}
-		}
-		err = errors.Join(err, undoAll(ctx, all))
-	}
-	if !o.dryRun {
-		lateAgain(ctx, all)
-	}
-	return sayEnd(ctx, all, o.dryRun, err)
+	last := r.lastLook(ctx, l)
+	left := planRestore(last.facts)
+	last.notices = slices.DeleteFunc(last.notices, func(n string) bool { return slices.Contains(l.notices, n) })
+	last.print(slices.DeleteFunc(slices.Clone(left), func(i item) bool { return !i.ask || slices.Contains(items, i) }))
+	return r.end(last, left, err)
 }
 
-// knownNames returns the named nodes on which restore can act, and an error about each
-// other one.
-func knownNames(all []*restoration, named []string) (known []string, unknown error) {
-	for _, n := range named {
-		own, others := 0, 0
-		for _, r := range all {
-			refused := slices.ContainsFunc(r.late, func(l power.LeftOff) bool { return l.Node == n && l.Refused != "" })
-			if refused || slices.Contains(r.ownNames(nil), n) || slices.Contains(r.back, n) || slices.Contains(r.cordonedNames(nil), n) {
-				own++
-			}
-			if r.foreignOn(n) != nil {
-				others++
-			}
-		}
-		switch {
-		case own+others == 0:
-			unknown = errors.Join(unknown, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
-		case others > 1:
-			unknown = errors.Join(unknown, fmt.Errorf("several clusters have a node %s that somebody else has switched off; choose one with --context", power.Clean(n)))
-		default:
-			known = append(known, n)
-		}
+// carryOut asks the operator about the wanted items, and carries out those that are agreed to and that no
+// other operator has taken over meanwhile.
+func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, wanted []item, named, yes bool) error {
+	chosen, leaveOff, agreed, err := confirm(ctx, out, wanted, named, yes)
+	if !agreed {
+		return err
 	}
-	return known, unknown
+	if !yes && l.unseen == nil { // the operator's answer took time
+		if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
+			l.notes, _ = r.readNotes(nodes, true)
+		}
+		chosen = still(chosen, planRestore(l.facts))
+	}
+	return errors.Join(err, r.apply(ctx, chosen, leaveOff, l))
 }
 
-// choose asks what to power on and uncordon, for each cluster: one question for all
-// machines of this journal, and one for each machine that somebody else switched off.
-// With yes it asks about neither the former nor the named ones of the latter.
-func choose(ctx context.Context, out *queuedOutput, all []*restoration, named []string, yes bool) error {
+// confirm asks one question for all machines and nodes of this journal, and one for each machine that
+// somebody else switched off. It returns what the operator has agreed to, and the machines that are to
+// stay off. With yes it asks nothing. agreed: the first answer was yes, or there was no question.
+func confirm(ctx context.Context, out *queuedOutput, items []item, named, yes bool) (chosen []item, leaveOff []string, agreed bool, err error) {
 	c := newConsole(false, "")
 	c.directly = out.directly
 	var texts []string
-	for _, r := range all {
-		if on := r.ownNames(named); len(on) > 0 {
-			texts = append(texts, "power on "+strings.Join(on, ", "))
-		}
-		if back := r.cordonedNames(named); len(back) > 0 {
-			texts = append(texts, "uncordon "+strings.Join(back, ", "))
-		}
+	if on := nodesOf(items, doPowerOn, false); len(on) > 0 {
+		texts = append(texts, "power on "+strings.Join(on, ", "))
+	}
+	if back := nodesOf(items, doUncordon, false); len(back) > 0 {
+		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
 		if ok, err := c.agrees(ctx, yes, strings.Join(texts, "; ")); !ok || err != nil {
-			return errors.Join(err, errNotDone)
+			return nil, nil, false, errors.Join(err, errNotDone)
 		}
 	}
-	for _, r := range all { // whatever becomes of the questions below
-		r.on, r.uncordoned, r.chosen = r.ownNames(named), r.cordonedNames(named), true
-	}
-	for _, r := range all {
-		for _, f := range r.foreign {
-			switch wanted := slices.Contains(named, f.node); {
-			case len(named) > 0 && !wanted, len(named) == 0 && (yes || c.in == nil):
-				continue // the end lists it
-			default:
-				ok, err := c.agrees(ctx, yes, fmt.Sprintf("power on %s, although %s", f.node, f.why()))
-				if err != nil {
-					return err
-				}
-				if ok {
-					r.on = append(r.on, f.node)
-				} else {
-					r.leaveOff = append(r.leaveOff, f.node)
-				}
-			}
+	for _, i := range items {
+		if !i.ask {
+			chosen = append(chosen, i)
 		}
 	}
-	return nil
+	for _, i := range items {
+		if !i.ask || !named && c.in == nil { // the end lists it
+			continue
+		}
+		ok, err := c.agrees(ctx, yes, fmt.Sprintf("power on %s, although %s", i.node, i.why))
+		switch {
+		case err != nil:
+			return chosen, leaveOff, true, err
+		case ok:
+			chosen = append(chosen, i)
+		default:
+			leaveOff = append(leaveOff, i.node)
+		}
+	}
+	return chosen, leaveOff, true, nil
 }
 
 // agrees asks a yes-or-no question, unless yes is set.
@@ -168,62 +149,102 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 	return text == "y" || text == "yes", err
 }
 
-// undoAll undoes the chosen work in all clusters in parallel: one cluster may have to
-// wait.
-func undoAll(ctx context.Context, all []*restoration) error {
-	undone := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, r := range all {
-		if r.chosen {
-			wg.Go(func() { undone[i] = r.undo(ctx) })
+// apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
+// not power on.
+func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, l look) (failed error) {
+	foreign := nodesOf(chosen, doPowerOn, true)
+	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
+	if len(on)+len(l.damaged) > 0 {
+		s, err := r.switcher(ctx, len(foreign)+len(l.damaged) > 0)
+		if failed = err; err == nil {
+			failed = s.Restore(ctx, power.Request{
+				Nodes: append([]string{}, on...), LeaveOff: leaveOff,
+				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
+			}, power.Automatic{})
+		}
+		if failed != nil && ctx.Err() != nil {
+			return failed
 		}
 	}
-	wg.Wait()
-	return errors.Join(undone...)
+	reasons := power.FailedNodes(failed)
+	for _, node := range nodesOf(chosen, doUncordon, false) {
+		untried := failed != nil && len(reasons) == 0 && slices.Contains(on, node)
+		if untried || reasons[node] != "" {
+			continue
+		}
+		text, api, err := "", (*cluster.Client)(nil), error(nil)
+		if api, err = r.proven(ctx); err == nil {
+			text, err = session.Uncordon(ctx, api, r.journal, node)
+		}
+		if err != nil {
+			text = fmt.Sprintf("%v; by hand: kubectl uncordon %s", err, node)
+		}
+		fmt.Printf("%s  %s\n", node, text)
+	}
+	return failed
 }
 
-// repeatWith tells the operator to repeat this restore, with its flags, for some nodes.
-func repeatWith(nodes []string, dryRun bool) string {
-	if dryRun {
-		return "repeat this command without --dry-run, and with: " + strings.Join(nodes, " ")
+// switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
+// foreign to the journal and the cluster can be reached.
+func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switcher, error) {
+	if r.machines.fleet == nil {
+		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
 	}
-	return "repeat this command with: " + strings.Join(nodes, " ")
+	if foreign && r.reader == nil {
+		api, err := r.proven(ctx)
+		if err == nil {
+			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
+			r.stop, err = watch(ctx, watcher, viewWait, synced)
+			r.reader = session.NewClusterReader(watcher, nil, time.Now)
+		}
+		if err != nil {
+			r.reader = nil
+			fmt.Println(err)
+		}
+	}
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: lateAnnotations{r}}, nil
 }
 
-// sayEnd prints the machines that are still off, according to the journal and to annotations
-// of others, the nodes that lightsout has cordoned and was not
-// asked to uncordon, and the machines that a refused request may still switch off. If there
-// are none and there was no error before, it prints that. It prints the annotations of this
-// journal that are out of date and still there. It returns the earlier error joined with these
-// machines and nodes.
-func sayEnd(ctx context.Context, all []*restoration, dryRun bool, before error) error {
-	var left, cordoned []string
-	others, seen, err := sayOthers(ctx, all, dryRun)
-	for i, r := range all {
-		again := slices.ContainsFunc(all[:i], func(s *restoration) bool { return s.journal.Cluster().Same(r.journal.Cluster()) })
-		still := r.stillOff(dryRun, others)
-		left = append(left, slices.DeleteFunc(still, func(n string) bool { return again && slices.Contains(left, n) })...)
-		cordoned = append(cordoned, r.stillCordoned()...)
+// lateAnnotations are the annotations in a cluster whose API server lightsout contacts only
+// when it has to write one: powering on does not wait for it. Annotations that it
+// cannot change stay until the next start.
+type lateAnnotations struct{ r *restoration }
+
+// Change changes the annotation on a node.
+func (l lateAnnotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+	api, err := l.r.proven(ctx)
+	if err != nil {
+		return err
 	}
-	own := sayOwn(all)
-	var refused error
-	for _, r := range all {
-		refused = errors.Join(refused, r.refused())
+	if m := annotationsOf(l.r.config, api, nil); m != nil {
+		return m.Change(ctx, node, change)
 	}
-	err = errors.Join(err, refused)
-	if len(cordoned) > 0 {
-		err = errors.Join(err, fmt.Errorf("lightsout has cordoned %s; to uncordon, %s", strings.Join(cordoned, ", "), repeatWith(cordoned, dryRun)))
+	return nil
+}
+
+// end prints that nothing is left, if that is so and there was no error before. It returns the earlier
+// error joined with what is left, and with what lightsout could not read.
+func (r *restoration) end(l look, left []item, before error) error {
+	for _, kept := range l.kept {
+		fmt.Println(kept)
 	}
+	unread := errors.Join(append(leftErrors(left, r.dryRun), l.unread)...)
 	switch {
-	case len(left) > 0:
-		err = errors.Join(err, fmt.Errorf("the journal still lists as off: %s; repeat this command", strings.Join(left, ", ")))
-	case before != nil, refused != nil, len(others)+len(cordoned) > 0:
-	case seen && own:
+	case before != nil || unread != nil:
+	case l.unseen != nil:
+		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off")
+	case len(l.kept) > 0:
 		fmt.Println("nothing is off: the journal and all other annotations on nodes list no machine")
-	case seen:
-		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
 	default:
-		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what others switched off")
+		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
 	}
-	return errors.Join(before, err)
+	if l.unseen == nil || r.noAPI != nil && !r.noKubeconfig() { // the latter is reported
+		return errors.Join(before, unread)
+	}
+	unseen := fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), l.unseen)
+	if r.noAPI != nil {
+		fmt.Println(unseen)
+		return errors.Join(before, unread)
+	}
+	return errors.Join(before, unread, unseen)
 }

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/power"
+)
+
+// What restore does with each node, and asks about alone, by what it knows.
+func TestPlanRestore(t *testing.T) {
+	now := time.Now()
+	off := func(node string) offMachine {
+		return offMachine{power.LeftOff{Entry: power.Entry{Node: node, At: now}, RequestedAt: now}, power.Reading{State: power.Off, Proof: power.Proven}}
+	}
+	refused := func(s power.State) offMachine {
+		m := off("n3")
+		m.Refused, m.reading.State = "403 Forbidden", s
+		return m
+	}
+	note := func(node string, at time.Time) power.NodeNote {
+		return power.NodeNote{Node: node, Note: power.Note{By: "anna@other-host", At: at}}
+	}
+	older := power.NodeNote{Node: "n3", Older: true, Note: power.Note{By: "me", At: now}}
+	for name, row := range map[string]struct {
+		facts facts
+		want  string // node, what to do, "?" if it is asked about alone
+		left  string // in an error about what is left
+	}{
+		"nothing": {},
+		"machines and a cordon": {facts{off: []offMachine{off("n3"), off("n4")}, cordoned: []string{"n4"}}, "n3 power on, n4 power on, n4 uncordon",
+			"the journal still lists as off: n3, n4; repeat this command"},
+		"one machine of two operations":       {facts{off: []offMachine{off("n3"), off("n3")}}, "n3 power on", ""},
+		"another's machine":                   {facts{notes: []power.NodeNote{note("n7", now)}}, "n7 power on?", "others have switched off n7: "},
+		"switched off by another before":      {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{note("n3", now.Add(-time.Hour))}}, "n3 power on", ""},
+		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", ""},
+		"a note that this journal has lost":   {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{older}}, "n3 power on", ""},
+		"only such a note":                    {facts{notes: []power.NodeNote{older}}, "n3 power on?", ""},
+		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", ""},
+		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "lightsout has cordoned n4; to uncordon, repeat this command with: n4, or: kubectl uncordon n4"},
+		"refused and on":                      {facts{late: []offMachine{refused(power.On)}}, "", ""},
+		"refused and unknown":                 {facts{late: []offMachine{refused(power.Unknown)}}, "n3 leave", "n3 may be off: its power API refused"},
+		"late and unknown":                    {facts{late: []offMachine{off("n3")}}, "", ""},
+		"machines that another call restores": {facts{elsewhere: []elsewhere{{[]string{"n3", "n8"}, "of cluster b: off"}}}, "n3 leave, n8 leave", "n3, n8 of cluster b: off"},
+	} {
+		row.facts.at = now
+		var got []string
+		items := planRestore(row.facts)
+		for _, i := range items {
+			got = append(got, i.node+" "+string(i.do)+map[bool]string{true: "?"}[i.ask])
+		}
+		var left strings.Builder
+		for _, err := range leftErrors(items, false) {
+			left.WriteString(err.Error() + "\n")
+		}
+		if strings.Join(got, ", ") != row.want || !strings.Contains(left.String(), row.left) || (left.Len() > 0) != (row.want != "") {
+			t.Errorf("%s: %v\n%s", name, got, left.String())
+		}
+	}
+}
+
+// Which of the items an operator wants who names nodes, or answers no questions; and which still hold
+// once somebody else has switched a machine off.
+func TestAmongTheItemsOfAPlan(t *testing.T) {
+	own, others, cordon, leave := item{"n3", doPowerOn, "", false}, item{"n7", doPowerOn, "", true}, item{"n4", doUncordon, "", false}, item{"n8", doLeave, "", false}
+	all := []item{own, others, cordon, leave}
+	for _, row := range []struct {
+		named []string
+		yes   bool
+		want  []item
+	}{
+		{nil, false, []item{own, others, cordon}}, {nil, true, []item{own, cordon}},
+		{[]string{"n7"}, true, []item{others}}, {[]string{"n7"}, false, []item{others}},
+		{[]string{"n4", "n8"}, true, []item{cordon}}, {[]string{"n9"}, true, nil},
+	} {
+		if got := among(all, row.named, row.yes); !slices.Equal(got, row.want) {
+			t.Errorf("%v, %v: %v", row.named, row.yes, got)
+		}
+	}
+	taken := []item{{"n3", doPowerOn, "", true}, others, cordon}
+	if got := still([]item{own, others, cordon}, taken); !slices.Equal(got, []item{others, cordon}) {
+		t.Errorf("after another has switched n3 off: %v", got)
+	}
+}
+
+// An annotation that another operator has left on a node ends when the node has been
+// Ready for longer than the request could take.
+func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid = "uid-a"
+	r := c.restorer(t, c.uid)
+	defer r.close()
+	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal}
+	for _, row := range []struct {
+		ago, heard time.Duration
+		stays      bool
+	}{
+		{power.CarriedOutWithin - time.Minute, 0, true},
+		{power.CarriedOutWithin + 6*time.Minute, 5 * time.Minute, false},
+		{48 * time.Hour, 48 * time.Hour, true}, // nobody marks the node NotReady
+	} {
+		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-row.ago)}
+		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-row.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
+		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
+		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != row.stays {
+			t.Errorf("%s after it was written, heard %s ago: %+v", row.ago, row.heard, others)
+		}
+	}
+}
