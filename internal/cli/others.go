@@ -168,18 +168,26 @@ func registeredElsewhere(all []*restoration) (err error) {
 	return err
 }
 
-// markedNode returns the facts of a node just listed that decide whether an annotation
-// on it is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
+// justListed is the snapshot of nodes just listed, by a server whose clock is ahead.
+func justListed(nodes []*cluster.Node, ahead time.Duration) *cluster.Snapshot {
+	return cluster.NewSnapshot(cluster.Contents{Nodes: nodes, Link: cluster.Link{Ahead: ahead}})
+}
+
+// markedNodes returns the facts of the nodes just listed that decide whether an annotation
+// on one is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
 // down, nobody changes it for a machine that is off.
-func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node {
-	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: ahead}
-	if out.Ready && !n.Renewed.IsZero() {
-		out.Heard = n.Renewed.Add(-ahead) // nodes and API server are taken to have the same time
-		if out.Heard.After(now) {
-			out.Heard = now
+func markedNodes(s *cluster.Snapshot, now time.Time) (marked []power.Node) {
+	for _, n := range s.Nodes() {
+		out := power.Node{NodeRef: session.NodeRef(s, n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead()}
+		if out.Ready && !n.Renewed.IsZero() {
+			out.Heard = n.Renewed.Add(-s.Ahead()) // nodes and API server are taken to have the same time
+			if out.Heard.After(now) {
+				out.Heard = now
+			}
 		}
+		marked = append(marked, out)
 	}
-	return out
+	return marked
 }
 
 // noteText describes the annotation of a machine that is not in this journal.
@@ -204,10 +212,7 @@ func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote
 			s.Annotations = attempts{store, results}
 		}
 	}
-	var nodes []power.Node
-	for _, n := range seen {
-		nodes = append(nodes, markedNode(n, r.server.Ahead(), time.Now()))
-	}
+	nodes := markedNodes(justListed(seen, r.server.Ahead()), time.Now())
 	own := s.OutOfDate(nodes)
 	noted := s.Sweep(nodes)
 	r.kept = keptNotes(own, noted, results, dryRun, s.Annotations != nil)

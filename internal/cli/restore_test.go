@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/power"
 )
 
@@ -121,7 +122,7 @@ func TestRestoreLeavesMachinesThatAnotherJournalHasSwitchedOffSince(t *testing.T
 	defer r.close()
 	before, after := time.Now().Add(-2*time.Hour), time.Now()
 	for at, taken := range map[time.Time]bool{before: true, after: false} {
-		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, RequestedAt: at}, {Entry: power.Entry{Node: "n4", At: at}, RequestedAt: at}}, []string{"n3", "n4"}, nil
+		r.left, r.on, r.foreign = []power.LeftOff{{Entry: power.Entry{Node: "n3", At: at}, Before: outage.Before{Asked: at}}, {Entry: power.Entry{Node: "n4", At: at}, Before: outage.Before{Asked: at}}}, []string{"n3", "n4"}, nil
 		r.takenOver(t.Context())
 		if (r.foreignOn("n3") != nil) != taken || slices.Contains(r.on, "n3") == taken || !slices.Contains(r.on, "n4") {
 			t.Errorf("switched off by this journal at %s: powers on %v, of others %+v", at, r.on, r.foreign)
@@ -152,7 +153,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	} {
 		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-c.ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-c.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
-		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
+		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, 0), time.Now()))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != c.stays {
 			t.Errorf("%s after it was written, heard %s ago: %+v", c.ago, c.heard, others)
 		}

@@ -142,7 +142,7 @@ func (r *restoration) found(l power.LeftOff, dryRun bool) bool {
 			return false
 		}
 	}
-	fmt.Printf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since\n", l.Node, reading.Detail, l.RequestedAt.Local().Format(time.TimeOnly))
+	fmt.Printf("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since\n", l.Node, reading.Detail, l.Before.Asked.Local().Format(time.TimeOnly))
 	r.left = append(r.left, l)
 	return true
 }
@@ -179,7 +179,7 @@ func (r *restoration) showRefused() {
 	for _, l := range r.late {
 		if l.Refused != "" && r.isOn(l) && time.Now().Before(l.Until) {
 			fmt.Printf("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s\n",
-				l.Node, l.RequestedAt.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Node, l.Refused, l.Until.Local().Format(time.TimeOnly))
+				l.Node, l.Before.Asked.Local().Format(time.TimeOnly), power.Verb(l.Action), l.Node, l.Refused, l.Until.Local().Format(time.TimeOnly))
 		}
 	}
 }
@@ -191,10 +191,10 @@ func (r *restoration) boots(ctx context.Context) map[string]power.Seen {
 	if err != nil || !r.certain {
 		return nil
 	}
-	out := map[string]power.Seen{}
+	out, s := map[string]power.Seen{}, justListed(nodes, r.server.Ahead())
 	for _, n := range nodes {
 		if n.Ready == cluster.TriTrue {
-			out[n.Name] = session.BootSeen(n)
+			out[n.Name] = session.BootSeen(s, n)
 		}
 	}
 	return out

@@ -40,7 +40,7 @@ func stateOnce(ctx context.Context, o options) error {
 		f.Cluster, f.Namespaces, f.ReadOnly = s.Context, view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), o.readOnly
 		var refs []power.NodeRef
 		for _, n := range s.Nodes() {
-			refs = append(refs, session.NodeRef(n))
+			refs = append(refs, session.NodeRef(s, n))
 		}
 		_, readings := m.read(ctx, refs)
 		for node, r := range readings {
@@ -127,7 +127,7 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	var refs []power.NodeRef
 	for _, n := range s.Nodes() {
 		if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
-			refs = append(refs, session.NodeRef(n))
+			refs = append(refs, session.NodeRef(s, n))
 		}
 	}
 	bindings, readings := m.read(ctx, refs)
