@@ -44,6 +44,16 @@ type LeftOff struct {
 	Ops []string
 }
 
+// CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
+// booted since its machine was asked to go off; otherwise it is empty.
+func (l LeftOff) CantTell(now outage.Now) string {
+	if l.Before.Seen(now) != outage.CantTell {
+		return ""
+	}
+	return fmt.Sprintf("%s is Ready again since %s, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted, and lists it as off until its machine is seen on after %s",
+		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
+}
+
 const (
 	// RefusedWithin is how long after its refusal a power API may still carry out a request to
 	// switch a machine off. A machine that is seen off up to CarriedOutWithin after the refusal

@@ -305,5 +305,5 @@ func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNot
 	if err != nil {
 		return nil // without drivers there is none
 	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(markedNodes(justListed(nodes, c.api.Ahead()), time.Now()))
+	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(markedNodes(justListed(nodes, c.api), time.Now()))
 }

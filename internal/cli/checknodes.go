@@ -51,7 +51,7 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 	}
 	var bindings []power.Binding
 	if c.power.fleet != nil && reached && !c.readOnly {
-		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api.Ahead())
+		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api)
 		for _, n := range nodes {
 			refs = append(refs, session.NodeRef(s, n))
 		}

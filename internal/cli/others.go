@@ -168,9 +168,13 @@ func registeredElsewhere(all []*restoration) (err error) {
 	return err
 }
 
-// justListed is the snapshot of nodes just listed, by a server whose clock is ahead.
-func justListed(nodes []*cluster.Node, ahead time.Duration) *cluster.Snapshot {
-	return cluster.NewSnapshot(cluster.Contents{Nodes: nodes, Link: cluster.Link{Ahead: ahead}})
+// justListed is the snapshot of nodes that an API server has just listed.
+func justListed(nodes []*cluster.Node, api *cluster.Client) *cluster.Snapshot {
+	c := cluster.Contents{Nodes: nodes}
+	if api != nil {
+		c.Link.Ahead = api.Ahead()
+	}
+	return cluster.NewSnapshot(c)
 }
 
 // markedNodes returns the facts of the nodes just listed that decide whether an annotation
@@ -212,7 +216,7 @@ func (r *restoration) others(ctx context.Context, dryRun bool) ([]power.NodeNote
 			s.Annotations = attempts{store, results}
 		}
 	}
-	nodes := markedNodes(justListed(seen, r.server.Ahead()), time.Now())
+	nodes := markedNodes(justListed(seen, r.server), time.Now())
 	own := s.OutOfDate(nodes)
 	noted := s.Sweep(nodes)
 	r.kept = keptNotes(own, noted, results, dryRun, s.Annotations != nil)

@@ -153,7 +153,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	} {
 		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-c.ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-c.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
-		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, 0), time.Now()))
+		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, nil), time.Now()))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != c.stays {
 			t.Errorf("%s after it was written, heard %s ago: %+v", c.ago, c.heard, others)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -57,7 +58,10 @@ func (r *restoration) show(ctx context.Context, named, dryRun bool) (todo int) {
 		}
 		still = append(still, l)
 		word := offWord(reading)
-		if (on || reading.State == power.Transitioning) && l.Until.After(time.Now()) {
+		switch cant := l.CantTell(outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}); {
+		case cant != "":
+			word = reading.With(reading.State.String()) + "; " + cant
+		case (on || reading.State == power.Transitioning) && l.Until.After(time.Now()):
 			word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 				power.Verb(l.Action), int(time.Since(l.At).Seconds()), reading.State, reading.Detail, int(time.Until(l.Until).Seconds())+1)
 		}
@@ -191,7 +195,7 @@ func (r *restoration) boots(ctx context.Context) map[string]power.Seen {
 	if err != nil || !r.certain {
 		return nil
 	}
-	out, s := map[string]power.Seen{}, justListed(nodes, r.server.Ahead())
+	out, s := map[string]power.Seen{}, justListed(nodes, r.server)
 	for _, n := range nodes {
 		if n.Ready == cluster.TriTrue {
 			out[n.Name] = session.BootSeen(s, n)

@@ -20,7 +20,7 @@ func TestPowerStatusNamesMachinesOfDeletedNodes(t *testing.T) {
 		left = append(left, power.LeftOff{Entry: power.Entry{Node: n, At: time.Now(), Binding: power.Binding{Node: power.NodeRef{Name: n}, Off: machine, On: machine}}})
 	}
 	var out strings.Builder
-	printDeleted(&out, s, left, "lightsout restore")
+	printLeft(&out, s, left, nil, "lightsout restore")
 	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "n2 is gone from the cluster") || !strings.HasSuffix(got, "lightsout restore n2\n") {
 		t.Error(got)
 	}

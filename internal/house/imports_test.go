@@ -22,7 +22,7 @@ var imports = map[string]string{
 	".": "internal/cli",
 
 	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/session internal/survey internal/trial internal/trial/plan internal/report internal/view
-		internal/clock internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
+		internal/clock internal/outage internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
 

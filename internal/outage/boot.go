@@ -38,7 +38,7 @@ func (b Before) Seen(n Now) Answer {
 	switch {
 	case OtherBoot(b.ID, n.ID), !b.Off.IsZero() && n.Ready.After(b.Off):
 		return Booted
-	case !n.Ready.IsZero() && n.Ready.After(b.Asked):
+	case b.Off.IsZero() && n.Ready.After(b.Asked):
 		return CantTell
 	}
 	return NotBooted

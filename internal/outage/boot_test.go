@@ -23,7 +23,7 @@ func TestABootIsKnownByItsIDOrByAMachineThatWasOff(t *testing.T) {
 		"the same, Ready anew":                    {"a", "a", later, never, CantTell},
 		"the same, Ready anew after off":          {"a", "a", later, off, Booted},
 		"the same, Ready since before off":        {"a", "a", early, off, NotBooted},
-		"the same, Ready anew and off again":      {"a", "a", later, later.Add(time.Minute), CantTell},
+		"the same, Ready anew and off again":      {"a", "a", later, later.Add(time.Minute), NotBooted},
 		"none before":                             {"", "b", later, never, CantTell},
 		"none before, Ready all the time":         {"", "b", early, never, NotBooted},
 		"none before, Ready anew after off":       {"", "b", later, off, Booted},

@@ -380,8 +380,9 @@ func (m *machines) reopen(node string, r power.Reading) {
 }
 
 // settleBoots marks machines that we switched off as on again when their node is Ready
-// after another boot.
-func (m *machines) settleBoots(s *cluster.Snapshot) {
+// after another boot, and says once of each other one that is Ready again that it can't tell. was is
+// the snapshot before.
+func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	if s.Link.State != cluster.LinkLive {
 		return
 	}
@@ -394,6 +395,9 @@ func (m *machines) settleBoots(s *cluster.Snapshot) {
 		over, err := m.opt.Journal.SeenOn(BootSeen(s, n))
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
+		}
+		if cant := l.CantTell(s.Boot(n)); over == 0 && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
+			m.warn(view.LanePower, name, cant)
 		}
 		settled = settled || over > 0
 	}

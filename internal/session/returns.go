@@ -153,10 +153,7 @@ func (r *returns) observe(s *cluster.Snapshot) {
 		}
 		back := view.Facts{Seconds: r.now().Sub(a.since).Seconds()}
 		switch (outage.Before{ID: a.boot, Asked: a.since, Off: a.off}).Seen(s.Boot(n)) {
-		case outage.CantTell:
-			back.Proof = power.Presumed
-			fallthrough
-		case outage.Booted:
+		case outage.CantTell, outage.Booted:
 			r.returned(name)
 			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, back))
 		default:
