@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 func nodeRef(n *Node) Ref { return Ref{KindNode, Key{Name: n.Name}} }
@@ -93,7 +95,7 @@ func (n *Node) drop(s *state, seen time.Time) {
 }
 
 func diffNode(old, n *Node, report func(kind Change, from, to, why string, at time.Time)) {
-	if old.BootID != "" && old.BootID != n.BootID {
+	if outage.OtherBoot(old.BootID, n.BootID) {
 		report(ChangeBoot, "up", "rebooted", "boot id "+old.BootID+" → "+n.BootID, time.Time{})
 	}
 	if from, to := nodeStatus(old), nodeStatus(n); from != to {

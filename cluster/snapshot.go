@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
+	"lightsout/internal/outage"
 )
 
 // Snapshot is the cluster at one moment. It is immutable, except for Contact and the
@@ -208,6 +209,32 @@ func (s *Snapshot) SameNodes(o *Snapshot) bool { return s.nodes.whole == o.nodes
 
 // Node returns the node of this name, nil if there is none.
 func (s *Snapshot) Node(name string) *Node { return nodeNamed(s.nodes, name) }
+
+// Boot returns what tells whether a node has booted; nothing for nil.
+func (s *Snapshot) Boot(n *Node) (now outage.Now) {
+	if n == nil {
+		return now
+	}
+	whole := cmp.Or(s.nodes.whole, &whole[Node]{})
+	prove, known := whole.note.Load().(map[string]bool)
+	if !known { // for all Snapshots with these nodes
+		var ids []string
+		for _, n := range s.Nodes() {
+			if n.Gone.IsZero() {
+				ids = append(ids, n.BootID)
+			}
+		}
+		prove = outage.Proving(ids)
+		whole.note.Store(prove)
+	}
+	if prove[n.BootID] {
+		now.ID = n.BootID
+	}
+	if n.Ready == TriTrue && !n.ReadySince.IsZero() {
+		now.Ready = n.ReadySince.Add(-s.Ahead())
+	}
+	return now
+}
 
 // Deployments gives all deployments by namespace and name.
 func (s *Snapshot) Deployments() []*Deployment { return s.deployments.all() }

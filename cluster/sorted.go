@@ -38,10 +38,12 @@ type view[T any] struct {
 	whole  *whole[T] // nil: not frozen
 }
 
-// whole is a frozen view's list in one piece, made when it is first asked for.
+// whole is a frozen view's list in one piece, made when it is first asked for; and what was found
+// out about it.
 type whole[T any] struct {
 	once  sync.Once
 	items []*T
+	note  atomic.Value
 }
 
 // table is the writable side of a view: a sorted list that copies on write

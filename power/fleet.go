@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"lightsout/internal/outage"
 )
 
 // AnnotationMachine is the node annotation that names a node's machine.
@@ -333,7 +335,7 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 			who = "the system that " + m.Driver + " reaches has"
 		}
 		return &NoBootIDError{Who: who, Machine: m}
-	case OtherBoot(id, n.BootID):
+	case outage.OtherBoot(id, n.BootID):
 		return &OtherBootError{m.Driver, n.Name, id, n.BootID}
 	}
 	return nil

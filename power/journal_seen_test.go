@@ -148,3 +148,23 @@ func TestOnlyATornLineIsPassedOver(t *testing.T) {
 		})
 	}
 }
+
+// Containers have the boot ID of their host, which is the same after they were off.
+func TestAMachineThatWasProvenOffIsSettledWhateverItsBootID(t *testing.T) {
+	for _, proof := range []Proof{Presumed, Proven} {
+		j := testJournal(t, t.TempDir())
+		b := bind("ssh", "mdx", "n3")[0]
+		b.Node.BootID = "host"
+		sent, gone := intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true)
+		sent.Binding, gone.Binding, gone.Proof = b, b, proof.String()
+		write(t, j, sent, gone)
+		seen := Seen{Node: b.Node, RequestedAt: time.Now().Add(time.Minute)}
+		if n, err := j.SeenOn(seen); n != 0 || err != nil {
+			t.Errorf("%s off: a heartbeat without a new Ready settled %d operations, %v", proof, n, err)
+		}
+		seen.ReadySince = time.Now().Add(time.Minute)
+		if n, err := j.SeenOn(seen); (n == 1) != (proof == Proven) || err != nil {
+			t.Errorf("%s off: a new Ready settled %d operations, %v", proof, n, err)
+		}
+	}
+}

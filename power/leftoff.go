@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 // Certainty is how certain it is that a machine is off.
@@ -31,14 +33,25 @@ type LeftOff struct {
 	// what powers on.
 	Entry
 	Certainty Certainty
-	// RequestedAt is when it was requested to switch off for the last time, and Until
-	// when it can't be carried out any more if that was not seen.
-	RequestedAt, Until time.Time
+	// Before is what was known of its node when it was requested to switch off for the last
+	// time, and Until when that can't be carried out any more if it was not seen.
+	Before outage.Before
+	Until  time.Time
 	// Refused is what the power API gave as its reason when it refused the request; empty if
 	// it did not.
 	Refused string
 	// Ops are the operations that are open.
 	Ops []string
+}
+
+// CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
+// booted since its machine was asked to go off; otherwise it is empty.
+func (l LeftOff) CantTell(now outage.Now) string {
+	if l.Before.Seen(now) != outage.CantTell {
+		return ""
+	}
+	return fmt.Sprintf("%s is Ready again since %s, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted, and lists it as off until its machine is seen on after %s",
+		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
 }
 
 const (
@@ -330,7 +343,7 @@ func leftBy(ops []*operationLeft, carriedOut time.Duration) []LeftOff {
 		if until := o.mayHappen(carriedOut); until.After(left.Until) {
 			left.Until = until
 		}
-		left.RequestedAt, left.Refused = o.asked, o.refusal // of the last one
+		left.Before, left.Refused = o.before(), o.refusal // of the last one
 		left.Ops = append(left.Ops, o.Op)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 )
 
@@ -116,7 +117,7 @@ func (m Note) over(n Node) bool {
 		return false
 	}
 	since := n.Heard.Add(n.Ahead).Sub(m.At)
-	return since > CarriedOutWithin || since > BootCounts && OtherBoot(m.Boot, n.BootID)
+	return since > CarriedOutWithin || since > BootCounts && outage.OtherBoot(m.Boot, n.BootID)
 }
 
 // NodeNote is a note on a node.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 )
 
@@ -362,7 +363,7 @@ func (k known) whyNotCounted(n Node) string {
 		return "was switched off by " + n.NotedBy
 	}
 	for _, e := range k.refused[n.Name] {
-		if !OtherBoot(e.Binding.Node.BootID, n.BootID) {
+		if !outage.OtherBoot(e.Binding.Node.BootID, n.BootID) {
 			return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", e.until.Local().Format(time.TimeOnly))
 		}
 	}
@@ -396,7 +397,7 @@ func worse(agreed, again Question) (changed []Finding) {
 		switch {
 		case same < 0:
 			add(b.Node.Name, "%s has another machine than before", b.Node.Name)
-		case again.Action != ActionOn && OtherBoot(agreed.Bindings[same].Node.BootID, b.Node.BootID):
+		case again.Action != ActionOn && outage.OtherBoot(agreed.Bindings[same].Node.BootID, b.Node.BootID):
 			// The annotation and the journal name the boot that the request ends: with
 			// an earlier boot, everybody who sees the node would take them for out of
 			// date.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 // Seen is evidence that a machine is on: a reading of its driver, or its node, which is
@@ -110,7 +112,7 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	switch late := s.RequestedAt.After(o.asked.Add(o.within(carriedOut))); {
 	case s.RequestedAt.Before(o.At), seenOff && !s.RequestedAt.After(o.off):
 		return false // an answer to a request from before it went off proves nothing
-	case BootSince(o.Binding.Node.BootID, s.Node.BootID, s.ReadySince, o.asked, o.provenOff()) == BootNew && o.sameNode(s.Node):
+	case o.before().Seen(outage.Now{ID: s.Node.BootID, Ready: s.ReadySince}) == outage.Booted && o.sameNode(s.Node):
 		return o.endsBoot() || late
 	case s.Machine == nil, !o.concerns(s.Machine):
 		return false // it is about another machine
@@ -119,12 +121,13 @@ func settledBy(o *operationLeft, s Seen, carriedOut time.Duration) bool {
 	}
 }
 
-// provenOff is when the journal got the proof that the machine is off; zero if it has none.
-func (o *operationLeft) provenOff() time.Time {
+// before is what the journal knows of the node from before its machine went off.
+func (o *operationLeft) before() outage.Before {
+	b := outage.Before{ID: o.Binding.Node.BootID, Asked: o.asked}
 	if o.certainty == LeftOffSeen && o.proven {
-		return o.off
+		b.Off = o.off
 	}
-	return time.Time{}
+	return b
 }
 
 func (l *journalState) isSettled(op string) bool {
@@ -155,7 +158,7 @@ func (l *journalState) settle(e Entry) {
 // settledByTime reports whether an entry, whose evidence was asked for then, settles an operation only
 // because the time for carrying it out is over.
 func (o *operationLeft) settledByTime(e Entry, asked time.Time) bool {
-	return o != nil && e.Kind == EntrySeen && !OtherBoot(o.Binding.Node.BootID, e.BootID) && asked.After(o.asked.Add(CarriedOutWithin))
+	return o != nil && e.Kind == EntrySeen && !outage.OtherBoot(o.Binding.Node.BootID, e.BootID) && asked.After(o.asked.Add(CarriedOutWithin))
 }
 
 // reopen records that a machine was seen off, or its request sent, after its operation
@@ -277,7 +280,7 @@ func (j *Journal) closedBy(s Seen) (over []string, until time.Time) {
 		}
 		ev := s
 		if !j.left.proves(o.Entry, j.cluster) {
-			ev.Node.BootID = ""
+			ev.Node.Name = "" // it may be another cluster's
 		}
 		if settledBy(o, ev, j.carriedOut) {
 			over = append(over, o.Op)

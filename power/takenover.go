@@ -11,7 +11,7 @@ import (
 // Since reports whether another journal has switched off the machine of l after this one
 // did. The machine was on in between, and belongs to the other operator.
 func (o NodeNote) Since(l LeftOff) bool {
-	return !o.Older && o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.RequestedAt)
+	return !o.Older && o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.Before.Asked)
 }
 
 // TakenOver returns, by node, who has switched off machines since that this journal lists

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 // Another journal has switched a machine off since this one did: the machine stays off, and
@@ -46,7 +48,7 @@ func TestRestoreOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 // nothing over.
 func TestOnlyALaterNoteOfAnotherJournalTakesOver(t *testing.T) {
 	at := time.Now()
-	l := LeftOff{Entry: Entry{Node: "n1"}, RequestedAt: at}
+	l := LeftOff{Entry: Entry{Node: "n1"}, Before: outage.Before{Asked: at}}
 	for _, c := range []struct {
 		note NodeNote
 		want bool
@@ -65,7 +67,7 @@ func TestOnlyALaterNoteOfAnotherJournalTakesOver(t *testing.T) {
 // A note has the API server's time, a request that of this host.
 func TestANotesTimeIsTheServers(t *testing.T) {
 	at := time.Now()
-	l := LeftOff{Entry: Entry{Node: "n1"}, RequestedAt: at}
+	l := LeftOff{Entry: Entry{Node: "n1"}, Before: outage.Before{Asked: at}}
 	for ahead, after := range map[time.Duration]bool{-10 * time.Minute: true, 10 * time.Minute: false} {
 		note := Note{By: "tanaka@jump-7", Journal: "theirs", At: at.Add(ahead / 2)}
 		if got := (NodeNote{Node: "n1", Note: note, Ahead: ahead}).Since(l); got != after {

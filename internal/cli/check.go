@@ -306,9 +306,5 @@ func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNot
 	if err != nil {
 		return nil // without drivers there is none
 	}
-	var marked []power.Node
-	for _, n := range nodes {
-		marked = append(marked, markedNode(n, c.api.Ahead(), time.Now()))
-	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(marked)
+	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(markedNodes(justListed(nodes, c.api), time.Now()))
 }

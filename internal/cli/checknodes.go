@@ -51,9 +51,9 @@ func (c *checkup) machines(ctx context.Context, reached bool, nodes []*cluster.N
 	}
 	var bindings []power.Binding
 	if c.power.fleet != nil && reached && !c.readOnly {
-		refs := make([]power.NodeRef, 0, len(nodes))
+		refs, s := make([]power.NodeRef, 0, len(nodes)), justListed(all, c.api)
 		for _, n := range nodes {
-			refs = append(refs, session.NodeRef(n))
+			refs = append(refs, session.NodeRef(s, n))
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		bindings = c.power.fleet.Resolve(ctx, refs)

@@ -89,7 +89,7 @@ func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, w
 	}
 	if !yes && l.unseen == nil { // the operator's answer took time
 		if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
-			l.notes, _ = r.readNotes(nodes, true)
+			l.notes, _ = r.readNotes(justListed(nodes, r.api), true)
 		}
 		chosen = still(chosen, planRestore(l.facts))
 	}

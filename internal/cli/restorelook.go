@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/power"
@@ -86,7 +87,8 @@ func (r *restoration) look(ctx context.Context, late, poll []power.LeftOff, most
 	wg.Go(func() { nodes, l.unseen = r.nodes(ctx, wait) })
 	wg.Wait()
 	l.at = time.Now()
-	l.notes, l.kept = r.readNotes(nodes, l.unseen == nil)
+	s := justListed(nodes, r.api)
+	l.notes, l.kept = r.readNotes(s, l.unseen == nil)
 	l.damaged, _ = r.journal.Damaged() // its error is the same as of LeftOffAll
 	reopened := r.findLate(&l, late)
 	left, err := r.journal.LeftOffAll()
@@ -102,8 +104,13 @@ func (r *restoration) look(ctx context.Context, late, poll []power.LeftOff, most
 		left = append(left, reopened...)
 	}
 	for _, m := range r.ours(left) {
-		if reading := r.readings[m.Ops[0]]; !r.settle(&l, m, reading, nodes) {
-			l.off = append(l.off, offMachine{m, reading})
+		is := offMachine{m, r.readings[m.Ops[0]], outage.Now{}}
+		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
+			seen := session.BootSeen(s, n)
+			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
+		}
+		if !r.settle(&l, m, is.reading, s) {
+			l.off = append(l.off, is)
 		}
 	}
 	return l
@@ -135,7 +142,7 @@ func (r *restoration) poll(ctx context.Context, machines []power.LeftOff, most t
 // request of this journal all the same.
 func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftOff) {
 	for _, m := range late {
-		is := offMachine{m, r.readings[m.Ops[0]]}
+		is := offMachine{LeftOff: m, reading: r.readings[m.Ops[0]]}
 		reopened := 0
 		if on := cmp.Or(m.Binding.On, m.Binding.Off); is.reading.State == power.Off && is.reading.Proof == power.Proven && on != nil {
 			reopened = 1
@@ -145,7 +152,7 @@ func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftO
 				l.notWritten(m.Node, err)
 			}
 		}
-		at := m.RequestedAt.Local().Format(time.TimeOnly)
+		at := m.Before.Asked.Local().Format(time.TimeOnly)
 		if reopened > 0 {
 			l.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since", m.Node, is.reading.Detail, at)
 			off = append(off, m)
@@ -160,14 +167,13 @@ func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftO
 }
 
 // settle reports whether a machine is on again, and settles its operations in the journal.
-func (r *restoration) settle(l *look, m power.LeftOff, reading power.Reading, nodes []*cluster.Node) bool {
+func (r *restoration) settle(l *look, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) bool {
 	if r.machines.fleet == nil {
 		return false
 	}
 	seen, on := r.machines.fleet.Evidence(m.Binding, reading)
-	n := slices.IndexFunc(nodes, func(n *cluster.Node) bool { return n.Name == m.Node && n.Ready == cluster.TriTrue })
-	if on && !r.journal.Over(m, seen) && n >= 0 { // by its node it may have booted since
-		seen = session.BootSeen(nodes[n])
+	if n := s.Node(m.Node); on && !r.journal.Over(m, seen) && n != nil && n.Ready == cluster.TriTrue { // by its node it may have booted since
+		seen = session.BootSeen(s, n)
 	}
 	if !on || !r.journal.Over(m, seen) {
 		return false

@@ -14,18 +14,30 @@ import (
 	"lightsout/power"
 )
 
-// markedNode returns the facts of a node just listed that decide whether an annotation
-// on it is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
-// down, nobody changes it for a machine that is off.
-func markedNode(n *cluster.Node, ahead time.Duration, now time.Time) power.Node {
-	out := power.Node{NodeRef: session.NodeRef(n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: ahead}
-	if out.Ready && !n.Renewed.IsZero() {
-		out.Heard = n.Renewed.Add(-ahead) // nodes and API server are taken to have the same time
-		if out.Heard.After(now) {
-			out.Heard = now
-		}
+// justListed is the snapshot of nodes that an API server has just listed.
+func justListed(nodes []*cluster.Node, api *cluster.Client) *cluster.Snapshot {
+	c := cluster.Contents{Nodes: nodes}
+	if api != nil {
+		c.Link.Ahead = api.Ahead()
 	}
-	return out
+	return cluster.NewSnapshot(c)
+}
+
+// markedNodes returns the facts of the nodes just listed that decide whether an annotation
+// on one is out of date. The Ready condition alone proves nothing: while kube-controller-manager is
+// down, nobody changes it for a machine that is off.
+func markedNodes(s *cluster.Snapshot, now time.Time) (marked []power.Node) {
+	for _, n := range s.Nodes() {
+		out := power.Node{NodeRef: session.NodeRef(s, n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead()}
+		if out.Ready && !n.Renewed.IsZero() {
+			out.Heard = n.Renewed.Add(-s.Ahead()) // nodes and API server are taken to have the same time
+			if out.Heard.After(now) {
+				out.Heard = now
+			}
+		}
+		marked = append(marked, out)
+	}
+	return marked
 }
 
 // noteText describes the annotation of a machine that is not in this journal.
@@ -46,7 +58,7 @@ func (a attempts) Change(ctx context.Context, node string, change func(had power
 
 // readNotes returns the annotations of other journals on the listed nodes. It removes those that are
 // out of date, and returns a sentence about each of this journal that it did not remove.
-func (r *restoration) readNotes(listed []*cluster.Node, seen bool) (others []power.NodeNote, kept []string) {
+func (r *restoration) readNotes(listed *cluster.Snapshot, seen bool) (others []power.NodeNote, kept []string) {
 	if !seen {
 		return nil, nil
 	}
@@ -58,10 +70,7 @@ func (r *restoration) readNotes(listed []*cluster.Node, seen bool) (others []pow
 	if tried.NoteStore != nil {
 		s.Annotations = tried
 	}
-	var nodes []power.Node
-	for _, n := range listed {
-		nodes = append(nodes, markedNode(n, r.api.Ahead(), time.Now()))
-	}
+	nodes := markedNodes(listed, time.Now())
 	own := s.OutOfDate(nodes)
 	others = s.Sweep(nodes)
 	for _, n := range own {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -26,10 +27,12 @@ type facts struct {
 	elsewhere []elsewhere
 }
 
-// offMachine is a machine of the journal, with the last reading of its driver.
+// offMachine is a machine of the journal, with the last reading of its driver, and what is known of its
+// node's boot now, if that is Ready.
 type offMachine struct {
 	power.LeftOff
 	reading power.Reading
+	now     outage.Now
 }
 
 // isOn reports whether the reading proves that the machine is on.
@@ -131,7 +134,10 @@ func nodesOf(items []item, d do, ask bool) (nodes []string) {
 // offWhy describes a machine that the journal lists as off.
 func offWhy(m offMachine, now time.Time) string {
 	word := offWord(m.reading)
-	if (m.isOn() || m.reading.State == power.Transitioning) && m.Until.After(now) {
+	switch cant := m.CantTell(m.now); {
+	case cant != "":
+		word = m.reading.With(m.reading.State.String()) + "; " + cant
+	case (m.isOn() || m.reading.State == power.Transitioning) && m.Until.After(now):
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), m.reading.State, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
 	}

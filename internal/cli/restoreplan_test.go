@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/power"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestPlanRestore(t *testing.T) {
 	now := time.Now()
 	off := func(node string) offMachine {
-		return offMachine{power.LeftOff{Entry: power.Entry{Node: node, At: now}, RequestedAt: now}, power.Reading{State: power.Off, Proof: power.Proven}}
+		return offMachine{LeftOff: power.LeftOff{Entry: power.Entry{Node: node, At: now}, Before: outage.Before{Asked: now}}, reading: power.Reading{State: power.Off, Proof: power.Proven}}
 	}
 	refused := func(s power.State) offMachine {
 		m := off("n3")
@@ -104,7 +105,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	} {
 		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-row.ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-row.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
-		others := s.Sweep([]power.Node{markedNode(n, 0, time.Now())})
+		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, nil), time.Now()))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != row.stays {
 			t.Errorf("%s after it was written, heard %s ago: %+v", row.ago, row.heard, others)
 		}

@@ -24,11 +24,11 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 		if err := known(s, nodes); err != nil {
 			return err
 		}
-		if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil || len(nodes) > 0 {
+		if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil {
 			return err
 		}
 		left, err := leftOffHere(cfg, o)
-		printDeleted(os.Stdout, s, left, o.restore(cfg))
+		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err
 	})
 }
@@ -40,7 +40,7 @@ func stateOnce(ctx context.Context, o options, out io.Writer) error {
 		f.Cluster, f.Namespaces, f.ReadOnly = s.Context, view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), o.readOnly
 		var refs []power.NodeRef
 		for _, n := range s.Nodes() {
-			refs = append(refs, session.NodeRef(n))
+			refs = append(refs, session.NodeRef(s, n))
 		}
 		_, readings := m.read(ctx, refs)
 		for node, r := range readings {
@@ -105,10 +105,15 @@ func leftOffHere(cfg *config.Config, o options) ([]power.LeftOff, error) {
 	return journal.LeftOff()
 }
 
-// printDeleted prints the machines that are off and whose nodes the cluster does not have.
-func printDeleted(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, restore string) {
+// printLeft prints the machines that are off and whose nodes the cluster does not have, and the
+// nodes that may have returned; all when none is named.
+func printLeft(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, nodes []string, restore string) {
 	for _, l := range left {
-		if s.Node(l.Node) == nil {
+		switch cant := l.CantTell(s.Boot(s.Node(l.Node))); {
+		case len(nodes) > 0 && !slices.Contains(nodes, l.Node):
+		case cant != "":
+			fmt.Fprintln(out, cant)
+		case s.Node(l.Node) == nil:
 			fmt.Fprintf(out, "%s is gone from the cluster, and lightsout switched its machine off at %s (%s); power it on with: %s %s\n",
 				power.Clean(l.Node), l.At.Local().Format(time.DateTime), view.MachineText(l.Binding), restore, text.ShellWord(l.Node))
 		}
@@ -127,7 +132,7 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	var refs []power.NodeRef
 	for _, n := range s.Nodes() {
 		if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
-			refs = append(refs, session.NodeRef(n))
+			refs = append(refs, session.NodeRef(s, n))
 		}
 	}
 	bindings, readings := m.read(ctx, refs)

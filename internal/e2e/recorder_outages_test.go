@@ -78,7 +78,7 @@ var unannouncedOutages = []unannounced{
 		w.silentFor("k8s3", 5*time.Second) // it has ended
 		w.l.Post("/machines/k8s3/on")
 	}},
-	{name: "network cut", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 returned without a boot"}, happen: func(w *watcher, began func()) {
+	{name: "network cut", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 returned with the boot ID of before"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/cut")
 		began()
 		w.silentFor("k8s2", 8*time.Second)
@@ -148,7 +148,7 @@ var unannouncedOutages = []unannounced{
 		time.Sleep(8 * time.Second) // the API server cannot be asked
 		w.l.Post("/machines/k8s1/join")
 	}},
-	{name: "a kubelet that falls silent", node: "k8s2", words: []string{"k8s2 fell silent at", "no request failed"}, report: []string{"k8s2 returned without a boot"}, happen: func(w *watcher, began func()) {
+	{name: "a kubelet that falls silent", node: "k8s2", words: []string{"k8s2 fell silent at", "no request failed"}, report: []string{"k8s2 returned with the boot ID of before"}, happen: func(w *watcher, began func()) {
 		w.muteKubelet("k8s2")
 		began()
 		w.silentFor("k8s2", 8*time.Second)

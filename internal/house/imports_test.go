@@ -22,18 +22,18 @@ var imports = map[string]string{
 	".": "internal/cli",
 
 	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/session internal/survey internal/trial internal/trial/plan internal/report internal/view
-		internal/clock internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
+		internal/clock internal/outage internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
 
 	"internal/terminal":    "tui internal/export internal/report internal/record internal/view internal/text",
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/session":     "internal/clock internal/record internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/trial":       "internal/trial/* internal/session internal/clock internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/recorder":    "internal/trial/phase internal/report internal/record internal/view internal/text internal/clock cluster cluster/forecast power loadgen",
-	"internal/trial/phase": "internal/clock internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":     "internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/trial":       "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/recorder":    "internal/trial/phase internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
+	"internal/trial/phase": "internal/clock internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":  "internal/config/yamlfile internal/view internal/text power loadgen",
-	"internal/report":      "internal/record internal/view internal/text cluster power loadgen",
+	"internal/report":      "internal/outage internal/record internal/view internal/text cluster power loadgen",
 
 	"internal/survey": "internal/text cluster cluster/forecast cluster/place",
 
@@ -43,15 +43,16 @@ var imports = map[string]string{
 	"internal/export":          "internal/text",
 	"internal/view":            "cluster power loadgen internal/text",
 
-	"cluster":          "internal/clock internal/text",
+	"cluster":          "internal/clock internal/outage internal/text",
 	"cluster/forecast": "cluster cluster/place internal/text",
 	"cluster/place":    "cluster",
 	"loadgen":          "internal/text",
-	"power":            "power/internal/permit internal/clock internal/text",
+	"power":            "power/internal/permit internal/clock internal/outage internal/text",
 	"power/driver":     "power/driver/* power/ssh",
 	"power/driver/*":   "power power/internal/* internal/text",
 	"power/ssh":        "power power/internal/* internal/text",
 	"power/internal/*": "power power/internal/* internal/testenv",
+	"internal/outage":  "",
 	"internal/text":    "",
 	"internal/clock":   "",
 
@@ -73,7 +74,7 @@ var rules = []struct{ from, to, why string }{
 	{"loadgen/*", "cluster/* power/*", "cluster, power and loadgen do not know each other"},
 	{"cluster/* power/* loadgen/*", "tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/view",
 		"the ground knows nothing of what stands on it"},
-	{"internal/text internal/testenv internal/labtest", "cluster/* power/* loadgen/* tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/view",
+	{"internal/outage internal/text internal/testenv internal/labtest", "cluster/* power/* loadgen/* tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/view",
 		"everything stands on it"},
 	{"internal/view internal/record/*", "tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report", "the types of screen and record do not depend on those who use them"},
 	{"tui", "internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record", "the screen only draws a view.Frame"},

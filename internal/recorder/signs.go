@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -331,12 +332,12 @@ func (g *signs) anyPlanned(now time.Time) bool {
 }
 
 // observe finds out whether the machine is back.
-func (p *plannedOff) observe(n *cluster.Node, silent bool, now time.Time) {
+func (p *plannedOff) observe(n *cluster.Node, boot boots.Now, silent bool, now time.Time) {
 	_, heard := n.Heartbeat()
 	up := n.Ready == cluster.TriTrue && !silent && (!p.before || heard.IsZero() || heard.After(p.removed))
-	booted := p.note.Boot != "" && n.BootID != "" && n.BootID != p.note.Boot
+	booted := (boots.Before{ID: p.note.Boot, Asked: p.since}).Seen(boot)
 	stayed := !p.down && now.Sub(p.since) > plannedGoes
-	if p.back.IsZero() && up && (booted || stayed || !p.removed.IsZero() || p.note.Boot == "" && p.down) {
+	if p.back.IsZero() && up && (booted == boots.Booted || p.down && (booted == boots.CantTell || p.note.Boot == "") || stayed || !p.removed.IsZero()) {
 		p.back = now
 	}
 	p.down = p.down || !up && p.back.IsZero()
@@ -397,7 +398,7 @@ func (g *signs) followPlanned(s *cluster.Snapshot, now time.Time) {
 		}
 		_, silent := s.Silent(n, now)
 		was := p.down
-		if p.observe(n, silent, now); p.down && !was {
+		if p.observe(n, s.Boot(n), silent, now); p.down && !was {
 			g.went = append(g.went, p)
 		}
 	}

@@ -2,11 +2,13 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"lightsout/cluster"
+	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -232,7 +234,7 @@ type bootID struct {
 	id   string
 }
 
-// bootIDsOf finds by the samples the newest boot ID of each node.
+// bootIDsOf finds by the samples the newest boot ID of each node, if it proves anything.
 func bootIDsOf(r *record.Record) map[string]bootID {
 	newest := map[string]bootID{}
 	for i := range r.Samples {
@@ -249,11 +251,17 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 			}
 		}
 	}
+	var ids []string
+	for _, b := range newest {
+		ids = append(ids, b.id)
+	}
+	prove := boots.Proving(ids)
+	maps.DeleteFunc(newest, func(_ string, b bootID) bool { return !prove[b.id] })
 	return newest
 }
 
-// returnsOf tells the nodes that booted from those whose machines ran on: these report the
-// boot ID that they had before they were seen down. One that the record first shows while the
+// returnsOf tells the nodes that booted from those whose machines most likely ran on: these report
+// the boot ID that they had before they were seen down. One that the record first shows while the
 // node is down may be new.
 func returnsOf(r *record.Record) (out []cell) {
 	var booted, ran []fallen
@@ -279,7 +287,7 @@ func returnsOf(r *record.Record) (out []cell) {
 		if len(summaryOf(r).Blind) > 0 {
 			failed = "the kubelet, the network or the API server"
 		}
-		out = append(out, cell{Text: named(ran) + " returned without a boot: " + text.Noun(n, "the machine", "the machines") +
+		out = append(out, cell{Text: named(ran) + " returned with the boot ID of before: most likely " + text.Noun(n, "the machine", "the machines") +
 			" ran on, and " + failed + " failed."})
 	}
 	return out

@@ -145,17 +145,17 @@ func heard(n *cluster.Node) time.Time {
 
 // BootSeen returns the evidence in the boot of a Ready node: the node was running at
 // its last heartbeat or, if lightsout cannot see heartbeats, when it became Ready.
-func BootSeen(n *cluster.Node) power.Seen {
+func BootSeen(s *cluster.Snapshot, n *cluster.Node) power.Seen {
 	asked := heard(n)
 	if asked.IsZero() {
 		asked = n.ReadySince
 	}
-	return power.Seen{Node: NodeRef(n), RequestedAt: asked, Text: "Ready after a new boot"}
+	return power.Seen{Node: NodeRef(s, n), RequestedAt: asked, ReadySince: s.Boot(n).Ready, Text: "Ready after a new boot"}
 }
 
 func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	out := power.Node{
-		NodeRef: NodeRef(n), ControlPlane: n.ControlPlane, Etcd: runsEtcd(s, n.Name),
+		NodeRef: NodeRef(s, n), ControlPlane: n.ControlPlane, Etcd: runsEtcd(s, n.Name),
 		Ready: n.Ready == cluster.TriTrue, Schedulable: n.TakesPods(),
 		Notes: power.NotesOn(n.Annotations), Ahead: s.Ahead(),
 	}

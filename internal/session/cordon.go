@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -134,7 +135,7 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	if o != nil {
 		o.session = true
 		if c.snapshot != nil && c.snapshot.Node(node) != nil {
-			o.boot, o.wasOff, o.onAt, o.settledAt = c.snapshot.Node(node).BootID, false, time.Time{}, time.Time{}
+			o.boot, o.wasOff, o.onAt, o.settledAt = c.snapshot.Boot(c.snapshot.Node(node)).ID, false, time.Time{}, time.Time{}
 		}
 	}
 	switch {
@@ -233,15 +234,13 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 		now := c.now()
 		for name, o := range c.ours {
 			n := s.Node(name)
-			if n != nil && n.BootID != "" && (c.draining(name) || o.session && !o.wasOff) {
-				o.boot = n.BootID // until lightsout switches it off, a reboot does not count as a return
-				continue
-			}
-			if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || o.boot == "" || c.guest.WillUncordon(name) {
-				continue
-			}
-			if o.returned(n.BootID, n.ReadySince.Add(-s.Ahead()), now, silent(s, name, now)) {
-				o.due = true
+			seen := s.Boot(n)
+			switch {
+			case c.draining(name) || o.session && !o.wasOff:
+				o.boot = cmp.Or(seen.ID, o.boot) // until lightsout switches it off, a reboot does not count as a return
+			case seen.Ready.IsZero() || c.guest.WillUncordon(name):
+			default:
+				o.due = o.due || o.returned(seen, now, silent(s, name, now))
 			}
 		}
 	}
@@ -251,12 +250,14 @@ func (c *cordons) settle(s *cluster.Snapshot) {
 // returned reports whether a node that is Ready has booted since its machine was switched off, has become
 // Ready since that was powered on, or has stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
 // its shutdown.
-func (o *ourCordon) returned(boot string, ready, now time.Time, silent bool) bool {
-	if power.OtherBoot(o.boot, boot) {
+func (o *ourCordon) returned(seen outage.Now, now time.Time, silent bool) bool {
+	switch (outage.Before{ID: o.boot, Asked: o.onAt}).Seen(seen) {
+	case outage.Booted:
 		return true
-	}
-	if !o.onAt.IsZero() && power.BootSince(o.boot, boot, ready, o.onAt, time.Time{}) != power.BootOld {
-		return !silent
+	case outage.CantTell:
+		if !o.onAt.IsZero() {
+			return !silent
+		}
 	}
 	poweredOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin
 	settled := o.onAt.IsZero() && !o.settledAt.IsZero() && now.Sub(o.settledAt) > stayedOnFor

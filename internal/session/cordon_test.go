@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/power"
 )
 
@@ -30,7 +31,7 @@ func TestANodeThatStayedOnIsUncordoned(t *testing.T) {
 		"another boot":                  {ourCordon{}, "b2", time.Time{}, 0, false, true},
 	} {
 		c.o.boot, c.o.wasOff = "b1", true
-		if got := c.o.returned(c.boot, c.ready, at.Add(c.after), c.silent); got != c.want {
+		if got := c.o.returned(outage.Now{ID: c.boot, Ready: c.ready}, at.Add(c.after), c.silent); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -29,12 +30,6 @@ func StillHeard(n *cluster.Node, off, now time.Time) (heard, settled bool) {
 	return heard, heard || seen.IsZero() || now.Sub(off) > underWay+min(n.RenewEvery(), longestBeat)
 }
 
-// wentOff is when a machine that lightsout switched off was proven off, and the boot of its node.
-type wentOff struct {
-	at   time.Time
-	boot string
-}
-
 // watchOff begins or ends to compare a machine's state with its node's heartbeats, by a step of an
 // operation on it.
 func (m *machines) watchOff(p power.Progress) {
@@ -43,7 +38,7 @@ func (m *machines) watchOff(p power.Progress) {
 		return
 	}
 	if n := m.snapshot.Node(p.Node); n != nil {
-		m.wentOff[p.Node] = wentOff{p.Reading.CountsFrom(), n.BootID}
+		m.wentOff[p.Node] = outage.Before{ID: m.snapshot.Boot(n).ID, Asked: p.Reading.CountsFrom(), Off: p.Reading.CountsFrom()}
 	}
 }
 
@@ -56,16 +51,16 @@ func (m *machines) findCrossed(node string, r power.Reading) {
 		return
 	}
 	n := m.snapshot.Node(node)
-	if n == nil || n.BootID != off.boot || r.State == power.On || silent(m.snapshot, node, m.now()) {
+	if n == nil || off.Seen(m.snapshot.Boot(n)) == outage.Booted || r.State == power.On || silent(m.snapshot, node, m.now()) {
 		delete(m.wentOff, node)
 		return
 	}
-	heard, _ := StillHeard(n, off.at, m.now())
+	heard, _ := StillHeard(n, off.Off, m.now())
 	if _, seen := n.Heartbeat(); !heard || seen.After(r.CountsFrom()) || r.State != power.Off || r.Proof != power.Proven {
 		return
 	}
-	instead := m.silentInstead(off.at)
-	if len(instead) == 0 && m.now().Sub(off.at) < n.LeaseDuration/2 {
+	instead := m.silentInstead(off.Off)
+	if len(instead) == 0 && m.now().Sub(off.Off) < n.LeaseDuration/2 {
 		return
 	}
 	delete(m.wentOff, node)

@@ -41,7 +41,7 @@ func TestANodeThatRunsOnAlthoughItsMachineIsOff(t *testing.T) {
 			node := func(name, boot string, last time.Duration) *cluster.Node {
 				return &cluster.Node{Name: name, Ready: cluster.TriTrue, BootID: boot, LeaseDuration: lease, RenewSeen: start.Add(last)}
 			}
-			snapshot := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{node("n2", boot, last2), node("n3", "b", last3)}})
+			snapshot := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{node("n2", boot, last2), node("n3", "z", last3)}})
 			snapshot.Link.State = cluster.LinkLive
 			s.machines.snapshot = snapshot
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -40,12 +41,12 @@ type machines struct {
 	// at the last look: see takenOver.
 	taken map[string]power.NodeNote
 	// wentOff has the machines whose nodes are to fall silent: see findCrossed.
-	wentOff map[string]wentOff
+	wentOff map[string]outage.Before
 	outages outages
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]wentOff{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]outage.Before{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -64,9 +65,9 @@ func (m *machines) watched(r power.NamedReading) {
 	m.findCrossed(r.Node, r.Reading)
 }
 
-// NodeRef is what power needs to know of a node.
-func NodeRef(n *cluster.Node) power.NodeRef {
-	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: n.BootID, SystemUUID: n.SystemUUID, Annotations: n.Annotations}
+// NodeRef is what power needs to know of a node of a snapshot.
+func NodeRef(s *cluster.Snapshot, n *cluster.Node) power.NodeRef {
+	return power.NodeRef{Name: n.Name, Addresses: n.Addresses, ProviderID: n.ProviderID, BootID: s.Boot(n).ID, SystemUUID: n.SystemUUID, Annotations: n.Annotations}
 }
 
 // resolveAgain is between two tries to find what could not be found.
@@ -122,7 +123,7 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 	var b strings.Builder
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() {
-			refs = append(refs, NodeRef(n))
+			refs = append(refs, NodeRef(s, n))
 			fmt.Fprintf(&b, "%s=%s %s %s;", n.Name, strings.Join(n.Addresses, ","), n.ProviderID, n.Annotations[power.AnnotationMachine])
 		}
 	}
@@ -379,25 +380,24 @@ func (m *machines) reopen(node string, r power.Reading) {
 }
 
 // settleBoots marks machines that we switched off as on again when their node is Ready
-// after another boot.
-func (m *machines) settleBoots(s *cluster.Snapshot) {
+// after another boot, and says once of each other one that is Ready again that it can't tell. was is
+// the snapshot before.
+func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	if s.Link.State != cluster.LinkLive {
 		return
 	}
 	settled := false
 	for name, l := range m.leftOff {
 		n := s.Node(name)
-		if n == nil || n.Ready != cluster.TriTrue || n.BootID == "" || l.Binding.Node.BootID == "" {
+		if n == nil || n.Ready != cluster.TriTrue || l.Before.Seen(s.Boot(n)) == outage.NotBooted {
 			continue
 		}
-		seen := BootSeen(n)
-		seen.ReadySince = n.ReadySince.Add(-s.Ahead())
-		if power.BootSince(l.Binding.Node.BootID, n.BootID, seen.ReadySince, l.RequestedAt, time.Time{}) == power.BootOld {
-			continue
-		}
-		over, err := m.opt.Journal.SeenOn(seen)
+		over, err := m.opt.Journal.SeenOn(BootSeen(s, n))
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
+		}
+		if cant := l.CantTell(s.Boot(n)); over == 0 && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
+			m.warn(view.LanePower, name, cant)
 		}
 		settled = settled || over > 0
 	}

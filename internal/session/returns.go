@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -56,7 +57,7 @@ func (r *returns) poweredOn(nodes []string) {
 			a.since = r.now()
 		}
 		if a.boot == "" { // that of an earlier request stays: the machine may have booted since
-			a.boot = r.boot(n)
+			a.boot = r.boot(n).ID
 		}
 		a.asked = r.now()
 		r.waiting[n] = a
@@ -66,20 +67,12 @@ func (r *returns) poweredOn(nodes []string) {
 	}
 }
 
-// node returns a node of the newest snapshot; nil if there is none.
-func (r *returns) node(name string) *cluster.Node {
+// boot returns what the newest snapshot shows of a node's boot.
+func (r *returns) boot(name string) outage.Now {
 	if r.snapshot == nil {
-		return nil
+		return outage.Now{}
 	}
-	return r.snapshot.Node(name)
-}
-
-// boot returns a node's boot id; empty if it is unknown.
-func (r *returns) boot(name string) string {
-	if n := r.node(name); n != nil {
-		return n.BootID
-	}
-	return ""
+	return r.snapshot.Boot(r.snapshot.Node(name))
 }
 
 // sent records that the driver is asked to power a machine on. The first request counts that
@@ -89,8 +82,8 @@ func (r *returns) sent(node string, at time.Time) {
 	if !followed || a.sent && !a.asked.After(a.since) {
 		return
 	}
-	if n := r.node(node); a.sent && n != nil && n.Ready == cluster.TriTrue {
-		a.boot = n.BootID // until then, its kubelet may have registered the boot to come
+	if now := r.boot(node); a.sent && !now.Ready.IsZero() {
+		a.boot = now.ID // until then, its kubelet may have registered the boot to come
 	}
 	a.since, a.sent = at, true
 	r.waiting[node] = a
@@ -159,11 +152,8 @@ func (r *returns) observe(s *cluster.Snapshot) {
 			continue
 		}
 		back := view.Facts{Seconds: r.now().Sub(a.since).Seconds()}
-		switch power.BootSince(a.boot, n.BootID, n.ReadySince.Add(-s.Ahead()), a.since, a.off) {
-		case power.BootUnknown:
-			back.Proof = power.Presumed
-			fallthrough
-		case power.BootNew:
+		switch (outage.Before{ID: a.boot, Asked: a.since, Off: a.off}).Seen(s.Boot(n)) {
+		case outage.CantTell, outage.Booted:
 			r.returned(name)
 			r.tell(cluster.KindNode, view.NewEvent(view.CodeNodeReturned, name, back))
 		default:

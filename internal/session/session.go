@@ -269,6 +269,7 @@ func (s *Session) observe() {
 	if snap == nil {
 		return
 	}
+	was := s.snapshot
 	s.snapshot = snap
 	if snap.Link.State != s.link {
 		s.sayLink(snap.Link)
@@ -279,7 +280,7 @@ func (s *Session) observe() {
 	if snap.Link.State == cluster.LinkLive {
 		s.machines.outages.observe(snap, s.now())
 	}
-	s.machines.settleBoots(snap)
+	s.machines.settleBoots(was, snap)
 	s.cordons.settle(snap)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)

@@ -256,6 +256,36 @@ func TestATrialPassesByItsObservations(t *testing.T) {
 	}
 }
 
+// Containers keep the boot ID of their host, which they share. Then a machine that was proven off has
+// booted once its node is Ready again.
+func TestATrialOfMachinesThatKeepTheirBootIDsPasses(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]func(node string) string{
+		"kept":   func(node string) string { return "boot-" + node },
+		"shared": func(string) string { return "host" },
+		"none":   func(string) string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startWorld(t, session.Options{}, func(w *world) {
+				w.oneBoot = true
+				c, link, access := w.s.Contents(), w.s.Link, w.s.Access
+				for i, n := range c.Nodes {
+					m := *n
+					m.BootID = id(n.Name)
+					c.Nodes[i] = &m
+				}
+				w.s = cluster.NewSnapshot(c)
+				w.s.Link, w.s.Access = link, access
+			})
+			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
+			if sum, _ := w.outcome(t); sum.Verdict != view.Pass {
+				t.Errorf("%s: %v", sum.Verdict, sum.Why)
+			}
+		})
+	}
+}
+
 func TestARefusedShutdownIsNotObserved(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, func(w *world) { w.refuse = true })

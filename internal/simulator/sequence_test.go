@@ -78,6 +78,7 @@ func newSite(root string, seed uint64) *site {
 		w.portalSlow = 4800 * time.Millisecond
 	}
 	for _, v := range w.vms {
+		v.oneBoot = []string{"", "", v.name, "host"}[seed%4]
 		v.slow = []time.Duration{2 * time.Second, 5 * time.Second, 20 * time.Second, 80 * time.Second, 4 * time.Minute}[r.IntN(5)]
 	}
 	if x.slots = 10; chance(r, 25) {

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -42,6 +43,9 @@ type vm struct {
 	address string
 	cp      bool
 	tainted bool
+	// oneBoot is the boot ID that the machine keeps, as a container does; empty: it has a new one at
+	// each boot.
+	oneBoot string
 	// life lists the machine's states with their start, the newest last.
 	life []span
 	// due are shutdowns and reboots that the guest will carry out.
@@ -272,7 +276,7 @@ func (v *vm) node(t time.Time, lag time.Duration) *cluster.Node {
 	if t.Sub(beat) > notReadyAfter {
 		n.Ready, n.ReadySince = cluster.TriUnknown, beat.Add(notReadyAfter)
 	}
-	n.BootID = fmt.Sprintf("%s-boot-%d", v.name, v.at(beat).boot)
+	n.BootID = cmp.Or(v.oneBoot, fmt.Sprintf("%s-boot-%d", v.name, v.at(beat).boot))
 	for i := len(v.annotations) - 1; i >= 0; i-- {
 		if !v.annotations[i].at.After(t) {
 			if v.annotations[i].text != "" {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	boots "lightsout/internal/outage"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -56,15 +58,11 @@ func (r *run) observe(s *cluster.Snapshot) {
 		countPods(r, s)
 	}
 	for _, n := range r.nodes {
-		node := s.Node(n.name)
-		if node == nil || n.bootID == "" || node.BootID == n.bootID {
-			continue
-		}
-		if n.wantedOff && !n.wantedOn && !n.early {
+		n.booted = n.booted || boots.OtherBoot(n.bootID, s.Boot(s.Node(n.name)).ID)
+		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
 			n.early = true
 			r.tracker.Switched(n.name, power.ActionOn, r.now())
 		}
-		n.booted = true
 	}
 }
 
@@ -174,10 +172,8 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		} else {
 			n.wantedOff, n.wantedOn, n.booted, n.early = true, false, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
-			n.bootID = b.Node.BootID
-			if node := r.s.Snapshot().Node(n.name); node != nil {
-				n.bootID = node.BootID
-			}
+			s := r.s.Snapshot()
+			n.bootID = cmp.Or(s.Boot(s.Node(n.name)).ID, b.Node.BootID)
 		}
 		if on {
 			phase.Agreed(r.tracker, b.Node.Name, now)

@@ -3,9 +3,9 @@ package trial
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"lightsout/cluster"
+	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -164,12 +164,12 @@ func unobserved(r *run) []string {
 		case !n.wantedOn && !n.early && toReturn:
 			out = append(out, n.name+" was not powered on again")
 		case !n.wantedOn, !toReturn && !ready: // nothing is expected of it
-		case r.boot(n) == power.BootOld && detected:
+		case r.boot(n) == boots.NotBooted && detected:
 			out = append(out, n.name+" was not seen to boot again")
 		case !ready && detected:
 			out = append(out, n.name+" was not seen Ready again")
-		case r.boot(n) == power.BootUnknown && n.bootID != "" && detected:
-			out = append(out, n.name+" is Ready again with the boot ID of before, so lightsout cannot tell whether it booted")
+		case r.boot(n) == boots.CantTell && detected:
+			out = append(out, n.name+" is Ready again, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted")
 		}
 	}
 	if switchedOff == 0 {
@@ -179,17 +179,18 @@ func unobserved(r *run) []string {
 }
 
 // boot returns whether a node has booted since its machine was switched off.
-func (r *run) boot(n *nodeRun) power.Boot {
+func (r *run) boot(n *nodeRun) boots.Answer {
 	if n.booted {
-		return power.BootNew
+		return boots.Booted
 	}
-	ready, _ := r.tracker.Observed(view.PhaseReady, n.name)
-	detected, _ := r.tracker.Observed(view.PhaseDetected, n.name)
-	var off time.Time
+	var was boots.Before
+	var now boots.Now
+	was.Asked, _ = r.tracker.Observed(view.PhaseDetected, n.name)
+	now.Ready, _ = r.tracker.Observed(view.PhaseReady, n.name)
 	if n.off.State == power.Off && n.off.Proof == power.Proven {
-		off = n.off.CountsFrom()
+		was.Off = n.off.CountsFrom()
 	}
-	return power.BootSince(n.bootID, n.bootID, ready, detected, off)
+	return was.Seen(now)
 }
 
 // stoodStill describes the spans after zero in which lightsout itself did not run: it

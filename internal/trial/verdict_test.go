@@ -33,22 +33,28 @@ func TestAMachineThatSomebodyElsePoweredOnIsNotOff(t *testing.T) {
 // again has booted. Without the proof nobody can tell.
 func TestABootIDThatNeverChangesIsNoMissingBoot(t *testing.T) {
 	t.Parallel()
-	for proof, want := range map[power.Proof]string{
-		power.Proven:   "",
-		power.Presumed: "k8s2 is Ready again with the boot ID of before, so lightsout cannot tell whether it booted",
+	const cant = "k8s2 is Ready again, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted"
+	for _, c := range []struct {
+		boot, other string // of k8s2 and of another node
+		proof       power.Proof
+		want        string
+	}{
+		{"host", "", power.Proven, ""}, {"host", "", power.Presumed, cant},
+		{"host", "host", power.Proven, ""}, {"host", "host", power.Presumed, cant},
+		{"", "", power.Proven, ""}, {"", "", power.Presumed, cant},
 	} {
 		r, _ := countedRun()
 		n := r.nodes[0]
-		n.bootID, n.off = "host", power.Reading{State: power.Off, Proof: proof, RequestedAt: at(1), Arrived: at(2)}
+		n.bootID, n.off = c.boot, power.Reading{State: power.Off, Proof: c.proof, RequestedAt: at(1), Arrived: at(2)}
 		see := func(s float64, ready cluster.Tri) {
 			r.observe(cluster.NewSnapshot(cluster.Contents{At: at(s), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(s)},
-				Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: "host", Changed: at(s), ReadySince: at(s)}}}))
+				Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: c.boot, Changed: at(s), ReadySince: at(s)}, {Name: "k8s3", BootID: c.other}}}))
 		}
 		see(40, cluster.TriUnknown)
 		powerOn(r, 60)
 		see(90, cluster.TriTrue)
-		if got := strings.Join(unobserved(r), "; "); got != want {
-			t.Errorf("%s off: %q", proof, got)
+		if got := strings.Join(unobserved(r), "; "); got != c.want {
+			t.Errorf("boot ID %q, another's %q, %s off: %q", c.boot, c.other, c.proof, got)
 		}
 	}
 }

@@ -49,7 +49,7 @@ const (
 	CodeRequestsPartFail Code = "requests_part_fail" // N of Of failed
 	CodeRequestsRecover  Code = "requests_recover"   // N of Of failed, within Seconds
 	CodeRolloutRestarted Code = "rollout_restarted"  //
-	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on; presumed if the boot ID did not change
+	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
 	CodeCapacityRestored Code = "capacity_restored"  // Seconds after the power-on; N of Of pods
 	CodeTrialStarted     Code = "trial_started"      // Name
 	CodeOutageRecorded   Code = "outage_recorded"    //

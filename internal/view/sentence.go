@@ -74,7 +74,7 @@ var codeSpecs = map[Code]codeSpec{
 	}},
 
 	CodeRolloutRestarted: {LaneOperator, Info, always("rollout restarted")},
-	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" + sameBoot(e) }},
+	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" }},
 	CodeCapacityRestored: {LaneDeployment, Good, func(e *Event) string {
 		return fmt.Sprintf("restored %s after the power-on: %d of %d pods available", e.ago(), e.N, e.Of)
 	}},
@@ -143,14 +143,6 @@ func (e Event) Sentence() string {
 		return e.Text
 	}
 	return transitionSentence(&e)
-}
-
-// sameBoot ends the sentence about a node that is Ready again with the boot ID of before.
-func sameBoot(e *Event) string {
-	if e.Proof == power.Presumed {
-		return ", with the boot ID of before: lightsout cannot tell whether it booted"
-	}
-	return ""
 }
 
 func (e *Event) ago() string { return text.Span(time.Duration(e.Seconds * float64(time.Second))) }

@@ -1,10 +1,12 @@
 package phase
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
@@ -226,10 +228,9 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if at.Before(n.off) {
 		at = s.At
 	}
-	if n.boot == "" {
-		n.boot = x.BootID
-	}
-	booted := x.BootID != n.boot
+	boot := s.Boot(x).ID
+	n.boot = cmp.Or(n.boot, boot)
+	booted := outage.OtherBoot(n.boot, boot)
 	if booted {
 		t.observe(view.PhaseBooted, n.name, at, stamp{}, false)
 	}

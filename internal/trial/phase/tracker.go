@@ -261,7 +261,7 @@ func (n *node) found(s *cluster.Snapshot) {
 	if n.last == nil {
 		return
 	}
-	n.boot = n.last.BootID
+	n.boot = s.Boot(n.last).ID
 	if n.how == power.ActionShutdown {
 		n.graceful = s.Settings.ShutdownGrace.Value
 		if k := n.last.Kubelet; k != nil {
