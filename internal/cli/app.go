@@ -94,7 +94,10 @@ func newApp(o options) (_ *app, err error) {
 		return nil, err
 	}
 	a.api.LogIn(context.Background())
-	narrowed := narrow(context.Background(), cfg, a.api)
+	narrowed := ""
+	if cfg.Bastion == "" { // whose questions the screen asks, which does not run yet
+		narrowed = narrow(context.Background(), cfg, a.api)
+	}
 	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition})
 	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
 		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())

@@ -131,10 +131,9 @@ func warnNarrowed(ctx context.Context, cfg *config.Config, api *cluster.Client) 
 }
 
 // narrow has an account that sees no more than one namespace watch that of its context, and
-// returns the reason; empty if nothing changes. Through a bastion lightsout does not ask: it
-// may have to prompt first.
+// returns the reason; empty if nothing changes. The bastion may prompt for it.
 func narrow(ctx context.Context, cfg *config.Config, api *cluster.Client) (why string) {
-	if len(cfg.Namespaces) > 0 || cfg.Bastion != "" {
+	if len(cfg.Namespaces) > 0 {
 		return ""
 	}
 	only := api.OnlyNamespace(ctx)
