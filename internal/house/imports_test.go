@@ -16,7 +16,7 @@ import (
 // tests, by their folders. NAME/* is every package below NAME.
 //
 // They point one way: main -> internal/cli -> {terminal, tui, session, trial, report} ->
-// {view, record} -> {cluster, power, loadgen} -> internal/text. Add a new import here
+// {view, record} -> {cluster, power, loadgen} -> {internal/text, internal/outage}. Add a new import here
 // first; the rules below hold whatever the list contains.
 var imports = map[string]string{
 	".": "internal/cli",

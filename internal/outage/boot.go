@@ -1,5 +1,5 @@
-// Package outage says what is known of a node's outage. It imports nothing of this module:
-// cluster and power ask it too.
+// Package outage has the one rule that says whether a node has booted. It imports nothing of this
+// module: cluster and power ask it too.
 package outage
 
 import "time"
