@@ -7,8 +7,6 @@ import (
 	"os"
 	"runtime"
 	"time"
-
-	"lightsout/internal/terminal"
 )
 
 // A program that is built with the tag soak writes each second how many
@@ -16,7 +14,7 @@ import (
 // environment names.
 func init() {
 	path := os.Getenv("LIGHTSOUT_GOROUTINES")
-	if path == "" || len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
+	if path == "" {
 		return
 	}
 	go func() {

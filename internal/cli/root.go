@@ -98,9 +98,6 @@ var sayFound sync.Once
 
 // Main runs the command line and returns the program's exit status.
 func Main(v string) int {
-	if len(os.Args) > 1 && os.Args[1] == terminal.KeeperArg {
-		return terminal.Keep(os.Args[2:])
-	}
 	if len(os.Args) > 2 && os.Args[1] == cluster.PluginArg {
 		return cluster.Plugin(os.Args[2:])
 	}

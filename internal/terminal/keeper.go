@@ -5,15 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 )
-
-// KeeperArg, as the first argument, starts this program as the keeper of a terminal.
-const KeeperArg = "__keep-terminal"
 
 // restoreSequence leaves the alternate screen, shows the cursor, and takes back
 // the modes that the screen switches on: colours, paste, focus and mouse
@@ -25,6 +17,19 @@ const restoreSequence = "\x1b[?2026l\x1b[?1049l\x1b[<u\x1b[>4;0m\x1b[?2004l\x1b[
 // be on).
 const takeSequence = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[>4;2m\x1b[<u\x1b[>1u"
 
+// keeping is the keeper's script: the shell and stty are where a terminal is, and hold
+// a tenth of the memory of another process of this program. It outlives what ends the
+// program, waits until its leash (descriptor 3) ends, and restores the terminal on its
+// standard input, unless the program has released it with a line. Its arguments are the
+// characters and the message to write.
+const keeping = `trap '' INT TERM HUP QUIT TTOU
+state=$(stty -g) || exit
+echo
+read -r released <&3 && exit
+printf %s "$1" >&0
+stty "$state"
+printf %s "$2" >&0`
+
 // keeper is a child process that puts the terminal right when this one dies
 // without doing so itself: a panic in any goroutine, or kill -9.
 type keeper struct{ leash *os.File }
@@ -33,16 +38,12 @@ type keeper struct{ leash *os.File }
 // reason of a crash; restore is the command that powers machines on. Either may be
 // empty.
 func startKeeper(tty *os.File, log, restore string) (*keeper, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	cmd := exec.Command(self, KeeperArg, log, restore)
+	cmd := exec.Command("/bin/sh", "-c", keeping, "lightsout-keeper", restoreSequence, lastWords(log, restore))
 	cmd.Stdin, cmd.ExtraFiles = tty, []*os.File{r}
 	ready, err := cmd.StdoutPipe()
 	if err == nil {
@@ -56,7 +57,7 @@ func startKeeper(tty *os.File, log, restore string) (*keeper, error) {
 	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
 		w.Close()
 		_ = cmd.Wait()
-		return nil, fmt.Errorf("the terminal can't be kept: %w", err)
+		return nil, fmt.Errorf("the terminal can't be kept: sh and stty say nothing: %w", err)
 	}
 	go func() { _ = cmd.Wait() }()
 	return &keeper{w}, nil
@@ -64,34 +65,18 @@ func startKeeper(tty *os.File, log, restore string) (*keeper, error) {
 
 // release tells the keeper that the terminal is as it was.
 func (k *keeper) release() {
-	_, _ = k.leash.Write([]byte{1})
+	_, _ = k.leash.WriteString("\n")
 	_ = k.leash.Close()
 }
 
-// Keep is the keeper's main function: it waits until its leash ends. Then it restores
-// the terminal on standard input, unless the program has released it.
-func Keep(args []string) int {
-	// It must outlive what ends the program, and may write from the background.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTTOU)
-	tty := os.Stdin
-	state, err := term.GetState(int(tty.Fd()))
-	if err != nil {
-		return 1
-	}
-	_, _ = os.Stdout.Write([]byte{1})
-	leash := os.NewFile(3, "leash")
-	if n, _ := io.ReadFull(leash, make([]byte, 1)); n == 1 {
-		return 0
-	}
-	_, _ = unix.Write(int(tty.Fd()), []byte(restoreSequence))
-	_ = term.Restore(int(tty.Fd()), state)
+// lastWords is what the keeper says about a program that died.
+func lastWords(log, restore string) string {
 	text := "lightsout ended unexpectedly.\r\n"
-	if len(args) > 1 && args[1] != "" {
-		text += "If machines are off: " + args[1] + "\r\n"
+	if restore != "" {
+		text += "If machines are off: " + restore + "\r\n"
 	}
-	if len(args) > 0 && args[0] != "" {
-		text += "Its last messages are in " + args[0] + "\r\n"
+	if log != "" {
+		text += "Its last messages are in " + log + "\r\n"
 	}
-	_, _ = fmt.Fprint(os.NewFile(tty.Fd(), "tty"), text)
-	return 0
+	return text
 }
