@@ -22,6 +22,7 @@ func ready(n string) string { return `\b` + n + `/5 ready` }
 func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	testenv.Long(t, 80)
 	t.Parallel()
+	labtest.Room(t)
 	labtest.Program(t, "lightsout-lab") // which demo starts
 	state := t.TempDir()
 	t.Cleanup(func() { showRecord(t, state) })
