@@ -79,12 +79,14 @@ func start(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 func waitLine(t *testing.T, lines <-chan string, words ...string) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
+	var said []string
 	for {
 		select {
 		case s, ok := <-lines:
 			if !ok {
-				t.Fatalf("it ended before a line with %q", words)
+				t.Fatalf("it ended before a line with %q:\n%s", words, strings.Join(said, "\n"))
 			}
+			said = append(said, s)
 			found := true
 			for _, w := range words {
 				found = found && strings.Contains(s, w)
@@ -93,7 +95,7 @@ func waitLine(t *testing.T, lines <-chan string, words ...string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("no line with %q", words)
+			t.Fatalf("no line with %q:\n%s", words, strings.Join(said, "\n"))
 		}
 	}
 }
