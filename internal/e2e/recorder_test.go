@@ -264,6 +264,13 @@ func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
 	}
 	until(t, "the drain is over", whole)
 	cordon(false)
+	until(t, "the node takes pods again", func() bool {
+		var n struct {
+			Spec struct{ Taints []struct{ Key string } }
+		}
+		api.Do(http.MethodGet, "/api/v1/nodes/k8s3", nil, &n)
+		return len(n.Spec.Taints) == 0
+	})
 
 	dir := filepath.Join(t.TempDir(), "trial")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })

@@ -90,4 +90,5 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	}
 	l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, object{"spec": object{"taints": []object{{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}}}}, nil)
 	until(t, "the replacement runs", func() bool { return states()[other] == "Running" })
+	l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, object{"spec": object{"taints": nil}}, nil)
 }

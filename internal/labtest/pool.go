@@ -207,7 +207,10 @@ func (l *Lab) unrest() error {
 				Name        string
 				Annotations map[string]string
 			}
-			Spec   struct{ Unschedulable bool }
+			Spec struct {
+				Unschedulable bool
+				Taints        []struct{ Key string }
+			}
 			Status struct {
 				Conditions []struct{ Type, Status string }
 			}
@@ -226,6 +229,11 @@ func (l *Lab) unrest() error {
 		if len(notes) > 0 || n.Spec.Unschedulable {
 			return errors.Join(fmt.Errorf("%s is cordoned or annotated", n.Metadata.Name), l.API().Try(http.MethodPatch, "/api/v1/nodes/"+n.Metadata.Name,
 				map[string]any{"metadata": map[string]any{"annotations": notes}, "spec": map[string]any{"unschedulable": nil}}, nil))
+		}
+		for _, taint := range n.Spec.Taints {
+			if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+				return fmt.Errorf("%s is tainted: %s", n.Metadata.Name, taint.Key)
+			}
 		}
 		for _, c := range n.Status.Conditions {
 			if c.Type == "Ready" && c.Status != "True" {
