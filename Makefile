@@ -70,19 +70,20 @@ cross:
 
 # vet has vetted all. The end-to-end tests come last, alone: other packages beside their
 # labs would make them late on two cores.
-TEST = $(REQUIRE) $(GO) test -vet=off
+TEST   = $(REQUIRE) $(GO) test -vet=off -timeout $(TIMEOUT)
+OTHERS = $$($(GO) list $(SLOW) ./... | grep -v '/e2e$$' $(if $(CI),| grep -vxF "$$($(GO) list $(RACED))",))
 test-tool:
-	$(TEST) -timeout 15m $(SLOW) $$($(GO) list ./... | grep -v '/e2e$$')
-	$(if $(CI),$(TEST) -race -timeout 15m $(RACED))
-	$(TEST) -timeout $(TIMEOUT) ./internal/e2e
-	cd internal/dist && $(GO) test -vet=off ./...
+	$(if $(CI),$(TEST) -race $(RACED))
+	$(TEST) $(OTHERS)
+	$(TEST) ./internal/e2e
+	cd internal/dist && $(TEST) ./...
 
 short: build
 	$(GO) test -short ./...
 
 test-lab:
-	cd cluster/lab && $(TEST) -ldflags "$(LABFLAGS)" -timeout $(TIMEOUT) ./...
-	cd cluster/lab/serving && $(GO) test -vet=off ./...
+	cd cluster/lab && $(TEST) -ldflags "$(LABFLAGS)" ./...
+	cd cluster/lab/serving && $(TEST) ./...
 
 # bench-scale measures the program on real API servers that are filled to several
 # sizes, and prints a table: make bench-scale SIZES="S M L XL". It takes about
