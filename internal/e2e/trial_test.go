@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,19 +87,33 @@ expect:
   - balanced: true
 `
 
-// isWhole waits until the lab's deployment has all its pods again.
+// isWhole waits until the lab's deployment has all its pods again, and its nodes take pods.
 func isWhole(t *testing.T, l *labtest.Lab) {
 	t.Helper()
-	var d struct {
-		Status struct{ AvailableReplicas int }
-	}
 	api := l.API()
-	for deadline := time.Now().Add(time.Minute); d.Status.AvailableReplicas != 16; time.Sleep(100 * time.Millisecond) {
-		err := api.Try("GET", "/apis/apps/v1/namespaces/default/deployments/llm-jp-31-13b-00001-deployment", nil, &d)
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 16 pods are available (%v)", d.Status.AvailableReplicas, err)
+	until(t, "the lab is whole", func() bool {
+		var d struct {
+			Status struct{ AvailableReplicas int }
 		}
-	}
+		var nodes struct {
+			Items []struct {
+				Metadata struct{ Annotations map[string]string }
+				Spec     struct{ Taints []struct{ Key string } }
+			}
+		}
+		err := errors.Join(api.Try("GET", "/apis/apps/v1/namespaces/default/deployments/llm-jp-31-13b-00001-deployment", nil, &d), api.Try("GET", "/api/v1/nodes", nil, &nodes))
+		for _, n := range nodes.Items {
+			for _, taint := range n.Spec.Taints {
+				if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+					return false
+				}
+			}
+			if n.Metadata.Annotations["lightsout.dev/switched-off"] != "" {
+				return false
+			}
+		}
+		return err == nil && d.Status.AvailableReplicas == 16
+	})
 }
 
 // TestWhatIsNotSeenIsNotPassed goes through trials whose outage or whose view

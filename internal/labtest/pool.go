@@ -87,6 +87,7 @@ func (p *pool) take(t testing.TB, scenario string) *running {
 		p.leave()
 		t.Fatal(err)
 	}
+	t.Logf("a new lab: %s", scenario)
 	r.end = end
 	return r
 }
