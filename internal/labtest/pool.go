@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,19 +22,22 @@ type pool struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	running int
-	idle    map[string][]*running // by scenario; at rest
+	// Whoever asked first is served first: tickets were drawn, served are served.
+	tickets, served int
+	idle            []*running // at rest
 	// starting lets one lab start at a time: more would make those that run late.
 	starting sync.Mutex
 }
 
 // running is a lab's program.
 type running struct {
-	info info
-	end  func()
+	scenario string
+	info     info
+	end      func()
 }
 
 var labs = func() *pool {
-	p := &pool{idle: map[string][]*running{}}
+	p := &pool{}
 	p.changed.L = &p.mu
 	return p
 }()
@@ -60,7 +64,7 @@ func Lease(t testing.TB, scenario string) *Lab {
 			labs.end(r)
 			return
 		}
-		labs.put(scenario, r)
+		labs.put(r)
 	})
 	return l
 }
@@ -81,7 +85,7 @@ func (p *pool) take(t testing.TB, scenario string) *running {
 	}
 	p.starting.Lock()
 	defer p.starting.Unlock()
-	r := &running{}
+	r := &running{scenario: scenario}
 	end, err := launch(t, &r.info, "--scenario", scenario, "--pace", "fast")
 	if err != nil {
 		p.leave()
@@ -97,45 +101,40 @@ func (p *pool) take(t testing.TB, scenario string) *running {
 func (p *pool) room(scenario string) *running {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for {
-		if r := p.pop(scenario); r != nil {
-			return r
-		}
-		if p.running < atOnce {
-			p.running++
-			return nil
-		}
-		if r := p.popAny(); r != nil {
-			r.end()
-			p.running--
-			continue
-		}
+	ticket := p.tickets
+	p.tickets++
+	for p.served != ticket || p.running == atOnce && len(p.idle) == 0 {
 		p.changed.Wait()
 	}
-}
-
-func (p *pool) pop(scenario string) *running {
-	all := p.idle[scenario]
-	if len(all) == 0 {
-		return nil
+	p.served++
+	p.changed.Broadcast()
+	r := p.pop(func(r *running) bool { return r.scenario == scenario })
+	switch {
+	case r != nil:
+		return r
+	case p.running < atOnce:
+		p.running++
+	default: // one of another scenario makes room
+		p.pop(func(*running) bool { return true }).end()
 	}
-	p.idle[scenario] = all[:len(all)-1]
-	return all[len(all)-1]
+	return nil
 }
 
-func (p *pool) popAny() *running {
-	for scenario := range p.idle {
-		if r := p.pop(scenario); r != nil {
+// pop takes out the idle lab that was used last, of those that are wanted; nil: there is none.
+func (p *pool) pop(wanted func(*running) bool) *running {
+	for i, r := range slices.Backward(p.idle) {
+		if wanted(r) {
+			p.idle = slices.Delete(p.idle, i, i+1)
 			return r
 		}
 	}
 	return nil
 }
 
-func (p *pool) put(scenario string, r *running) {
+func (p *pool) put(r *running) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.idle[scenario] = append(p.idle[scenario], r)
+	p.idle = append(p.idle, r)
 	p.changed.Broadcast()
 }
 
