@@ -125,9 +125,6 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Config is the path of the config that leads to the lab.
-func (l *Lab) Config() string { return l.info.Config }
-
 // Kubeconfig is the path of the lab's kubeconfig.
 func (l *Lab) Kubeconfig() string { return l.info.Kubeconfig }
 
@@ -278,15 +275,6 @@ func (l *Lab) control(method, path, body string) {
 	}
 }
 
-// Asker returns a function that sends requests to the lab's control socket, from any
-// goroutine, and returns their errors.
-func (l *Lab) Asker() func(method, path, body string) error {
-	c := l.Control()
-	return func(method, path, body string) error {
-		return ask(context.Background(), c, method, "http://lab"+path, body, nil)
-	}
-}
-
 // ask sends a request, and reads the answer into into, if that is wanted. A status
 // of fine is no failure either.
 func ask(ctx context.Context, c *http.Client, method, url, body string, into any, fine ...int) error {
@@ -324,23 +312,6 @@ func (l *Lab) Machines(states ...string) []string {
 		}
 	}
 	return out
-}
-
-// Component is the process id of a part of the control plane.
-func (l *Lab) Component(name string) int {
-	l.t.Helper()
-	var all []struct {
-		Name string
-		PID  int
-	}
-	l.get("/components", &all)
-	for _, c := range all {
-		if c.Name == name && c.PID != 0 {
-			return c.PID
-		}
-	}
-	l.t.Fatalf("the lab runs no %s: %+v", name, all)
-	return 0
 }
 
 func (l *Lab) get(path string, into any) {

@@ -179,12 +179,15 @@ func (l *Lab) ask(method, path string, into any) error {
 	return ask(context.Background(), l.Control(), method, "http://lab"+path, "", into)
 }
 
-// powered switches on every machine that is off, joins it with the network, and names one
-// that is not on.
-func (l *Lab) powered() error {
-	var all []struct{ Name, State string }
-	err := l.ask(http.MethodGet, "/machines", &all)
-	for _, m := range all {
+// unrest says what the lab still waits for; nil: it is at rest. It switches machines on,
+// and takes off the nodes what lightsout left there.
+func (l *Lab) unrest() error {
+	var machines []struct{ Name, State string }
+	var nodes, deployments, pods struct{ Items []item }
+	api := l.API()
+	err := errors.Join(l.ask(http.MethodGet, "/machines", &machines), api.Try(http.MethodGet, "/api/v1/nodes", nil, &nodes),
+		api.Try(http.MethodGet, "/apis/apps/v1/deployments", nil, &deployments), api.Try(http.MethodGet, "/api/v1/pods", nil, &pods))
+	for _, m := range machines {
 		err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/join", nil))
 		if m.State == "off" {
 			err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/on", nil))
@@ -193,93 +196,73 @@ func (l *Lab) powered() error {
 			err = errors.Join(err, fmt.Errorf("%s is %s", m.Name, m.State))
 		}
 	}
-	return err
-}
-
-// unrest says what the lab still waits for; nil: it is at rest.
-func (l *Lab) unrest() error {
-	if err := l.powered(); err != nil {
-		return err
-	}
-	var nodes struct {
-		Items []struct {
-			Metadata struct {
-				Name        string
-				Annotations map[string]string
-			}
-			Spec struct {
-				Unschedulable bool
-				Taints        []struct{ Key string }
-			}
-			Status struct {
-				Conditions []struct{ Type, Status string }
-			}
-		}
-	}
-	if err := l.API().Try(http.MethodGet, "/api/v1/nodes", nil, &nodes); err != nil {
-		return err
-	}
 	for _, n := range nodes.Items {
-		notes := map[string]any{}
-		for key := range n.Metadata.Annotations {
-			if strings.HasPrefix(key, "lightsout.dev/") {
-				notes[key] = nil
-			}
+		if fresh := n.fresh(); fresh != nil {
+			err = errors.Join(err, errors.New("lightsout left something on "+n.Metadata.Name), api.Try(http.MethodPatch, "/api/v1/nodes/"+n.Metadata.Name, fresh, nil))
 		}
-		if len(notes) > 0 || n.Spec.Unschedulable {
-			return errors.Join(fmt.Errorf("%s is cordoned or annotated", n.Metadata.Name), l.API().Try(http.MethodPatch, "/api/v1/nodes/"+n.Metadata.Name,
-				map[string]any{"metadata": map[string]any{"annotations": notes}, "spec": map[string]any{"unschedulable": nil}}, nil))
-		}
-		for _, taint := range n.Spec.Taints {
-			if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
-				return fmt.Errorf("%s is tainted: %s", n.Metadata.Name, taint.Key)
-			}
-		}
-		for _, c := range n.Status.Conditions {
-			if c.Type == "Ready" && c.Status != "True" {
-				return fmt.Errorf("%s is not Ready", n.Metadata.Name)
-			}
+		if !n.ready() {
+			err = errors.Join(err, fmt.Errorf("%s is not Ready, or tainted", n.Metadata.Name))
 		}
 	}
-	return errors.Join(l.unfinished(), l.deleting())
-}
-
-// unfinished names a deployment that lacks pods.
-func (l *Lab) unfinished() error {
-	var all struct {
-		Items []struct {
-			Metadata struct {
-				Name       string
-				Generation int
-			}
-			Spec   struct{ Replicas int }
-			Status struct{ ObservedGeneration, UpdatedReplicas, AvailableReplicas, Replicas int }
-		}
-	}
-	err := l.API().Try(http.MethodGet, "/apis/apps/v1/deployments", nil, &all)
-	for _, d := range all.Items {
+	for _, d := range deployments.Items {
 		s := d.Status
-		if s.ObservedGeneration != d.Metadata.Generation || s.UpdatedReplicas != d.Spec.Replicas || s.AvailableReplicas != d.Spec.Replicas || s.Replicas != d.Spec.Replicas {
-			return fmt.Errorf("deployment %s is %+v", d.Metadata.Name, s)
+		if want := d.Spec.Replicas; s.ObservedGeneration != d.Metadata.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
+			err = errors.Join(err, fmt.Errorf("deployment %s: %+v", d.Metadata.Name, s))
 		}
 	}
-	return err
-}
-
-// deleting names a pod that is about to go.
-func (l *Lab) deleting() error {
-	var pods struct {
-		Items []struct {
-			Metadata struct{ Name, DeletionTimestamp string }
-		}
-	}
-	err := l.API().Try(http.MethodGet, "/api/v1/pods", nil, &pods)
 	for _, p := range pods.Items {
 		if p.Metadata.DeletionTimestamp != "" {
-			return fmt.Errorf("pod %s is being deleted", p.Metadata.Name)
+			err = errors.Join(err, fmt.Errorf("pod %s is being deleted", p.Metadata.Name))
 		}
 	}
 	return err
+}
+
+// item is a node, a deployment or a pod.
+type item struct {
+	Metadata struct {
+		Name, DeletionTimestamp string
+		Generation              int
+		Annotations             map[string]string
+	}
+	Spec struct {
+		Unschedulable bool
+		Taints        []struct{ Key string }
+		Replicas      int
+	}
+	Status struct {
+		Conditions                                                       []struct{ Type, Status string }
+		ObservedGeneration, UpdatedReplicas, AvailableReplicas, Replicas int
+	}
+}
+
+// fresh is the patch that undoes what lightsout did to a node; nil: it is as it was.
+func (n item) fresh() map[string]any {
+	notes := map[string]any{}
+	for key := range n.Metadata.Annotations {
+		if strings.HasPrefix(key, "lightsout.dev/") {
+			notes[key] = nil
+		}
+	}
+	if len(notes) == 0 && !n.Spec.Unschedulable {
+		return nil
+	}
+	return map[string]any{"metadata": map[string]any{"annotations": notes}, "spec": map[string]any{"unschedulable": nil}}
+}
+
+// ready reports whether a node takes pods, as far as its health is concerned.
+func (n item) ready() bool {
+	for _, taint := range n.Spec.Taints {
+		if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+			return false
+		}
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == "Ready" && c.Status != "True" {
+			return false
+		}
+	}
+	return true
 }
 
 // nameOf is the name in an object; empty if it has none, as an eviction of a pod.
