@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -231,3 +233,32 @@ func TestHowKnativeTreatsRequests(t *testing.T) {
 
 // first returns the beginning of a list.
 func first[T any](all []T) []T { return all[:min(len(all), 6)] }
+
+// isWhole waits until the lab's deployment has all its pods again, and its nodes take pods.
+func isWhole(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	api := l.API()
+	until(t, "the lab is whole", func() bool {
+		var d struct {
+			Status struct{ AvailableReplicas int }
+		}
+		var nodes struct {
+			Items []struct {
+				Metadata struct{ Annotations map[string]string }
+				Spec     struct{ Taints []struct{ Key string } }
+			}
+		}
+		err := errors.Join(api.Try("GET", "/apis/apps/v1/namespaces/default/deployments/llm-jp-31-13b-00001-deployment", nil, &d), api.Try("GET", "/api/v1/nodes", nil, &nodes))
+		for _, n := range nodes.Items {
+			for _, taint := range n.Spec.Taints {
+				if strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+					return false
+				}
+			}
+			if n.Metadata.Annotations["lightsout.dev/switched-off"] != "" {
+				return false
+			}
+		}
+		return err == nil && d.Status.AvailableReplicas == 16
+	})
+}
