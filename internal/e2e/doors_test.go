@@ -26,7 +26,7 @@ import (
 func TestTheGuardsAtTheCommandLine(t *testing.T) {
 	testenv.Long(t, 40)
 	t.Parallel()
-	l := labtest.Lease(t, "mdx")
+	l := labtest.Start(t, "mdx")
 	with := func(change func(c map[string]any)) string {
 		return l.ConfigWith(func(c map[string]any) {
 			c["state"] = t.TempDir()

@@ -104,10 +104,9 @@ func TestFaults(t *testing.T) {
 		s := openSceneBehind(t, l, "fault-real")
 		s.survives(atRest, func(s *scene) { stoppedForReal(t, l, s) })
 	})
-	t.Run("SIGTSTP, a shell, and fg", func(t *testing.T) { t.Parallel(); suspended(t, l) })
+	t.Run("SIGTSTP, a shell, and fg", func(t *testing.T) { suspended(t, l) })
 	for i, f := range wayFaults {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			open := openScene
 			if f.bastion {
 				open = openSceneBehind
@@ -127,7 +126,6 @@ func TestFaults(t *testing.T) {
 	}
 	for i, f := range programFaults {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			s := openScene(t, l, fmt.Sprintf("fault-program-%d", i))
 			s.survives(atRest, f.make)
 			s.checkTold(false)
@@ -135,7 +133,6 @@ func TestFaults(t *testing.T) {
 	}
 	for i, f := range ends {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			s := openScene(t, l, fmt.Sprintf("fault-end-%d", i))
 			f.make(s)
 			s.endsInOrder()
