@@ -59,7 +59,6 @@ func Lease(t testing.TB, scenario string) *Lab {
 	r := labs.take(t, scenario)
 	l := newLab(t, r.info)
 	t.Cleanup(func() {
-		t.Log("the lab is given back")
 		if err := l.tidy(); t.Failed() || err != nil {
 			t.Logf("the lab is not used again: %v", err)
 			labs.end(r)
