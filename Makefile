@@ -10,17 +10,14 @@ LABFLAGS = -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) -X k
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # A test that hangs ends after TIMEOUT, with what each goroutine does.
 TIMEOUT = 40m
-# CI=1 turns every skipped test into a failure, and looks for data races: in the
-# tests, and in the program that they run.
+# CI=1 turns every skipped test into a failure, and looks for data races where
+# there is concurrency.
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
-RACE    = $(if $(CI),-race,)
-# A pause of 5 s of the machine makes the lab's nodes silent, and end-to-end tests
-# fail. In CI up to three of them run once more, alone.
-AGAIN   = $(if $(CI),2>&1 | tee $(LOG) || GO=$(GO) .ci/again $(LOG) $(RACE) -timeout $(TIMEOUT),)
-LOG     = bin/test.log
-test-tool: SHELL = /bin/bash
+RACED   = ./cluster ./internal/recorder ./internal/session ./internal/terminal ./loadgen ./power ./power/internal/... ./power/ssh
+# The packages that take longest begin first.
+SLOW    = ./internal/simulator ./cluster/place ./internal/trial/phase ./internal/cli ./internal/session ./cluster ./loadgen
 
-.PHONY: all build demo test short test-tool test-lab bench bench-scale fuzz soak vet cross picture dist clean
+.PHONY: all build demo test short test-tool test-lab bench bench-scale fuzz vet cross picture dist clean
 
 all: build
 
@@ -28,7 +25,7 @@ build: bin/lightsout bin/lightsout-lab bin/lightsout-lab-knative
 
 .PHONY: bin/lightsout bin/lightsout-lab bin/lightsout-lab-knative
 bin/lightsout:
-	$(GO) build $(RACE) $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
+	$(GO) build $(GOARGS) -ldflags '$(LDFLAGS)' -o $@ .
 
 bin/lightsout-lab:
 	@[ -e $@ ] || echo "building the lab: a whole Kubernetes control plane, about 5 minutes on 2 cores, only this once"
@@ -61,7 +58,6 @@ test: build vet test-tool test-lab
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .))" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) vet -tags soak ./internal/cli
 	cd cluster/lab && $(GO) vet ./...
 	cd internal/dist && $(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -72,19 +68,22 @@ cross:
 	for os in linux darwin; do for arch in amd64 arm64; do \
 		echo "$$os $$arch"; CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -o /dev/null . || exit 1; done; done
 
-# The end-to-end tests come last, alone: other packages beside their labs would make them
-# late on two cores, and lateness is what many of them look for.
+# vet has vetted all. The end-to-end tests come last, alone: other packages beside their
+# labs would make them late on two cores.
+TEST   = $(REQUIRE) $(GO) test -vet=off -timeout $(TIMEOUT)
+OTHERS = $$($(GO) list $(SLOW) ./... | grep -v '/e2e$$' $(if $(CI),| grep -vxF "$$($(GO) list $(RACED))",))
 test-tool:
-	$(REQUIRE) $(GO) test $(RACE) -timeout 15m $$($(GO) list ./... | grep -v '/e2e$$')
-	$(if $(CI),set -o pipefail; )$(REQUIRE) $(GO) test $(RACE) -timeout $(TIMEOUT) ./internal/e2e $(AGAIN)
-	cd internal/dist && $(GO) test ./...
+	$(if $(CI),$(TEST) -race $(RACED))
+	$(TEST) $(OTHERS)
+	$(TEST) ./internal/e2e
+	cd internal/dist && $(TEST) ./...
 
 short: build
 	$(GO) test -short ./...
 
 test-lab:
-	cd cluster/lab && $(REQUIRE) $(GO) test -ldflags "$(LABFLAGS)" -timeout $(TIMEOUT) ./...
-	cd cluster/lab/serving && $(GO) test ./...
+	cd cluster/lab && $(TEST) -ldflags "$(LABFLAGS)" ./...
+	cd cluster/lab/serving && $(TEST) ./...
 
 # bench-scale measures the program on real API servers that are filled to several
 # sizes, and prints a table: make bench-scale SIZES="S M L XL". It takes about
@@ -101,12 +100,6 @@ bench: build
 fuzz: FOR = 20s
 fuzz:
 	GO=$(GO) FOR=$(FOR) .ci/fuzz
-
-# soak has a session typed at while machines go off and on, requests are sent,
-# and one thing after the other breaks: make soak FOR=30m
-soak: FOR = 30m
-soak: build
-	LIGHTSOUT_SOAK=$(FOR) $(GO) test -count 1 -timeout 24h -v -run 'TestSoak$$' ./internal/e2e
 
 # picture makes the README's picture from a real run: the demo that runs by itself,
 # recorded in a terminal of tmux's.

@@ -87,7 +87,7 @@ func TestTheGuardsAtTheCommandLine(t *testing.T) {
 func TestRestoreAsksForAPassphrase(t *testing.T) {
 	testenv.Long(t, 30)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	if out, errs, code := run(t, nil, args(l, config, "power", "off", "kube-node3", "--yes")...); code != 0 {
@@ -252,37 +252,12 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 	}
 }
 
-// What is seen settles the operation that it is about: a later one stays open.
-func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
-	t.Parallel()
-	s := newStranded(t) // the first, an hour ago, was carried out
-	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
-	asked := time.Now().Add(-10 * time.Minute).UTC()
-	later := map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": asked, "pid": 2, "node": "n3",
-		"binding": map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-2"}, "off": machine, "on": machine},
-	}
-	line, err := json.Marshal(later)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.journal(testenv.JournalLine(line))
-	s.write(s.machine, "on\n")
-	// Twice: what the first look settles must not take the other with it.
-	for range 2 {
-		out, errs, _ := run(t, nil, "restore", "--config", s.settings)
-		if !strings.Contains(out, "  n3  was asked to ") || !strings.Contains(out, "it may go off within") {
-			t.Errorf("%s%s", out, errs)
-		}
-	}
-}
-
 // The ssh configuration leads the address of a node to another node's machine, by its name.
 // lightsout does not shut that down: its boot ID is another one.
 func TestAnAddressThatLeadsToAnotherMachineIsNotShutDown(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	var address string
 	var node struct {
 		Status struct {

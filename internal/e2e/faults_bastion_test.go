@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -28,7 +27,6 @@ type door struct {
 	l      net.Listener
 	to     string
 	conns  map[net.Conn]bool
-	delay  time.Duration // of what is sent
 	thawed chan struct{} // closed unless what is sent does not arrive
 }
 
@@ -87,10 +85,9 @@ func (d *door) carry(to, from net.Conn) {
 	for {
 		n, err := from.Read(buf)
 		d.mu.Lock()
-		thawed, delay := d.thawed, d.delay
+		thawed := d.thawed
 		d.mu.Unlock()
 		<-thawed
-		time.Sleep(delay)
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
 			return
 		}
@@ -105,24 +102,10 @@ func (d *door) shut() {
 	d.end()
 }
 
-// cut ends every connection, as a bastion does that is started again.
-func (d *door) cut() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.end()
-}
-
 func (d *door) end() {
 	for c := range d.conns {
 		c.Close()
 	}
-}
-
-// slow delays what is sent.
-func (d *door) slow(by time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.delay = by
 }
 
 // freeze lets nothing through, without a word to anybody.
@@ -197,7 +180,7 @@ func throughDoor(t *testing.T, l *labtest.Lab, c map[string]any) *door {
 }
 
 // openSceneBehind is openScene with the lab's bastion, and a door before that.
-func openSceneBehind(t *testing.T, l *labtest.Lab, name string, prepare func(*glass)) *scene {
+func openSceneBehind(t *testing.T, l *labtest.Lab, name string) *scene {
 	t.Helper()
 	s := newScene(t, l, name)
 	config := l.ConfigWith(func(c map[string]any) {
@@ -206,6 +189,6 @@ func openSceneBehind(t *testing.T, l *labtest.Lab, name string, prepare func(*gl
 		delete(c, "load") // which names the deployment to show
 	})
 	s.bastion = s.door.to
-	s.open(prepare, args(l, config)...)
+	s.open(args(l, config)...)
 	return s
 }

@@ -20,40 +20,31 @@ import (
 	"github.com/creack/pty"
 
 	"lightsout/internal/record"
-	"lightsout/internal/testenv"
 )
 
 // glass is the built program on an emulated terminal of its own, of which it is
 // the session's leader, as behind `ssh -t host lightsout`.
 type glass struct {
-	t       *testing.T
-	cmd     *exec.Cmd
-	tty     *os.File // the terminal's side
-	state   string
-	started func()        // called when the program runs
-	ended   chan struct{} // closed when the program has ended
+	t     *testing.T
+	cmd   *exec.Cmd
+	tty   *os.File // the terminal's side
+	state string
+	ended chan struct{} // closed when the program has ended
 
 	mu sync.Mutex
 	em *vt.Emulator
 }
 
-// openGlass starts the program with args and a state folder of its own; prepare,
-// if there is one, is called just before.
-func openGlass(t *testing.T, prepare func(*glass), args ...string) *glass {
+// openGlass starts the program with args and a state folder of its own.
+func openGlass(t *testing.T, args ...string) *glass {
 	t.Helper()
 	g := &glass{t: t, state: t.TempDir(), em: vt.NewEmulator(120, 36), ended: make(chan struct{})}
 	g.cmd = program(context.Background(), t, nil, append([]string{"--state", g.state}, args...)...)
-	if prepare != nil {
-		prepare(g)
-	}
 	tty, err := pty.StartWithSize(g.cmd, &pty.Winsize{Cols: 120, Rows: 36})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.tty = tty
-	if g.started != nil {
-		g.started()
-	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		buf := make([]byte, 32<<10)
@@ -85,18 +76,6 @@ func (g *glass) screen() string {
 	return g.em.String()
 }
 
-func (g *glass) resize(cols, rows int) {
-	g.t.Helper()
-	g.mu.Lock()
-	g.em.Resize(cols, rows)
-	g.mu.Unlock()
-	if err := pty.Setsize(g.tty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
-		g.t.Fatal(err)
-	}
-}
-
-func (g *glass) keys(s string) { _, _ = io.WriteString(g.tty, s) }
-
 // sees waits until every pattern is on the screen at once.
 func (g *glass) sees(what string, patterns ...string) {
 	g.t.Helper()
@@ -122,13 +101,6 @@ func (g *glass) sees(what string, patterns ...string) {
 	}
 }
 
-// gone waits until a pattern is not on the screen any more.
-func (g *glass) gone(what, pattern string) {
-	g.t.Helper()
-	re := regexp.MustCompile(pattern)
-	g.until(what+" is gone", func() bool { return !re.MatchString(g.screen()) })
-}
-
 // until waits until ok.
 func (g *glass) until(what string, ok func() bool) {
 	g.t.Helper()
@@ -137,78 +109,6 @@ func (g *glass) until(what string, ok func() bool) {
 			g.t.Fatalf("never: %s; the screen is\n%s", what, g.screen())
 		}
 	}
-}
-
-// switches presses a key on a node of the lab and says yes.
-func (g *glass) switches(node, key, title, yes string) {
-	g.t.Helper()
-	row := regexp.MustCompile(`▌[ ■✕]*(kube-\S+)`)
-	at := func(screen string) string {
-		if m := row.FindStringSubmatch(screen); m != nil {
-			return m[1]
-		}
-		return ""
-	}
-	g.keys("1")
-	for from := at(g.screen()); from != node; from = at(g.screen()) {
-		move := "\x1b[B"
-		if from > node { // the nodes are in the order of their names
-			move = "\x1b[A"
-		}
-		g.press(move, func(s string) bool { return at(s) != "" && at(s) != from })
-	}
-	g.keys(key)
-	g.says(title, yes)
-}
-
-// says waits for a question and says yes.
-func (g *glass) says(title, yes string) {
-	g.t.Helper()
-	g.sees("the question", regexp.QuoteMeta(title))
-	var pressed time.Time
-	last := ""
-	g.until("the question answered", func() bool {
-		v, key := g.screen(), "\x1b[C"
-		if strings.Contains(v, "[ "+yes+" ]") { // which it is no more when it is asked again
-			key = "\r"
-		}
-		if !strings.Contains(v, title) {
-			return true
-		}
-		if key != last || time.Since(pressed) > 5*time.Second {
-			g.keys(key)
-			last, pressed = key, time.Now()
-		}
-		return false
-	})
-}
-
-// press presses a key until ok accepts the screen, every 5 s: a question ignores
-// keys for a moment after it comes up.
-func (g *glass) press(key string, ok func(string) bool) {
-	g.t.Helper()
-	var pressed time.Time
-	g.until(fmt.Sprintf("what %q does", key), func() bool {
-		if ok(g.screen()) {
-			return true
-		}
-		if time.Since(pressed) > 5*time.Second {
-			g.keys(key)
-			pressed = time.Now()
-		}
-		return false
-	})
-}
-
-// through makes the program's process begin as another one, which becomes the
-// program by exec.
-func (g *glass) through(before ...string) {
-	g.t.Helper()
-	path, err := exec.LookPath(before[0])
-	if err != nil {
-		testenv.Skip(g.t, err.Error())
-	}
-	g.cmd.Path, g.cmd.Args = path, append(append(before, g.cmd.Path), g.cmd.Args[1:]...)
 }
 
 // descriptors is how many files and connections the program has open.

@@ -86,7 +86,7 @@ func TestAFlagForTheDrawnScreenIsRefusedWithoutOne(t *testing.T) {
 	} {
 		t.Run(words, func(t *testing.T) {
 			x := openTerminal(t, 120, 12, []string{"HOME=" + t.TempDir()}, labtest.Program(t, "lightsout")+" "+words+"; echo exit $?; exec sleep 600")
-			x.waitFor("what is wrong", 20*time.Second, want, `exit 2`)
+			x.waitFor("what is wrong", time.Minute, want, `exit 2`)
 		})
 	}
 }

@@ -89,7 +89,6 @@ func TestTheLabThroughTheCommandLine(t *testing.T) {
 			}), []string{"power", "shutdown", "kube-node1", "--yes"}, "token"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
 				out, errs, code := run(t, nil, args(l, tc.config, tc.args...)...)
 				if code != 1 || !strings.Contains(out+errs, tc.want) || strings.Contains(out+errs, "goroutine ") {
 					t.Errorf("exit %d, wanted %q in\n%s%s", code, tc.want, out, errs)

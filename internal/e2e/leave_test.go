@@ -19,7 +19,7 @@ import (
 func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	command := labtest.Program(t, "lightsout") + " " + strings.Join(args(l, config), " ")
@@ -106,6 +106,7 @@ func TestACrashLeavesTheTerminalRight(t *testing.T) {
 func TestACrashedDemoNamesALogThatStays(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
+	labtest.Room(t)
 	dir := t.TempDir()
 	command := "TMPDIR=" + dir + " " + labtest.Program(t, "lightsout") + " demo"
 	x := openTerminal(t, 200, 50, nil, "sh -c 'echo $$ >"+dir+"/pid; "+strings.Replace(command, " ", " exec ", 1)+"'; exec sleep 600")

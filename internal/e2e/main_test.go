@@ -12,7 +12,7 @@ const locks = "/tmp/lightsout-locks"
 
 func TestMain(m *testing.M) {
 	testenv.PrivateHost(locks)
-	testenv.SideBySide(3) // each starts a control plane, and then mostly waits for its clocks
+	testenv.SideBySide(6) // they mostly wait; labtest bounds the labs
 	// Tests without a cluster have no kubeconfig; the others name theirs.
 	if err := os.Setenv("KUBECONFIG", "/no-such-kubeconfig"); err != nil {
 		panic(err)

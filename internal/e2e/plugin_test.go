@@ -21,13 +21,14 @@ import (
 func TestACredentialPluginAsksBeforeTheScreenOpens(t *testing.T) {
 	testenv.Long(t, 30)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	raw, err := clientcmd.LoadFromFile(l.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, user := range raw.AuthInfos {
+	{
+		user := raw.AuthInfos[raw.Contexts[raw.CurrentContext].AuthInfo]
 		credential, err := json.Marshal(map[string]any{
 			"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": map[string]any{
 				"clientCertificateData": string(user.ClientCertificateData), "clientKeyData": string(user.ClientKeyData),

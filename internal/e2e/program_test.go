@@ -30,37 +30,9 @@ func program(ctx context.Context, t testing.TB, env []string, args ...string) *e
 	t.Helper()
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, labtest.Program(t, "lightsout"), args...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LC_ALL=C.UTF-8", raceLog(t)}, env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm-256color", "LC_ALL=C.UTF-8"}, env...)
 	cmd.Dir = home
 	return cmd
-}
-
-// raceLog is a variable that makes a program that was built with -race write
-// what it finds to a file, which the end of the test looks for.
-func raceLog(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "lightsout-race-") // the variable takes no path with a comma
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		defer os.RemoveAll(dir)
-		files, _ := filepath.Glob(filepath.Join(dir, "race.*"))
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Error(err)
-			}
-			for _, report := range strings.Split(string(b), "WARNING: DATA RACE")[1:] {
-				// bubbletea closes its input half a second after it should have
-				// ended, whether it has or not.
-				if !strings.Contains(report, "muesli/cancelreader") {
-					t.Errorf("the program has a data race:\n%s", report)
-				}
-			}
-		}
-	})
-	return "GORACE=exitcode=0 log_path=" + filepath.Join(dir, "race")
 }
 
 // run runs the program without a terminal and returns what it printed.
@@ -107,12 +79,14 @@ func start(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 func waitLine(t *testing.T, lines <-chan string, words ...string) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
+	var said []string
 	for {
 		select {
 		case s, ok := <-lines:
 			if !ok {
-				t.Fatalf("it ended before a line with %q", words)
+				t.Fatalf("it ended before a line with %q:\n%s", words, strings.Join(said, "\n"))
 			}
+			said = append(said, s)
 			found := true
 			for _, w := range words {
 				found = found && strings.Contains(s, w)
@@ -121,7 +95,7 @@ func waitLine(t *testing.T, lines <-chan string, words ...string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("no line with %q", words)
+			t.Fatalf("no line with %q:\n%s", words, strings.Join(said, "\n"))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -176,66 +175,6 @@ func TestRestoreSettlesWhatItBroughtBack(t *testing.T) {
 	}
 }
 
-// A restore that is interrupted while the machine is off has seen that the
-// shutdown before is over: the next one waits for nothing.
-func TestAnInterruptedRestoreHasSeenTheMachineOff(t *testing.T) {
-	t.Parallel()
-	s := newStranded(t)
-	machine := map[string]any{"driver": "exec", "id": s.id, "name": "n3"}
-	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "shutdown", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": time.Now().Add(-10 * time.Minute).UTC(),
-		"pid": 2, "node": "n3", "binding": map[string]any{"node": map[string]any{"name": "n3"}, "off": machine, "on": machine},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.journal(testenv.JournalLine(line))
-	settings, err := os.ReadFile(s.settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.write(s.settings, strings.Replace(string(settings), "echo on", "true || echo on", 1)) // accepted, and slow to come
-	cmd, lines := start(t, "restore", "--yes", "--config", s.settings)
-	waitLine(t, lines, "n3", "still off, waiting")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	for range lines { // until it has ended
-	}
-	_ = cmd.Wait()
-	s.write(s.machine, "on\n")
-	out, errs, code := s.restore()
-	if code != 0 || !strings.Contains(out, "n3 is on already") || strings.Contains(out, "may go off") {
-		t.Errorf("exit %d\n%s%s", code, out, errs)
-	}
-}
-
-// What stands in the journal's place and can't be read as one is no empty journal.
-func TestWhatIsNoJournalIsNotNothing(t *testing.T) {
-	t.Parallel()
-	for name, put := range map[string]func(path string) error{
-		"NUL bytes":   func(path string) error { return os.WriteFile(path, make([]byte, 1500), 0o600) },
-		"a folder":    func(path string) error { return os.Mkdir(path, 0o700) },
-		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"a dead link": func(path string) error { return os.Symlink(path+".gone", path) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			path := filepath.Join(dir, "power.jsonl")
-			if err := put(path); err != nil {
-				t.Fatal(err)
-			}
-			for _, flag := range []string{"--dry-run", "--yes"} {
-				out, errs, code := run(t, nil, "restore", flag, "--state", dir)
-				if code != 1 || !strings.Contains(out+errs, path) || strings.Contains(out, "nothing is off") {
-					t.Errorf("%s: exit %d\n%s%s", flag, code, out, errs)
-				}
-			}
-		})
-	}
-}
-
 // What can't be seen is not nothing: where there is a way to the API server and it
 // does not answer, the notes of others may say anything.
 func TestNotesThatCanNotBeSeenAreNotNone(t *testing.T) {
@@ -315,17 +254,6 @@ func TestAClosedOutputEndsNothing(t *testing.T) {
 	w.Close()
 	if err != nil || !s.isOn() {
 		t.Errorf("%v, on: %v\n%s", err, s.isOn(), errs.String())
-	}
-}
-
-// A damaged line may tell of a machine that is off: that is said, and fails.
-func TestLightsoutReportsADamagedJournal(t *testing.T) {
-	t.Parallel()
-	s := newStranded(t)
-	s.journal(`{"kind":"intent","op":"ba9876543210","action":"off","node":"n4","bin` + "\n")
-	out, errs, code := s.restore()
-	if code == 0 || !s.isOn() || !strings.Contains(out+errs, "is damaged") || !strings.Contains(out+errs, "n4") {
-		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
 

@@ -29,7 +29,7 @@ func openTerminal(t *testing.T, width, height int, env []string, command string)
 	}
 	x := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height)}
-	for _, e := range append([]string{"LC_ALL=C.UTF-8", raceLog(t)}, env...) {
+	for _, e := range append([]string{"LC_ALL=C.UTF-8"}, env...) {
 		args = append(args, "-e", e)
 	}
 	x.tmux(append(args, "sh", "-c", command)...)

@@ -19,20 +19,20 @@ import (
 func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	testenv.Long(t, 120)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	const claims, pods = "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/namespaces/default/pods?labelSelector=app%3Dnotes"
-	once, size := []string{"ReadWriteOnce"}, fields{"storage": "1Gi"}
-	named := func(name string) fields { return fields{"name": name} }
-	labels := fields{"app": "notes"}
-	for path, o := range map[string]fields{
-		"/apis/storage.k8s.io/v1/csidrivers": {"metadata": named("csi.example.internal"), "spec": fields{"attachRequired": true}},
-		"/api/v1/persistentvolumes": {"metadata": named("pv-notes"), "spec": fields{"capacity": size, "accessModes": once, "storageClassName": "block",
-			"csi": fields{"driver": "csi.example.internal", "volumeHandle": "vol-notes"}, "claimRef": fields{"namespace": "default", "name": "notes"}}},
-		claims: {"metadata": named("notes"), "spec": fields{"accessModes": once, "storageClassName": "block", "volumeName": "pv-notes", "resources": fields{"requests": size}}},
-		"/apis/apps/v1/namespaces/default/deployments": {"metadata": named("notes"), "spec": fields{"replicas": 1, "selector": fields{"matchLabels": labels},
-			"template": fields{"metadata": fields{"labels": labels}, "spec": fields{"containers": []fields{{"name": "nginx", "image": "nginx:1.29"}},
-				"volumes": []fields{{"name": "data", "persistentVolumeClaim": fields{"claimName": "notes"}}}}}}},
+	once, size := []string{"ReadWriteOnce"}, object{"storage": "1Gi"}
+	named := func(name string) object { return object{"name": name} }
+	labels := object{"app": "notes"}
+	for path, o := range map[string]object{
+		"/apis/storage.k8s.io/v1/csidrivers": {"metadata": named("csi.example.internal"), "spec": object{"attachRequired": true}},
+		"/api/v1/persistentvolumes": {"metadata": named("pv-notes"), "spec": object{"capacity": size, "accessModes": once, "storageClassName": "block",
+			"csi": object{"driver": "csi.example.internal", "volumeHandle": "vol-notes"}, "claimRef": object{"namespace": "default", "name": "notes"}}},
+		claims: {"metadata": named("notes"), "spec": object{"accessModes": once, "storageClassName": "block", "volumeName": "pv-notes", "resources": object{"requests": size}}},
+		"/apis/apps/v1/namespaces/default/deployments": {"metadata": named("notes"), "spec": object{"replicas": 1, "selector": object{"matchLabels": labels},
+			"template": object{"metadata": object{"labels": labels}, "spec": object{"containers": []object{{"name": "nginx", "image": "nginx:1.29"}},
+				"volumes": []object{{"name": "data", "persistentVolumeClaim": object{"claimName": "notes"}}}}}}},
 	} {
 		l.API().Do(http.MethodPost, path, o, nil)
 	}
@@ -88,6 +88,7 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	if now := states(); now[node] != "Terminating" || now[other] != "Pending" {
 		t.Errorf("the pods: %v", now)
 	}
-	l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, fields{"spec": fields{"taints": []fields{{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}}}}, nil)
+	l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, object{"spec": object{"taints": []object{{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}}}}, nil)
 	until(t, "the replacement runs", func() bool { return states()[other] == "Running" })
+	l.API().Do(http.MethodPatch, "/api/v1/nodes/"+node, object{"spec": object{"taints": nil}}, nil)
 }

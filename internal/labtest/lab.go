@@ -52,12 +52,9 @@ type Settings struct {
 	} `json:"ssh"`
 }
 
-// Start starts a lab at the fast pace, and ends it with the test.
-func Start(t testing.TB, scenario string) *Lab {
-	t.Helper()
-	l := &Lab{t: t}
+func newLab(t testing.TB, at info) *Lab {
+	l := &Lab{t: t, info: at}
 	l.api = sync.OnceValue(l.newAPI)
-	Launch(t, &l.info, "--scenario", scenario, "--pace", "fast")
 	return l
 }
 
@@ -65,29 +62,40 @@ func Start(t testing.TB, scenario string) *Lab {
 // the test, or when end is called.
 func Launch(t testing.TB, ready any, args ...string) (end func()) {
 	t.Helper()
+	end, err := launch(t, ready, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// launch is Launch for a program that may outlive the test.
+func launch(t testing.TB, ready any, args ...string) (end func(), err error) {
+	t.Helper()
 	cmd := exec.Command(Program(t, "lightsout-lab"), append(args, "--stdin-leash", "--quiet")...)
 	cmd.Stderr = os.Stderr
 	leash, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	end = sync.OnceFunc(func() { leash.Close(); _ = cmd.Wait() })
-	t.Cleanup(end)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, ready)
+	}
 	if err != nil {
-		t.Fatalf("the lab is not ready: %v", err)
+		end()
+		return nil, fmt.Errorf("the lab is not ready: %w", err)
 	}
-	if err := json.Unmarshal(line, ready); err != nil {
-		t.Fatal(err)
-	}
-	return end
+	return end, nil
 }
 
 // Root is the repository's root.
@@ -116,9 +124,6 @@ func Program(t testing.TB, name string) string {
 	}
 	return path
 }
-
-// Config is the path of the config that leads to the lab.
-func (l *Lab) Config() string { return l.info.Config }
 
 // Kubeconfig is the path of the lab's kubeconfig.
 func (l *Lab) Kubeconfig() string { return l.info.Kubeconfig }
@@ -270,15 +275,6 @@ func (l *Lab) control(method, path, body string) {
 	}
 }
 
-// Asker returns a function that sends requests to the lab's control socket, from any
-// goroutine, and returns their errors.
-func (l *Lab) Asker() func(method, path, body string) error {
-	c := l.Control()
-	return func(method, path, body string) error {
-		return ask(context.Background(), c, method, "http://lab"+path, body, nil)
-	}
-}
-
 // ask sends a request, and reads the answer into into, if that is wanted. A status
 // of fine is no failure either.
 func ask(ctx context.Context, c *http.Client, method, url, body string, into any, fine ...int) error {
@@ -316,23 +312,6 @@ func (l *Lab) Machines(states ...string) []string {
 		}
 	}
 	return out
-}
-
-// Component is the process id of a part of the control plane.
-func (l *Lab) Component(name string) int {
-	l.t.Helper()
-	var all []struct {
-		Name string
-		PID  int
-	}
-	l.get("/components", &all)
-	for _, c := range all {
-		if c.Name == name && c.PID != 0 {
-			return c.PID
-		}
-	}
-	l.t.Fatalf("the lab runs no %s: %+v", name, all)
-	return 0
 }
 
 func (l *Lab) get(path string, into any) {

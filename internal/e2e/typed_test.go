@@ -22,6 +22,7 @@ func ready(n string) string { return `\b` + n + `/5 ready` }
 func TestTheMDXExperimentByKeyboard(t *testing.T) {
 	testenv.Long(t, 80)
 	t.Parallel()
+	labtest.Room(t)
 	labtest.Program(t, "lightsout-lab") // which demo starts
 	state := t.TempDir()
 	t.Cleanup(func() { showRecord(t, state) })
@@ -101,7 +102,7 @@ func checkTrial(t *testing.T, state string) {
 		}
 	}
 	// The plan can be repeated: it is read, and then there is no cluster.
-	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+testenv.Refusing(t)), "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
+	_, errs, code := run(t, nil, "--kubeconfig", kubeconfig(t, "https://"+testenv.Refusing(t)), "--wait-for-api", "1s", "trial", "run", write(t, "again.yaml", string(r.Plan)), "--dry-run")
 	if code != exitFailed || strings.Contains(errs, "line ") || strings.Count(string(r.Plan), "\n  - ") != 5 {
 		t.Errorf("the plan can't be repeated: exit %d, %s\n%s", code, errs, r.Plan)
 	}
