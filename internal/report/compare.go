@@ -256,13 +256,13 @@ func phaseCell(p view.Phase, first *float64) string {
 	return strings.Join(parts, " ")
 }
 
-// noWindow returns "none" if no request failed, otherwise the reason why the load has no error window.
+// noWindow returns "none" if no request failed, otherwise what clients saw without an error window.
 func noWindow(r *record.Record) string {
-	why := clientsOf(r, nil, -1)
-	if why == noneFailed {
+	c := clientsOf(r, wholeRecord(r), 0)
+	if c.Sure && c.Sent > 0 && c.Failed+c.Unended == 0 {
 		return "none"
 	}
-	return text.Clean(why, 48)
+	return text.Clean(c.text(false), 48)
 }
 
 func expectationMatrix(rs []*record.Record) *matrix {
@@ -306,7 +306,7 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("failed", failedWord(l.Failed, l.FailedByClass))
 			set("error window", windows(l.ErrorWindows))
 			set("failed later", later(l.LaterFailures))
-			set("hung", hung(l, stayed(r.Summary)))
+			set("hung", hung(l))
 			set("unsent", unsent(l))
 			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
 			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))

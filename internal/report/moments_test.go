@@ -74,7 +74,7 @@ func TestAHiddenPhaseHasNoWait(t *testing.T) {
 				x.HiddenFrom = x.Observed
 			}
 		}
-		for _, row := range kubernetesOf(r).Rows {
+		for _, row := range kube(r).Rows {
 			if strings.HasPrefix(row[1].Text, "has all pods of") {
 				found = true
 				if before := strings.HasSuffix(row[0].Text, " or before"); row[2].Text != "unknown" || before != (hidden == view.PhaseRestored) {
@@ -95,7 +95,7 @@ func TestPodsThatWereBeingDeletedAreNotUnevicted(t *testing.T) {
 		true:  "Pods of kube-node4 were being deleted before lightsout noticed that it was down.",
 	} {
 		p := view.Phase{Name: view.PhaseEvicted, Subject: "kube-node4", Note: "no pod on kube-node4 is subject to eviction", Before: before}
-		if got := notDone(p, false); got != want {
+		if got := notDone(p); got != want {
 			t.Errorf("%q", got)
 		}
 	}

@@ -24,10 +24,14 @@ type page struct {
 	// Opening are the sentences that the report begins with.
 	Opening []string
 	// Loud is what must be read first.
-	Loud     []cell
-	Sections []section
-	facts    section // names and values: the cluster, the times
+	Loud []cell
+	// Facts are the tables of the outages, before the picture; Sections are those after it.
+	Facts, Sections []section
+	about           section // names and values: the cluster, the times
 }
+
+// All are the sections of a format without a picture.
+func (p *page) All() []section { return slices.Concat(p.Facts, p.Sections) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
@@ -45,11 +49,13 @@ func verdictOf(v view.Verdict) cell {
 }
 
 func pageOf(r *record.Record) *page {
-	p := &page{Opening: opening(r)}
-	p.facts.ID, p.facts.Title = "about", "About this record"
-	p.facts.columns("fact", "value")
+	all := FactsOf(r)
+	c := causesOf(r, all)
+	p := &page{Opening: opening(r, all)}
+	p.about.ID, p.about.Title = "about", "About this record"
+	p.about.columns("fact", "value")
 	if s := r.Summary; s != nil {
-		p.fromSummary(r)
+		p.fromSummary(r, c)
 	} else {
 		p.fromTorn(r)
 	}
@@ -61,15 +67,12 @@ func pageOf(r *record.Record) *page {
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
-	p.Sections = append([]section{momentsSection(r), kubernetesOf(r), shorterOf(r), p.facts}, append(p.Sections, timelineOf(r))...)
-	for i, s := range p.Sections {
-		p.Sections[i] = s.settled()
-	}
-	p.Sections = slices.DeleteFunc(p.Sections, section.empty)
+	p.Facts = settled(factsOf(r, all))
+	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), momentsSection(r), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
-func (p *page) fromSummary(r *record.Record) {
+func (p *page) fromSummary(r *record.Record, c *causes) {
 	s := r.Summary
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = judged(s)
@@ -104,10 +107,10 @@ func (p *page) fromSummary(r *record.Record) {
 		p.fact("took", seconds(d.Seconds()))
 	}
 	if s.Unplanned != nil {
-		p.Sections = append(p.Sections, signsOf(r), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
+		p.Sections = append(p.Sections, signsOf(r), phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
 		return
 	}
-	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
+	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
 // over adds when an outage was over for whom: the record ends later, once nothing has happened
@@ -192,10 +195,10 @@ func (p *page) fromTorn(r *record.Record) {
 	p.fact("record begins", utc(r.Start))
 	p.zero(r, r.Zero)
 	p.fact("record ends", utc(r.End))
-	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
+	p.Sections = append(p.Sections, runsOf(r), answersOf(r), endedOf(r))
 }
 
-func (p *page) fact(name, value string) { p.facts.row(name, value) }
+func (p *page) fact(name, value string) { p.about.row(name, value) }
 
 func (p *page) zero(r *record.Record, at time.Time) {
 	if at.IsZero() {

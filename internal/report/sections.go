@@ -33,7 +33,7 @@ func expectationsOf(s *record.Summary) section {
 
 // phasesOf compares the forecasts with the observations: of a node that went down several times,
 // the last ones.
-func phasesOf(r *record.Record) section {
+func phasesOf(r *record.Record, c *causes) section {
 	s := r.Summary
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
 	zero, early := "the first power-off request", "forecast at zero"
@@ -54,19 +54,13 @@ func phasesOf(r *record.Record) section {
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			note = clientsOf(r, nil, -1)
+			seen := clientsOf(r, wholeRecord(r), 0)
+			note = seen.text(false)
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
 	t.trim(early, "by its source")
-	var again []fallen
-	all := wentDown(r)
-	for i, f := range all {
-		if slices.ContainsFunc(all[:i], func(x fallen) bool { return x.node == f.node }) {
-			again = append(again, f)
-		}
-	}
-	if again = eachOnce([]outage{{nodes: again}}); len(again) > 0 {
+	if again := slices.DeleteFunc(slices.Clone(c.nodes), func(n NodeFacts) bool { return !c.again(n.Node) }); len(again) > 0 {
 		t.Items = append(t.Items, cell{Text: named(again) + " went down several times: these phases are those of the last time."})
 	}
 	return t

@@ -14,14 +14,14 @@ import (
 
 // shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
 // change beside the observation.
-func shorterOf(r *record.Record) section {
+func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t := section{ID: "shorter", Title: "Changes that would have shortened it"}
 	if summaryOf(r).Unplanned == nil {
 		return t
 	}
 	t.columns("change", "then")
 	t.figures("forecast", "observed")
-	c, s := causesOf(r), r.Summary
+	s := r.Summary
 	at := func(phase string) (float64, bool) {
 		if p := lastSeen(s, phase); p != nil {
 			return *p, true
@@ -33,9 +33,9 @@ func shorterOf(r *record.Record) section {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
-	all := outagesOf(r)
+	lost := lostMost(all)
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && survived(r, all) {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && lost.Lowest > 0 {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -46,9 +46,9 @@ func shorterOf(r *record.Record) section {
 	}
 	restored, back := at(view.PhaseRestored)
 	ready, known := at(view.PhaseReady)
-	if len(all) > 0 && deleted && back && known && !moved {
-		if lack := unplaced(r, &all[0]); lack.most > 0 && othersTakePods(r, secondsAfter(r, detected)) {
-			add("keep room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
+	if deleted && back && known && !moved {
+		if lost.Pending > 0 && othersTakePods(r, secondsAfter(r, detected)) {
+			add("keep room for "+text.Count(lost.Pending, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -61,23 +61,21 @@ func shorterOf(r *record.Record) section {
 
 // lastFall is when the last node went down before a time, in seconds from base; 0 if none did.
 func (c *causes) lastFall(before float64) (last float64) {
-	for _, f := range c.fallen {
-		if s := f.from.Sub(base(c.r)).Seconds(); s <= before {
+	for _, n := range c.nodes {
+		if s := n.From.Sub(base(c.r)).Seconds(); s <= before {
 			last = max(last, s)
 		}
 	}
 	return last
 }
 
-// survived reports whether some pods stayed available in the first outage: only those can
-// receive the requests that the lost ones receive no more.
-func survived(r *record.Record, all []outage) bool {
-	if len(all) == 0 {
-		return false
+// lostMost is the workload that lost most pods in the first outage. Those that stayed can receive
+// the requests that the lost ones receive no more.
+func lostMost(all []Facts) (w Workload) {
+	if len(all[0].Workloads) > 0 {
+		w = all[0].Workloads[0]
 	}
-	want := wanted(r, all[0].from)
-	lack := unavailable(r, &all[0], want)
-	return want > 0 && !lack.unknown && lack.most < want
+	return w
 }
 
 // taint is the taint by which the pods of the outage went.

@@ -48,15 +48,18 @@ type drawn struct {
 	SVG   template.HTML
 }
 
-// settled is the section as it is written.
-func (s section) settled() section {
-	if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
-		s.Lead = []cell{s.Nothing}
+// settled are the sections as they are written, without the empty ones.
+func settled(all []section) (out []section) {
+	for _, s := range all {
+		if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
+			s.Lead = []cell{s.Nothing}
+		}
+		if len(s.Lead)+len(s.Rows)+len(s.Items) > 0 {
+			out = append(out, s)
+		}
 	}
-	return s
+	return out
 }
-
-func (s section) empty() bool { return len(s.Lead)+len(s.Rows)+len(s.Items) == 0 }
 
 func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
 

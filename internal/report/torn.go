@@ -28,24 +28,6 @@ func secondsAfter(r *record.Record, s float64) time.Time {
 // summaryOf is the summary of a record, an empty one where there is none.
 func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &record.Summary{}) }
 
-// spansOf lists what happened to the nodes, for a record without a summary.
-func spansOf(r *record.Record) section {
-	t := section{ID: "nodes", Title: "Nodes", Nothing: cell{Text: "No node was off, silent or not Ready."}}
-	t.columns("node", "was")
-	t.figures("from", "to", "for")
-	for _, l := range r.Lanes {
-		for _, s := range l.Spans {
-			from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
-			end := cell{Text: offset(to)}
-			if !s.To.Before(r.End) {
-				end = cell{"still so when the record ends", bad}
-			}
-			t.row(l.Node, string(s.Kind), offset(from), end, seconds(max(to-from, 0)))
-		}
-	}
-	return t
-}
-
 // offAtEnd names the nodes whose machines were off when the record ends.
 func offAtEnd(r *record.Record) []string {
 	var out []string
