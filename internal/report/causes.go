@@ -2,10 +2,8 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -14,10 +12,8 @@ import (
 
 // causes are the facts of a record that say why Kubernetes did something then.
 type causes struct {
-	r        *record.Record
-	settings []record.Setting
-	phases   []view.Phase
-	nodes    []NodeFacts
+	r     *record.Record
+	nodes []NodeFacts
 	// taints is the first taint of each node by which its pods go; shutdowns are
 	// the nodes whose kubelets reported their own shutdown.
 	taints    map[string]string
@@ -25,10 +21,7 @@ type causes struct {
 }
 
 func causesOf(r *record.Record, all []Facts) *causes {
-	c := &causes{r: r, settings: summaryOf(r).Settings, phases: phasesIn(r), taints: map[string]string{}, shutdowns: map[string]bool{}}
-	if r.Summary == nil {
-		c.settings = settingsSeen(r)
-	}
+	c := &causes{r: r, taints: map[string]string{}, shutdowns: map[string]bool{}}
 	for i := range all {
 		c.nodes = append(c.nodes, all[i].Nodes...)
 	}
@@ -54,34 +47,15 @@ const (
 	tolerationOf  = "tolerationSeconds of "
 )
 
-// settingsSeen are the settings that samples show, for a record without a summary.
-func settingsSeen(r *record.Record) []record.Setting {
-	for _, x := range slices.Backward(r.Samples) {
-		if x.Cluster == nil || x.Cluster.Settings == nil {
-			continue
-		}
-		s := x.Cluster.Settings
-		out := []record.Setting{{Name: evictionRate, Value: fmt.Sprint(s.EvictionRate.Value), Source: s.EvictionRate.Source},
-			{Name: unhealthyZone, Value: fmt.Sprint(s.UnhealthyZone.Value), Source: s.UnhealthyZone.Source}}
-		for name, d := range map[string]cluster.Setting[time.Duration]{
-			gracePeriod: s.GracePeriod, monitorPeriod: s.MonitorPeriod, statusUpdate: s.StatusUpdate, shutdownGrace: s.ShutdownGrace,
-			tolerationOf + unreachable: s.UnreachableToleration, tolerationOf + notReady: s.NotReadyToleration,
-		} {
-			out = append(out, record.Setting{Name: name, Value: d.Value.String(), Source: d.Source})
-		}
-		return out
-	}
-	return nil
-}
-
 // setting is a setting with its value and whether that is assumed.
 func (c *causes) setting(name string) string {
-	i := slices.IndexFunc(c.settings, func(s record.Setting) bool { return s.Name == name })
+	all := summaryOf(c.r).Settings
+	i := slices.IndexFunc(all, func(s record.Setting) bool { return s.Name == name })
 	if i < 0 {
 		return name + " (unknown)"
 	}
-	s := name + " " + c.settings[i].Value
-	if c.settings[i].Source == cluster.Assumed {
+	s := name + " " + all[i].Value
+	if all[i].Source == cluster.Assumed {
 		s += " (assumed)"
 	}
 	return s

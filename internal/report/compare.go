@@ -25,67 +25,38 @@ const compareWidth = 120
 type matrix struct {
 	section
 	keys  int
-	found map[string][]cell // the rows by the full texts of their keys
-	shown map[string]string // the full text that a column shows as this one
+	found map[string][]cell // the rows by their keys
 }
 
-// key is the text of a key column of a matrix. Rows with the same full texts are one row.
-type key struct{ full, shown string }
-
-// word is a key that is shown in full.
-func word(s string) key { return key{s, s} }
-
 // numbered is a key of which this is the nth in its run.
-func numbered(full, shown string, n int) key {
+func numbered(name string, n int) string {
 	if n > 1 {
-		full += "\x00" + itoa(n)
+		name += fmt.Sprintf(" (%d)", n)
 	}
-	return key{full, shown}
+	return name
 }
 
 func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
-	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}, map[string]string{}}
+	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}}
 	m.columns(keys...)
 	m.columns(runNames(rs)...)
 	return m
 }
 
 // row finds or makes the row of these keys, and gives its cells, one a run.
-func (m *matrix) row(keys ...key) []cell {
-	id := ""
-	for _, k := range keys {
-		id += k.full + "\x00\x00"
-	}
+func (m *matrix) row(keys ...string) []cell {
+	id := strings.Join(keys, "\x00")
 	if row, ok := m.found[id]; ok {
 		return row
 	}
 	var row []cell
-	for i, k := range keys {
-		row = append(row, cell{Text: m.distinct(i, k)})
+	for _, k := range keys {
+		row = append(row, cell{Text: clean(k)})
 	}
 	row = append(row, slices.Repeat([]cell{{Text: none}}, len(m.Head)-m.keys)...)
 	m.Rows = append(m.Rows, row)
 	m.found[id] = row[m.keys:]
 	return m.found[id]
-}
-
-// distinct is the text that a column shows for a key: with a number, if it shows another full
-// text the same.
-func (m *matrix) distinct(column int, k key) string {
-	for n := 1; ; n++ {
-		shown := k.shown
-		if n > 1 {
-			shown = fmt.Sprintf("%s (%d)", k.shown, n)
-		}
-		at := itoa(column) + "\x00" + shown
-		full, taken := m.shown[at]
-		if !taken {
-			m.shown[at] = k.full
-		}
-		if !taken || full == k.full {
-			return shown
-		}
-	}
 }
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
@@ -114,6 +85,9 @@ func Compare(w io.Writer, rs []*record.Record) error {
 	return err
 }
 
+// keyMost is how wide a column of keys counts: longer ones are broken into lines.
+const keyMost = 24
+
 // block is the part of the matrix with as many runs, from the given one on, as
 // fit, at least one.
 func (m *matrix) block(from int) (section, int) {
@@ -122,7 +96,11 @@ func (m *matrix) block(from int) (section, int) {
 		for _, r := range m.Rows {
 			s.Rows = append(s.Rows, part(r, m.keys, from, n))
 		}
-		if _, width := s.widths(); n == 1 || width <= compareWidth {
+		widths, width := s.widths()
+		for _, w := range widths[:m.keys] {
+			width -= max(w-keyMost, 0)
+		}
+		if n == 1 || width <= compareWidth {
 			return s, n
 		}
 	}
@@ -165,14 +143,14 @@ func runNames(rs []*record.Record) []string {
 }
 
 func matrices(rs []*record.Record) []*matrix {
-	all := []*matrix{runsMatrix(rs), planMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
 	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.Rows) == 0 })
 }
 
 func runsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("runs", rs, "")
 	for i, r := range rs {
-		set := func(key, value string) { m.row(word(key))[i].Text = orNone(value) }
+		set := func(key, value string) { m.row(key)[i].Text = orNone(value) }
 		s := r.Summary
 		if s == nil {
 			set("verdict", verdictOf("").Text)
@@ -214,17 +192,14 @@ func phaseMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("phases, in seconds from zero: observed, difference to the first run, forecast", rs, "phase", "subject")
 	var reference map[string]*float64
 	for i, r := range rs {
-		observed := map[string]*float64{}
+		observed, seen := map[string]*float64{}, map[string]int{}
 		for _, p := range inOrder(summaryOf(r).Phases) {
-			id, n := p.Name+"\x00"+p.Subject, 1
-			for ; ; n++ { // a phase may come twice
-				if _, taken := observed[id+"\x00"+itoa(n)]; !taken {
-					break
-				}
-			}
-			id += "\x00" + itoa(n)
+			id := p.Name + "\x00" + p.Subject
+			seen[id]++ // a phase may come twice
+			subject := numbered(p.Subject, seen[id])
+			id = p.Name + "\x00" + subject
 			observed[id] = p.Observed
-			row := m.row(key{p.Name, text.Clean(p.Name, 20)}, numbered(p.Subject, brief(clean(p.Subject), 24), n))
+			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
 				row[i].Text = noWindow(r)
@@ -272,7 +247,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 		for _, e := range summaryOf(r).Expectations {
 			id := [2]string{e.Name, e.Want}
 			seen[id]++
-			m.row(numbered(e.Name, text.Clean(e.Name, 44), seen[id]), key{e.Want, text.Clean(e.Want, 22)})[i].Text = held(e)
+			m.row(numbered(e.Name, seen[id]), e.Want)[i].Text = held(e)
 		}
 	}
 	return m
@@ -299,8 +274,8 @@ func loadMatrix(rs []*record.Record) *matrix {
 		seen := map[string]int{}
 		for _, l := range summaryOf(r).Load {
 			seen[l.Step]++
-			step := numbered(l.Step, text.Clean(l.Step, 28), seen[l.Step])
-			set := func(key, value string) { m.row(step, word(key))[i].Text = value }
+			step := numbered(l.Step, seen[l.Step])
+			set := func(key, value string) { m.row(step, key)[i].Text = value }
 			set("sent", itoa(l.Sent))
 			set("ok", itoa(l.OK))
 			set("failed", failedWord(l.Failed, l.FailedByClass))
@@ -354,7 +329,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			if s.Source == cluster.Assumed {
 				value += " (ASSUMED)"
 			}
-			m.row(key{s.Name, text.Clean(s.Name, 44)})[i].Text = value
+			m.row(s.Name)[i].Text = value
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {

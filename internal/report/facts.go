@@ -121,21 +121,6 @@ func unseenIn(r *record.Record) []unseen {
 	return out
 }
 
-// seesAgain is how long after such a span the watches may deliver what happened in it. A span
-// begins with the last answer, which had shown the cluster as it was.
-const seesAgain = time.Second
-
-// hides reports whether the span hid what happened until that time.
-func (s unseen) hides(at time.Time) bool {
-	return at.After(s.from.Add(seesAgain)) && (s.to.IsZero() || !at.After(s.to.Add(seesAgain)))
-}
-
-// unseenAt reports whether lightsout did not see the cluster at that time, or saw only then the
-// changes of such a span.
-func unseenAt(r *record.Record, at time.Time) bool {
-	return slices.ContainsFunc(unseenIn(r), func(s unseen) bool { return s.hides(at) })
-}
-
 // stoodStill reports whether lightsout did not run, and sent no requests, for a part of
 // the record.
 func stoodStill(r *record.Record) bool {

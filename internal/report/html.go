@@ -29,7 +29,7 @@ func classOf(head []column, i int, c cell) string {
 }
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"classOf": classOf, "racksKey": func() template.HTML { return template.HTML(racksKey()) },
+	"classOf": classOf,
 }).Parse(pageText))
 
 // HTML writes report.html: one file that needs no network and no script, with the
@@ -38,12 +38,13 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // megabyte. Without a summary the page reports that there is no verdict. The error is
 // the writer's.
 func HTML(w io.Writer, r *record.Record) error {
+	p := pageOf(r)
 	return writeTemplate(w, pageTemplate.ExecuteTemplate, "page", struct {
 		*page
 		Style   template.CSS
 		Picture template.HTML
 		Caption string
-	}{pageOf(r), template.CSS(styleText), template.HTML(picture(r)), caption(r)})
+	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening)), caption(r)})
 }
 
 // caption explains the picture.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -16,7 +15,6 @@ type act struct {
 	phase    string
 	at       float64 // seconds from base, of the first subject
 	subjects []string
-	pods     bool // they are pods, of nodes that are not told
 	hidden   bool // a blind span hid it: it may have come earlier
 	why      string
 	wait     wait
@@ -27,15 +25,16 @@ func (a *act) joins(b *act) bool {
 	return a.phase == b.phase && a.hidden == b.hidden && a.why == b.why && a.wait.since == b.wait.since && b.at-a.at < 1
 }
 
-// actsOf lists what Kubernetes did: by the phases of a trial, else by its events.
+// actsOf lists what Kubernetes did, by the phases of a summary: of a node that went down several
+// times, the last ones.
 func actsOf(c *causes) []act {
 	var all, out []act
-	for _, p := range c.phases {
+	for _, p := range summaryOf(c.r).Phases {
 		d, mine := does[p.Name]
 		if !mine || p.Observed == nil || p.Before {
 			continue
 		}
-		all = append(all, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject}, pods: c.r.Summary == nil,
+		all = append(all, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject},
 			hidden: p.HiddenFrom != nil, why: d.why(c, p.Subject), wait: c.waited(p, d.after, d.since)})
 	}
 	slices.SortStableFunc(all, func(a, b act) int {
@@ -50,52 +49,6 @@ func actsOf(c *causes) []act {
 		o := &out[i]
 		o.subjects = append(o.subjects, a.subjects...)
 		o.wait.least, o.wait.most = min(o.wait.least, a.wait.least), max(o.wait.most, a.wait.most)
-	}
-	return out
-}
-
-// phasesIn are the phases of a summary, or those that events show.
-func phasesIn(r *record.Record) []view.Phase {
-	if s := r.Summary; s != nil && len(s.Phases) > 0 {
-		return s.Phases
-	}
-	return phasesSeen(r)
-}
-
-// phasesSeen are the phases that events show, each time that they were seen.
-func phasesSeen(r *record.Record) (out []view.Phase) {
-	past := recorded(r)                     // it is about an earlier outage, or about none
-	tainted := map[string]map[string]bool{} // by node: a node that boots gets another taint for a moment
-	blind := unseenIn(r)
-	add := func(e *view.Event, phase, subject string) {
-		s := e.Seen.Sub(base(r)).Seconds()
-		p := view.Phase{Name: phase, Subject: subject, Observed: &s}
-		if i := slices.IndexFunc(blind, func(span unseen) bool { return span.hides(e.Seen) }); i >= 0 {
-			from := blind[i].from.Sub(base(r)).Seconds()
-			p.HiddenFrom = &from
-		}
-		out = append(out, p)
-	}
-	for i := range r.Events {
-		switch e := &r.Events[i]; {
-		case past && e.Seen.Before(r.Zero.Add(-gap)):
-		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthBad && e.Was != cluster.HealthBad:
-			add(e, view.PhaseDetected, e.Subject)
-		case e.Code == view.CodeNodeStatus && e.Is == cluster.HealthGood && e.Was == cluster.HealthBad:
-			add(e, view.PhaseReady, e.Subject)
-		case e.Change == cluster.ChangeTaint && evicts(e.To):
-			if len(tainted[e.Subject]) == 0 {
-				add(e, view.PhaseTainted, e.Subject)
-				tainted[e.Subject] = map[string]bool{}
-			}
-			tainted[e.Subject][e.To] = true
-		case e.Change == cluster.ChangeTaint && evicts(e.From):
-			delete(tainted[e.Subject], e.From)
-		case e.Code == view.CodeNodeNode && e.Cause == cluster.CauseDeleted:
-			delete(tainted, e.Subject)
-		case e.Code == view.CodePodStatus && e.Is == cluster.HealthChanging && e.Cause.Evicts():
-			add(e, view.PhaseEvicted, e.Subject)
-		}
 	}
 	return out
 }
@@ -147,9 +100,6 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		}
 		d := does[a.phase]
 		what := fmt.Sprintf(d.what, entry{Subjects: a.subjects}.who())
-		if a.phase == view.PhaseEvicted && a.pods {
-			what = "begins to delete " + entry{Subjects: a.subjects}.who()
-		}
 		at := offset(a.at)
 		if a.hidden {
 			at += " or before"

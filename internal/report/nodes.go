@@ -77,7 +77,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 	for node := range spans {
 		all = append(all, explained(r, node, downsOf(r, node, spans[node]), requests[node])...)
 	}
-	began, lost, phases := firstSight(r), apiLost(r), phasesIn(r)
+	began, lost := firstSight(r), apiLost(r)
 	all = slices.DeleteFunc(all, func(n NodeFacts) bool {
 		return !n.asked() && !n.sign && (!n.From.After(began) || n.byAPI(lost) || recorded(r) && n.apart(r))
 	})
@@ -89,7 +89,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 	}
 	slices.SortFunc(all, func(a, b NodeFacts) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Node, b.Node)) })
 	for i := range all {
-		all[i].follow(r, phases)
+		all[i].follow(r)
 	}
 	return all
 }
@@ -231,11 +231,11 @@ func nodeEvent(r *record.Record, node string, deleted bool, from time.Time) time
 }
 
 // follow adds the steps that no span shows.
-func (n *NodeFacts) follow(r *record.Record, phases []view.Phase) {
+func (n *NodeFacts) follow(r *record.Record) {
 	during := func(at time.Time) bool {
 		return !at.Before(n.From) && (n.To.IsZero() || !at.After(n.To.Add(gap)))
 	}
-	for _, p := range phases {
+	for _, p := range summaryOf(r).Phases {
 		if p.Subject != n.Node || p.Observed == nil || p.Before || !during(secondsAfter(r, *p.Observed)) {
 			continue
 		}

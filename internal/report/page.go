@@ -68,7 +68,7 @@ func pageOf(r *record.Record) *page {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
 	p.Facts = settled(factsOf(r, all))
-	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), momentsSection(r), p.about}, p.Sections, []section{timelineOf(r)}))
+	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
@@ -77,7 +77,7 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = judged(s)
 	if u := s.Unplanned; u != nil {
-		p.Why = append(p.Why, severityMeans(s))
+		p.Why = append(p.Why, severityMeans(r))
 	}
 	if s.Verdict == view.NotObserved {
 		p.Why = append(p.Why, view.NoVerdict(s.Why, s.Expectations))
@@ -98,7 +98,6 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	}
 	p.zero(r, s.Zero)
 	if s.Unplanned != nil {
-		p.over(s)
 		p.fact("the record ended", utc(s.Ended))
 	} else {
 		p.fact("ended", utc(s.Ended))
@@ -111,31 +110,6 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 		return
 	}
 	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
-}
-
-// over adds when an outage was over for whom: the record ends later, once nothing has happened
-// for a while.
-func (p *page) over(s *record.Summary) {
-	var failed *float64
-	for i := range s.Load {
-		windows := slices.Clone(s.Load[i].ErrorWindows)
-		if l := s.Load[i].LaterFailures; l != nil {
-			windows = append(windows, *l)
-		}
-		for j := range windows {
-			if failed == nil || windows[j].To > *failed {
-				failed = &windows[j].To
-			}
-		}
-	}
-	for _, x := range []struct {
-		name string
-		at   *float64
-	}{{"the last failed request ended", failed}, {"the last node was Ready again", lastSeen(s, view.PhaseReady)}} {
-		if x.at != nil {
-			p.fact(x.name, offset(*x.at))
-		}
-	}
 }
 
 // lengthOf is how long a trial took, or an outage from its zero on; negative: unknown.
@@ -195,7 +169,7 @@ func (p *page) fromTorn(r *record.Record) {
 	p.fact("record begins", utc(r.Start))
 	p.zero(r, r.Zero)
 	p.fact("record ends", utc(r.End))
-	p.Sections = append(p.Sections, runsOf(r), answersOf(r), endedOf(r))
+	p.Sections = append(p.Sections, answersOf(r))
 }
 
 func (p *page) fact(name, value string) { p.about.row(name, value) }

@@ -227,37 +227,7 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 		d.sign("sent, its end is not in the record", swatch(`class="hollow"`))
 	}
 	d.printf(`</g>`)
-	d.y = zero + failedHeight
-	d.windows(bins, d.y+13)
-	d.y += 18
-}
-
-// windows labels the stretches of failures with what they hold.
-func (d *drawing) windows(bins []bin, y float64) {
-	free := plotLeft
-	for i := 0; i < len(bins); i++ {
-		if bins[i].fails == 0 {
-			continue
-		}
-		sum, last, total := map[loadgen.Class]int{}, i, 0
-		for j := i; j < len(bins) && d.axis.x(bins[j].from)-d.axis.x(bins[last].to) < 40; j++ {
-			for c, n := range bins[j].failed {
-				sum[c] += n
-				total += n
-				last = j
-			}
-		}
-		text := fmt.Sprintf("%d failed: %s", total, classes(sum))
-		x, anchor := d.axis.x(bins[i].from), "start"
-		if w := textWidth(text); x+w > plotRight {
-			x = plotRight - w
-		}
-		if x >= free {
-			d.text("label small strong", x, y, anchor, text)
-			free = x + textWidth(text) + 10
-		}
-		i = last
-	}
+	d.y = zero + failedHeight + 5
 }
 
 // baseline is zero: whole where the gauge was read, dotted where it was not.

@@ -102,3 +102,13 @@ func snapshotAt(r *record.Record, at time.Time) *cluster.Snapshot {
 	shown := r.Shown(at, 0)
 	return cursor.To(shown).Frame(shown).Snapshot
 }
+
+// lastSeen is when a phase was seen of the last of its subjects.
+func lastSeen(s *record.Summary, phase string) (at *float64) {
+	for _, p := range s.Phases {
+		if p.Name == phase && !p.Before && p.Observed != nil && (at == nil || *p.Observed > *at) {
+			at = p.Observed
+		}
+	}
+	return at
+}

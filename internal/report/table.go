@@ -1,7 +1,5 @@
 package report
 
-import "html/template"
-
 // tone is the emphasis of a cell or a sentence. It only repeats the text: no tone has a
 // meaning that the text lacks.
 type tone string
@@ -38,14 +36,6 @@ type section struct {
 	Rows    [][]cell
 	// Items are a list of sentences.
 	Items []cell
-	// Pictures stand above the table, in HTML alone.
-	Pictures []drawn
-}
-
-// drawn is a picture with its title; its SVG is escaped.
-type drawn struct {
-	Title string
-	SVG   template.HTML
 }
 
 // settled are the sections as they are written, without the empty ones.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 )
 
 // SignsIn returns the events by which the recorder noticed the outage of a record, in the
@@ -125,8 +125,8 @@ func judged(s *record.Summary) cell {
 }
 
 // severityMeans explains the severity of a recorded outage.
-func severityMeans(s *record.Summary) string {
-	switch s.Unplanned.Severity {
+func severityMeans(r *record.Record) string {
+	switch r.Summary.Unplanned.Severity {
 	case record.SeverityDown:
 		return "several requests in a row failed"
 	case record.SeverityDegraded:
@@ -134,48 +134,29 @@ func severityMeans(s *record.Summary) string {
 	case record.SeverityUnnoticed:
 		return "no request failed"
 	case record.SeverityUnknown:
-		return whyUnknown(s) + ": what clients noticed is unknown"
+		return whyUnknown(r) + ": what clients noticed is unknown"
 	}
 	return ""
 }
 
 // whyUnknown is why nobody knows what clients noticed of an outage.
-func whyUnknown(s *record.Summary) string {
-	var all loadgen.Counts
-	sent, hung := 0, 0
-	for _, l := range s.Load {
-		all.Add(l.Counts)
+func whyUnknown(r *record.Record) string {
+	c, all, sent := Clients{}, summaryOf(r).Ledger, 0
+	c.unanswered(r)
+	for _, l := range summaryOf(r).Load {
 		sent += l.Sent
-		if l.Hung != nil {
-			hung += l.Hung.Cancelled
-		}
 	}
-	stood := slices.ContainsFunc(s.Blind, func(b record.Blind) bool { return b.StoodStill })
 	var parts []string
-	if sent > 0 && stood {
-		parts = append(parts, "lightsout did not send requests all the time")
-	}
-	if all.Unsent > 0 && all.ManyUnsent() {
-		parts = append(parts, fmt.Sprintf("lightsout did not send %d of the %s", all.Unsent, text.Count(all.Scheduled, "request that was due", "requests that were due")))
-	}
-	if hung > 0 {
-		parts = append(parts, (&Clients{Hung: hung}).unansweredText())
-	} else if all.Cancelled > 0 && all.OK == 0 {
-		parts = append(parts, "lightsout ended "+text.Count(all.Cancelled, "request", "requests")+", and none was ok")
-	}
-	if all.Failed > 0 {
-		parts = append(parts, neverAnswered)
-	}
-	if len(parts) == 0 && all.InFlight > 0 {
-		parts = append(parts, (&Clients{Unended: all.InFlight}).unansweredText())
-	}
 	switch {
-	case len(parts) > 0:
-		return text.List(parts)
 	case sent == 0:
 		return "lightsout sent no requests"
+	case all.Failed > 0:
+		return neverAnswered
+	case stoodStill(r), all.ManyUnsent():
+		parts = append(parts, "lightsout did not send requests all the time")
 	}
-	return "lightsout did not send requests all the time"
+	parts = append(parts, c.unansweredText())
+	return cmp.Or(text.List(slices.DeleteFunc(parts, func(p string) bool { return p == "" })), "too few requests were answered")
 }
 
 // zeroOf names the zero of the clock.

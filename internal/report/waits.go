@@ -83,8 +83,8 @@ func (c *causes) again(node string) bool {
 // follows is when a phase was observed the last time until then: of the subject, if it has that
 // phase, as a node waits for what happened to itself. hidden: a blind span hid that.
 func (c *causes) follows(phase, subject string, until float64) (from *float64, hidden bool) {
-	own := slices.ContainsFunc(c.phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
-	for _, p := range c.phases {
+	own := slices.ContainsFunc(summaryOf(c.r).Phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
+	for _, p := range summaryOf(c.r).Phases {
 		if p.Name != phase || own && p.Subject != subject || p.Observed == nil || *p.Observed > until {
 			continue
 		}
