@@ -111,10 +111,7 @@ func (c *Clients) count(r *record.Record) {
 // unanswered adds the requests of the record that nothing answered.
 func (c *Clients) unanswered(r *record.Record) {
 	for _, l := range summaryOf(r).Load {
-		c.Hung += l.HungWhileOff
-		if l.Hung != nil {
-			c.Hung += l.Hung.Cancelled
-		}
+		c.Hung += hung(l)
 		if severityUnknown(r) {
 			c.Unended += l.InFlight
 		}

@@ -12,7 +12,6 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 
 	"lightsout/internal/text"
 )
@@ -268,29 +267,23 @@ func held(e view.Expectation) string {
 	return unobserved + ": " + text.Clean(strings.TrimPrefix(e.Got, unobserved+": "), 22)
 }
 
+// loadMatrix has a row for each column of the loads' tables.
 func loadMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
-		seen := map[string]int{}
-		for _, l := range summaryOf(r).Load {
-			seen[l.Step]++
-			step := numbered(l.Step, seen[l.Step])
-			set := func(key, value string) { m.row(step, key)[i].Text = value }
-			set("sent", itoa(l.Sent))
-			set("ok", itoa(l.OK))
-			set("failed", failedWord(l.Failed, l.FailedByClass))
-			set("error window", windows(l.ErrorWindows))
-			set("failed later", later(l.LaterFailures))
-			set("hung", hung(l))
-			set("unsent", unsent(l))
-			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
-			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))
+		t, seen := loadOf(summaryOf(r)), map[string]int{}
+		for _, row := range t.Rows {
+			step := row[0].Text
+			seen[step]++
+			for j, c := range row[1:] {
+				m.row(numbered(step, seen[step]), t.Head[j+1].Name)[i].Text = c.Text
+			}
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
-		return slices.Contains([]string{"error window", "failed later", "hung", "unsent"}, r[1].Text) && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
+		return !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
-	// Steps that only later runs have come after those of the first.
+	// Steps and rows that only later runs have come after those of the first.
 	order := map[string]int{}
 	for _, r := range m.Rows {
 		if _, ok := order[r[0].Text]; !ok {
@@ -299,25 +292,6 @@ func loadMatrix(rs []*record.Record) *matrix {
 	}
 	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return order[a[0].Text] - order[b[0].Text] })
 	return m
-}
-
-// unsent formats the number of requests that were not sent.
-func unsent(l record.Load) string {
-	if l.Unsent == 0 {
-		return none
-	}
-	return itoa(l.Unsent)
-}
-
-func failedWord(n int, by map[loadgen.Class]int) string {
-	text := text.Clean(classes(by), 40)
-	switch {
-	case n == 0 || text == none:
-		return itoa(n)
-	case len(by) == 1:
-		return text
-	}
-	return fmt.Sprintf("%d: %s", n, text)
 }
 
 // settingsMatrix has the settings that are not the same everywhere.

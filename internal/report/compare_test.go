@@ -102,8 +102,8 @@ func TestAComparisonShowsWhyThereIsNoErrorWindow(t *testing.T) {
 	}{
 		{fine, []string{`error window +load +none`}},
 		{silent, []string{`error window +load +no requests were sent`}},
-		{hung, []string{`error window +load +16 requests hung until lightsout ended them`, `clients +hung +16: 16 cancelled`}},
-		{few, []string{`clients +unsent +5000`}},
+		{hung, []string{`error window +load +16 requests hung until lightsout ended them`, `clients +hung +16`}},
+		{few, []string{`clients +else +5000 unsent`}},
 	} {
 		asks(tc.r, "k8s2", 0, power.ActionOff, power.StageSending)
 		down(tc.r, "k8s2", view.SpanOff, 1, 400)

@@ -130,13 +130,6 @@ func stoodStill(r *record.Record) bool {
 // broken reports whether the program ended before its record did.
 func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
 
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

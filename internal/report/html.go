@@ -57,21 +57,5 @@ func caption(r *record.Record) string {
 	if size > 1 {
 		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
 	}
-	text := what + ". An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."
-	if basis := bases(summaryOf(r)); basis != "" {
-		text += " Served and queued: " + basis + "."
-	}
-	return text
-}
-
-// bases names the sources of served and queued.
-func bases(s *record.Summary) string {
-	var words []string
-	for _, l := range s.Load {
-		word := clean(l.Basis)
-		if word != "" && !strings.Contains(strings.Join(words, ", "), word) {
-			words = append(words, word)
-		}
-	}
-	return strings.Join(words, ", ")
+	return what + ". An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."
 }

@@ -104,7 +104,7 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		if a.hidden {
 			at += " or before"
 		}
-		t.row(at, what, a.wait.text(len(a.subjects) > 1), a.why)
+		t.row(at, what, a.wait.text(), a.why)
 	}
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})

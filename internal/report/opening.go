@@ -161,7 +161,10 @@ func (c *Clients) text(several bool) string {
 	case c.Never:
 		said = neverAnswered
 	case len(c.Windows) > 0:
-		said = "clients saw errors for " + c.errorTime() + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
+		if c.Open {
+			least = "at least "
+		}
+		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
 		if n := c.Failed - c.InWindows; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed later"
 		}
@@ -196,14 +199,6 @@ func (c *Clients) unansweredText() string {
 		parts = append(parts, text.Count(c.Unended, "request", "requests")+" had not ended when the record did")
 	}
 	return text.List(parts)
-}
-
-// errorTime is how long clients saw errors.
-func (c *Clients) errorTime() string {
-	if c.Open {
-		return "at least " + lasted(c.ErrorTime)
-	}
-	return lasted(c.ErrorTime)
 }
 
 // lasted is a length of time as one says it.
@@ -260,24 +255,15 @@ func atEnd(r *record.Record) string {
 
 // still names the nodes that were down when the record ended.
 func still(r *record.Record, nodes []NodeFacts) string {
-	var off, down []NodeFacts
-	for _, n := range nodes {
-		switch {
-		case !n.To.IsZero():
-		case n.OffAtEnd:
-			off = append(off, n)
-		default:
-			down = append(down, n)
-		}
+	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+	was := " " + text.Noun(len(down), "was", "were") + " still "
+	switch {
+	case len(down) == 0:
+		return ""
+	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.OffAtEnd }):
+		return named(down) + was + "off when the record ended" // by the power API
 	}
-	var parts []string
-	if n := len(off); n > 0 {
-		parts = append(parts, named(off)+" "+text.Noun(n, "was", "were")+" still off when the record ended")
-	}
-	if n := len(down); n > 0 {
-		parts = append(parts, named(down)+" "+text.Noun(n, "was", "were")+" still down "+atEnd(r))
-	}
-	return text.List(parts)
+	return named(down) + was + "down " + atEnd(r)
 }
 
 // changedBefore is how long before the first outage somebody's change counts as one that it may

@@ -26,7 +26,9 @@ func TestARecordThatBreaksOffAnywhere(t *testing.T) {
 			cut := record.Lane{Node: l.Node}
 			for _, o := range l.Spans {
 				if o.From.Before(r.End) {
-					o.To = earliest(o.To, r.End)
+					if o.To.After(r.End) {
+						o.To = r.End
+					}
 					cut.Spans = append(cut.Spans, o)
 				}
 			}

@@ -91,25 +91,22 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 			p.fact(f[0], f[1])
 		}
 	}
+	began := "began"
 	if s.Unplanned != nil {
-		p.fact("noticed", utc(s.Started))
-	} else {
-		p.fact("began", utc(s.Started))
+		began = "noticed"
 	}
+	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
-	if s.Unplanned != nil {
-		p.fact("the record ended", utc(s.Ended))
-	} else {
-		p.fact("ended", utc(s.Ended))
-	}
+	p.fact("the record ended", utc(s.Ended))
 	if d := lengthOf(s); d >= 0 {
 		p.fact("took", seconds(d.Seconds()))
 	}
+	p.Sections = []section{phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
-		p.Sections = append(p.Sections, signsOf(r), phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
-		return
+		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
+	} else {
+		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(s))
 	}
-	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
 }
 
 // lengthOf is how long a trial took, or an outage from its zero on; negative: unknown.

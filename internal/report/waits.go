@@ -16,26 +16,18 @@ type wait struct {
 	unknown     bool // a blind span hid one of the two moments
 }
 
-// sinceMany are the words for the moments of several nodes, where they differ.
-var sinceMany = map[string]string{
-	"its last heartbeat": "their last heartbeats", "its heartbeat was overdue": "their heartbeats were overdue", "it was found off": "they were found off",
-}
-
-func (w *wait) text(many bool) string {
+func (w *wait) text() string {
 	switch {
 	case w.unknown:
 		return "unknown"
 	case w.since == "":
 		return none
 	}
-	length, most, since := seconds(w.least), seconds(w.most), w.since
+	length, most := seconds(w.least), seconds(w.most)
 	if length != most && math.Round(w.least*10) != math.Round(w.most*10) {
 		length = strings.TrimSuffix(length, " s") + "–" + most
 	}
-	if s, other := sinceMany[since]; many && other {
-		since = s
-	}
-	return length + " after " + since
+	return length + " after " + w.since
 }
 
 // waited is how long a phase came after the one that it follows, or after the node went down.

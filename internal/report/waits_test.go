@@ -19,15 +19,15 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 		"the second one falls silent and is detected a second later": {func(r *record.Record) {
 			falls(r, "a", 0, 5)
 			falls(r, "b", 0.9, 5.9)
-		}, "T+00:05.0|marks a, b NotReady|5 s after their last heartbeats|"},
+		}, "T+00:05.0|marks a, b NotReady|5 s after its last heartbeat|"},
 		"the second one falls silent a second later": {func(r *record.Record) {
 			falls(r, "a", 0, 3.9)
 			falls(r, "b", 1, 3.9)
-		}, "T+00:03.9|marks a, b NotReady|2.9–3.9 s after their last heartbeats|"},
+		}, "T+00:03.9|marks a, b NotReady|2.9–3.9 s after its last heartbeat|"},
 		"the second one is detected before the first": {func(r *record.Record) {
 			falls(r, "a", 0, 5.5)
 			falls(r, "b", 1, 5)
-		}, "T+00:05.0|marks a, b NotReady|4–5.5 s after their last heartbeats|"},
+		}, "T+00:05.0|marks a, b NotReady|4–5.5 s after its last heartbeat|"},
 		"one of them": {func(r *record.Record) { falls(r, "a", 0, 5) }, "T+00:05.0|marks a NotReady|5 s after its last heartbeat|"},
 		"they are tainted a second apart": {func(r *record.Record) {
 			sees(r, view.PhaseTainted, "a", 4)
