@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -84,6 +83,9 @@ var does = map[string]struct {
 // actsMost is the largest number of actions of Kubernetes in the table.
 const actsMost = 40
 
+// detachesMost is the largest number of waits for volumes below it.
+const detachesMost = 5
+
 // kubernetesOf is what Kubernetes did, when, and which setting made it wait.
 func kubernetesOf(r *record.Record, c *causes) section {
 	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
@@ -110,35 +112,10 @@ func kubernetesOf(r *record.Record, c *causes) section {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
 	if waits := c.detachWaits(""); len(waits) > 0 {
-		const most = 5
-		for _, w := range waits[:min(len(waits), most)] {
+		for _, w := range waits[:min(len(waits), detachesMost)] {
 			t.Items = append(t.Items, cell{Text: w + "."})
-		}
-		if n := len(waits) - most; n > 0 {
-			t.Items = append(t.Items, cell{Text: fmt.Sprintf("%d more pods waited for volumes.", n)})
 		}
 		t.Items = append(t.Items, cell{Text: attachAdvice})
 	}
-	for _, p := range summaryOf(r).Phases {
-		if said := notDone(p); said != "" && !c.again(p.Subject) {
-			t.Items = append(t.Items, cell{Text: said})
-		}
-	}
 	return t
-}
-
-// notDone describes why Kubernetes did not evict or replace pods; empty if it did, or may have.
-func notDone(p view.Phase) string {
-	if p.Observed != nil || p.Predicted != nil || p.Note == "" {
-		return ""
-	}
-	switch why := strings.TrimSuffix(p.Note, "."); {
-	case p.Name == view.PhaseEvicted && p.Before:
-		return clean(fmt.Sprintf("Pods of %s were being deleted before lightsout noticed that it was down.", p.Subject))
-	case p.Name == view.PhaseEvicted:
-		return clean(fmt.Sprintf("No pod of %s was evicted: %s.", p.Subject, why))
-	case p.Name == view.PhaseReplaced:
-		return clean(fmt.Sprintf("The pods of %s were not replaced: %s.", p.Subject, why))
-	}
-	return ""
 }

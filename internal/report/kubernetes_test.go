@@ -43,19 +43,6 @@ func TestAHiddenPhaseHasNoWait(t *testing.T) {
 	}
 }
 
-// That no pod was left to evict does not mean that none was evicted.
-func TestPodsThatWereBeingDeletedAreNotUnevicted(t *testing.T) {
-	for before, want := range map[bool]string{
-		false: "No pod of kube-node4 was evicted: no pod on kube-node4 is subject to eviction.",
-		true:  "Pods of kube-node4 were being deleted before lightsout noticed that it was down.",
-	} {
-		p := view.Phase{Name: view.PhaseEvicted, Subject: "kube-node4", Note: "no pod on kube-node4 is subject to eviction", Before: before}
-		if got := notDone(p); got != want {
-			t.Errorf("%q", got)
-		}
-	}
-}
-
 func TestAnswersHaveTheirPercentiles(t *testing.T) {
 	s := answersOf(example(t, "mdx"))
 	if len(s.Rows) != 3 || s.Rows[1][0].Text != "two nodes off" || s.Rows[1][1].Text != "12" || len(s.Head) != 11 {

@@ -236,39 +236,29 @@ func (d *drawing) baseline(bins []bin, zero float64) {
 	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
 }
 
-// say adds to a text where there is anything to be counted.
-func say(text *string, n int, format string, args ...any) {
-	if n > 0 {
-		*text += fmt.Sprintf(format, args...)
-	}
-}
-
 // hover gives each column its figures in words.
 func (d *drawing) hover(bins []bin, top float64) {
-	known := limited(bins)
+	served := "served"
+	if !limited(bins) {
+		served = "in flight"
+	}
 	d.printf(`<g class="hover">`)
 	for _, b := range bins {
-		text := offset(b.from) + ": "
+		said := "not sampled"
 		if b.Sampled {
-			if known {
-				text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
-			} else {
-				text += fmt.Sprintf("in flight %d", b.Served)
-				say(&text, b.Queued, ", queued %d", b.Queued)
-			}
-			say(&text, b.Stalled, ", stalled %d", b.Stalled)
-			say(&text, b.OnDead, ", on dead nodes %d", b.OnDead)
-			say(&text, b.Unknown, ", unknown %d", b.Unknown)
-			say(&text, b.Target, ", capacity %d of %d", b.Capacity, b.Target)
-		} else {
-			text += "not sampled"
+			said = fmt.Sprintf("%s %d", served, b.Served)
 		}
-		say(&text, b.Sent, "; sent %d, ok %d", b.Sent, b.OK)
-		say(&text, b.Waited()-b.Unresolved, ", failed later %d", b.Waited()-b.Unresolved)
-		say(&text, b.Unresolved, ", no end %d", b.Unresolved)
-		say(&text, b.fails, "; failed %s", classes(b.failed))
+		for _, x := range []struct {
+			name string
+			n    int
+		}{{"queued", b.Queued}, {"stalled", b.Stalled}, {"on dead nodes", b.OnDead}, {"unknown", b.Unknown}, {"capacity", b.Capacity},
+			{"sent", b.Sent}, {"ok", b.OK}, {"failed later", b.Waited() - b.Unresolved}, {"no end", b.Unresolved}, {"failed", b.fails}} {
+			if x.n > 0 {
+				said += fmt.Sprintf(", %s %d", x.name, x.n)
+			}
+		}
 		r := d.column(b, top, d.y-top)
-		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), html.EscapeString(text))
+		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), offset(b.from)+": "+said)
 	}
 	d.printf(`</g>`)
 }

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html"
-	"maps"
 	"slices"
 	"strings"
 
@@ -78,21 +76,9 @@ const (
 	linesMost  = 30
 )
 
-// lanesOf are the lanes to be drawn: of the nodes that were switched and of all
-// others to which something happened, the former first.
+// lanesOf are the lanes to be drawn: of all nodes to which something happened.
 func lanesOf(r *record.Record) []record.Lane {
-	place, lanes := map[string]int{}, map[string]record.Lane{}
-	for _, n := range summaryOf(r).Nodes {
-		place[n.Name], lanes[n.Name] = -1, record.Lane{Node: n.Name}
-	}
-	for _, l := range r.Lanes {
-		if len(l.Spans) > 0 || place[l.Node] < 0 {
-			lanes[l.Node] = l
-		}
-	}
-	return slices.SortedFunc(maps.Values(lanes), func(a, b record.Lane) int {
-		return cmp.Or(place[a.Node]-place[b.Node], cmp.Compare(a.Node, b.Node))
-	})
+	return slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool { return len(l.Spans) == 0 })
 }
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.

@@ -81,31 +81,21 @@ func phaseRank(name string) int {
 }
 
 func skewOf(s *record.Summary) section {
-	t := section{ID: "skew", Title: "Pods over the nodes"}
-	if len(s.Skew) == 0 && len(s.SkewStart) == 0 {
-		t.say(plain, "Unknown.")
-		return t
-	}
+	t := section{ID: "skew", Title: "Pods over the nodes", Nothing: cell{Text: "Unknown."}}
 	t.columns("node")
 	t.figures("at the start", "at the end")
-	all := map[string]int{}
-	maps.Copy(all, s.Skew)
-	maps.Copy(all, s.SkewStart)
-	pods := func(m map[string]int, nodes ...string) any {
+	nodes := map[string]int{}
+	maps.Copy(nodes, s.Skew)
+	maps.Copy(nodes, s.SkewStart)
+	pods := func(m map[string]int, node string) string {
 		if len(m) == 0 {
 			return none
 		}
-		n := 0
-		for _, node := range nodes {
-			n += m[node]
-		}
-		return n
+		return itoa(m[node])
 	}
-	nodes := sortedKeys(all)
-	for _, node := range nodes {
+	for _, node := range sortedKeys(nodes) {
 		t.row(node, pods(s.SkewStart, node), pods(s.Skew, node))
 	}
-	t.row("all", pods(s.SkewStart, nodes...), pods(s.Skew, nodes...))
 	return t
 }
 

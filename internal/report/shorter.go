@@ -1,12 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -42,14 +38,12 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
 	if marked && deleted && moved {
-		add("set "+tolerationOf+c.taint(s)+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
+		add("set "+tolerationOf+c.taint()+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
 	}
 	restored, back := at(view.PhaseRestored)
 	ready, known := at(view.PhaseReady)
-	if deleted && back && known && !moved {
-		if lost.Pending > 0 && othersTakePods(r, secondsAfter(r, detected)) {
-			add("keep room for "+text.Count(lost.Pending, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
-		}
+	if deleted && back && known && !moved && lost.Pending > 0 {
+		add("keep room for "+text.Count(lost.Pending, "more pod", "more pods")+" on other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
 	}
 	if len(t.Rows) == 0 {
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
@@ -79,28 +73,13 @@ func lostMost(all []Facts) (w Workload) {
 }
 
 // taint is the taint by which the pods of the outage went.
-func (c *causes) taint(s *record.Summary) string {
-	for _, p := range s.Phases {
-		if p.Name == view.PhaseEvicted && p.Observed != nil {
-			return cmp.Or(c.taints[p.Subject], unreachable)
+func (c *causes) taint() string {
+	for _, n := range c.nodes {
+		if t := c.taints[n.Node]; t != "" && !n.Evicted.IsZero() {
+			return t
 		}
 	}
 	return unreachable
-}
-
-// othersTakePods reports whether a node that takes pods was Ready at a time.
-func othersTakePods(r *record.Record, at time.Time) bool {
-	s := snapshotAt(r, at)
-	return s != nil && slices.ContainsFunc(s.Nodes(), func(n *cluster.Node) bool {
-		return n.Gone.IsZero() && n.Ready == cluster.TriTrue && n.TakesPods()
-	})
-}
-
-// snapshotAt is the cluster as lightsout showed it at a time; nil if the record does not have it.
-func snapshotAt(r *record.Record, at time.Time) *cluster.Snapshot {
-	cursor := record.Cursor{Record: r}
-	shown := r.Shown(at, 0)
-	return cursor.To(shown).Frame(shown).Snapshot
 }
 
 // lastSeen is when a phase was seen of the last of its subjects.

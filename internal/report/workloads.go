@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 )
 
 // Workload is how the pods of a deployment fared in an outage.
@@ -58,7 +59,7 @@ func workloadsOf(r *record.Record, f *Facts) (out []Workload) {
 		slices.SortStableFunc(all, func(a, b reading) int { return a.at.Compare(b.at) })
 		w := Workload{Deployment: k, Hidden: hidden}
 		if w.read(all, f) && (k == own || w.lacked() > 0) {
-			w.Why = whyNot(r, k, f.From, latest(w.To, f.over))
+			w.Why = cmp.Or(whyNot(r, k, f.From, latest(w.To, f.over)), notReplaced(summaryOf(r).Phases, k))
 			out = append(out, w)
 		}
 	}
@@ -217,4 +218,15 @@ func whyNot(r *record.Record, of cluster.Key, from, to time.Time) (why string) {
 		}
 	}
 	return why
+}
+
+// notReplaced is why the forecast expected that a deployment's pods would not be replaced; empty if
+// they were, or may have been.
+func notReplaced(phases []view.Phase, of cluster.Key) string {
+	for _, p := range phases {
+		if p.Name == view.PhaseReplaced && p.Subject == of.String() && p.Observed == nil && p.Predicted == nil && p.Note != "" {
+			return "not replaced: " + p.Note
+		}
+	}
+	return ""
 }
