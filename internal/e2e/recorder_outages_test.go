@@ -71,20 +71,20 @@ func (w *watcher) silentFor(node string, d time.Duration) {
 type fields = map[string]any
 
 var unannouncedOutages = []unannounced{
-	{name: "plug", node: "k8s2", happen: plugged("k8s2", "off"), words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 booted again"}},
-	{name: "shutdown", node: "k8s3", words: []string{"k8s3 fell silent at"}, report: []string{"k8s3 booted again"}, happen: func(w *watcher, began func()) {
+	{name: "plug", node: "k8s2", happen: plugged("k8s2", "off"), words: []string{"k8s2 fell silent at"}, report: []string{"its machine went down and booted again"}},
+	{name: "shutdown", node: "k8s3", words: []string{"k8s3 fell silent at"}, report: []string{"its machine went down and booted again"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s3/shutdown")
 		began()
 		w.silentFor("k8s3", 5*time.Second) // it has ended
 		w.l.Post("/machines/k8s3/on")
 	}},
-	{name: "network cut", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 returned with the boot ID of before"}, happen: func(w *watcher, began func()) {
+	{name: "network cut", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"its boot ID is the same"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/cut")
 		began()
 		w.silentFor("k8s2", 8*time.Second)
 		w.l.Post("/machines/k8s2/join")
 	}},
-	{name: "reboot within the grace period", node: "k8s3", often: true, words: []string{"k8s3 fell silent at"}, report: []string{"k8s3 booted again"}, happen: func(w *watcher, began func()) {
+	{name: "reboot within the grace period", node: "k8s3", often: true, words: []string{"k8s3 fell silent at"}, report: []string{"its machine went down and booted again"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s3/off")
 		w.l.Post("/machines/k8s3/on")
 		began()
@@ -114,7 +114,7 @@ var unannouncedOutages = []unannounced{
 			w.l.Post("/machines/" + node + "/on")
 		}
 	}},
-	{name: "a node deleted while its machine is off", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"k8s2 booted again"}, happen: func(w *watcher, began func()) {
+	{name: "a node deleted while its machine is off", node: "k8s2", often: true, words: []string{"k8s2 fell silent at"}, report: []string{"its machine went down and booted again"}, happen: func(w *watcher, began func()) {
 		w.l.Post("/machines/k8s2/off")
 		began()
 		w.silentFor("k8s2", 8*time.Second)
@@ -148,7 +148,7 @@ var unannouncedOutages = []unannounced{
 		time.Sleep(8 * time.Second) // the API server cannot be asked
 		w.l.Post("/machines/k8s1/join")
 	}},
-	{name: "a kubelet that falls silent", node: "k8s2", words: []string{"k8s2 fell silent at", "no request failed"}, report: []string{"k8s2 returned with the boot ID of before"}, happen: func(w *watcher, began func()) {
+	{name: "a kubelet that falls silent", node: "k8s2", words: []string{"k8s2 fell silent at", "no request failed"}, report: []string{"its boot ID is the same"}, happen: func(w *watcher, began func()) {
 		w.muteKubelet("k8s2")
 		began()
 		w.silentFor("k8s2", 8*time.Second)

@@ -160,7 +160,6 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("pace", text.Clean(s.Pace, 28))
 		set("API server", text.Clean(s.Server, 28))
 		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
-		set("API server unseen", seconds(blindFor(s)))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
@@ -201,7 +200,8 @@ func phaseMatrix(rs []*record.Record) *matrix {
 			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
-				row[i].Text = noWindow(r)
+				c := clientsOf(r, wholeRecord(r), 0)
+				row[i].Text = c.text(false)
 			}
 		}
 		if reference == nil && r.Summary != nil {
@@ -228,15 +228,6 @@ func phaseCell(p view.Phase, first *float64) string {
 		parts = append(parts, fmt.Sprintf("%s %.1f–%.1f", word, p.Predicted[0], p.Predicted[1]))
 	}
 	return strings.Join(parts, " ")
-}
-
-// noWindow returns "none" if no request failed, otherwise what clients saw without an error window.
-func noWindow(r *record.Record) string {
-	c := clientsOf(r, wholeRecord(r), 0)
-	if c.Sure && c.Sent > 0 && c.Failed+c.Unended == 0 {
-		return "none"
-	}
-	return text.Clean(c.text(false), 48)
 }
 
 func expectationMatrix(rs []*record.Record) *matrix {

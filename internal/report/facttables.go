@@ -29,20 +29,34 @@ func nodesTable(r *record.Record, all []Facts) section {
 	for i := range all {
 		nodes = append(nodes, all[i].Nodes...)
 	}
+	ids := bootIDsOf(r)
 	for _, n := range nodes {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, string(n.Cause), instant(r, n.From), instant(r, n.Off), instant(r, n.Silent), instant(r, n.NotReady),
+		t.row(n.Node, string(n.Cause)+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Off), instant(r, n.Silent), instant(r, n.NotReady),
 			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready), length)
 	}
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
-	t.Items = returnsOf(r, nodes)
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
 	}
 	return t
+}
+
+// returned tells a node whose machine booted from one whose machine most likely ran on: that reports
+// the boot ID that it had before it was seen down. One that the record first shows while the node is
+// down may be new.
+func returned(n *NodeFacts, b bootID) string {
+	switch {
+	case n.asked():
+	case !n.Booted.IsZero():
+		return "; its machine went down and booted again"
+	case !n.To.IsZero() && n.Off.IsZero() && b.id != "" && b.from.Before(n.went()):
+		return "; its boot ID is the same: most likely its machine ran on"
+	}
+	return ""
 }
 
 func clientsTable(r *record.Record, all []Facts) section {
@@ -56,6 +70,12 @@ func clientsTable(r *record.Record, all []Facts) section {
 			continue
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
+		switch {
+		case c.Failed == 0 && !c.Sure:
+			failed.Text = "none known"
+		case c.Least:
+			failed.Text = "at least " + failed.Text
+		}
 		if c.Failed > 0 {
 			failed.Tone, span = bad, instant(r, c.First)+" – "+instant(r, c.Last)
 		}

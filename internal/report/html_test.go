@@ -194,19 +194,6 @@ func figureOf(t *testing.T, r *record.Record) figure {
 // same tells whether two lengths are the same but for their rounding.
 func same(a, b float64) bool { return math.Abs(a-b) <= 0.02 }
 
-// A request that fails after 3 s is drawn in the second in which it failed.
-func TestAFailureStandsWhereItWasKnown(t *testing.T) {
-	r := mdxRecord()
-	one := map[loadgen.Class]int{loadgen.ClassConnectTimeout: 1}
-	sent, failed := &r.Seconds[10], &r.Seconds[13]
-	sent.Failed, sent.Later, failed.Earlier = one, one, one
-	f, a := figureOf(t, r), axisOf(r)
-	boxes := f.boxes["connect timeout"]
-	if len(boxes) != 1 || !same(boxes[0].x, a.x(failed.At.Sub(zero).Seconds())) {
-		t.Errorf("sent at %v, failed at %v: drawn at %+v", sent.At, failed.At, boxes)
-	}
-}
-
 func TestTheBarsAreTheNumbers(t *testing.T) {
 	r := mdxRecord()
 	f := figureOf(t, r)
@@ -282,23 +269,6 @@ func TestFailuresAreDrawnToScaleBelowZero(t *testing.T) {
 		if !strings.Contains(legend, want) {
 			t.Errorf("the picture does not say %q", want)
 		}
-	}
-}
-
-func TestLanesLieWhereTheSpansAre(t *testing.T) {
-	r := vagrantRecord()
-	a := axisOf(r)
-	var off *element
-	for _, e := range figureOf(t, r).all {
-		if e.attr["class"] == "off" {
-			off = e
-		}
-	}
-	if off == nil {
-		t.Fatal("no lane is shaded while off")
-	}
-	if x, w := float(t, off.attr["x"]), float(t, off.attr["width"]); !same(x, a.x(8.9)) || !same(x+w, a.x(382.7)) {
-		t.Errorf("shaded from %.2f to %.2f, want %.2f to %.2f", x, x+w, a.x(8.9), a.x(382.7))
 	}
 }
 

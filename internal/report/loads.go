@@ -54,7 +54,7 @@ func upTo(n, most int) string {
 func windows(all []record.Span) string {
 	var parts []string
 	for _, w := range all {
-		parts = append(parts, window(&w.From, &w.To))
+		parts = append(parts, window(w.From, w.To))
 	}
 	return orNone(strings.Join(parts, ", "))
 }
@@ -64,7 +64,7 @@ func later(s *record.Span) string {
 	if s == nil {
 		return none
 	}
-	return fmt.Sprintf("%d in %s", s.Failed, window(&s.From, &s.To))
+	return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To))
 }
 
 // hung counts the requests that lightsout or a time limit ended.
@@ -93,17 +93,12 @@ func (s *section) trim(names ...string) {
 	}
 }
 
-// window writes the span between two moments of which either may be missing.
-func window(from, to *float64) string {
-	switch {
-	case from == nil && to == nil:
-		return none
-	case from == nil:
-		return offset(*to)
-	case to == nil || offset(*from) == offset(*to):
-		return offset(*from)
+// window writes the span between two moments.
+func window(from, to float64) string {
+	if offset(from) == offset(to) {
+		return offset(from)
 	}
-	return offset(*from) + " – " + offset(*to)
+	return offset(from) + " – " + offset(to)
 }
 
 func orNone(s string) string { return cmp.Or(s, none) }

@@ -57,7 +57,7 @@ func pageOf(r *record.Record) *page {
 	if s := r.Summary; s != nil {
 		p.fromSummary(r, c)
 	} else {
-		p.fromTorn(r)
+		p.fromTorn(r, all)
 	}
 	if r.Dir != "" {
 		// Without the path: it may name an account, and a record may move.
@@ -144,7 +144,7 @@ func loud(s *record.Summary) []cell {
 }
 
 // fromTorn tells what can be told without a summary.
-func (p *page) fromTorn(r *record.Record) {
+func (p *page) fromTorn(r *record.Record, all []Facts) {
 	p.Title = clean(filepath.Base(r.Dir))
 	if r.Dir == "" {
 		p.Title = "trial"
@@ -156,7 +156,13 @@ func (p *page) fromTorn(r *record.Record) {
 	if r.Recording {
 		p.Verdict = cell{"RECORDING", warning}
 	}
-	if off := offAtEnd(r); len(off) > 0 {
+	var off []string
+	for _, n := range all[len(all)-1].Nodes {
+		if n.OffAtEnd {
+			off = append(off, n.Node)
+		}
+	}
+	if len(off) > 0 {
 		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". On the host where it ran, with the same --config and --state, lightsout restore lists the machines that are still off, and powers them on."), bad})
 	}
 	if len(r.Torn) == 0 {

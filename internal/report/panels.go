@@ -137,7 +137,6 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	}
 	d.failures(bins, size, classes, zero, fails)
 	d.baseline(bins, zero)
-	d.hover(bins, zero-serviceHeight)
 	d.y += panelGap
 }
 
@@ -234,33 +233,6 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 func (d *drawing) baseline(bins []bin, zero float64) {
 	d.line("unsampled", plotLeft, zero, plotRight, zero)
 	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
-}
-
-// hover gives each column its figures in words.
-func (d *drawing) hover(bins []bin, top float64) {
-	served := "served"
-	if !limited(bins) {
-		served = "in flight"
-	}
-	d.printf(`<g class="hover">`)
-	for _, b := range bins {
-		said := "not sampled"
-		if b.Sampled {
-			said = fmt.Sprintf("%s %d", served, b.Served)
-		}
-		for _, x := range []struct {
-			name string
-			n    int
-		}{{"queued", b.Queued}, {"stalled", b.Stalled}, {"on dead nodes", b.OnDead}, {"unknown", b.Unknown}, {"capacity", b.Capacity},
-			{"sent", b.Sent}, {"ok", b.OK}, {"failed later", b.Waited() - b.Unresolved}, {"no end", b.Unresolved}, {"failed", b.fails}} {
-			if x.n > 0 {
-				said += fmt.Sprintf(", %s %d", x.name, x.n)
-			}
-		}
-		r := d.column(b, top, d.y-top)
-		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), offset(b.from)+": "+said)
-	}
-	d.printf(`</g>`)
 }
 
 // strip draws a low panel with one value a column, of bars that have these

@@ -32,7 +32,7 @@ func picture(r *record.Record, said []string) string {
 	if len(summaryOf(r).Blind) > 0 {
 		d.sign("blind: lightsout saw nothing", swatch(`fill="url(#p-blind)"`))
 	}
-	marks, _ := marksOf(r, d.axis)
+	marks := marksOf(r, d.axis)
 	if len(marks) > 0 {
 		d.sign("number: see the timeline", func(c *canvas, x, y float64) { c.markAt(x+9, y+5, "1") })
 	}

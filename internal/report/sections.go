@@ -1,18 +1,14 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-
-	"lightsout/internal/text"
 )
 
 func expectationsOf(s *record.Summary) section {
@@ -123,18 +119,6 @@ func machinesOf(s *record.Summary) section {
 	return t
 }
 
-// blindFor is how long lightsout saw nothing, in seconds. Spans may overlap.
-func blindFor(s *record.Summary) (total float64) {
-	spans := slices.Clone(s.Blind)
-	slices.SortFunc(spans, func(a, b record.Blind) int { return cmp.Compare(a.From, b.From) })
-	until := math.Inf(-1)
-	for _, b := range spans {
-		total += max(b.To-max(b.From, until), 0)
-		until = max(until, b.To)
-	}
-	return total
-}
-
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
@@ -150,7 +134,7 @@ func blindOf(s *record.Summary) section {
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}
-	t.say(warning, fmt.Sprintf("%s in all, %s. The times of events in them come only from their sources.", seconds(blindFor(s)), text.Count(len(s.Blind), "span", "spans")))
+	t.say(warning, "The times of events in them come only from their sources.")
 	return t
 }
 

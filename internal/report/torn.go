@@ -2,11 +2,9 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 )
 
 // base is the moment that offsets count from: zero, or the record's start when
@@ -25,14 +23,3 @@ func secondsAfter(r *record.Record, s float64) time.Time {
 
 // summaryOf is the summary of a record, an empty one where there is none.
 func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &record.Summary{}) }
-
-// offAtEnd names the nodes whose machines were off when the record ends.
-func offAtEnd(r *record.Record) []string {
-	var out []string
-	for _, l := range r.Lanes {
-		if slices.ContainsFunc(l.Spans, func(s view.NodeSpan) bool { return s.Kind == view.SpanOff && !s.To.Before(r.End) }) {
-			out = append(out, l.Node)
-		}
-	}
-	return out
-}

@@ -219,27 +219,3 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 	maps.DeleteFunc(newest, func(_ string, b bootID) bool { return !prove[b.id] })
 	return newest
 }
-
-// returnsOf tells the nodes that booted from those whose machines most likely ran on: these report
-// the boot ID that they had before they were seen down.
-func returnsOf(r *record.Record, nodes []NodeFacts) (out []cell) {
-	var booted, ran []NodeFacts
-	ids := bootIDsOf(r)
-	for _, n := range nodes {
-		b := ids[n.Node]
-		switch {
-		case !n.Booted.IsZero():
-			booted = append(booted, n)
-		case !n.To.IsZero() && n.Off.IsZero() && !n.asked() && b.id != "" && b.from.Before(n.went()):
-			ran = append(ran, n)
-		}
-	}
-	if n := len(booted); n > 0 {
-		out = append(out, cell{Text: named(booted) + " booted again: " + text.Noun(n, "the machine", "the machines") + " went down."})
-	}
-	if n := len(ran); n > 0 {
-		out = append(out, cell{Text: named(ran) + " returned with the boot ID of before: most likely " + text.Noun(n, "the machine", "the machines") +
-			" ran on, and the kubelet, the network or the API server failed."})
-	}
-	return out
-}
