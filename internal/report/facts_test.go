@@ -1,8 +1,10 @@
 package report
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -252,6 +254,92 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 		down(r, "k8s2", view.SpanNotReady, 70, 150)
 		if got := rowsOf(nodesTable(r, FactsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestARecordThatBreaksOffAnywhere(t *testing.T) {
+	whole := example(t, "mdx")
+	for s := 1; s < 75; s += 7 {
+		r := *whole
+		r.Summary, r.Torn, r.End = nil, []string{"there is no summary"}, whole.Start.Add(time.Duration(s)*time.Second)
+		var x []record.Sample
+		for _, sample := range whole.Samples {
+			if !sample.At.After(r.End) {
+				x = append(x, sample)
+			}
+		}
+		r.Samples = x
+		var lanes []record.Lane
+		for _, l := range whole.Lanes {
+			cut := record.Lane{Node: l.Node}
+			for _, o := range l.Spans {
+				if o.From.Before(r.End) {
+					if o.To.After(r.End) {
+						o.To = r.End
+					}
+					cut.Spans = append(cut.Spans, o)
+				}
+			}
+			lanes = append(lanes, cut)
+		}
+		r.Lanes = lanes
+		got := strings.Join(opening(&r, FactsOf(&r)), " ")
+		if !strings.HasSuffix(got, "and so is how the requests in flight ended.") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+		if s > 30 && s < 45 && !strings.Contains(got, "kube-node3 and kube-node4 were still off when the record ended") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+	}
+}
+
+func TestTheOpeningOfARedactedRecord(t *testing.T) {
+	r := bare()
+	signAPI(r, 20)
+	loseAPI(r, 20, 46)
+	want := strings.Join(opening(r, FactsOf(r)), " ")
+	names := record.NewNames()
+	names.Add(record.NameNamespace, "api", "sign", "lost", "server", "answers")
+	names.Add(record.NameHost, "outage", "local")
+	b, err := json.Marshal(r.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Events = nil
+	if err := json.Unmarshal(names.JSON(b), &r.Events); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(opening(r, FactsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Nobody knows what clients noticed of an outage if lightsout sent nothing, not all, or nothing for
+// a while, and also if its requests hung or had no end.
+func TestTheReportShowsWhyASeverityIsUnknown(t *testing.T) {
+	for want, c := range map[string]struct {
+		n    loadgen.Counts
+		hung int
+		why  []record.Blind
+	}{
+		"lightsout sent no requests":                   {why: []record.Blind{{To: 30, StoodStill: true}}},
+		"40 requests hung until lightsout ended them":  {n: loadgen.Counts{Scheduled: 40, Cancelled: 40}, hung: 40},
+		"4 requests had not ended when the record did": {n: loadgen.Counts{Scheduled: 5, OK: 1, InFlight: 4}},
+		"no request has ever succeeded":                {n: loadgen.Counts{Scheduled: 60, Failed: 60}},
+		"lightsout did not send requests all the time": {n: loadgen.Counts{Scheduled: 60, OK: 30, Unsent: 30}},
+		"lightsout did not send requests all the time and 40 requests hung until lightsout ended them": {
+			n: loadgen.Counts{Scheduled: 40, Cancelled: 40}, hung: 40, why: []record.Blind{{To: 30, StoodStill: true}}},
+		"too few requests were answered": {n: loadgen.Counts{Scheduled: 1, OK: 1}},
+	} {
+		r := bare()
+		l := record.Load{Sent: c.n.Scheduled - c.n.Unsent, Counts: c.n}
+		if c.hung > 0 {
+			l.Hung = &loadgen.Counts{Scheduled: c.hung, Cancelled: c.hung}
+		}
+		r.Summary = &record.Summary{Load: []record.Load{l}, Ledger: record.Ledger{Counts: c.n}, Blind: c.why, Unplanned: &record.Unplanned{Severity: record.SeverityUnknown}}
+		if got := pageOf(r).Why; len(got) != 1 || got[0] != want+": what clients noticed is unknown" {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

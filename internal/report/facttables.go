@@ -8,11 +8,6 @@ import (
 	"lightsout/internal/text"
 )
 
-// factsOf are the facts of the outages as tables: the nodes, the clients and the pods.
-func factsOf(r *record.Record, all []Facts) []section {
-	return []section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)}
-}
-
 // instant writes a time as an offset; zero is a dash.
 func instant(r *record.Record, t time.Time) string {
 	if t.IsZero() {

@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -44,18 +43,8 @@ func HTML(w io.Writer, r *record.Record) error {
 		Style   template.CSS
 		Picture template.HTML
 		Caption string
-	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening)), caption(r)})
+	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening)), caption})
 }
 
 // caption explains the picture.
-func caption(r *record.Record) string {
-	bins, size := binsOf(r)
-	if len(bins) == 0 {
-		return ""
-	}
-	what := "One column is one second"
-	if size > 1 {
-		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
-	}
-	return what + ". An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."
-}
+const caption = "An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."

@@ -45,19 +45,6 @@ func TestTheTimelineKeepsWhatTellsMost(t *testing.T) {
 	}
 }
 
-func TestMarksDoNotCoverEachOther(t *testing.T) {
-	for name, make := range fixtures {
-		r := make()
-		a := axisOf(r)
-		marks := marksOf(r, a)
-		for i := 1; i < len(marks); i++ {
-			if d := a.x(marks[i].At) - a.x(marks[i-1].At); d < markGap || marks[i].Number != marks[i-1].Number+1 {
-				t.Errorf("%s: marks %d and %d are %.1f apart", name, marks[i-1].Number, marks[i].Number, d)
-			}
-		}
-	}
-}
-
 // The timeline joins no steps and no subjects of two namespaces, and tells services of
 // one name apart.
 func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {

@@ -67,7 +67,7 @@ func pageOf(r *record.Record) *page {
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
-	p.Facts = settled(factsOf(r, all))
+	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
 	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
