@@ -41,8 +41,8 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	}
 	if n := len(all) - outagesMost; n > 0 {
 		var nodes []NodeFacts
-		for i := range all[outagesMost:] {
-			nodes = append(nodes, all[outagesMost+i].Nodes...)
+		for _, f := range all[outagesMost:] {
+			nodes = append(nodes, f.Nodes...)
 		}
 		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodes)))
 	}
@@ -55,8 +55,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
 	}
-	add(apiAway(r))
-	for _, s := range doneIn(r, all) {
+	for _, s := range append(doneIn(r, all), apiAway(r)) {
 		add(s)
 	}
 	switch {
