@@ -37,14 +37,12 @@ func FactsOf(r *record.Record) []Facts {
 		out = wholeRecord(r)
 	}
 	for i := range out {
-		out[i].over = out[i].To
-		if out[i].To.IsZero() {
-			out[i].over = r.End
-		}
+		out[i].over = cmp.Or(out[i].To, r.End)
 	}
+	readings := readingsOf(r)
 	for i := range out {
 		out[i].Clients = clientsOf(r, out, i)
-		out[i].Workloads = workloadsOf(r, &out[i])
+		out[i].Workloads = workloadsOf(r, &out[i], readings)
 	}
 	return out
 }

@@ -110,6 +110,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			down(r, "k8s2", view.SpanSilent, 62, 100)
 			signs(r, 62, "k8s2", view.SignSilent)
 		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; " + allThere + "."},
+		"an earlier outage in the past of the record": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 22, 40)
+			down(r, "k8s3", view.SpanSilent, 62, 100)
+			signs(r, 20, "k8s2", view.SignSilent)
+			signs(r, 60, "k8s3", view.SignSilent)
+			r.Zero, r.Summary.Zero = at(60), at(60)
+		}, "k8s3 fell silent at 08:01:00 UTC; no request failed; " + allThere + "."},
 		"pods that are away between two seconds": {func(r *record.Record) {
 			off(r, 90)
 			counts(r, 25.1, "6/6", "3/6")

@@ -79,6 +79,9 @@ func nodesOf(r *record.Record) []NodeFacts {
 	}
 	began, lost := firstSight(r), apiLost(r)
 	all = slices.DeleteFunc(all, func(n NodeFacts) bool {
+		if recorded(r) && !n.To.IsZero() && n.To.Before(r.Zero) {
+			return true // the past of a recorded outage may have others, with their signs
+		}
 		return !n.asked() && !n.sign && (!n.From.After(began) || n.byAPI(lost) || recorded(r) && n.apart(r))
 	})
 	worse := slices.DeleteFunc(slices.Clone(all), func(n NodeFacts) bool {
@@ -97,7 +100,8 @@ func nodesOf(r *record.Record) []NodeFacts {
 // downsOf joins a node's spans into the times that it was down. The past before a recorded outage
 // is joined with nothing.
 func downsOf(r *record.Record, node string, spans []view.NodeSpan) (out []NodeFacts) {
-	past := func(at time.Time) bool { return recorded(r) && at.Before(r.Zero.Add(-time.Second)) }
+	unplanned := recorded(r)
+	past := func(at time.Time) bool { return unplanned && at.Before(r.Zero.Add(-time.Second)) }
 	for _, s := range slices.SortedFunc(slices.Values(spans), func(a, b view.NodeSpan) int { return a.From.Compare(b.From) }) {
 		last := len(out) - 1
 		if last < 0 || !out[last].To.IsZero() && s.From.After(out[last].To.Add(gap)) || past(out[last].From) && !past(s.From) {
@@ -133,11 +137,11 @@ func (n *NodeFacts) byAPI(lost []unseen) bool {
 	})
 }
 
-// apart reports whether a node that was down is no part of a recorded outage: it was down before
-// it, for a moment, or by somebody's plan.
+// apart reports whether a node that was down is no part of a recorded outage: it was down for a
+// moment, or by somebody's plan.
 func (n *NodeFacts) apart(r *record.Record) bool {
 	over := !n.To.IsZero()
-	return over && (n.To.Before(r.Zero) || n.To.Sub(n.From) < shortest) || slices.ContainsFunc(r.Events, func(e view.Event) bool {
+	return over && n.To.Sub(n.From) < shortest || slices.ContainsFunc(r.Events, func(e view.Event) bool {
 		return e.Code == view.CodePlannedOff && e.Subject == n.Node && !e.At.Before(n.From.Add(-gap)) && (!over || !e.At.After(n.To.Add(gap)))
 	})
 }

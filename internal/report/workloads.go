@@ -40,10 +40,9 @@ type reading struct {
 // hiddenLeast is for how long lightsout must not have seen the cluster for more pods to have lacked.
 const hiddenLeast = 5 * time.Second
 
-// workloadsOf finds the workloads whose pods the record shows in an outage: the deployment of the
-// record by its seconds and its samples, all by the changes on the timeline. The worst come first;
-// others than the record's are there if they lost pods.
-func workloadsOf(r *record.Record, f *Facts) (out []Workload) {
+// readingsOf are the readings of each deployment that a record shows, in the order of time: of the
+// deployment of the record by its seconds and its samples, of all by the changes on the timeline.
+func readingsOf(r *record.Record) map[cluster.Key][]reading {
 	own := r.Deployment()
 	readings := map[cluster.Key][]reading{own: ownReadings(r, own)}
 	for i := range r.Events {
@@ -52,13 +51,21 @@ func workloadsOf(r *record.Record, f *Facts) (out []Workload) {
 			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
 		}
 	}
+	for _, all := range readings {
+		slices.SortStableFunc(all, func(a, b reading) int { return a.at.Compare(b.at) })
+	}
+	return readings
+}
+
+// workloadsOf finds the workloads whose pods the record shows in an outage, the worst first: that of
+// the record, and others if they lost pods.
+func workloadsOf(r *record.Record, f *Facts, readings map[cluster.Key][]reading) (out []Workload) {
 	hidden := slices.ContainsFunc(unseenIn(r), func(s unseen) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
 	for k, all := range readings {
-		slices.SortStableFunc(all, func(a, b reading) int { return a.at.Compare(b.at) })
 		w := Workload{Deployment: k, Hidden: hidden}
-		if w.read(all, f) && (k == own || w.lacked() > 0) {
+		if w.read(all, f) && (k == r.Deployment() || w.lacked() > 0) {
 			w.Why = cmp.Or(whyNot(r, k, f.From, latest(w.To, f.over)), notReplaced(summaryOf(r).Phases, k))
 			out = append(out, w)
 		}
