@@ -188,12 +188,6 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", view.SpanNotReady, 50, 50.5)
 		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 6 of 6 pods were missing at the worst, none from 08:00:41 on. Somebody cordoned k8s2 at 08:00:21 UTC."},
-		"a target that never answered": {func(r *record.Record) {
-			signs(r, 20, "k8s2", view.SignSilent)
-			down(r, "k8s2", view.SpanSilent, 23, 60)
-			r.Summary.Unplanned.Severity = record.SeverityUnknown
-			fail(r, 21, 41)
-		}, "k8s2 fell silent at 08:00:20 UTC; no request has ever succeeded; " + allThere + "."},
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {

@@ -27,9 +27,7 @@ func classOf(head []column, i int, c cell) string {
 	return strings.Join(words, " ")
 }
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"classOf": classOf,
-}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"classOf": classOf}).Parse(pageText))
 
 // HTML writes report.html: one file that needs no network and no script, with the
 // record drawn on one time axis and, below, the tables of Markdown. Records that are

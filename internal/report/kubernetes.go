@@ -90,9 +90,6 @@ const detachesMost = 5
 func kubernetesOf(r *record.Record, c *causes) section {
 	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
 	acts := actsOf(c)
-	if len(acts) == 0 {
-		return t
-	}
 	t.figures("time")
 	t.columns("Kubernetes", "waited", "why then")
 	for i, a := range acts {

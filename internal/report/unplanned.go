@@ -171,9 +171,6 @@ func zeroOf(r *record.Record) string {
 func signsOf(r *record.Record) section {
 	s := r.Summary
 	t := section{ID: "signs", Title: "How the recorder noticed it"}
-	if s.Unplanned == nil {
-		return t
-	}
 	t.columns("sign")
 	t.figures("at", "noticed", "after")
 	for _, x := range s.Unplanned.Signs {
