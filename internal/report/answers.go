@@ -33,17 +33,14 @@ func answersOf(r *record.Record) section {
 	return t
 }
 
-// stepOf names a start of the generator after the step of the plan that it
-// belongs to: the last one that had begun.
+// stepOf names a run of the generator after its step of the plan.
 func stepOf(r *record.Record, x *loadgen.Result) string {
-	name := fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape)
-	begun := x.Started.Sub(base(r)).Seconds() + 0.5
 	for _, l := range summaryOf(r).Load {
-		if l.Started != nil && *l.Started <= begun {
-			name = l.Step
+		if l.Run == x.Number {
+			return l.Step
 		}
 	}
-	return name
+	return fmt.Sprintf("%d (%s)", x.Number, x.Spec.Shape)
 }
 
 func rate(perSecond float64) string {

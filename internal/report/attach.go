@@ -18,79 +18,43 @@ const (
 // multiAttach begins the message of a volume that is still attached to another node.
 const multiAttach = "Multi-Attach error for volume "
 
-// detach is a pod's wait for a volume to detach from another node.
+// detach is a pod's wait for a volume to detach from another node; to is zero if it lasted to the
+// end of the record.
 type detach struct {
-	pod, deployment cluster.Key
-	volume          string
-	node            string // unknown: empty
-	from, to        time.Time
+	pod      cluster.Key
+	volume   string
+	from, to time.Time
 }
 
-// text describes the wait; a wait without an end lasted to the end of the record.
-func (d detach) text(end time.Time) string {
-	node, until := "another node", ""
-	if d.node != "" {
-		node = d.node
-	}
-	if d.to.IsZero() {
-		d.to, until = end, " and more"
-	}
-	return clean(fmt.Sprintf("%s waited %s%s for volume %s to detach from %s (Multi-Attach error)", d.pod, text.Span(d.to.Sub(d.from)), until, d.volume, node))
-}
-
-// detaches lists the waits for volumes that events show. A wait ends when the volume is attached,
-// or when the pod is healthy or gone.
-func (c *causes) detaches() (out []detach) {
-	open := map[cluster.Key]int{} // by pod: its last wait in out
+// detachWaits are the sentences about the waits for volumes that events show, of the pods of one
+// deployment or, with an empty name, of all. A wait ends when the volume is attached, or when the
+// pod is healthy or gone.
+func (c *causes) detachWaits(deployment string) (out []string) {
+	var all []detach
+	open := map[cluster.Key]int{} // by pod: its last wait in all
 	for i := range c.r.Events {
 		e := &c.r.Events[i]
-		if e.Kind != string(cluster.KindPod) {
+		pod := cluster.Key{Namespace: e.Namespace, Name: e.Subject}
+		if e.Kind != string(cluster.KindPod) || deployment != "" && !strings.HasPrefix(pod.String(), deployment+"-") {
 			continue
 		}
-		pod := cluster.Key{Namespace: e.Namespace, Name: e.Subject}
 		at, waits := open[pod]
 		switch rest, blocked := strings.CutPrefix(e.Why, multiAttach); {
 		case e.Change == cluster.ChangeEvent && e.To == attachFailed && blocked && !waits:
 			volume, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
-			d := detach{pod: pod, volume: volume, from: e.At}
-			d.holder(snapshotAt(c.r, e.Seen))
-			open[pod], out = len(out), append(out, d)
+			open[pod], all = len(all), append(all, detach{pod: pod, volume: volume, from: e.At})
 		case waits && (e.Change == cluster.ChangeEvent && e.To == attached ||
 			e.Change == cluster.ChangeStatus && (e.Is == cluster.HealthGood || e.Cause == cluster.CauseDeleted)):
-			out[at].to = e.At
+			all[at].to = e.At
 			delete(open, pod)
 		}
 	}
-	return out
-}
-
-// holder finds the node to which the volume is attached: the one on which another pod of the same
-// owner hangs.
-func (d *detach) holder(s *cluster.Snapshot) {
-	if s == nil {
-		return
-	}
-	p := s.Pod(d.pod)
-	if p == nil || p.OwnerName == "" {
-		return
-	}
-	d.deployment = cluster.Key{Namespace: p.Namespace, Name: p.Deployment}
-	for _, x := range s.Pods() {
-		same := x.Namespace == p.Namespace && x.OwnerKind == p.OwnerKind && (x.OwnerName == p.OwnerName || p.Deployment != "" && x.Deployment == p.Deployment)
-		if same && x.Node != p.Node && !x.Deleting.IsZero() {
-			d.node = x.Node
-			return
+	for _, d := range all {
+		until := ""
+		if d.to.IsZero() {
+			d.to, until = c.r.End, " and more"
 		}
-	}
-}
-
-// detachWaits are the sentences about the waits for volumes, of the pods of one deployment or, with
-// an empty name, of all.
-func (c *causes) detachWaits(deployment string) (out []string) {
-	for _, d := range c.detaches() {
-		if deployment == "" || d.deployment.String() == deployment {
-			out = append(out, d.text(c.r.End))
-		}
+		out = append(out, clean(fmt.Sprintf("%s waited %s%s for volume %s to detach from another node (Multi-Attach error)", d.pod, text.Span(d.to.Sub(d.from)), until, d.volume)))
 	}
 	return out
 }

@@ -49,12 +49,7 @@ func (d *drawing) phase(p view.Phase) {
 	d.line("track-line", plotLeft, mid, plotRight, mid)
 
 	left, right := plotRight, plotLeft
-	switch f := p.Predicted; {
-	case f == nil:
-	case f[0] > d.axis.to, f[1] < d.axis.from:
-		says = "forecast " + between(f) + ", which is not in the picture; " + says
-		left, right = d.axis.x(f[0]), d.axis.x(f[0])
-	default:
+	if f := p.Predicted; f != nil && f[0] <= d.axis.to && f[1] >= d.axis.from {
 		x1 := d.axis.x(f[0])
 		x2 := max(d.axis.x(f[1]), x1+2)
 		d.bracket(x1, x2, mid)
@@ -86,20 +81,15 @@ func (d *drawing) phase(p view.Phase) {
 
 // fitSign is the sign of an observation, with its name in the key.
 func fitSign(f fit) (name string, draw func(c *canvas, x, y float64)) {
-	circle := func(class string, radius float64) func(c *canvas, x, y float64) {
-		return func(c *canvas, x, y float64) { c.circle(class, x, y, radius) }
-	}
 	switch f {
 	case fitInside:
-		return "observed, inside the forecast", circle("hit", 4)
+		return "observed, inside the forecast", func(c *canvas, x, y float64) { c.circle("hit", x, y, 4) }
 	case fitOutside:
 		return "observed, outside", func(c *canvas, x, y float64) {
 			c.printf(`<path class="miss" d="M%s %sl5 5l-5 5l-5 -5z"/>`, num(x), num(y-5))
 		}
-	case fitUnknown:
-		return "observed, but not exactly when", circle("unforecast", 3.5)
 	}
-	return "observed, not forecast", circle("unforecast", 3.5)
+	return "observed, not forecast, or not exactly when", func(c *canvas, x, y float64) { c.circle("unforecast", x, y, 3.5) }
 }
 
 func (c *canvas) bracket(x1, x2, y float64) {

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -11,10 +13,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/view"
-	"lightsout/loadgen"
-
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // compareWidth is the most terminal columns that a line of Compare takes. Runs
@@ -25,67 +25,38 @@ const compareWidth = 120
 type matrix struct {
 	section
 	keys  int
-	found map[string][]cell // the rows by the full texts of their keys
-	shown map[string]string // the full text that a column shows as this one
+	found map[string][]cell // the rows by their keys
 }
 
-// key is the text of a key column of a matrix. Rows with the same full texts are one row.
-type key struct{ full, shown string }
-
-// word is a key that is shown in full.
-func word(s string) key { return key{s, s} }
-
 // numbered is a key of which this is the nth in its run.
-func numbered(full, shown string, n int) key {
+func numbered(name string, n int) string {
 	if n > 1 {
-		full += "\x00" + itoa(n)
+		name += fmt.Sprintf(" (%d)", n)
 	}
-	return key{full, shown}
+	return name
 }
 
 func newMatrix(title string, rs []*record.Record, keys ...string) *matrix {
-	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}, map[string]string{}}
+	m := &matrix{section{Title: title}, len(keys), map[string][]cell{}}
 	m.columns(keys...)
 	m.columns(runNames(rs)...)
 	return m
 }
 
 // row finds or makes the row of these keys, and gives its cells, one a run.
-func (m *matrix) row(keys ...key) []cell {
-	id := ""
-	for _, k := range keys {
-		id += k.full + "\x00\x00"
-	}
+func (m *matrix) row(keys ...string) []cell {
+	id := strings.Join(keys, "\x00")
 	if row, ok := m.found[id]; ok {
 		return row
 	}
 	var row []cell
-	for i, k := range keys {
-		row = append(row, cell{Text: m.distinct(i, k)})
+	for _, k := range keys {
+		row = append(row, cell{Text: clean(k)})
 	}
 	row = append(row, slices.Repeat([]cell{{Text: none}}, len(m.Head)-m.keys)...)
 	m.Rows = append(m.Rows, row)
 	m.found[id] = row[m.keys:]
 	return m.found[id]
-}
-
-// distinct is the text that a column shows for a key: with a number, if it shows another full
-// text the same.
-func (m *matrix) distinct(column int, k key) string {
-	for n := 1; ; n++ {
-		shown := k.shown
-		if n > 1 {
-			shown = fmt.Sprintf("%s (%d)", k.shown, n)
-		}
-		at := itoa(column) + "\x00" + shown
-		full, taken := m.shown[at]
-		if !taken {
-			m.shown[at] = k.full
-		}
-		if !taken || full == k.full {
-			return shown
-		}
-	}
 }
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
@@ -114,6 +85,9 @@ func Compare(w io.Writer, rs []*record.Record) error {
 	return err
 }
 
+// keyMost is how wide a column of keys counts: longer ones are broken into lines.
+const keyMost = 24
+
 // block is the part of the matrix with as many runs, from the given one on, as
 // fit, at least one.
 func (m *matrix) block(from int) (section, int) {
@@ -122,7 +96,11 @@ func (m *matrix) block(from int) (section, int) {
 		for _, r := range m.Rows {
 			s.Rows = append(s.Rows, part(r, m.keys, from, n))
 		}
-		if _, width := s.widths(); n == 1 || width <= compareWidth {
+		widths, width := s.widths()
+		for _, w := range widths[:m.keys] {
+			width -= max(w-keyMost, 0)
+		}
+		if n == 1 || width <= compareWidth {
 			return s, n
 		}
 	}
@@ -165,14 +143,14 @@ func runNames(rs []*record.Record) []string {
 }
 
 func matrices(rs []*record.Record) []*matrix {
-	all := []*matrix{runsMatrix(rs), planMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
+	all := []*matrix{runsMatrix(rs), phaseMatrix(rs), expectationMatrix(rs), loadMatrix(rs), settingsMatrix(rs)}
 	return slices.DeleteFunc(all, func(m *matrix) bool { return len(m.Rows) == 0 })
 }
 
 func runsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("runs", rs, "")
 	for i, r := range rs {
-		set := func(key, value string) { m.row(word(key))[i].Text = orNone(value) }
+		set := func(key, value string) { m.row(key)[i].Text = orNone(value) }
 		s := r.Summary
 		if s == nil {
 			set("verdict", verdictOf("").Text)
@@ -183,7 +161,6 @@ func runsMatrix(rs []*record.Record) *matrix {
 		set("pace", text.Clean(s.Pace, 28))
 		set("API server", text.Clean(s.Server, 28))
 		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
-		set("API server unseen", seconds(blindFor(s)))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
@@ -214,20 +191,18 @@ func phaseMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("phases, in seconds from zero: observed, difference to the first run, forecast", rs, "phase", "subject")
 	var reference map[string]*float64
 	for i, r := range rs {
-		observed := map[string]*float64{}
+		observed, seen := map[string]*float64{}, map[string]int{}
 		for _, p := range inOrder(summaryOf(r).Phases) {
-			id, n := p.Name+"\x00"+p.Subject, 1
-			for ; ; n++ { // a phase may come twice
-				if _, taken := observed[id+"\x00"+itoa(n)]; !taken {
-					break
-				}
-			}
-			id += "\x00" + itoa(n)
+			id := p.Name + "\x00" + p.Subject
+			seen[id]++ // a phase may come twice
+			subject := numbered(p.Subject, seen[id])
+			id = p.Name + "\x00" + subject
 			observed[id] = p.Observed
-			row := m.row(key{p.Name, text.Clean(p.Name, 20)}, numbered(p.Subject, brief(clean(p.Subject), 24), n))
+			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
 			if p.Observed == nil && p.Name == view.PhaseErrors {
-				row[i].Text = noWindow(r)
+				c := clientsOf(r, wholeRecord(r), 0)
+				row[i].Text = c.text(false)
 			}
 		}
 		if reference == nil && r.Summary != nil {
@@ -256,15 +231,6 @@ func phaseCell(p view.Phase, first *float64) string {
 	return strings.Join(parts, " ")
 }
 
-// noWindow returns "none" if no request failed, otherwise the reason why the load has no error window.
-func noWindow(r *record.Record) string {
-	why := clientsOf(r, nil, -1)
-	if why == noneFailed {
-		return "none"
-	}
-	return text.Clean(why, 48)
-}
-
 func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
@@ -272,7 +238,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 		for _, e := range summaryOf(r).Expectations {
 			id := [2]string{e.Name, e.Want}
 			seen[id]++
-			m.row(numbered(e.Name, text.Clean(e.Name, 44), seen[id]), key{e.Want, text.Clean(e.Want, 22)})[i].Text = held(e)
+			m.row(numbered(e.Name, seen[id]), e.Want)[i].Text = held(e)
 		}
 	}
 	return m
@@ -293,29 +259,23 @@ func held(e view.Expectation) string {
 	return unobserved + ": " + text.Clean(strings.TrimPrefix(e.Got, unobserved+": "), 22)
 }
 
+// loadMatrix has a row for each column of the loads' tables.
 func loadMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
-		seen := map[string]int{}
-		for _, l := range summaryOf(r).Load {
-			seen[l.Step]++
-			step := numbered(l.Step, text.Clean(l.Step, 28), seen[l.Step])
-			set := func(key, value string) { m.row(step, word(key))[i].Text = value }
-			set("sent", itoa(l.Sent))
-			set("ok", itoa(l.OK))
-			set("failed", failedWord(l.Failed, l.FailedByClass))
-			set("error window", windows(l.ErrorWindows))
-			set("failed later", later(l.LaterFailures))
-			set("hung", hung(l, stayed(r.Summary)))
-			set("unsent", unsent(l))
-			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
-			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))
+		t, seen := loadOf(summaryOf(r)), map[string]int{}
+		for _, row := range t.Rows {
+			step := row[0].Text
+			seen[step]++
+			for j, c := range row[1:] {
+				m.row(numbered(step, seen[step]), t.Head[j+1].Name)[i].Text = c.Text
+			}
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
-		return slices.Contains([]string{"error window", "failed later", "hung", "unsent"}, r[1].Text) && !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
+		return !slices.ContainsFunc(r[m.keys:], func(c cell) bool { return c.Text != none })
 	})
-	// Steps that only later runs have come after those of the first.
+	// Steps and rows that only later runs have come after those of the first.
 	order := map[string]int{}
 	for _, r := range m.Rows {
 		if _, ok := order[r[0].Text]; !ok {
@@ -324,25 +284,6 @@ func loadMatrix(rs []*record.Record) *matrix {
 	}
 	slices.SortStableFunc(m.Rows, func(a, b []cell) int { return order[a[0].Text] - order[b[0].Text] })
 	return m
-}
-
-// unsent formats the number of requests that were not sent.
-func unsent(l record.Load) string {
-	if l.Unsent == 0 {
-		return none
-	}
-	return itoa(l.Unsent)
-}
-
-func failedWord(n int, by map[loadgen.Class]int) string {
-	text := text.Clean(classes(by), 40)
-	switch {
-	case n == 0 || text == none:
-		return itoa(n)
-	case len(by) == 1:
-		return text
-	}
-	return fmt.Sprintf("%d: %s", n, text)
 }
 
 // settingsMatrix has the settings that are not the same everywhere.
@@ -354,7 +295,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 			if s.Source == cluster.Assumed {
 				value += " (ASSUMED)"
 			}
-			m.row(key{s.Name, text.Clean(s.Name, 44)})[i].Text = value
+			m.row(s.Name)[i].Text = value
 		}
 	}
 	m.Rows = slices.DeleteFunc(m.Rows, func(r []cell) bool {
@@ -367,4 +308,70 @@ func settingsMatrix(rs []*record.Record) *matrix {
 		return len(values) < 2
 	})
 	return m
+}
+
+// agreementRow compares the forecasts of one phase with the observations, over all runs and
+// subjects.
+type agreementRow struct {
+	// pairs counts those that were forecast and observed; inside of them were within the forecast,
+	// unknown those of which nobody saw exactly when they happened.
+	pairs, inside, unknown int
+	// farthest is the largest distance from the forecast in seconds, 0 if all are inside; positive
+	// is late, negative early. where is its run and subject.
+	farthest float64
+	where    string
+	// unobserved counts those that were forecast and never observed, unforecast the reverse.
+	unobserved, unforecast int
+}
+
+func (a *agreementRow) count(p view.Phase, run string) {
+	switch {
+	case p.Predicted == nil && p.Observed == nil:
+	case p.Predicted == nil:
+		a.unforecast++
+	case p.Observed == nil:
+		a.unobserved++
+	case p.Inside == nil:
+		a.unknown++
+	default:
+		a.pairs++
+		if *p.Inside {
+			a.inside++
+		} else if d := away(p, *p.Predicted); math.Abs(d) > math.Abs(a.farthest) {
+			a.farthest, a.where = d, run+", "+clean(p.Subject)
+		}
+	}
+}
+
+// agreementTable shows how well the forecasts of all records held, a row for each phase.
+func agreementTable(rs []*record.Record) section {
+	t := section{Title: "how well the forecasts held"}
+	t.columns("phase")
+	t.figures("compared", "inside", "unknown", "not seen", "not forecast", "farthest")
+	t.columns("where")
+	rows := map[string]*agreementRow{}
+	names := runNames(rs)
+	for i, r := range rs {
+		for _, p := range summaryOf(r).Phases {
+			if rows[p.Name] == nil {
+				rows[p.Name] = &agreementRow{}
+			}
+			rows[p.Name].count(p, names[i])
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(phaseRank(a)-phaseRank(b), cmp.Compare(a, b)) }) {
+		a, inside, far := rows[name], none, none
+		if a.pairs+a.unknown+a.unobserved+a.unforecast == 0 {
+			continue
+		}
+		if a.pairs > 0 {
+			inside = fmt.Sprintf("%d of %d", a.inside, a.pairs)
+		}
+		if a.farthest != 0 {
+			far = missed(a.farthest)
+		}
+		t.row(name, a.pairs, inside, some(a.unknown), a.unobserved, a.unforecast, far, orNone(a.where))
+	}
+	t.trim("unknown", "farthest", "where")
+	return t
 }

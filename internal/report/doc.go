@@ -7,6 +7,9 @@
 // forecasts nothing again. It only computes how far an observation is from its
 // forecast.
 //
+// FactsOf reads the outages out of a record (nodes.go, clients.go, workloads.go); opening.go makes
+// the sentences of them and facttables.go the tables, for every format.
+//
 // A record may hold anything: it comes from a cluster, from servers and
 // machines, or from a folder that somebody sent. So every string passes through
 // clean before it is used, and is then escaped for the format that it goes to.

@@ -37,11 +37,6 @@ func away(p view.Phase, forecast [2]float64) float64 {
 	if p.Source != nil && *p.Source == first {
 		last++
 	}
-	return beyond(first, last, forecast)
-}
-
-// beyond is how far the time from first to last lies outside a forecast; see away.
-func beyond(first, last float64, forecast [2]float64) float64 {
 	switch {
 	case last < forecast[0]:
 		return first - forecast[0]
@@ -66,11 +61,16 @@ func inside(p view.Phase) cell {
 
 // miss is by how much a phase missed its forecast: ", 1.2 s late".
 func miss(p view.Phase) string {
-	switch d := away(p, *p.Predicted); {
-	case d < 0:
-		return fmt.Sprintf(", %.1f s early", -d)
-	case d > 0:
-		return fmt.Sprintf(", %.1f s late", d)
+	if d := away(p, *p.Predicted); d != 0 {
+		return ", " + missed(d)
 	}
 	return ""
+}
+
+// missed describes a distance from a forecast that is not 0.
+func missed(d float64) string {
+	if d < 0 {
+		return fmt.Sprintf("%.1f s early", -d)
+	}
+	return fmt.Sprintf("%.1f s late", d)
 }

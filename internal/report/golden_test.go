@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lightsout/internal/record"
+	"lightsout/internal/record/examples"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -79,4 +80,14 @@ func TestReportsOfTheExamplesAreAsTheyWereAccepted(t *testing.T) {
 	golden(t, "example-compare.txt", write(t, func(w io.Writer, r *record.Record) error {
 		return Compare(w, []*record.Record{r, example(t, "vagrant")})
 	}, example(t, "mdx")))
+}
+
+func example(t *testing.T, name string) *record.Record {
+	t.Helper()
+	files, _ := examples.Open(name)
+	r, err := record.OpenFS(files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

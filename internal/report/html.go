@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -28,9 +27,7 @@ func classOf(head []column, i int, c cell) string {
 	return strings.Join(words, " ")
 }
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"classOf": classOf, "racksKey": func() template.HTML { return template.HTML(racksKey()) },
-}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"classOf": classOf}).Parse(pageText))
 
 // HTML writes report.html: one file that needs no network and no script, with the
 // record drawn on one time axis and, below, the tables of Markdown. Records that are
@@ -38,39 +35,14 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // megabyte. Without a summary the page reports that there is no verdict. The error is
 // the writer's.
 func HTML(w io.Writer, r *record.Record) error {
+	p := pageOf(r)
 	return writeTemplate(w, pageTemplate.ExecuteTemplate, "page", struct {
 		*page
 		Style   template.CSS
 		Picture template.HTML
 		Caption string
-	}{pageOf(r), template.CSS(styleText), template.HTML(picture(r)), caption(r)})
+	}{p, template.CSS(styleText), template.HTML(picture(r, p.Opening)), caption})
 }
 
 // caption explains the picture.
-func caption(r *record.Record) string {
-	bins, size := binsOf(r)
-	if len(bins) == 0 {
-		return ""
-	}
-	what := "One column is one second"
-	if size > 1 {
-		what = fmt.Sprintf("One column is %d s: the gauge's largest values, the lowest capacity, the sum of the requests", size)
-	}
-	text := what + ". An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."
-	if basis := bases(summaryOf(r)); basis != "" {
-		text += " Served and queued: " + basis + "."
-	}
-	return text
-}
-
-// bases names the sources of served and queued.
-func bases(s *record.Summary) string {
-	var words []string
-	for _, l := range s.Load {
-		word := clean(l.Basis)
-		if word != "" && !strings.Contains(strings.Join(words, ", "), word) {
-			words = append(words, word)
-		}
-	}
-	return strings.Join(words, ", ")
-}
+const caption = "An answered request is drawn when it was sent, a failed one when it failed. A dotted zero line means that the gauge was not read."

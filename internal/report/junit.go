@@ -17,21 +17,15 @@ type junitSuites struct {
 }
 
 type junitSuite struct {
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
-	Time       string          `xml:"time,attr"`
-	Timestamp  string          `xml:"timestamp,attr,omitempty"`
-	Properties []junitProperty `xml:"properties>property,omitempty"`
-	Cases      []junitCase     `xml:"testcase"`
-	Out        junitResult     `xml:"system-out"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Time      string      `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+	Out       junitResult `xml:"system-out"`
 }
 
 type junitCase struct {
@@ -94,12 +88,6 @@ func suiteOf(name string, s *record.Summary) junitSuite {
 	suite := junitSuite{Name: name, Time: took, Out: junitResult{Text: strings.Join(Lines(s, ""), "\n") + "\n"}}
 	if !s.Started.IsZero() {
 		suite.Timestamp = s.Started.UTC().Format(time.RFC3339)
-	}
-	for _, p := range []junitProperty{{"pace", s.Pace}, {"cluster", s.Cluster}, {"server", s.Server}, {"deployment", s.Deployment}} {
-		p.Value = clean(p.Value)
-		if p.Value != "" {
-			suite.Properties = append(suite.Properties, p)
-		}
 	}
 	suite.add(junitCase{Class: name, Name: "verdict", Time: took}, verdictResult(s), s.Verdict != view.Fail)
 	for _, e := range s.Expectations {

@@ -31,33 +31,12 @@ func Lines(s *record.Summary, dir string) []string {
 	for _, w := range s.Why {
 		add("  ", clean(w))
 	}
-	if len(s.Expectations) > 0 {
-		out = append(out, "")
-		var t section
-		t.columns("met", "expectation", "wanted", "got")
-		for _, e := range s.Expectations {
-			word := "✗ NO"
-			if e.OK {
-				word = "✓ yes"
-			}
-			t.row(word, text.Fit(clean(e.Name), 44, "…"), text.Fit(clean(e.Want), 22, "…"), e.Got)
+	for _, t := range []section{expectationsOf(s), phaseLines(s)} {
+		if len(t.Rows) > 0 {
+			out = append(append(out, ""), t.within(linesWidth)...)
 		}
-		out = append(out, t.within(linesWidth)...)
-	}
-	if len(s.Phases) > 0 {
-		out = append(out, "")
-		var t section
-		t.columns("phase", "subject")
-		t.figures("forecast", "observed")
-		t.columns("inside")
-		for _, p := range inOrder(s.Phases) {
-			t.row(text.Fit(clean(p.Name), 17, "…"), brief(clean(p.Subject), 16), between(p.Predicted), observed(p), inside(p).Text)
-		}
-		out = append(out, t.within(linesWidth)...)
-		for _, p := range inOrder(s.Phases) {
-			if p.Note != "" {
-				add("  ", clean(p.Name)+" "+clean(p.Subject)+": "+clean(p.Note))
-			}
+		for _, x := range t.Items {
+			add("  ", x.Text)
 		}
 	}
 	out = append(out, "")
@@ -70,6 +49,21 @@ func Lines(s *record.Summary, dir string) []string {
 		out = append(out, "record: "+text.Clean(dir, 4096))
 	}
 	return out
+}
+
+// phaseLines are the phases as the terminal shows them, with their notes below.
+func phaseLines(s *record.Summary) section {
+	var t section
+	t.columns("phase", "subject")
+	t.figures("forecast", "observed")
+	t.columns("inside")
+	for _, p := range inOrder(s.Phases) {
+		t.row(p.Name, brief(clean(p.Subject), 16), between(p.Predicted), observed(p), inside(p))
+		if p.Note != "" {
+			t.Items = append(t.Items, cell{Text: clean(p.Name + " " + p.Subject + ": " + p.Note)})
+		}
+	}
+	return t
 }
 
 // wrap breaks a text into lines; those after the first are indented by two more.

@@ -20,8 +20,7 @@ func loadOf(s *record.Summary) section {
 	t.columns("of these", "else")
 	t.figures("peak served", "peak queued", "peak streaming")
 	t.columns("basis")
-	t.figures("error window", "failed later", "failed, sent after detection")
-	t.columns("in flight at zero", "hung")
+	t.figures("error window", "failed later", "failed, sent after detection", "hung")
 	for _, l := range s.Load {
 		after := none
 		if l.FailedAfterDetection != nil {
@@ -36,19 +35,11 @@ func loadOf(s *record.Summary) section {
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
-			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, orNone(streaming(l)), orNone(l.Basis),
-			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), hung(l, stayed(s)))
+			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, some(l.PeakStreaming), orNone(l.Basis),
+			windows(l.ErrorWindows), later(l.LaterFailures), after, some(hung(l)))
 	}
-	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")
+	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "hung")
 	return t
-}
-
-// streaming formats the number of answers that streamed at once; empty: none did.
-func streaming(l record.Load) string {
-	if l.PeakStreaming == 0 {
-		return ""
-	}
-	return itoa(l.PeakStreaming)
 }
 
 // upTo formats a peak that may be larger than n.
@@ -63,7 +54,7 @@ func upTo(n, most int) string {
 func windows(all []record.Span) string {
 	var parts []string
 	for _, w := range all {
-		parts = append(parts, window(&w.From, &w.To))
+		parts = append(parts, window(w.From, w.To))
 	}
 	return orNone(strings.Join(parts, ", "))
 }
@@ -73,27 +64,16 @@ func later(s *record.Span) string {
 	if s == nil {
 		return none
 	}
-	return fmt.Sprintf("%d in %s", s.Failed, window(&s.From, &s.To))
+	return fmt.Sprintf("%d in %s", s.Failed, window(s.From, s.To))
 }
 
-// ends formats the number of requests and their outcomes.
-func ends(n *loadgen.Counts) string {
-	if n == nil {
-		return none
-	}
-	return fmt.Sprintf("%d: %s", n.Scheduled, n.Ends())
-}
-
-// hung formats the requests that hung. stayed is the phrase for an outage that nobody ended.
-func hung(l record.Load, stayed string) string {
+// hung counts the requests that lightsout or a time limit ended.
+func hung(l record.Load) int {
 	n := l.HungWhileOff
-	switch {
-	case n == 0:
-		return ends(l.Hung)
-	case l.Hung == nil:
-		return fmt.Sprintf("%d %s", n, stayed)
+	if l.Hung != nil {
+		n += l.Hung.Cancelled
 	}
-	return fmt.Sprintf("%s; %d %s", ends(l.Hung), n, stayed)
+	return n
 }
 
 // trim removes the named columns that are empty.
@@ -113,17 +93,12 @@ func (s *section) trim(names ...string) {
 	}
 }
 
-// window writes the span between two moments of which either may be missing.
-func window(from, to *float64) string {
-	switch {
-	case from == nil && to == nil:
-		return none
-	case from == nil:
-		return offset(*to)
-	case to == nil || offset(*from) == offset(*to):
-		return offset(*from)
+// window writes the span between two moments.
+func window(from, to float64) string {
+	if offset(from) == offset(to) {
+		return offset(from)
 	}
-	return offset(*from) + " – " + offset(*to)
+	return offset(from) + " – " + offset(to)
 }
 
 func orNone(s string) string { return cmp.Or(s, none) }

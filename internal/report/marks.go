@@ -10,8 +10,6 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-
-	"lightsout/internal/text"
 )
 
 // entriesMost bounds the lines of the timeline in a report.
@@ -39,35 +37,15 @@ type entry struct {
 }
 
 // whoMost is the most subjects that are named.
-const whoMost = 8
+const whoMost = 4
 
-// who names the subjects, or counts them if there are many. It writes a common
-// beginning once: web-{a, b, c}.
+// who names the subjects, or counts them if there are many.
 func (e entry) who() string {
 	names := slices.Sorted(slices.Values(e.Subjects))
-	if len(names) == 1 {
-		return names[0]
+	if n := len(names) - whoMost; n > 1 {
+		names = append(names[:whoMost], fmt.Sprintf("%d more", n))
 	}
-	prefix := names[0]
-	for _, n := range names {
-		for !strings.HasPrefix(n, prefix) {
-			prefix = prefix[:max(strings.LastIndexByte(strings.TrimSuffix(prefix, "-"), '-')+1, 0)]
-		}
-	}
-	count, open, end := "", "", ""
-	if len(prefix) < 8 || !strings.HasSuffix(prefix, "-") {
-		prefix = ""
-	} else {
-		open, end = prefix+"{", "}"
-	}
-	if n := len(names); n > whoMost {
-		count = itoa(n) + ": "
-		names = append(names[:whoMost-2:whoMost-2], "…", names[n-1])
-	}
-	for i := range names {
-		names[i] = strings.TrimPrefix(names[i], prefix)
-	}
-	return count + open + strings.Join(names, ", ") + end
+	return strings.Join(names, ", ")
 }
 
 // weights say how much the events of a lane tell the reader of a report, from 1 to
@@ -92,30 +70,23 @@ func weight(e view.Event) int {
 }
 
 // marksOf chooses the events that tell most, as many as fit, and puts those that
-// are close together on a of the picture under one number. told is how many
-// events they stand for.
-func marksOf(r *record.Record, a axis) (marks []mark, told int) {
+// are close together on a of the picture under one number.
+func marksOf(r *record.Record, a axis) []mark {
 	for least := 5; ; least++ {
-		marks, told = marksFrom(r, a, least)
+		marks := marksFrom(r, a, least)
 		fit, entries := len(marks), 0
 		for i, m := range marks {
 			if entries += len(m.Entries); entries > entriesMost {
 				fit = min(fit, i)
 			}
 		}
-		if fit < len(marks) && least < 9 {
-			continue
+		if fit == len(marks) || least == 9 { // even the weightiest may be too many
+			return marks[:fit]
 		}
-		for _, m := range marks[fit:] { // even the weightiest are too many
-			for _, e := range m.Entries {
-				told -= len(e.Subjects)
-			}
-		}
-		return marks[:fit], max(told, 0)
 	}
 }
 
-func marksFrom(r *record.Record, a axis, least int) (marks []mark, told int) {
+func marksFrom(r *record.Record, a axis, least int) (marks []mark) {
 	var chosen []view.Event
 	for _, e := range r.Events {
 		if weight(e) >= least {
@@ -132,9 +103,8 @@ func marksFrom(r *record.Record, a axis, least int) (marks []mark, told int) {
 		}
 		e.Subject = subjects.Name(e)
 		marks[len(marks)-1].add(e, t)
-		told++
 	}
-	return marks, told
+	return marks
 }
 
 // happened is when an event happened. A source's time that lies after the event
@@ -185,9 +155,9 @@ var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {
 	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}
-	marks, told := marksOf(r, axisOf(r))
-	t.say(plain, fmt.Sprintf("%d of %s, by the time of their source where it gives one; those close together share a number. All are in %s.",
-		told, text.Count(len(r.Events), "event", "events"), record.EventsFile))
+	marks := marksOf(r, axisOf(r))
+	t.say(plain, fmt.Sprintf("The events that tell most, by the time of their source where it gives one; those close together share a number. All %d are in %s.",
+		len(r.Events), record.EventsFile))
 	t.figures("mark", "time")
 	t.columns("lane", "subject", "what")
 	for _, m := range marks {

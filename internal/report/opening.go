@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -17,183 +18,229 @@ const outagesMost = 3
 // Opening is what a person would say of a record, as plain lines for a terminal,
 // at most 100 columns wide.
 func Opening(r *record.Record) (lines []string) {
-	for _, s := range opening(r) {
+	for _, s := range opening(r, FactsOf(r)) {
 		lines = append(lines, wrap(s, "")...)
 	}
 	return lines
 }
 
-// opening has a sentence for each outage of a record: which nodes went down and when,
-// the clients' errors, and the lost and returned pods. It uses only the record's facts.
-// If a record breaks off, a last sentence names the unknown part.
-func opening(r *record.Record) []string {
+// opening has one sentence for each outage of a record, and one for each other thing without which
+// they would mislead.
+func opening(r *record.Record, all []Facts) (out []string) {
 	if r.Start.IsZero() {
 		return []string{"The record is empty: what happened is unknown."}
 	}
-	all := outagesOf(r)
-	var out []string
+	add := func(parts ...string) {
+		if s := sentence(parts...); s != "" {
+			out = append(out, text.Clean(s, 2*textMost))
+		}
+	}
 	for i := range all[:min(len(all), outagesMost)] {
-		out = append(out, tell(r, all, i))
+		f := &all[i]
+		add(whatOf(r, f), f.Clients.text(len(all) > 1), podsOf(r, f), still(r, f.Nodes))
 	}
 	if n := len(all) - outagesMost; n > 0 {
-		out = append(out, fmt.Sprintf("%s of %s followed: see the timeline.", text.Count(n, "more outage", "more outages"), named(eachOnce(all[outagesMost:]))))
-	}
-	if also := unansweredElse(r, all); also != "" {
-		out = append(out, text.Capital(sentence(also)))
-	}
-	var told []view.Sign
-	if len(all) > 0 {
-		told = []view.Sign{view.SignRequests, view.SignPending} // in their sentences
-	}
-	switch signs := otherSigns(r, told...); {
-	case len(all) == 0 && len(signs) > 0:
-		out = append(out, text.Capital(sentence(append(signs, clientsOf(r, all, -1), podsWithout(r))...)))
-	case len(signs) > 0:
-		out = append(out, text.Capital(sentence(signs...)))
-	case len(all) == 0:
-		out = append(out, sentence("No node went down between "+clock(r.Start)+" and "+clock(r.End)+" UTC", downBefore(r), clientsOf(r, all, -1)))
-	}
-	if l := summaryOf(r).Ledger; l.ManyUnsent() {
-		n := l.Unsent
-		out = append(out, fmt.Sprintf("lightsout did not send %s: whether the service would have answered is unknown.", text.Count(n, "request that was due", "requests that were due")))
-	}
-	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodePlannedOff && recorded(r) && stillDown(r, e) {
-			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC.", clean(e.Name), clean(e.Subject), clock(e.At)))
+		var nodes []NodeFacts
+		for _, f := range all[outagesMost:] {
+			nodes = append(nodes, f.Nodes...)
 		}
+		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodes)))
 	}
-	for _, also := range slices.Concat([]string{apiAway(r), doneIn(r)}, changesOf(r, all)) {
-		if also != "" {
-			out = append(out, text.Capital(sentence(also)))
-		}
+	if c := &all[len(all)-1].Clients; len(all) > 1 {
+		add(c.unansweredText()) // nobody knows of which outage
+	}
+	if len(all[0].Nodes) > 0 {
+		add(text.Capital(strings.Join(signsBeside(r, true), "; ")))
+	}
+	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
+		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
+	}
+	for _, s := range append(doneIn(r, all), apiAway(r)) {
+		add(s)
 	}
 	switch {
 	case r.Recording:
-		out = append(out, "lightsout is still recording: this is what it knew at "+clock(r.End)+" UTC.")
+		add("lightsout is still recording: this is what it knew at " + clock(r.End) + " UTC")
 	case broken(r):
-		out = append(out, "The record breaks off at "+clock(r.End)+" UTC: what happened later is unknown, and so is how the requests in flight ended.")
-	}
-	for i := range out {
-		out[i] = text.Clean(out[i], 2*textMost)
+		add("The record breaks off at " + clock(r.End) + " UTC: what happened later is unknown, and so is how the requests in flight ended")
 	}
 	return out
 }
 
-// stoodStill reports whether lightsout did not run, and sent no requests, for a part of
-// the record.
-func stoodStill(r *record.Record) bool {
-	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool { return b.StoodStill })
-}
-
-// broken reports whether the program ended before its record did.
-func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
-
-// tell is the sentence of one outage.
-func tell(r *record.Record, all []outage, i int) string {
-	o := &all[i]
-	return sentence(who(o), queuedIn(r, o), clientsOf(r, all, i), podsOf(r, o), still(r, o))
-}
-
 // sentence joins the parts that there are.
 func sentence(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ") + "."
+	s := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
+	if s == "" {
+		return ""
+	}
+	return s + "."
+}
+
+// whatOf is what went down, or what else was a sign of the outage.
+func whatOf(r *record.Record, f *Facts) string {
+	if len(f.Nodes) > 0 {
+		return who(f.Nodes)
+	}
+	if signs := signsBeside(r, false); len(signs) > 0 {
+		return text.Capital(strings.Join(signs, "; "))
+	}
+	return "No node went down between " + clock(r.Start) + " and " + clock(r.End) + " UTC"
 }
 
 // clock is a time of the day, in UTC.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+// verbs say of one or of several nodes how they went down.
+var verbs = map[cause][2]string{
+	causeShutdown: {"was shut down", "were shut down"}, causeOff: {"lost power", "lost power"}, causeFoundOff: {"was found off", "were found off"},
+	causeSilent: {"fell silent", "fell silent"}, causeDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"},
+	causeNotReady: {"became NotReady", "became NotReady"}, causeNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
+	causeAsked: {"was asked to go off, and lightsout did not see it go,", "were asked to go off, and lightsout did not see them go,"},
 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+// late is how long after its request a machine must have lost its power to be told: its driver may
+// have taken its time.
+const late = 5 * time.Second
 
-// saidOf says of one or of several nodes how they went down.
-var saidOf = map[fall][2]string{
-	fallShutdown: {"was shut down", "were shut down"}, fallOff: {"lost power", "lost power"}, fallWentOff: {"was found off", "were found off"},
-	fallSilent: {"fell silent", "fell silent"}, fallDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"}, fallNotReady: {"became NotReady", "became NotReady"},
-	fallAsked: {"was asked to go off", "were asked to go off"}, fallNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
+// who names the nodes, how they went down and when. Those that went down alike within 2 s are told
+// together, each once.
+func who(all []NodeFacts) string {
+	var groups [][]NodeFacts
+	for _, n := range all {
+		known := func(x NodeFacts) bool { return x.Node == n.Node && x.Cause == n.Cause }
+		last := len(groups) - 1
+		switch {
+		case slices.ContainsFunc(slices.Concat(groups...), known):
+		case last >= 0 && groups[last][0].Cause == n.Cause && n.From.Sub(groups[last][0].From) < 2*time.Second:
+			groups[last] = append(groups[last], n)
+		default:
+			groups = append(groups, []NodeFacts{n})
+		}
+	}
+	var parts []string
+	for _, nodes := range groups {
+		first, went := nodes[0], time.Time{}
+		for _, n := range nodes {
+			went = latest(went, n.went())
+		}
+		at := " at " + clock(first.From)
+		if first.Cause == causeOff && went.Sub(first.From) > late {
+			at = " between " + clock(first.From) + " and " + clock(went)
+		}
+		if len(parts) == 0 {
+			at += " UTC"
+		}
+		parts = append(parts, named(nodes)+" "+verbs[first.Cause][min(len(nodes), 2)-1]+at)
+	}
+	return text.List(parts)
 }
 
 // namesMost is how many nodes of a sentence are named.
 const namesMost = 4
 
-// who names the nodes, how they went down and when.
-func who(o *outage) string {
-	type cause struct {
-		node string
-		how  fall
-	}
-	times := map[cause]int{}
-	var nodes []fallen // each once
-	for _, f := range o.nodes {
-		times[cause{f.node, f.how}]++
-		if times[cause{f.node, f.how}] == 1 {
-			nodes = append(nodes, f)
-		}
-	}
-	var parts []string
-	for i := 0; i < len(nodes); {
-		f := nodes[i]
-		n, j := times[cause{f.node, f.how}], i+1
-		for j < len(nodes) && nodes[j].how == f.how && times[cause{nodes[j].node, f.how}] == n && nodes[j].from.Sub(f.from) < 2*time.Second && nodes[j].late() == f.late() {
-			j++
-		}
-		at := " at "
-		if n > 1 {
-			at = fmt.Sprintf(" %d times, first at ", n)
-		}
-		if f.late() && n == 1 {
-			at = " between " + clock(f.from) + " and "
-			f.from = f.went
-			for _, g := range nodes[i+1 : j] {
-				f.from = latest(f.from, g.went)
-			}
-		}
-		parts = append(parts, named(nodes[i:j])+" "+saidOf[f.how][min(j-i, 2)-1]+at+clock(f.from))
-		if i == 0 {
-			parts[0] += " UTC"
-		}
-		if f.how == fallAsked {
-			parts[len(parts)-1] += ", and lightsout did not see " + text.Noun(j-i, "it", "them") + " go"
-		}
-		i = j
-	}
-	return text.List(parts)
-}
-
-// named names nodes, or counts them where there are many.
-func named(nodes []fallen) string {
+// named names nodes, each once, or counts them where there are many.
+func named(nodes []NodeFacts) string {
 	var names []string
-	for _, f := range nodes {
-		names = append(names, clean(f.node))
+	for _, n := range nodes {
+		names = append(names, clean(n.Node))
 	}
 	slices.Sort(names)
-	names = slices.Compact(names) // a node may go down several times
+	names = slices.Compact(names)
 	if n := len(names) - namesMost; n > 1 {
 		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
 	}
 	return text.List(names)
 }
 
-// eachOnce returns the nodes of several outages, each of them once.
-func eachOnce(all []outage) (nodes []fallen) {
-	for i := range all {
-		for _, f := range all[i].nodes {
-			if !slices.ContainsFunc(nodes, func(x fallen) bool { return x.node == f.node }) {
-				nodes = append(nodes, f)
-			}
+// text is what clients saw. Of several outages, nobody knows to which the requests without an
+// answer belong.
+func (c *Clients) text(several bool) string {
+	said, least := "no request is known to have failed", ""
+	switch waited := c.unansweredText(); {
+	case c.Never:
+		said = neverAnswered
+	case len(c.Windows) > 0:
+		if c.Open {
+			least = "at least "
 		}
+		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
+		if n := c.Failed - c.InWindows; n > 0 {
+			said += ", and " + text.Count(n, "more request", "more requests") + " failed later"
+		}
+	case c.Failed > 0:
+		if c.Least {
+			least = "at least "
+		}
+		said = least + text.Count(c.Failed, "request", "requests") + " failed between " + clock(c.First) + " and " + clock(c.Last)
+	case waited != "" && !several:
+		return waited
+	case c.Sent == 0:
+		return "no requests were sent meanwhile"
+	case c.Sure:
+		said = "no request failed"
 	}
-	return nodes
+	if waited := c.unansweredText(); waited != "" && !several {
+		said += ", and " + waited
+	}
+	return said
+}
+
+// neverAnswered describes the requests of a recorder to a target that has never answered it.
+const neverAnswered = "no request has ever succeeded"
+
+// unansweredText counts the requests that nothing answered; empty if there are none.
+func (c *Clients) unansweredText() string {
+	var parts []string
+	if c.Hung > 0 {
+		parts = append(parts, text.Count(c.Hung, "request", "requests")+" hung until lightsout ended "+text.Noun(c.Hung, "it", "them"))
+	}
+	if c.Unended > 0 {
+		parts = append(parts, text.Count(c.Unended, "request", "requests")+" had not ended when the record did")
+	}
+	return text.List(parts)
+}
+
+// lasted is a length of time as one says it.
+func lasted(d time.Duration) string {
+	switch {
+	case d < 50*time.Millisecond:
+		return "less than 0.1 s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return text.Span(d)
+}
+
+// podsOf describes the workload that lost most pods.
+func podsOf(r *record.Record, f *Facts) string {
+	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !recorded(r) || f.Workloads[0].Of == 0 {
+		return ""
+	}
+	w := &f.Workloads[0]
+	pods := text.Count(w.Of, "pod", "pods")
+	if w.Deployment.Name != "" {
+		pods += " of " + clean(w.Deployment.String())
+	}
+	if w.lacked() == 0 {
+		said := "Kubernetes counted all " + pods + " as available"
+		if w.Hidden {
+			said += " whenever lightsout saw them"
+		}
+		return said
+	}
+	said := fmt.Sprintf("%d of %s were missing at the worst, none from %s on", w.lacked(), pods, clock(w.To))
+	if w.AtEnd > 0 {
+		said = fmt.Sprintf("%d of %s were missing at the worst, and %d %s", w.lacked(), pods, w.AtEnd, atEnd(r))
+	}
+	if w.Hidden {
+		said = "at least " + said
+	}
+	if n := len(f.Workloads) - 1; n > 0 && f.Workloads[n].lacked() > 0 {
+		said += ", and " + text.Count(n, "more workload", "more workloads") + " lost pods"
+	}
+	return said
 }
 
 // atEnd is when lightsout saw the cluster last: at the record's end, or before if the API
@@ -206,20 +253,50 @@ func atEnd(r *record.Record) string {
 }
 
 // still names the nodes that were down when the record ended.
-func still(r *record.Record, o *outage) string {
-	down := slices.DeleteFunc(slices.Clone(o.nodes), func(f fallen) bool { return !f.to.IsZero() })
-	if len(down) == 0 {
-		return ""
-	}
-	all := func(is func(f fallen) bool) bool {
-		return !slices.ContainsFunc(down, func(f fallen) bool { return !is(f) })
-	}
-	was := text.Noun(len(down), "was", "were") + " still down"
+func still(r *record.Record, nodes []NodeFacts) string {
+	down := slices.DeleteFunc(slices.Clone(nodes), func(n NodeFacts) bool { return !n.To.IsZero() })
+	was := " " + text.Noun(len(down), "was", "were") + " still "
 	switch {
-	case all(func(f fallen) bool { return f.off }):
-		return named(down) + " " + text.Noun(len(down), "was", "were") + " still off when the record ended" // by the power API
-	case all(func(f fallen) bool { return f.on && !f.off }):
-		was = text.Noun(len(down), "was", "were") + " on again, but not yet Ready,"
+	case len(down) == 0:
+		return ""
+	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.OffAtEnd }):
+		return named(down) + was + "off when the record ended" // by the power API
 	}
-	return named(down) + " " + was + " " + atEnd(r)
+	return named(down) + was + "down " + atEnd(r)
+}
+
+// changedBefore is how long before the first outage somebody's change counts as one that it may
+// come from.
+const changedBefore = time.Minute
+
+// doneIn describes what somebody did to the cluster around the outages.
+func doneIn(r *record.Record, all []Facts) (out []string) {
+	from := all[0].From
+	if recorded(r) {
+		from = r.Zero.Add(-changedBefore)
+	} else if len(all[0].Nodes) == 0 {
+		return nil
+	}
+	for i := range r.Events {
+		e := &r.Events[i]
+		switch {
+		case !recorded(r) || e.Seen.Before(from):
+		case e.Change == cluster.ChangeCordon && e.To == "SchedulingDisabled" && e.Seen.Before(r.Zero.Add(changedBefore)):
+			out = append(out, "Somebody cordoned "+clean(e.Subject)+" at "+clock(e.Seen)+" UTC")
+		case e.Code == view.CodePlannedOff && e.At.After(from):
+			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC", clean(e.Name), clean(e.Subject), clock(e.At)))
+		}
+	}
+	targets, scaled := targetsOf(r), false
+	for i := 1; i < len(targets); i++ {
+		switch was, t := targets[i-1], targets[i]; {
+		case !t.at.After(from) || scaled && !t.gone: // an autoscaler may do it often
+		case t.gone:
+			out = append(out, "The deployment was deleted at "+clock(t.at)+" UTC")
+		default:
+			scaled = true
+			out = append(out, fmt.Sprintf("The deployment was scaled from %d to %s at %s UTC", was.replicas, text.Count(t.replicas, "pod", "pods"), clock(t.at)))
+		}
+	}
+	return out
 }

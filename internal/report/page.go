@@ -24,10 +24,14 @@ type page struct {
 	// Opening are the sentences that the report begins with.
 	Opening []string
 	// Loud is what must be read first.
-	Loud     []cell
-	Sections []section
-	facts    section // names and values: the cluster, the times
+	Loud []cell
+	// Facts are the tables of the outages, before the picture; Sections are those after it.
+	Facts, Sections []section
+	about           section // names and values: the cluster, the times
 }
+
+// All are the sections of a format without a picture.
+func (p *page) All() []section { return slices.Concat(p.Facts, p.Sections) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
@@ -45,13 +49,15 @@ func verdictOf(v view.Verdict) cell {
 }
 
 func pageOf(r *record.Record) *page {
-	p := &page{Opening: opening(r)}
-	p.facts.ID, p.facts.Title = "about", "About this record"
-	p.facts.columns("fact", "value")
+	all := FactsOf(r)
+	c := causesOf(r, all)
+	p := &page{Opening: opening(r, all)}
+	p.about.ID, p.about.Title = "about", "About this record"
+	p.about.columns("fact", "value")
 	if s := r.Summary; s != nil {
-		p.fromSummary(r)
+		p.fromSummary(r, c)
 	} else {
-		p.fromTorn(r)
+		p.fromTorn(r, all)
 	}
 	if r.Dir != "" {
 		// Without the path: it may name an account, and a record may move.
@@ -61,20 +67,17 @@ func pageOf(r *record.Record) *page {
 	for _, t := range r.Torn {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
-	p.Sections = append([]section{momentsSection(r), kubernetesOf(r), shorterOf(r), p.facts}, append(p.Sections, timelineOf(r))...)
-	for i, s := range p.Sections {
-		p.Sections[i] = s.settled()
-	}
-	p.Sections = slices.DeleteFunc(p.Sections, section.empty)
+	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
+	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
-func (p *page) fromSummary(r *record.Record) {
+func (p *page) fromSummary(r *record.Record, c *causes) {
 	s := r.Summary
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = judged(s)
 	if u := s.Unplanned; u != nil {
-		p.Why = append(p.Why, severityMeans(s))
+		p.Why = append(p.Why, severityMeans(r))
 	}
 	if s.Verdict == view.NotObserved {
 		p.Why = append(p.Why, view.NoVerdict(s.Why, s.Expectations))
@@ -88,50 +91,21 @@ func (p *page) fromSummary(r *record.Record) {
 			p.fact(f[0], f[1])
 		}
 	}
+	began := "began"
 	if s.Unplanned != nil {
-		p.fact("noticed", utc(s.Started))
-	} else {
-		p.fact("began", utc(s.Started))
+		began = "noticed"
 	}
+	p.fact(began, utc(s.Started))
 	p.zero(r, s.Zero)
-	if s.Unplanned != nil {
-		p.over(s)
-		p.fact("the record ended", utc(s.Ended))
-	} else {
-		p.fact("ended", utc(s.Ended))
-	}
+	p.fact("the record ended", utc(s.Ended))
 	if d := lengthOf(s); d >= 0 {
 		p.fact("took", seconds(d.Seconds()))
 	}
+	p.Sections = []section{phasesOf(r, c), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s)}
 	if s.Unplanned != nil {
-		p.Sections = append(p.Sections, signsOf(r), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), blindOf(s), forecastOf(s), settingsOf(s))
-		return
-	}
-	p.Sections = append(p.Sections, expectationsOf(s), phasesOf(r), loadOf(s), answersOf(r), ledgerOf(s), skewOf(s), machinesOf(s), blindOf(s), forecastOf(s), stepsOf(s), settingsOf(s))
-}
-
-// over adds when an outage was over for whom: the record ends later, once nothing has happened
-// for a while.
-func (p *page) over(s *record.Summary) {
-	var failed *float64
-	for i := range s.Load {
-		windows := slices.Clone(s.Load[i].ErrorWindows)
-		if l := s.Load[i].LaterFailures; l != nil {
-			windows = append(windows, *l)
-		}
-		for j := range windows {
-			if failed == nil || windows[j].To > *failed {
-				failed = &windows[j].To
-			}
-		}
-	}
-	for _, x := range []struct {
-		name string
-		at   *float64
-	}{{"the last failed request ended", failed}, {"the last node was Ready again", lastSeen(s, view.PhaseReady)}} {
-		if x.at != nil {
-			p.fact(x.name, offset(*x.at))
-		}
+		p.Sections = slices.Insert(p.Sections, 0, signsOf(r))
+	} else {
+		p.Sections = append(slices.Insert(p.Sections, 0, expectationsOf(s)), skewOf(s), machinesOf(s), stepsOf(s))
 	}
 }
 
@@ -170,7 +144,7 @@ func loud(s *record.Summary) []cell {
 }
 
 // fromTorn tells what can be told without a summary.
-func (p *page) fromTorn(r *record.Record) {
+func (p *page) fromTorn(r *record.Record, all []Facts) {
 	p.Title = clean(filepath.Base(r.Dir))
 	if r.Dir == "" {
 		p.Title = "trial"
@@ -182,7 +156,13 @@ func (p *page) fromTorn(r *record.Record) {
 	if r.Recording {
 		p.Verdict = cell{"RECORDING", warning}
 	}
-	if off := offAtEnd(r); len(off) > 0 {
+	var off []string
+	for _, n := range all[len(all)-1].Nodes {
+		if n.OffAtEnd {
+			off = append(off, n.Node)
+		}
+	}
+	if len(off) > 0 {
 		p.Loud = append(p.Loud, cell{clean("OFF when the record ends: " + text.List(off) + ". On the host where it ran, with the same --config and --state, lightsout restore lists the machines that are still off, and powers them on."), bad})
 	}
 	if len(r.Torn) == 0 {
@@ -192,10 +172,10 @@ func (p *page) fromTorn(r *record.Record) {
 	p.fact("record begins", utc(r.Start))
 	p.zero(r, r.Zero)
 	p.fact("record ends", utc(r.End))
-	p.Sections = append(p.Sections, spansOf(r), runsOf(r), answersOf(r), endedOf(r))
+	p.Sections = append(p.Sections, answersOf(r))
 }
 
-func (p *page) fact(name, value string) { p.facts.row(name, value) }
+func (p *page) fact(name, value string) { p.about.row(name, value) }
 
 func (p *page) zero(r *record.Record, at time.Time) {
 	if at.IsZero() {

@@ -137,7 +137,6 @@ func (d *drawing) service(bins []bin, size int, classes []loadgen.Class) {
 	}
 	d.failures(bins, size, classes, zero, fails)
 	d.baseline(bins, zero)
-	d.hover(bins, zero-serviceHeight)
 	d.y += panelGap
 }
 
@@ -227,80 +226,13 @@ func (d *drawing) failures(bins []bin, size int, classes []loadgen.Class, zero f
 		d.sign("sent, its end is not in the record", swatch(`class="hollow"`))
 	}
 	d.printf(`</g>`)
-	d.y = zero + failedHeight
-	d.windows(bins, d.y+13)
-	d.y += 18
-}
-
-// windows labels the stretches of failures with what they hold.
-func (d *drawing) windows(bins []bin, y float64) {
-	free := plotLeft
-	for i := 0; i < len(bins); i++ {
-		if bins[i].fails == 0 {
-			continue
-		}
-		sum, last, total := map[loadgen.Class]int{}, i, 0
-		for j := i; j < len(bins) && d.axis.x(bins[j].from)-d.axis.x(bins[last].to) < 40; j++ {
-			for c, n := range bins[j].failed {
-				sum[c] += n
-				total += n
-				last = j
-			}
-		}
-		text := fmt.Sprintf("%d failed: %s", total, classes(sum))
-		x, anchor := d.axis.x(bins[i].from), "start"
-		if w := textWidth(text); x+w > plotRight {
-			x = plotRight - w
-		}
-		if x >= free {
-			d.text("label small strong", x, y, anchor, text)
-			free = x + textWidth(text) + 10
-		}
-		i = last
-	}
+	d.y = zero + failedHeight + 5
 }
 
 // baseline is zero: whole where the gauge was read, dotted where it was not.
 func (d *drawing) baseline(bins []bin, zero float64) {
 	d.line("unsampled", plotLeft, zero, plotRight, zero)
 	d.steps(bins, "baseline", zero, 1, func(b bin) (int, bool) { return 0, b.Sampled })
-}
-
-// say adds to a text where there is anything to be counted.
-func say(text *string, n int, format string, args ...any) {
-	if n > 0 {
-		*text += fmt.Sprintf(format, args...)
-	}
-}
-
-// hover gives each column its figures in words.
-func (d *drawing) hover(bins []bin, top float64) {
-	known := limited(bins)
-	d.printf(`<g class="hover">`)
-	for _, b := range bins {
-		text := offset(b.from) + ": "
-		if b.Sampled {
-			if known {
-				text += fmt.Sprintf("served %d, queued %d", b.Served, b.Queued)
-			} else {
-				text += fmt.Sprintf("in flight %d", b.Served)
-				say(&text, b.Queued, ", queued %d", b.Queued)
-			}
-			say(&text, b.Stalled, ", stalled %d", b.Stalled)
-			say(&text, b.OnDead, ", on dead nodes %d", b.OnDead)
-			say(&text, b.Unknown, ", unknown %d", b.Unknown)
-			say(&text, b.Target, ", capacity %d of %d", b.Capacity, b.Target)
-		} else {
-			text += "not sampled"
-		}
-		say(&text, b.Sent, "; sent %d, ok %d", b.Sent, b.OK)
-		say(&text, b.Waited()-b.Unresolved, ", failed later %d", b.Waited()-b.Unresolved)
-		say(&text, b.Unresolved, ", no end %d", b.Unresolved)
-		say(&text, b.fails, "; failed %s", classes(b.failed))
-		r := d.column(b, top, d.y-top)
-		d.printf(`<rect x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, num(r.x), num(r.y), num(r.w), num(r.h), html.EscapeString(text))
-	}
-	d.printf(`</g>`)
 }
 
 // strip draws a low panel with one value a column, of bars that have these

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +15,8 @@ import (
 
 // picture draws a record as SVG: everything on one time axis. Colours and
 // type come from the page's style, so that they follow its theme.
-func picture(r *record.Record) string {
+// said are the sentences that describe it.
+func picture(r *record.Record, said []string) string {
 	d := &drawing{axis: axisOf(r), y: 34}
 	bins, size := binsOf(r)
 	classes := classesOf(bins)
@@ -33,7 +32,7 @@ func picture(r *record.Record) string {
 	if len(summaryOf(r).Blind) > 0 {
 		d.sign("blind: lightsout saw nothing", swatch(`fill="url(#p-blind)"`))
 	}
-	marks, _ := marksOf(r, d.axis)
+	marks := marksOf(r, d.axis)
 	if len(marks) > 0 {
 		d.sign("number: see the timeline", func(c *canvas, x, y float64) { c.markAt(x+9, y+5, "1") })
 	}
@@ -49,32 +48,13 @@ func picture(r *record.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %s %s" role="img" aria-labelledby="picture-title picture-desc">`, num(pictureWidth), num(d.y+4))
 	fmt.Fprintf(&b, `<title id="picture-title">%s</title><desc id="picture-desc">%s</desc>`,
-		html.EscapeString("The trial on one time axis"), html.EscapeString(describe(r, bins)))
+		html.EscapeString("The trial on one time axis"), html.EscapeString(strings.Join(said, " ")))
 	b.WriteString(definitions(classes))
 	b.WriteString(under.body.String())
 	b.WriteString(front)
 	b.WriteString(over.body.String())
 	b.WriteString("</svg>")
 	return b.String()
-}
-
-// describe says in words what the picture shows.
-func describe(r *record.Record, bins []bin) string {
-	a := axisOf(r)
-	var served, queued, failed int
-	for _, b := range bins {
-		served, queued = max(served, b.Served), max(queued, b.Queued)
-		failed += b.fails
-	}
-	parts := []string{fmt.Sprintf("From %s to %s.", offset(a.from), offset(a.to))}
-	for _, l := range lanesOf(r) {
-		for _, s := range l.Spans {
-			parts = append(parts, fmt.Sprintf("%s was %s from %s to %s.", clean(l.Node), clean(string(s.Kind)),
-				offset(s.From.Sub(base(r)).Seconds()), offset(s.To.Sub(base(r)).Seconds())))
-		}
-	}
-	parts = append(parts, fmt.Sprintf("At most %d requests were served and %d queued at once; %s failed.", served, queued, text.Count(failed, "request", "requests")))
-	return text.Clean(strings.Join(parts, " "), 2000)
 }
 
 // classesOf are the failures' classes that occur, the most frequent first.
@@ -96,21 +76,9 @@ const (
 	linesMost  = 30
 )
 
-// lanesOf are the lanes to be drawn: of the nodes that were switched and of all
-// others to which something happened, the former first.
+// lanesOf are the lanes to be drawn: of all nodes to which something happened.
 func lanesOf(r *record.Record) []record.Lane {
-	place, lanes := map[string]int{}, map[string]record.Lane{}
-	for _, n := range summaryOf(r).Nodes {
-		place[n.Name], lanes[n.Name] = -1, record.Lane{Node: n.Name}
-	}
-	for _, l := range r.Lanes {
-		if len(l.Spans) > 0 || place[l.Node] < 0 {
-			lanes[l.Node] = l
-		}
-	}
-	return slices.SortedFunc(maps.Values(lanes), func(a, b record.Lane) int {
-		return cmp.Or(place[a.Node]-place[b.Node], cmp.Compare(a.Node, b.Node))
-	})
+	return slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool { return len(l.Spans) == 0 })
 }
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"html"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -80,57 +78,20 @@ func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
 	}
 }
 
-func TestTheVerdictComesFirstAndMachinesLeftOffBeforeItsReasons(t *testing.T) {
-	lines := strings.Split(string(write(t, Markdown, abortedRecord())), "\n")
-	if lines[0] != "# mdx: ABORTED" || !strings.Contains(lines[2], "were still off when the record ended") || !strings.Contains(lines[4], "STILL OFF: kube-node3 and kube-node4") {
-		t.Errorf("the report begins with %q", lines[:5])
-	}
-	if plain := Lines(abortedRecord().Summary, ""); !strings.HasPrefix(plain[0], "! STILL OFF: kube-node3 and kube-node4") {
-		t.Errorf("the lines begin with %q", plain[0])
-	}
-	late := abortedRecord().Summary
-	late.LeftOff, late.MayGoOff = nil, late.LeftOff
-	if plain := Lines(late, ""); !strings.HasPrefix(plain[0], "! These machines were on, but may still go off") || strings.Contains(strings.Join(plain, "\n"), "STILL OFF") {
+func TestMachinesThatMayGoOffAreOn(t *testing.T) {
+	s := abortedRecord().Summary
+	s.LeftOff, s.MayGoOff = nil, s.LeftOff
+	if plain := Lines(s, ""); !strings.HasPrefix(plain[0], "! These machines were on, but may still go off") || strings.Contains(strings.Join(plain, "\n"), "STILL OFF") {
 		t.Errorf("machines that are on: %q", plain)
-	}
-	page := string(write(t, HTML, abortedRecord()))
-	if a, b := strings.Index(page, "STILL OFF"), strings.Index(page, "the operator ended"); a < 0 || a > b {
-		t.Error("the page tells the machines left off too late")
 	}
 }
 
-func TestARecordWithoutSummaryWasNeverJudged(t *testing.T) {
-	for name, f := range map[string]func(io.Writer, *record.Record) error{"Markdown": Markdown, "HTML": HTML} {
-		text := html.UnescapeString(string(write(t, f, tornRecord())))
-		for _, want := range []string{"NEVER JUDGED", "the last line of requests.jsonl is not whole", "OFF when the record ends: k8s2.", "24 × connect timeout, 13 × reset", "Ready → NotReady (silent)", "262 ended = 225 ok + 37 failed"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: no %q", name, want)
-			}
-		}
-		for _, not := range []string{"PASS", "FAIL", "balanced"} {
-			if strings.Contains(text, not) {
-				t.Errorf("%s says %q", name, not)
-			}
-		}
-	}
+func TestAnEmptyRecordHasAReport(t *testing.T) {
 	empty := &record.Record{}
 	write(t, Markdown, empty)
 	write(t, HTML, empty)
 	write(t, HTML, &record.Record{Summary: &record.Summary{}})
-	write(t, compareTwice, empty)
-}
-
-// compareTwice compares a record with itself.
-func compareTwice(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }
-
-func TestTheReportMarksAssumedSettings(t *testing.T) {
-	r := vagrantRecord()
-	r.Summary.Settings[1].Why = "forbidden"
-	text := string(write(t, Markdown, r))
-	if !strings.Contains(text, "| node-monitor-grace-period | 50s | **ASSUMED** |") || !strings.Contains(text, "| node-monitor-period | 5s | **ASSUMED: forbidden** |") ||
-		!strings.Contains(text, "2 of 3 are assumed") {
-		t.Error("assumed settings are not marked")
-	}
+	write(t, func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }, empty)
 }
 
 func TestTheLedgerIsCheckedAgain(t *testing.T) {
@@ -141,19 +102,6 @@ func TestTheLedgerIsCheckedAgain(t *testing.T) {
 	l.OK = 7 // and still claims to balance
 	if e := equation(l); e.Tone != bad || !strings.Contains(e.Text, "does NOT balance, the right side is 11") {
 		t.Errorf("%+v", e)
-	}
-}
-
-func TestReportsAreTheSameEveryTime(t *testing.T) {
-	for name, make := range fixtures {
-		for _, f := range []func(io.Writer, *record.Record) error{Markdown, HTML, compareTwice} {
-			first := write(t, f, make())
-			for range 5 {
-				if !bytes.Equal(first, write(t, f, make())) {
-					t.Fatalf("%s differs from run to run", name)
-				}
-			}
-		}
 	}
 }
 
@@ -175,30 +123,6 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	}
 }
 
-func TestJUnitCountsItsCases(t *testing.T) {
-	for name, want := range map[string][3]int{ // cases, failures, errors
-		"mdx": {10, 0, 0}, "vagrant": {6, 2, 1}, "aborted": {10, 0, 9}, "hostile": {2, 1, 1},
-	} {
-		var s junitSuites
-		out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) }, fixtures[name]())
-		if err := xml.Unmarshal(out, &s); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		failures, broken := 0, 0
-		for _, c := range s.Suites[0].Cases {
-			if c.Failure != nil {
-				failures++
-			}
-			if c.Error != nil {
-				broken++
-			}
-		}
-		if got := [3]int{s.Suites[0].Tests, s.Suites[0].Failures, s.Suites[0].Errors}; got != want || len(s.Suites[0].Cases) != want[0] || failures != want[1] || broken != want[2] {
-			t.Errorf("%s: says %v, holds %d cases, %d failures, %d errors; want %v", name, got, len(s.Suites[0].Cases), failures, broken, want)
-		}
-	}
-}
-
 func TestJUnitKeepsHostileNames(t *testing.T) {
 	var s junitSuites
 	out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) }, hostileRecord())
@@ -210,30 +134,6 @@ func TestJUnitKeepsHostileNames(t *testing.T) {
 	}
 	if !strings.Contains(s.Suites[0].Out.Text, "<script>") {
 		t.Error("the lines are not in it")
-	}
-}
-
-func TestANotObservedTrialIsAnErrorNotAFailure(t *testing.T) {
-	s := mdxRecord().Summary
-	s.Verdict, s.Why = view.NotObserved, []string{"kube-node3 was never silent"}
-	var b bytes.Buffer
-	if err := JUnit(&b, junitRun(s)); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), `<error message="kube-node3 was never silent" type="not observed">`) {
-		t.Error(b.String())
-	}
-}
-
-func TestATrialWithoutExpectationsDoesNotPass(t *testing.T) {
-	s := mdxRecord().Summary
-	s.Verdict, s.Expectations = view.NoExpectations, nil
-	var b bytes.Buffer
-	if err := JUnit(&b, junitRun(s)); err != nil || strings.Contains(b.String(), "<failure") {
-		t.Errorf("%v\n%s", err, b.String())
-	}
-	if lines := Lines(s, ""); !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "NO EXPECTATIONS") }) {
-		t.Errorf("%q", lines)
 	}
 }
 

@@ -1,18 +1,14 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
-
-	"lightsout/internal/text"
 )
 
 func expectationsOf(s *record.Summary) section {
@@ -33,7 +29,7 @@ func expectationsOf(s *record.Summary) section {
 
 // phasesOf compares the forecasts with the observations: of a node that went down several times,
 // the last ones.
-func phasesOf(r *record.Record) section {
+func phasesOf(r *record.Record, c *causes) section {
 	s := r.Summary
 	t := section{ID: "phases", Title: "Forecast and observed", Nothing: cell{Text: "No phase was forecast or observed."}}
 	zero, early := "the first power-off request", "forecast at zero"
@@ -54,19 +50,13 @@ func phasesOf(r *record.Record) section {
 		}
 		note := p.Note
 		if p.Name == view.PhaseErrors && p.Observed == nil && note == "" {
-			note = clientsOf(r, nil, -1)
+			seen := clientsOf(r, wholeRecord(r), 0)
+			note = seen.text(false)
 		}
 		t.row(p.Name, p.Subject, atZero, between(p.Predicted), observed(p), offsetOrNone(p.Source), inside(p), note)
 	}
 	t.trim(early, "by its source")
-	var again []fallen
-	all := wentDown(r)
-	for i, f := range all {
-		if slices.ContainsFunc(all[:i], func(x fallen) bool { return x.node == f.node }) {
-			again = append(again, f)
-		}
-	}
-	if again = eachOnce([]outage{{nodes: again}}); len(again) > 0 {
+	if again := slices.DeleteFunc(slices.Clone(c.nodes), func(n NodeFacts) bool { return !c.again(n.Node) }); len(again) > 0 {
 		t.Items = append(t.Items, cell{Text: named(again) + " went down several times: these phases are those of the last time."})
 	}
 	return t
@@ -87,31 +77,21 @@ func phaseRank(name string) int {
 }
 
 func skewOf(s *record.Summary) section {
-	t := section{ID: "skew", Title: "Pods over the nodes"}
-	if len(s.Skew) == 0 && len(s.SkewStart) == 0 {
-		t.say(plain, "Unknown.")
-		return t
-	}
+	t := section{ID: "skew", Title: "Pods over the nodes", Nothing: cell{Text: "Unknown."}}
 	t.columns("node")
 	t.figures("at the start", "at the end")
-	all := map[string]int{}
-	maps.Copy(all, s.Skew)
-	maps.Copy(all, s.SkewStart)
-	pods := func(m map[string]int, nodes ...string) any {
+	nodes := map[string]int{}
+	maps.Copy(nodes, s.Skew)
+	maps.Copy(nodes, s.SkewStart)
+	pods := func(m map[string]int, node string) string {
 		if len(m) == 0 {
 			return none
 		}
-		n := 0
-		for _, node := range nodes {
-			n += m[node]
-		}
-		return n
+		return itoa(m[node])
 	}
-	nodes := sortedKeys(all)
-	for _, node := range nodes {
+	for _, node := range sortedKeys(nodes) {
 		t.row(node, pods(s.SkewStart, node), pods(s.Skew, node))
 	}
-	t.row("all", pods(s.SkewStart, nodes...), pods(s.Skew, nodes...))
 	return t
 }
 
@@ -139,18 +119,6 @@ func machinesOf(s *record.Summary) section {
 	return t
 }
 
-// blindFor is how long lightsout saw nothing, in seconds. Spans may overlap.
-func blindFor(s *record.Summary) (total float64) {
-	spans := slices.Clone(s.Blind)
-	slices.SortFunc(spans, func(a, b record.Blind) int { return cmp.Compare(a.From, b.From) })
-	until := math.Inf(-1)
-	for _, b := range spans {
-		total += max(b.To-max(b.From, until), 0)
-		until = max(until, b.To)
-	}
-	return total
-}
-
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
@@ -166,7 +134,7 @@ func blindOf(s *record.Summary) section {
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}
-	t.say(warning, fmt.Sprintf("%s in all, %s. The times of events in them come only from their sources.", seconds(blindFor(s)), text.Count(len(s.Blind), "span", "spans")))
+	t.say(warning, "The times of events in them come only from their sources.")
 	return t
 }
 

@@ -1,12 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -14,14 +10,14 @@ import (
 
 // shorterOf lists changes that would have shortened a recorded outage, with a forecast for each
 // change beside the observation.
-func shorterOf(r *record.Record) section {
+func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t := section{ID: "shorter", Title: "Changes that would have shortened it"}
 	if summaryOf(r).Unplanned == nil {
 		return t
 	}
 	t.columns("change", "then")
 	t.figures("forecast", "observed")
-	c, s := causesOf(r), r.Summary
+	s := r.Summary
 	at := func(phase string) (float64, bool) {
 		if p := lastSeen(s, phase); p != nil {
 			return *p, true
@@ -33,23 +29,21 @@ func shorterOf(r *record.Record) section {
 			t.row(change, then, offset(max(forecast, 0)), offset(observed))
 		}
 	}
-	all := outagesOf(r)
+	lost := lostMost(all)
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && survived(r, all) {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && lost.Lowest > 0 {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
 	if marked && deleted && moved {
-		add("set "+tolerationOf+c.taint(s)+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
+		add("set "+tolerationOf+c.taint()+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
 	}
 	restored, back := at(view.PhaseRestored)
 	ready, known := at(view.PhaseReady)
-	if len(all) > 0 && deleted && back && known && !moved {
-		if lack := unplaced(r, &all[0]); lack.most > 0 && othersTakePods(r, secondsAfter(r, detected)) {
-			add("keep room for "+text.Count(lack.most, "more pod", "more pods")+" on the other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
-		}
+	if deleted && back && known && !moved && lost.Pending > 0 {
+		add("keep room for "+text.Count(lost.Pending, "more pod", "more pods")+" on other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
 	}
 	if len(t.Rows) == 0 {
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
@@ -61,46 +55,39 @@ func shorterOf(r *record.Record) section {
 
 // lastFall is when the last node went down before a time, in seconds from base; 0 if none did.
 func (c *causes) lastFall(before float64) (last float64) {
-	for _, f := range c.fallen {
-		if s := f.from.Sub(base(c.r)).Seconds(); s <= before {
+	for _, n := range c.nodes {
+		if s := n.From.Sub(base(c.r)).Seconds(); s <= before {
 			last = max(last, s)
 		}
 	}
 	return last
 }
 
-// survived reports whether some pods stayed available in the first outage: only those can
-// receive the requests that the lost ones receive no more.
-func survived(r *record.Record, all []outage) bool {
-	if len(all) == 0 {
-		return false
+// lostMost is the workload that lost most pods in the first outage. Those that stayed can receive
+// the requests that the lost ones receive no more.
+func lostMost(all []Facts) (w Workload) {
+	if len(all[0].Workloads) > 0 {
+		w = all[0].Workloads[0]
 	}
-	want := wanted(r, all[0].from)
-	lack := unavailable(r, &all[0], want)
-	return want > 0 && !lack.unknown && lack.most < want
+	return w
 }
 
 // taint is the taint by which the pods of the outage went.
-func (c *causes) taint(s *record.Summary) string {
-	for _, p := range s.Phases {
-		if p.Name == view.PhaseEvicted && p.Observed != nil {
-			return cmp.Or(c.taints[p.Subject], unreachable)
+func (c *causes) taint() string {
+	for _, n := range c.nodes {
+		if t := c.taints[n.Node]; t != "" && !n.Evicted.IsZero() {
+			return t
 		}
 	}
 	return unreachable
 }
 
-// othersTakePods reports whether a node that takes pods was Ready at a time.
-func othersTakePods(r *record.Record, at time.Time) bool {
-	s := snapshotAt(r, at)
-	return s != nil && slices.ContainsFunc(s.Nodes(), func(n *cluster.Node) bool {
-		return n.Gone.IsZero() && n.Ready == cluster.TriTrue && n.TakesPods()
-	})
-}
-
-// snapshotAt is the cluster as lightsout showed it at a time; nil if the record does not have it.
-func snapshotAt(r *record.Record, at time.Time) *cluster.Snapshot {
-	cursor := record.Cursor{Record: r}
-	shown := r.Shown(at, 0)
-	return cursor.To(shown).Frame(shown).Snapshot
+// lastSeen is when a phase was seen of the last of its subjects.
+func lastSeen(s *record.Summary, phase string) (at *float64) {
+	for _, p := range s.Phases {
+		if p.Name == phase && !p.Before && p.Observed != nil && (at == nil || *p.Observed > *at) {
+			at = p.Observed
+		}
+	}
+	return at
 }

@@ -1,7 +1,5 @@
 package report
 
-import "html/template"
-
 // tone is the emphasis of a cell or a sentence. It only repeats the text: no tone has a
 // meaning that the text lacks.
 type tone string
@@ -38,25 +36,20 @@ type section struct {
 	Rows    [][]cell
 	// Items are a list of sentences.
 	Items []cell
-	// Pictures stand above the table, in HTML alone.
-	Pictures []drawn
 }
 
-// drawn is a picture with its title; its SVG is escaped.
-type drawn struct {
-	Title string
-	SVG   template.HTML
-}
-
-// settled is the section as it is written.
-func (s section) settled() section {
-	if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
-		s.Lead = []cell{s.Nothing}
+// settled are the sections as they are written, without the empty ones.
+func settled(all []section) (out []section) {
+	for _, s := range all {
+		if len(s.Rows)+len(s.Items) == 0 && s.Nothing.Text != "" {
+			s.Lead = []cell{s.Nothing}
+		}
+		if len(s.Lead)+len(s.Rows)+len(s.Items) > 0 {
+			out = append(out, s)
+		}
 	}
-	return s
+	return out
 }
-
-func (s section) empty() bool { return len(s.Lead)+len(s.Rows)+len(s.Items) == 0 }
 
 func (s *section) say(t tone, text string) { s.Lead = append(s.Lead, cell{clean(text), t}) }
 

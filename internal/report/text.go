@@ -60,7 +60,7 @@ func between(p *[2]float64) string {
 	if p == nil {
 		return none
 	}
-	return window(&p[0], &p[1])
+	return window(p[0], p[1])
 }
 
 // seconds writes a length of time in seconds, with a tenth below 100.
@@ -89,7 +89,7 @@ func observed(p view.Phase) string {
 	case p.Observed == nil:
 		return "not observed"
 	case p.From != nil:
-		return window(p.From, p.Observed)
+		return window(*p.From, *p.Observed)
 	}
 	return offset(*p.Observed)
 }

@@ -29,7 +29,7 @@ func Write(dir string) (said string, err error) {
 		}
 		err = errors.Join(err, ferr)
 	}
-	said = strings.Join(opening(rec), " ")
+	said = strings.Join(opening(rec, FactsOf(rec)), " ")
 	if err != nil {
 		return said, fmt.Errorf("the reports of %s: %w", dir, err)
 	}

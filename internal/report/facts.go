@@ -1,0 +1,154 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// Facts is what a report tells of one outage: what was down, for how long and for whom.
+type Facts struct {
+	// Nodes went down, in the order of time; empty: the outage had other signs.
+	Nodes []NodeFacts
+	// From is when the first one went down, or was asked to. To is when the last of those that
+	// were down with it was back; zero: it was not when the record ended.
+	From, To time.Time
+	Clients  Clients
+	// Workloads are those of which the record shows the pods, the worst first.
+	Workloads []Workload
+	over      time.Time // To, or the end of the record
+}
+
+// FactsOf finds the outages of a record, in the order of time. If no node went down, the facts
+// without nodes are those of the whole record.
+func FactsOf(r *record.Record) []Facts {
+	var out []Facts
+	for _, n := range nodesOf(r) {
+		if last := len(out) - 1; last >= 0 && (out[last].To.IsZero() || !n.From.After(out[last].To)) {
+			out[last].add(n)
+			continue
+		}
+		out = append(out, Facts{Nodes: []NodeFacts{n}, From: n.From, To: n.To})
+	}
+	if len(out) == 0 {
+		out = wholeRecord(r)
+	}
+	for i := range out {
+		out[i].over = cmp.Or(out[i].To, r.End)
+	}
+	readings := readingsOf(r)
+	for i := range out {
+		out[i].Clients = clientsOf(r, out, i)
+		out[i].Workloads = workloadsOf(r, &out[i], readings)
+	}
+	return out
+}
+
+// wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.
+func wholeRecord(r *record.Record) []Facts {
+	f := Facts{From: r.Start, To: r.End, over: r.End}
+	if recorded(r) {
+		f.From = r.Zero
+	}
+	return []Facts{f}
+}
+
+func (f *Facts) add(n NodeFacts) {
+	f.Nodes = append(f.Nodes, n)
+	if n.To.IsZero() || f.To.IsZero() {
+		f.To = time.Time{}
+	} else {
+		f.To = latest(f.To, n.To)
+	}
+}
+
+// began is the earliest time at which the outage may have begun: if nobody asked for it and no
+// sign announced it, lightsout sees the node go down only later.
+func (f *Facts) began() time.Time {
+	if len(f.Nodes) == 0 || f.Nodes[0].asked() || f.Nodes[0].sign {
+		return f.From
+	}
+	return f.From.Add(-gap)
+}
+
+// outageAt is the last outage that had begun at t, else the first.
+func outageAt(all []Facts, t time.Time) (at int) {
+	for i := range all {
+		if !all[i].began().After(t) {
+			at = i
+		}
+	}
+	return at
+}
+
+// unseen is a time in which lightsout did not see the cluster; to is zero if it lasted to the end
+// of the record.
+type unseen struct{ from, to time.Time }
+
+// apiLost lists by the timeline when the API server did not answer.
+func apiLost(r *record.Record) (out []unseen) {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPILost || e.Code == view.CodeOutageSign && e.Sign == view.SignAPI {
+			out = append(out, unseen{from: e.At, to: apiAnswers(r, e.At)})
+		}
+	}
+	return out
+}
+
+// apiAnswers is when the API server answered again after a time; zero if it did not.
+func apiAnswers(r *record.Record, from time.Time) time.Time {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Code == view.CodeAPIAnswers && e.Seen.After(from) {
+			return e.Seen
+		}
+	}
+	return time.Time{}
+}
+
+// unseenIn lists the spans in which lightsout did not see the cluster, and no watch delivered
+// afterwards when everything was.
+func unseenIn(r *record.Record) []unseen {
+	out := apiLost(r)
+	for _, b := range summaryOf(r).Blind {
+		if !b.Stalled {
+			out = append(out, unseen{secondsAfter(r, b.From), secondsAfter(r, b.To)})
+		}
+	}
+	return out
+}
+
+// stoodStill reports whether lightsout did not run, and sent no requests, for a part of
+// the record.
+func stoodStill(r *record.Record) bool {
+	return slices.ContainsFunc(summaryOf(r).Blind, func(b record.Blind) bool { return b.StoodStill })
+}
+
+// broken reports whether the program ended before its record did.
+func broken(r *record.Record) bool { return r.Summary == nil && len(r.Torn) > 0 }
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// base is the moment that offsets count from: zero, or the record's start when
+// there is no zero.
+func base(r *record.Record) time.Time {
+	if !r.Zero.IsZero() {
+		return r.Zero
+	}
+	return r.Start
+}
+
+// secondsAfter is so many seconds after the record's base.
+func secondsAfter(r *record.Record, s float64) time.Time {
+	return base(r).Add(time.Duration(s * float64(time.Second)))
+}
+
+// summaryOf is the summary of a record, an empty one where there is none.
+func summaryOf(r *record.Record) *record.Summary { return cmp.Or(r.Summary, &record.Summary{}) }

@@ -1,0 +1,346 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// signs has the recorder notice that a node is down; the first sign is the record's zero.
+func signs(r *record.Record, s float64, node string, sign view.Sign) {
+	if len(SignsIn(r)) == 0 {
+		r.Zero, r.Summary.Zero, r.Summary.Unplanned = at(s), at(s), &record.Unplanned{}
+	}
+	e := view.NewEvent(view.CodeOutageSign, node, view.Facts{Sign: sign})
+	e.At, e.Seen = at(s), at(s+3)
+	r.Events = append(r.Events, e)
+}
+
+// off has lightsout switch a node's machine off at 20 s, until a time; 0 is the end.
+func off(r *record.Record, until float64) {
+	asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 21, until)
+}
+
+// allThere are the words for pods of which none was missing.
+const allThere = "Kubernetes counted all 6 pods as available"
+
+func TestTheOpeningTellsTheFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(r *record.Record)
+		want    string
+	}{
+		"nothing":              {func(*record.Record) {}, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed."},
+		"nothing, and no load": {silence, "No node went down between 08:00:00 and 08:10:00 UTC; no requests were sent meanwhile."},
+		"requests that were not sent": {func(r *record.Record) { r.Summary.Ledger.Scheduled, r.Summary.Ledger.Unsent = 100, 12 }, "No node went down between 08:00:00 and 08:10:00 UTC; no request failed." +
+			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
+		"two nodes fall silent": {func(r *record.Record) {
+			for _, n := range []string{"kube-node4", "kube-node3"} {
+				down(r, n, view.SpanSilent, 20, 300)
+				down(r, n, view.SpanNotReady, 60, 300)
+			}
+			fail(r, 21, 68)
+			lose(r, 0, 62, 64)
+			lose(r, 3, 64, 320)
+		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed); 6 of 6 pods were missing at the worst, none from 08:05:20 on."},
+		"shut down": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			down(r, "k8s2", view.SpanNotReady, 22, 300)
+			down(r, "k8s2", view.SpanOff, 25, 290)
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; " + allThere + "."},
+		"the driver takes its time": {func(r *record.Record) {
+			silence(r)
+			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
+			down(r, "k8s2", view.SpanOff, 50, 290)
+		}, "k8s2 lost power between 08:00:20 and 08:00:50 UTC; no requests were sent meanwhile; " + allThere + "."},
+		"a machine that did not go": {func(r *record.Record) { asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending) },
+			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request failed."},
+		"a node that falls silent long after a request that failed": {func(r *record.Record) {
+			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
+			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
+			down(r, "k8s2", view.SpanSilent, 400, 500)
+		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; " + allThere + "."},
+		"clients that hang": {func(r *record.Record) {
+			off(r, 290)
+			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{HungWhileOff: 1, Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 15}}})
+		}, "k8s2 lost power at 08:00:20 UTC; 16 requests hung until lightsout ended them; " + allThere + "."},
+		"requests that have no end": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			r.Seconds[21].OK, r.Seconds[21].Unresolved = 0, 1
+		}, "k8s2 fell silent at 08:00:20 UTC; 1 request had not ended when the record did; " + allThere + "."},
+		"two outages": {func(r *record.Record) {
+			for i, n := range []string{"k8s2", "k8s3"} {
+				from := float64(20 + 200*i)
+				asks(r, n, from, power.ActionShutdown, power.StageSending)
+				down(r, n, view.SpanOff, from+2, from+90)
+				lose(r, 4-i, 30+200*i, 100+200*i)
+			}
+			fail(r, 225, 230)
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 2 of 6 pods were missing at the worst, none from 08:01:40 on." +
+			" k8s3 was shut down at 08:03:40 UTC; 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were missing at the worst, none from 08:05:00 on."},
+		"one outage of two kinds": {func(r *record.Record) {
+			off(r, 90)
+			down(r, "k8s3", view.SpanSilent, 60, 120)
+			down(r, "k8s3", view.SpanNotReady, 80, 130)
+		}, "k8s2 lost power at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; " + allThere + "."},
+		"an outage that has not ended": {func(r *record.Record) {
+			off(r, 0)
+			fail(r, 30, 600)
+			lose(r, 0, 30, 300)
+			lose(r, 3, 300, 600)
+		}, "k8s2 lost power at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed); 6 of 6 pods were missing at the worst, and 3 when the record ended; k8s2 was still off when the record ended."},
+		"lightsout sees nothing at the end": {func(r *record.Record) {
+			silence(r)
+			down(r, "k8s2", view.SpanSilent, 20, 600)
+			lose(r, 5, 60, 600)
+			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
+			e.At, e.Seen = at(90), at(98)
+			r.Events = append(r.Events, e)
+		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent meanwhile; at least 1 of 6 pods were missing at the worst, and 1 when lightsout last saw the cluster, at 08:01:30;" +
+			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30. The API server gave lightsout no answer any more from 08:01:30 UTC."},
+		"a sign after an earlier outage": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 60)
+			down(r, "k8s2", view.SpanSilent, 62, 100)
+			signs(r, 62, "k8s2", view.SignSilent)
+		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; " + allThere + "."},
+		"an earlier outage in the past of the record": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 22, 40)
+			down(r, "k8s3", view.SpanSilent, 62, 100)
+			signs(r, 20, "k8s2", view.SignSilent)
+			signs(r, 60, "k8s3", view.SignSilent)
+			r.Zero, r.Summary.Zero = at(60), at(60)
+		}, "k8s3 fell silent at 08:01:00 UTC; no request failed; " + allThere + "."},
+		"pods that are away between two seconds": {func(r *record.Record) {
+			off(r, 90)
+			counts(r, 25.1, "6/6", "3/6")
+			counts(r, 25.4, "3/6", "6/6")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were missing at the worst, none from 08:00:25 on."},
+		"pods of another deployment": {func(r *record.Record) {
+			off(r, 90)
+			counts(r, 25.1, "6/6", "3/6")
+			r.Events[len(r.Events)-1].Subject = "other"
+			counts(r, 26.1, "6/6", "5/6")
+			counts(r, 30.1, "5/6", "6/6")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were missing at the worst, and 3 when the record ended, and 1 more workload lost pods."},
+		"a rollout after the return": {func(r *record.Record) {
+			off(r, 90)
+			counts(r, 200, "6/6", "5/6")
+			counts(r, 201, "5/6", "6/6")
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods of default/web as available."},
+		"a scale-down": {func(r *record.Record) {
+			off(r, 90)
+			lose(r, 3, 30, 45)
+			lose(r, 2, 45, 600)
+			scales(r, 0, 6)
+			scales(r, 44, 2)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were missing at the worst, none from 08:00:44 on. The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		"a scale-up": {func(r *record.Record) {
+			off(r, 90)
+			scales(r, 0, 6)
+			scales(r, 31, 9)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; Kubernetes counted all 6 pods of default/web as available. The deployment was scaled from 6 to 9 pods at 08:00:31 UTC."},
+		"a planned switch-off beside an outage": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 18, 50)
+			down(r, "k8s3", view.SpanSilent, 20, 40)
+			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
+			planned.At, planned.Seen = at(19), at(19)
+			signs(r, 20, "k8s3", view.SignSilent)
+			r.Events = append(r.Events, planned)
+		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; " + allThere + ". root@vm switched k8s2 off by plan, noticed at 08:00:19 UTC."},
+		"a node that does not return from a planned switch-off": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 0)
+			signs(r, 60, "k8s2", view.SignNotBack)
+		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC; no request failed; " + allThere + "; k8s2 was still down when the record ended."},
+		"a node deleted before it was silent": {func(r *record.Record) {
+			signs(r, 20, "b", view.SignSilent)
+			r.Events = append(r.Events, view.Event{Code: view.CodeNodeNode, Subject: "b", At: at(21), Seen: at(21), Facts: view.Facts{}, Cause: cluster.CauseDeleted})
+		}, "b was deleted after its last heartbeat at 08:00:20 UTC; no request failed; " + allThere + "; b was still down when the record ended."},
+		"the recorder began later": {func(r *record.Record) {
+			down(r, "k8s2", view.SpanSilent, 20, 100)
+			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + " whenever lightsout saw them."},
+		"an outage of the API server hides how pods went": {func(r *record.Record) {
+			signs(r, 20, "API server", view.SignAPI)
+			loseAPI(r, 20, 46)
+			lose(r, 3, 46, 60)
+		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request failed; at least 3 of 6 pods were missing at the worst, none from 08:01:00 on."},
+		"nodes that cannot renew their Leases while the API server is away": {func(r *record.Record) {
+			off(r, 90)
+			down(r, "k8s3", view.SpanSilent, 64, 72)
+			down(r, "k8s1", view.SpanNotReady, 65, 71)
+			loseAPI(r, 50, 64)
+		}, "k8s2 lost power at 08:00:20 UTC; no request failed; " + allThere + " whenever lightsout saw them. The API server gave lightsout no answer for 14 s from 08:00:50 UTC."},
+		"an outage without a node": {func(r *record.Record) {
+			signs(r, 20, "load", view.SignRequests)
+			cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(21), Seen: at(21)}
+			early := cordon
+			early.Subject, early.At, early.Seen = "k8s3", at(-100), at(-100)
+			r.Events = append(r.Events, early, cordon)
+			fail(r, 21, 41)
+			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 21, Failed: 20}}
+			lose(r, 0, 21, 41)
+			down(r, "k8s1", view.SpanNotReady, 50, 50.5)
+		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 6 of 6 pods were missing at the worst, none from 08:00:41 on. Somebody cordoned k8s2 at 08:00:21 UTC."},
+		"many nodes, again and again": {func(r *record.Record) {
+			for _, n := range strings.Fields("a b c d e f") {
+				for i := range 5 {
+					down(r, n, view.SpanSilent, float64(20+50*i), float64(40+50*i))
+				}
+			}
+			silence(r)
+		}, "a, b, c, d and 2 more nodes fell silent at 08:00:20 UTC; no requests were sent meanwhile; " + allThere + "." +
+			" a, b, c, d and 2 more nodes fell silent at 08:01:10 UTC; no requests were sent meanwhile; " + allThere + "." +
+			" a, b, c, d and 2 more nodes fell silent at 08:02:00 UTC; no requests were sent meanwhile; " + allThere + "." +
+			" 2 more outages of a, b, c, d and 2 more nodes followed: see the tables."},
+		"broken off": {func(r *record.Record) {
+			r.Summary, r.Torn = nil, []string{"there is no summary"}
+			down(r, "a", view.SpanSilent, 20, 0)
+		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + "; a was still down when the record ended." +
+			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
+		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare()
+			c.happens(r)
+			if got := strings.Join(opening(r, FactsOf(r)), " "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A failure belongs to the outage in which it happened, and not to that in which its request was
+// sent; what failed before the first one has another cause.
+func TestEachOutageHasItsOwnFailures(t *testing.T) {
+	r := bare()
+	fail(r, 5, 8)
+	off(r, 60)
+	asks(r, "k8s3", 130, power.ActionOff, power.StageSending)
+	down(r, "k8s3", view.SpanOff, 131, 220)
+	x := &r.Seconds[50] // in flight through the second one
+	x.Sent, x.Failed, x.Later = 3, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
+	r.Seconds[131].Earlier = x.Later
+	all := FactsOf(r)
+	if len(all) != 2 || all[0].Clients.Before != 3 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Only a node that reports the same boot ID before it went down and after shows that its machine ran on.
+func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after string
+		first         float64 // when the record first shows the node
+		kind          view.SpanKind
+		ran           bool
+	}{
+		"the same boot ID":                  {before: "one", after: "one", kind: view.SpanSilent, ran: true},
+		"its machine was off":               {before: "one", after: "one", kind: view.SpanOff},
+		"no boot ID before":                 {after: "one", kind: view.SpanSilent},
+		"no boot ID after":                  {before: "one", kind: view.SpanSilent},
+		"another boot ID, without an event": {before: "one", after: "two", kind: view.SpanSilent},
+		"first shown while it was down":     {before: "one", after: "one", first: 60, kind: view.SpanSilent},
+	} {
+		r := bare()
+		reportsBoot(r, "k8s2", c.first, c.before)
+		reportsBoot(r, "k8s2", 150, c.after)
+		down(r, "k8s2", c.kind, 21, 150)
+		down(r, "k8s2", view.SpanNotReady, 70, 150)
+		if got := rowsOf(nodesTable(r, FactsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestARecordThatBreaksOffAnywhere(t *testing.T) {
+	whole := example(t, "mdx")
+	for s := 1; s < 75; s += 7 {
+		r := *whole
+		r.Summary, r.Torn, r.End = nil, []string{"there is no summary"}, whole.Start.Add(time.Duration(s)*time.Second)
+		var x []record.Sample
+		for _, sample := range whole.Samples {
+			if !sample.At.After(r.End) {
+				x = append(x, sample)
+			}
+		}
+		r.Samples = x
+		var lanes []record.Lane
+		for _, l := range whole.Lanes {
+			cut := record.Lane{Node: l.Node}
+			for _, o := range l.Spans {
+				if o.From.Before(r.End) {
+					if o.To.After(r.End) {
+						o.To = r.End
+					}
+					cut.Spans = append(cut.Spans, o)
+				}
+			}
+			lanes = append(lanes, cut)
+		}
+		r.Lanes = lanes
+		got := strings.Join(opening(&r, FactsOf(&r)), " ")
+		if !strings.HasSuffix(got, "and so is how the requests in flight ended.") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+		if s > 30 && s < 45 && !strings.Contains(got, "kube-node3 and kube-node4 were still off when the record ended") {
+			t.Errorf("after %d s: %s", s, got)
+		}
+	}
+}
+
+func TestTheOpeningOfARedactedRecord(t *testing.T) {
+	r := bare()
+	signAPI(r, 20)
+	loseAPI(r, 20, 46)
+	want := strings.Join(opening(r, FactsOf(r)), " ")
+	names := record.NewNames()
+	names.Add(record.NameNamespace, "api", "sign", "lost", "server", "answers")
+	names.Add(record.NameHost, "outage", "local")
+	b, err := json.Marshal(r.Events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Events = nil
+	if err := json.Unmarshal(names.JSON(b), &r.Events); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(opening(r, FactsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Nobody knows what clients noticed of an outage if lightsout sent nothing, not all, or nothing for
+// a while, and also if its requests hung or had no end.
+func TestTheReportShowsWhyASeverityIsUnknown(t *testing.T) {
+	for want, c := range map[string]struct {
+		n    loadgen.Counts
+		hung int
+		why  []record.Blind
+	}{
+		"lightsout sent no requests":                   {why: []record.Blind{{To: 30, StoodStill: true}}},
+		"40 requests hung until lightsout ended them":  {n: loadgen.Counts{Scheduled: 40, Cancelled: 40}, hung: 40},
+		"4 requests had not ended when the record did": {n: loadgen.Counts{Scheduled: 5, OK: 1, InFlight: 4}},
+		"no request has ever succeeded":                {n: loadgen.Counts{Scheduled: 60, Failed: 60}},
+		"lightsout did not send requests all the time": {n: loadgen.Counts{Scheduled: 60, OK: 30, Unsent: 30}},
+		"lightsout did not send requests all the time and 40 requests hung until lightsout ended them": {
+			n: loadgen.Counts{Scheduled: 40, Cancelled: 40}, hung: 40, why: []record.Blind{{To: 30, StoodStill: true}}},
+		"too few requests were answered": {n: loadgen.Counts{Scheduled: 1, OK: 1}},
+	} {
+		r := bare()
+		l := record.Load{Sent: c.n.Scheduled - c.n.Unsent, Counts: c.n}
+		if c.hung > 0 {
+			l.Hung = &loadgen.Counts{Scheduled: c.hung, Cancelled: c.hung}
+		}
+		r.Summary = &record.Summary{Load: []record.Load{l}, Ledger: record.Ledger{Counts: c.n}, Blind: c.why, Unplanned: &record.Unplanned{Severity: record.SeverityUnknown}}
+		if got := pageOf(r).Why; len(got) != 1 || got[0] != want+": what clients noticed is unknown" {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+)
+
+// instant writes a time as an offset; zero is a dash.
+func instant(r *record.Record, t time.Time) string {
+	if t.IsZero() {
+		return none
+	}
+	return offset(t.Sub(base(r)).Seconds())
+}
+
+func nodesTable(r *record.Record, all []Facts) section {
+	t := section{ID: "nodes", Title: "Nodes that went down"}
+	t.columns("node", "how")
+	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
+	var nodes []NodeFacts
+	for i := range all {
+		nodes = append(nodes, all[i].Nodes...)
+	}
+	ids := bootIDsOf(r)
+	for _, n := range nodes {
+		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
+		if n.To.IsZero() {
+			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
+		}
+		t.row(n.Node, string(n.Cause)+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Off), instant(r, n.Silent), instant(r, n.NotReady),
+			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready), length)
+	}
+	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
+	if len(t.Rows) > 0 {
+		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
+	}
+	return t
+}
+
+// returned tells a node whose machine booted from one whose machine most likely ran on: that reports
+// the boot ID that it had before it was seen down. One that the record first shows while the node is
+// down may be new.
+func returned(n *NodeFacts, b bootID) string {
+	switch {
+	case n.asked():
+	case !n.Booted.IsZero():
+		return "; its machine went down and booted again"
+	case !n.To.IsZero() && n.Off.IsZero() && b.id != "" && b.from.Before(n.went()):
+		return "; its boot ID is the same: most likely its machine ran on"
+	}
+	return ""
+}
+
+func clientsTable(r *record.Record, all []Facts) section {
+	t := section{ID: "clients", Title: "What clients noticed"}
+	t.figures("outage", "sent in it", "failed")
+	t.columns("of these")
+	t.figures("error window", "failed from – to", "failed before", "hung", "not ended")
+	for i := range all {
+		c := &all[i].Clients
+		if c.Sent+c.Failed+c.Hung+c.Unended == 0 {
+			continue
+		}
+		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
+		switch {
+		case c.Failed == 0 && !c.Sure:
+			failed.Text = "none known"
+		case c.Least:
+			failed.Text = "at least " + failed.Text
+		}
+		if c.Failed > 0 {
+			failed.Tone, span = bad, instant(r, c.First)+" – "+instant(r, c.Last)
+		}
+		if c.Open {
+			known += ", end not seen"
+		}
+		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))
+	}
+	t.trim("of these", "error window", "failed from – to", "failed before", "hung", "not ended")
+	return t
+}
+
+// some writes a number; 0 is a dash.
+func some(n int) string {
+	if n == 0 {
+		return none
+	}
+	return itoa(n)
+}
+
+func podsTable(r *record.Record, all []Facts) section {
+	t := section{ID: "pods", Title: "Pods"}
+	t.figures("outage")
+	t.columns("workload")
+	t.figures("available at the lowest", "missing from", "until", "without a node")
+	t.columns("why")
+	for i := range all {
+		if len(all[i].Nodes) == 0 && !recorded(r) {
+			continue
+		}
+		for _, w := range all[i].Workloads {
+			lowest, until, pending := fmt.Sprintf("%d of %d", w.Lowest, w.Of), instant(r, w.To), some(w.Pending)
+			if w.Hidden {
+				lowest = "at most " + lowest
+			}
+			if w.AtEnd > 0 {
+				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
+			}
+			if !w.PendingTo.IsZero() {
+				pending += ", until " + instant(r, w.PendingTo)
+			}
+			t.row(instant(r, all[i].From), orNone(w.Deployment.String()), lowest, instant(r, w.From), until, pending, orNone(w.Why))
+		}
+	}
+	t.trim("missing from", "until", "without a node", "why")
+	return t
+}
