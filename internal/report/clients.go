@@ -48,7 +48,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 		return leastOf(r) + text.Count(ends.sent, "request", "requests") + " that clients sent meanwhile failed"
 	case ends.later > 0:
 		return text.Count(ends.later, "request", "requests") + " that clients sent meanwhile failed in a later outage"
-	case broken(r), stoodStill(r), severityUnknown(r), noneAsked(r), notAnswered(r), mayHang(r, all, i):
+	case broken(r), stoodStill(r), severityUnknown(r), noneAsked(r), mayHang(r, all, i):
 		return "no request is known to have failed"
 	}
 	return noneFailed
@@ -80,11 +80,6 @@ func severityUnknown(r *record.Record) bool {
 func noneAsked(r *record.Record) bool {
 	loads := summaryOf(r).Load
 	return len(loads) > 0 && !slices.ContainsFunc(loads, func(l record.Load) bool { return !l.Unasked })
-}
-
-// notAnswered reports whether a load ended without an answer, although no request of it failed.
-func notAnswered(r *record.Record) bool {
-	return slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unanswered })
 }
 
 // listed joins two parts, of which the second may be empty.

@@ -306,7 +306,7 @@ func loadMatrix(rs []*record.Record) *matrix {
 			set("failed", failedWord(l.Failed, l.FailedByClass))
 			set("error window", windows(l.ErrorWindows))
 			set("failed later", later(l.LaterFailures))
-			set("hung", hung(l, stayed(r.Summary)))
+			set("hung", ends(l.Hung))
 			set("unsent", unsent(l))
 			set("peak served", upTo(l.PeakServed, l.PeakServedUpTo))
 			set("peak queued", upTo(l.PeakQueued, l.PeakQueuedUpTo))

@@ -12,32 +12,17 @@ import (
 const unansweredLeast = 10 * time.Second
 
 // waiting counts requests that got no answer: hung until lightsout ended them, or open when
-// the record ended. off describes those that hung while a machine stayed off.
-type waiting struct {
-	hung, open int
-	off        string
-}
+// the record ended.
+type waiting struct{ hung, open int }
 
 func (w waiting) String() string {
-	var parts []string
 	switch {
 	case w.hung > 0:
-		parts = append(parts, text.Count(w.hung, "request", "requests")+" hung until lightsout ended "+text.Noun(w.hung, "it", "them"))
+		return text.Count(w.hung, "request", "requests") + " hung until lightsout ended " + text.Noun(w.hung, "it", "them")
 	case w.open > 0:
-		parts = append(parts, text.Count(w.open, "request", "requests")+" had not ended when the record did")
+		return text.Count(w.open, "request", "requests") + " had not ended when the record did"
 	}
-	if w.off != "" {
-		parts = append(parts, w.off)
-	}
-	return text.List(parts)
-}
-
-// stayed is the phrase of a report for an outage that nobody ended.
-func stayed(s *record.Summary) string {
-	if s.Unplanned != nil {
-		return "while a node stayed down"
-	}
-	return "while a machine stayed off"
+	return ""
 }
 
 // unanswered describes the requests of outage number i, or of the whole record for -1, that
@@ -79,9 +64,8 @@ func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 			unresolved[at] += x.Unresolved
 		}
 	}
-	hung, open, off := 0, 0, 0
+	hung, open := 0, 0
 	for _, l := range summaryOf(r).Load {
-		off += l.HungWhileOff
 		if l.Hung != nil {
 			hung += l.Hung.Cancelled
 		}
@@ -99,13 +83,6 @@ func waitingIn(r *record.Record, all []outage) (each []waiting, rest waiting) {
 	hangs, rest.hung = share(hung, cancelled)
 	for i := range each {
 		each[i] = waiting{hung: hangs[i], open: opens[i]}
-	}
-	if off > 0 {
-		of := &rest
-		if last := len(all) - 1; last < 1 || all[last].to.IsZero() { // of several, only the last one may be open
-			of = &each[max(last, 0)]
-		}
-		of.off = text.Count(off, "request", "requests") + " hung " + stayed(summaryOf(r))
 	}
 	return each, rest
 }

@@ -37,7 +37,7 @@ func loadOf(s *record.Summary) section {
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
 			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, orNone(streaming(l)), orNone(l.Basis),
-			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), hung(l, stayed(s)))
+			windows(l.ErrorWindows), later(l.LaterFailures), after, ends(l.AtZero), ends(l.Hung))
 	}
 	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "in flight at zero", "hung")
 	return t
@@ -82,18 +82,6 @@ func ends(n *loadgen.Counts) string {
 		return none
 	}
 	return fmt.Sprintf("%d: %s", n.Scheduled, n.Ends())
-}
-
-// hung formats the requests that hung. stayed is the phrase for an outage that nobody ended.
-func hung(l record.Load, stayed string) string {
-	n := l.HungWhileOff
-	switch {
-	case n == 0:
-		return ends(l.Hung)
-	case l.Hung == nil:
-		return fmt.Sprintf("%d %s", n, stayed)
-	}
-	return fmt.Sprintf("%s; %d %s", ends(l.Hung), n, stayed)
 }
 
 // trim removes the named columns that are empty.

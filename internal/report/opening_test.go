@@ -40,11 +40,6 @@ func down(r *record.Record, node string, kind view.SpanKind, from, to float64) {
 	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []view.NodeSpan{o}})
 }
 
-// hangWhileOff adds a load whose clients hung while a machine stayed off.
-func hangWhileOff(r *record.Record, n int) {
-	r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{HungWhileOff: n}})
-}
-
 // asks adds the request to take a machine down.
 func asks(r *record.Record, node string, s float64, action power.Action, phase power.Stage) {
 	e := view.NewEvent(view.CodePowerOperation, node, view.Facts{Action: action, Stage: phase})
@@ -170,21 +165,6 @@ func TestTheReportBeginsAsAPersonWouldSayIt(t *testing.T) {
 			r.Zero, r.Summary.Zero = at(20), at(20)
 			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 16, Cancelled: 16}}})
 		}, "k8s2 lost power at 08:00:20 UTC; 16 requests hung until lightsout ended them; Kubernetes counted all 6 pods as available."},
-		"streams hang while a machine stays off": {func(r *record.Record) {
-			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
-			down(r, "k8s2", view.SpanOff, 21, 290)
-			hangWhileOff(r, 8)
-		}, "k8s2 lost power at 08:00:20 UTC; 8 requests hung while a machine stayed off; Kubernetes counted all 6 pods as available."},
-		"streams hang while a node stays down": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 290)
-			hangWhileOff(r, 1)
-			r.Summary.Unplanned = &record.Unplanned{}
-		}, "k8s2 fell silent at 08:00:20 UTC; 1 request hung while a node stayed down; Kubernetes counted all 6 pods as available."},
-		"others hang until lightsout ends them": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 290)
-			hangWhileOff(r, 8)
-			r.Summary.Load[0].Hung = &loadgen.Counts{Scheduled: 16, Cancelled: 16}
-		}, "k8s2 fell silent at 08:00:20 UTC; 16 requests hung until lightsout ended them and 8 requests hung while a machine stayed off; Kubernetes counted all 6 pods as available."},
 		"requests that have no end": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			for i := 21; i < 25; i++ {
@@ -919,13 +899,6 @@ func TestEachOfSeveralOutagesHasItsOwnFailures(t *testing.T) {
 			r.Seconds[20].Cancelled, r.Seconds[140].Cancelled = 1, 4
 			hung(r, 4)
 		}, "no request is known to have failed", "no request is known to have failed", "4 requests hung until lightsout ended them; which outage caused that, if any, is unknown."},
-		"hung while the second stays off": {func(r *record.Record) {
-			r.Lanes[1].Spans[0].To = r.End
-			hangWhileOff(r, 4)
-		}, "no request failed", "4 requests hung while a machine stayed off", ""},
-		"hung, and both came back": {func(r *record.Record) {
-			hangWhileOff(r, 4)
-		}, "no request is known to have failed", "no request is known to have failed", "4 requests hung while a machine stayed off; which outage caused that, if any, is unknown."},
 		"without an end": {func(r *record.Record) {
 			r.Seconds[100].Unresolved = 2
 		}, "no request failed", "2 requests had not ended when the record did", ""},

@@ -104,15 +104,3 @@ func TestTheReportShowsWhyASeverityIsUnknown(t *testing.T) {
 		}
 	}
 }
-
-// In an outage that nobody planned, lightsout knows that a node stayed down, and not that its
-// machine was off.
-func TestARecordOfAnUnplannedOutageSpeaksOfNodesThatStayedDown(t *testing.T) {
-	n := 8
-	for want, u := range map[string]*record.Unplanned{"8 while a machine stayed off": nil, "8 while a node stayed down": {}} {
-		table := loadOf(&record.Summary{Unplanned: u, Load: []record.Load{{Failures: record.Failures{HungWhileOff: n}}}})
-		if row := table.Rows[0]; row[len(row)-1].Text != want {
-			t.Errorf("got %q, want %q", row[len(row)-1].Text, want)
-		}
-	}
-}

@@ -118,6 +118,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetecte
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
+	out.Steady = !l.burst
 	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(l.peak.servedUpTo, out.PeakServed), moreThan(l.peak.queuedUpTo, out.PeakQueued)
 	return out
 }
