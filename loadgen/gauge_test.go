@@ -451,21 +451,15 @@ func TestDerive(t *testing.T) {
 			return m
 		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, OnDead: 4, Basis: BasisMeasured}},
-		{"servers that died unheard explain what the living have room for", func() measurement {
+		{"a share of servers that died unheard is a guess", func() measurement {
 			m := pods(8, 8, 5)
-			m.dead = []holding{{since: t0, n: 2, unheard: true}}
+			m.dead, m.guessed = []holding{{since: t0, n: 2}}, true
 			return m
 		}(), survey{outstanding: 8, lastActive: times(8, before)}, 8,
 			Gauge{Served: 5, Heard: 5, Queued: 1, OnDead: 2, Basis: BasisPartial}},
-		{"servers that died unheard explain no queue before full ones", func() measurement {
-			m := pods(8, 8, 8)
-			m.dead = []holding{{since: t0, n: 4, unheard: true}}
-			return m
-		}(), survey{outstanding: 12, lastActive: times(12, before)}, 8,
-			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
 		{"a share of servers that died unheard is not measured, even if a proxy reports", func() measurement {
 			n := 12
-			return measurement{reported: []Report{{Served: &n, Asked: 1, Answered: 1}}, dead: []holding{{since: t0, n: 4, unheard: true}}}
+			return measurement{reported: []Report{{Served: &n, Asked: 1, Answered: 1}}, dead: []holding{{since: t0, n: 4}}, guessed: true}
 		}(), survey{outstanding: 16, lastActive: times(16, before)}, 16,
 			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisEstimated}},
 		{"servers that never answered are as busy as those that did", func() measurement {
@@ -486,7 +480,7 @@ func TestDerive(t *testing.T) {
 			tt.s.lastActive = times(tt.s.outstanding, after)
 		}
 		got := derive(&tt.m, &tt.s, max(tt.capacity, 0), tt.capacity != 0)
-		got.Source = ""
+		got.Source, got.Reported = "", nil
 		tt.want.Outstanding = tt.s.outstanding
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
@@ -514,7 +508,7 @@ func FuzzDerive(f *testing.F) {
 			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
 		}
 		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), unheard: int(room - min(answered, room)), served: served, carried: carried,
-			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost, unheard: true}}, lost: []holding{{since: t0, n: lost}}}
+			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost}}, lost: []holding{{since: t0, n: lost}}}
 		g := derive(&m, &s, int(answered), answered > 0)
 		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
 			t.Fatalf("%+v of %+v and %+v", g, m, s)

@@ -14,7 +14,7 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		return []Report{{Source: "activator", Served: n(served), Queued: n(queued), Asked: 1, Answered: 1}}
 	}
 	pods := func(served float64, reports []Report) measurement {
-		return measurement{asked: 8, answered: 8, served: served, whole: 8, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
+		return measurement{asked: 8, answered: 8, served: served, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
 	}
 	for name, c := range map[string]struct {
 		m                     measurement
@@ -34,9 +34,6 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		g := derive(&c.m, &c.s, 8, true)
 		if g.Others != c.others || g.Heard != c.heard || g.ServedUpTo != c.upTo {
 			t.Errorf("%s: others %d, heard %d, up to %d", name, g.Others, g.Heard, g.ServedUpTo)
-		}
-		if g.Others > 0 {
-			g.estimateShare(&c.s, false)
 		}
 		if g.Served != c.lateServed || g.Queued != c.lateQueue || (g.Basis == BasisEstimated) != (c.others > 0) {
 			t.Errorf("%s: late: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
