@@ -133,7 +133,8 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 // share marks the gauge if the servers hold requests of others. Of the generator's own, only
 // those of which bytes are coming are then proven to be served.
 func (g *Gauge) share(m *measurement, s *survey) {
-	if g.Others = m.others(s); g.Others == 0 {
+	g.Others = m.others(s)
+	if g.Others == 0 {
 		return
 	}
 	g.ServedUpTo, g.Heard = g.Served, min(g.Heard, g.Streaming)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"reflect"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -198,25 +197,6 @@ func TestGaugeShowsAllServed(t *testing.T) {
 	}
 }
 
-// Two requests that a proxy has sent to pods that are gone: nothing tells them from
-// queued ones, but seven slots are free.
-func TestRequestsBesideFreeSlotsAreUnknown(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
-	v.lost = 2
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 3})
-	gaugeIs(t, g, BasisMeasured, 1, 2, 0, 0)
-	for begin := time.Now(); !slices.ContainsFunc(g.Run().Seconds, func(s Second) bool { return s.Unknown == 2 }); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begin) > deadline {
-			t.Fatalf("no second has them: %+v", g.Run())
-		}
-	}
-	if ga := g.Run().Gauge; ga.Served != 1 || ga.Queued != 0 || ga.Unknown != 2 || ga.Outstanding != 3 {
-		t.Errorf("%+v", ga)
-	}
-}
-
 // Twelve requests at eight pods are eight served and four queued, from the
 // first measurement on, although the queue-proxies' averages lag.
 func TestGaugeShowsServedAndQueued(t *testing.T) {
@@ -289,53 +269,6 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 	wait(t, g)
 }
 
-// What is sent when dead pods have left the endpoints waits for the others: it
-// is queued, not on dead nodes.
-func TestGaugeAfterDetectionQueuesForTheLiving(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 16)
-	for _, p := range v.pods[8:] {
-		p.dead, p.out = true, true
-	}
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	waitFor(t, "a measurement of all eight", func() bool {
-		g.ledger.mu.Lock()
-		defer g.ledger.mu.Unlock()
-		return g.sampler.measured != nil && g.sampler.measured.served == 8
-	})
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	close(v.finish)
-	wait(t, g)
-}
-
-// A server that was silent from the start told nothing: neither a dead one, of which
-// lightsout never heard anything, nor a living one, whose requests lightsout must not
-// take for requests on dead nodes.
-func TestGaugeGuessesNoRequestsOnDeadNodesWhileTheLivingAreFull(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 16)
-	for i, p := range v.pods {
-		p.dead = i >= 8 // still in the endpoints
-		v.silent[p.name] = i >= 4
-	}
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	waitFor(t, "eight in service", func() bool { return v.busy() == 8 })
-	waitFor(t, "the answers of four", func() bool {
-		ga := g.Run().Gauge
-		return ga.NoAnswer == 4 && ga.Basis == BasisPartial
-	})
-	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0)
-	v.mu.Lock()
-	clear(v.silent)
-	v.mu.Unlock()
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	close(v.finish)
-	wait(t, g)
-}
-
 // No answer is not an answer of zero.
 func TestGaugeWithoutAnswers(t *testing.T) {
 	t.Parallel()
@@ -370,26 +303,6 @@ func TestGaugeWithoutAnswers(t *testing.T) {
 	}
 	g.Stop(true)
 	wait(t, g)
-}
-
-// A fetch that hangs is given up after its bound.
-func TestGaugeGivesUpOnHangingFetches(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 4)
-	o := v.options()
-	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		if pod == "llm-03" {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		return v.fetch(ctx, namespace, pod, port, path)
-	}
-	g := start(t, o)
-	mustStart(t, g, Spec{Shape: Burst, N: 4})
-	gaugeIs(t, g, BasisPartial, 4, 0, 0, 0)
-	if ga := g.Run().Gauge; ga.NoAnswer != 1 {
-		t.Errorf("%+v", ga)
-	}
 }
 
 func TestDerive(t *testing.T) {

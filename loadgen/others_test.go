@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"net/http"
 	"testing"
 )
 
@@ -39,28 +38,4 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 			t.Errorf("%s: late: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
 		}
 	}
-}
-
-// Six requests of another client hold six of eight slots. The gauge must not call the eight
-// served requests its own.
-func TestTheGaugeTellsThatOthersUseTheService(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
-	for range 6 {
-		go func() {
-			if a, err := http.Get(v.url()); err == nil {
-				a.Body.Close()
-			}
-		}()
-	}
-	waitFor(t, "six requests of another client", func() bool { return v.busy() == 6 })
-	g := start(t, v.withActivator(func() (int, error) { return 10, nil }))
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	waitFor(t, "requests of others", func() bool { ga := g.Run().Gauge; return ga.Others == 6 && ga.Heard == 0 && ga.ServedUpTo == 8 })
-	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
-	if ga := g.Run().Gauge; ga.Source != sharedSource || ga.Disagreement == "" {
-		t.Errorf("%+v", ga)
-	}
-	close(v.finish)
-	wait(t, g)
 }
