@@ -298,35 +298,3 @@ func testLedger(t *testing.T, target Target, all int, hangBound time.Duration, s
 	}
 	t.Logf("%d looks; %+v", looks.Load(), run.Totals)
 }
-
-// A server that closes its idle connections never sees some requests on kept
-// connections. These have a class of their own; a reset on a fresh connection is still
-// the service's failure.
-func TestAKeptConnectionThatWasIdleIsNotTheServicesFailure(t *testing.T) {
-	t.Parallel()
-	s := serveRaw(t, func(c *net.TCPConn, r *http.Request) {
-		page(c, 200, "x")
-		time.AfterFunc(time.Millisecond, func() { c.Close() }) // whatever has arrived by then
-	})
-	var recs records
-	g := start(t, Options{Target: Target{URL: s.url(), Reuse: true}, Record: recs.add})
-	for len(recs.all()) < 20_000 && g.Run().Totals.Failed[ClassStale] == 0 {
-		if err := g.Start(Spec{Shape: Hold, N: 8, Requests: 200}); err != nil {
-			t.Fatal(err)
-		}
-		wait(t, g)
-	}
-	tt := g.Run().Totals
-	if tt.Failed[ClassStale] == 0 || tt.Failed[ClassStale] != tt.FailedSum() {
-		t.Errorf("failed: %v", tt.Failed)
-	}
-	for _, r := range recs.all() {
-		if r.Class == ClassStale && (!r.Reused || r.Bytes > 0 || !strings.Contains(r.Error, "kept connection was closed")) {
-			t.Errorf("%+v", r)
-		}
-	}
-	reset := serveRaw(t, func(c *net.TCPConn, r *http.Request) { reset(c) })
-	if r := one(t, Options{Target: Target{URL: reset.url(), Reuse: true}}); r.Class != ClassReset {
-		t.Errorf("on a fresh connection: %s", r.Class)
-	}
-}
