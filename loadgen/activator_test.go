@@ -102,26 +102,21 @@ func TestAnActivatorWithoutMetricsIsNotSilent(t *testing.T) {
 }
 
 // With much spare capacity Knative takes the activator out of the way of the requests: that
-// it holds none is then no disagreement, and no measurement.
+// it holds none is then no measurement.
 func TestAnActivatorThatRequestsDoNotPassIsNoWitness(t *testing.T) {
 	t.Parallel()
 	m := ActivatorMetrics("default", []string{"llm-00001"})
 	for _, c := range []struct {
 		served, queued float64
-		differ         bool
 		basis          Basis
 	}{
-		{0, 0, false, BasisEstimated},
-		{1, 0, true, BasisMeasured},
-		{5, 0, false, BasisMeasured},
+		{0, 0, BasisEstimated},
+		{1, 0, BasisMeasured},
+		{5, 0, BasisMeasured},
 	} {
 		var all reports
 		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true}, true, false)
 		told := all.results()
-		g := Gauge{Served: 5, Outstanding: 5, Reported: told}
-		if text := g.disagreement(); (text != "") != c.differ {
-			t.Errorf("%g served: %q", c.served, text)
-		}
 		if got := derive(&measurement{reported: told}, &survey{outstanding: 5}, 16, true); got.Basis != c.basis {
 			t.Errorf("%g served: %+v", c.served, got)
 		}

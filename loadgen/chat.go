@@ -11,8 +11,8 @@ import (
 )
 
 // chatBodies returns the bodies of the streamed chat completion requests that
-// are sent in turn, one for each prompt; bare ones have no stream_options.
-func chatBodies(t Target, bare bool) (bodies [][]byte, err error) {
+// are sent in turn, one for each prompt.
+func chatBodies(t Target) (bodies [][]byte, err error) {
 	prompts := t.Prompts
 	switch {
 	case len(prompts) > 0:
@@ -22,7 +22,7 @@ func chatBodies(t Target, bare bool) (bodies [][]byte, err error) {
 		prompts = BuiltinPrompts
 	}
 	body := map[string]any{"stream": true}
-	if !bare {
+	if !t.NoStreamOptions {
 		body["stream_options"] = map[string]bool{"include_usage": true}
 	}
 	if t.Model != "" {

@@ -2,8 +2,6 @@ package loadgen
 
 import (
 	"fmt"
-	"net"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -69,7 +67,7 @@ func chunkOf(delta, finish string) string {
 	return fmt.Sprintf("data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, finish)
 }
 
-// Model servers as they stream, each in its own form, over a connection.
+// Model servers as they stream, each in its own form.
 func TestChatStream(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -140,18 +138,9 @@ func TestChatStream(t *testing.T) {
 		{"data: {\"detail\":\"the engine is dead\"}\n\n" + done, false, 0},
 		{"data: {\"choices\":[]}\n\n" + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, true, 0},
 	} {
-		s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
-			chunks(c, stream)
-			for rest := tt.in; rest != ""; rest = rest[min(37, len(rest)):] {
-				chunk(c, rest[:min(37, len(rest))])
-			}
-			lastChunk(c)
-		})
-		want := map[bool]Class{true: ClassOK, false: ClassTruncated}[tt.ok]
-		r := one(t, Options{Target: Target{URL: s.url(), Profile: Chat}, Timeouts: unhurried})
-		if r.Class != want || r.Tokens != tt.tokens || (tt.tokens > 0) != (!r.FirstToken.IsZero()) {
-			t.Errorf("%q: %s %s, %d tokens, want %s, %d", tt.in, r.Class, r.Error, r.Tokens, want, tt.tokens)
+		c := chatOf(tt.in, 37)
+		if err := c.verdict(); (err == nil) != tt.ok || c.tokens() != tt.tokens || (tt.tokens > 0) == c.firstToken.IsZero() {
+			t.Errorf("%q: %v, %d tokens, want %v, %d", tt.in, err, c.tokens(), tt.ok, tt.tokens)
 		}
-		inOrder(t, r)
 	}
 }

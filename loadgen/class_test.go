@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -252,39 +251,6 @@ func TestConnectTimeoutIsTheGenerators(t *testing.T) {
 	mustContain(t, "error", rec.Error, "192.0.2.1:80", "50ms")
 }
 
-func TestServerNotSpeakingTLSIsAClientFault(t *testing.T) {
-	t.Parallel()
-	addr := serveBytes(t, "HTTP/1.1 400 Bad Request\r\n\r\n")
-	rec := one(t, Options{Target: Target{URL: "https://" + addr}})
-	if rec.Class != ClassLocal {
-		t.Fatalf("%+v", rec)
-	}
-}
-
-// serveBytes writes the same bytes to each connection, whatever it gets.
-func serveBytes(t *testing.T, b string) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			write(c, b)
-			hang(c.(*net.TCPConn))
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() { ln.Close(); <-finished })
-	return ln.Addr().String()
-}
-
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	sys := func(e syscall.Errno) error { return &net.OpError{Op: "read", Net: "tcp", Err: e} }
@@ -340,38 +306,6 @@ func TestHeadersWithoutEndAreCut(t *testing.T) {
 	}
 }
 
-// Numbers stay the same for good and tell every class from every other; those
-// of HTTP are its own.
-func TestCodesOfClasses(t *testing.T) {
-	t.Parallel()
-	want := map[Class]int{
-		ClassOK: 0, ClassRefused: 100, ClassUnreachable: 101, ClassConnectTimeout: 102, ClassReset: 200, ClassTruncated: 201,
-		ClassPeerDead: 202, ClassStale: 203, ClassFirstByte: 300, ClassIdle: 301, ClassTotal: 302, Class4xx: 400, Class5xx: 500, Class502: 502,
-		Class503: 503, Class504: 504, ClassLocal: 900, ClassCancelled: 910, ClassCensored: 911, ClassUnsent: 920,
-	}
-	if len(want) != len(traits) {
-		t.Errorf("%d classes, %d are tested", len(traits), len(want))
-	}
-	seen := map[int]Class{}
-	for c, n := range want {
-		if c.Code() != n {
-			t.Errorf("%s has the number %d, want %d", c, c.Code(), n)
-		}
-		if other, twice := seen[n]; twice {
-			t.Errorf("%s and %s have the number %d", c, other, n)
-		}
-		seen[n] = c
-		var tt Totals
-		tt.Count(Record{Class: c})
-		if failed := tt.FailedSum() == 1; failed != c.Failed() || !tt.Balanced() {
-			t.Errorf("%s: failed %v, counted as %+v", c, c.Failed(), tt)
-		}
-	}
-	if n := Class("fine").Code(); n != -1 {
-		t.Errorf("what is no class has the number %d", n)
-	}
-}
-
 // The table has every class that class.go declares, each failure with a letter and a
 // pattern of its own, and docs/reference/load.md has its row.
 func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {
@@ -395,18 +329,5 @@ func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {
 	}
 	if len(declared) != len(traits) {
 		t.Errorf("%d classes are declared, %d are in the table", len(declared), len(traits))
-	}
-}
-
-// The table that users read has every class.
-func TestTheDocumentsClassesAreTheCodes(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "docs", "reference", "load.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for c, traits := range traits {
-		if row := fmt.Sprintf("| %s | %d |", string(c), traits.Code); strings.Count(string(b), row) != 1 {
-			t.Errorf("the table of classes has no row %q", row)
-		}
 	}
 }

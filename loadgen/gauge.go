@@ -1,20 +1,14 @@
 package loadgen
 
 import (
-	"context"
+	"fmt"
+	"math"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
-const (
-	sampleEach  = time.Second
-	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Start
-	burstTime   = 2 * time.Second
-	sampleAfter = 3 * time.Second // how long it continues after the last request
-	fetchBound  = time.Second
-)
+// The gauge has two readings: the requests in flight by class of evidence (survey), and what
+// the servers report (measurement). derive is the rule that joins them.
 
 // measurement holds the servers' reports of one time. It is immutable.
 type measurement struct {
@@ -22,19 +16,16 @@ type measurement struct {
 	// oldest is when the oldest word that counts was given.
 	oldest time.Time
 	// asked counts the ready servers that can be polled, answered those with a valid
-	// answer, and waiting those that wait for their turn.
-	asked, answered, waiting int
-	// unheard counts those that were polled and have never answered.
-	unheard int
-	// served is what those that answered work on; whole is the same with each
-	// answer rounded, which is steadier for servers that take one at a time.
-	served, whole float64
-	// carried is the last word of servers that fell silent less than the stall
-	// limit ago, lost of those that are silent for longer.
-	carried float64
-	lost    []holding
-	// dead is what servers held when their node died.
-	dead []holding
+	// answer, waiting those that wait for their turn, and unheard those that were polled
+	// and have never answered.
+	asked, answered, waiting, unheard int
+	// served is what those that answered work on, carried the last word of servers that
+	// fell silent less than the stall limit ago.
+	served, carried float64
+	// lost is what servers held that are silent for longer, dead what those held whose
+	// node died. guessed: some of dead is a share of the requests, not a report.
+	lost, dead []holding
+	guessed    bool
 	// room is the total capacity of the ready servers on living nodes; it is valid only
 	// if known is true, that is, if all of them have a limit.
 	room  int
@@ -45,350 +36,202 @@ type measurement struct {
 	source string
 	// turns: there are too many backends to poll each in every measurement.
 	turns bool
+	// streams: answers come in pieces, so that a request without a byte is served only
+	// if it is young.
+	streams bool
 	// reported is what servers say in their own numbers.
 	reported []Report
 }
 
-// holding is the number of requests that a server had at its last report. Of one that
-// never reported any (unheard), it is the server's share of the requests in flight.
+// holding is the number of requests that a server had when it was last heard of.
 type holding struct {
-	since   time.Time
-	n       float64
-	unheard bool
+	since time.Time
+	n     float64
 }
 
 func bySince(a, b holding) int { return a.since.Compare(b.since) }
 
-// server is the gauge's memory of a backend.
-type server struct {
-	since, seen time.Time // when it was first and last among the backends
-	onDead      bool      // it was on a dead node then
-	last        float64   // its last reading
-	lastAt      time.Time // zero: it has never answered
-	reading     reading   // result of the last poll
-	askedAt     time.Time // when that was asked; zero: never
-	deadSince   time.Time // zero: its node lives
-	held        float64   // at deadSince
-}
+const (
+	// doubtAfter is how long requests wait beside free slots until they are unknown.
+	doubtAfter = 5 * time.Second
+	// othersSpan is how far back a server's number may reach: an average over 1 s that is
+	// computed once a second, fetched within fetchBound, and valid for maxReadingAge.
+	othersSpan = 6 * time.Second
+	// sharedSource is the source of the numbers while other clients have sent requests too.
+	sharedSource = "servers that other clients use"
+)
 
-// sampler polls the servers for their requests while requests are outstanding.
-type sampler struct {
-	*common
-	kick chan struct{} // requests a sample now
-	// state reports whether a hold or rate is running, and the time of the last Start;
-	// the caller holds the ledger's lock.
-	state   func() (sending bool, started time.Time)
-	servers map[string]*server      // only the loop uses it
-	sources map[string]datedReading // only the loop uses it
-	polls   pollBudget              // only the loop uses it
-
-	// Guarded by the ledger's lock.
-	measured *measurement
-	// differ is where the servers and the ledger have differed since then.
-	differ      string
-	differSince time.Time
-	// doubtSince is since when requests have waited beside free slots.
-	doubtSince time.Time
-	// sharedSince is since when the servers have held requests of others.
-	sharedSince time.Time
-}
-
-func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
-	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]datedReading{}}
-}
-
-// wake asks for a sample now.
-func (sm *sampler) wake() {
-	select {
-	case sm.kick <- struct{}{}:
-	default:
+// derive joins the servers' reports and the requests in flight. The parts always add up:
+//
+//	Outstanding = Served + Queued + Stalled + OnDead
+//
+// sampler.gauge may move Queued to Unknown later. In this order:
+//
+//   - On dead nodes: what their servers held, as far as that many requests have shown no
+//     life since.
+//   - Stalled: answers that have stopped, connections that don't come about, and what
+//     servers held that have not been heard of for long.
+//   - Served: what the servers report (averages over the last second, up to two seconds
+//     old), and at least the answers of which bytes are coming. Requests too young to be
+//     in those averages fill the room that is left: the whole is then partly measured.
+//     Without a report it is the room, an estimate.
+//   - Queued: the rest.
+func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
+	g := Gauge{Outstanding: s.outstanding, Streaming: atMost(s.flowing, m.most), Reported: m.reported, NoAnswer: m.asked - m.answered - m.waiting}
+	if m.waiting > 0 {
+		g.Asked, g.Servers = m.asked-m.waiting, m.asked
 	}
-}
+	left := s.outstanding
+	g.OnDead = min(s.held(m.dead), left-s.slow)
+	left -= g.OnDead
+	// Requests that stall because their server is dead are in OnDead already, or in what
+	// silent servers held. Others still have their places on living servers.
+	stalled := max(s.stalled-g.OnDead, 0)
+	lost := min(s.held(m.lost), left-s.slow)
+	g.Stalled = min(s.slow+max(stalled, lost), left)
+	left -= g.Stalled
+	stuck := max(stalled-lost, 0)
 
-// loop samples while requests are outstanding, and a little longer.
-func (sm *sampler) loop() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var busy time.Time
-	for {
-		begin := sm.now()
-		sm.ledger.mu.Lock()
-		sending, started := sm.state()
-		if sending || len(sm.ledger.live) > 0 {
-			busy = begin
-		}
-		each := sampleEach
-		if begin.Sub(started) < burstTime {
-			each = sampleSoon
-		}
-		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
-		if !active {
-			sm.measured = nil
-			sm.differ, sm.differSince, sm.doubtSince, sm.sharedSince = "", time.Time{}, time.Time{}, time.Time{}
-			clear(sm.servers)
-			clear(sm.sources)
-		}
-		sm.ledger.mu.Unlock()
-		if active {
-			sm.sample()
-			timer.Reset(max(each-sm.now().Sub(begin), 0))
-		} else {
-			timer.Stop()
-		}
-		select {
-		case <-timer.C:
-		case <-sm.kick:
-		case <-sm.ctx.Done():
-			return
-		}
+	room, known := capacity, limited
+	if m.known {
+		room, known = m.room, true
 	}
-}
-
-// sample asks servers, if it is not too soon for that, and puts the gauge into
-// its second.
-func (sm *sampler) sample() {
-	m := sm.measure()
-	capacity, target, limited := sm.capacity()
-	sm.ledger.mu.Lock()
-	defer sm.ledger.mu.Unlock()
-	if m != nil {
-		sm.measured = m
-	}
-	now := sm.now()
-	out := sm.gauge(now, capacity, target, limited)
-	sm.ledger.time.at(out.At).Sample(out)
-	for _, r := range sm.ledger.runs {
-		if r.rest == nil {
-			r.PeakQueued = max(r.PeakQueued, out.LeastQueued())
-		}
-	}
-	switch text := out.disagreement(); {
-	case text == "":
-		sm.differ, sm.differSince = "", time.Time{}
-	case sm.differSince.IsZero():
-		sm.differSince = now
-	case now.Sub(sm.differSince) >= disagreeAfter:
-		sm.differ = text
-	}
-	mark(&sm.doubtSince, out.Unknown > 0 || out.doubtful(), now)
-	mark(&sm.sharedSince, out.Others > 0, now)
-	sm.ledger.notify()
-}
-
-// mark keeps since when something has been so; the zero time: it is not.
-func mark(since *time.Time, so bool, now time.Time) {
+	front := m.frontReport()
 	switch {
-	case !so:
-		*since = time.Time{}
-	case since.IsZero():
-		*since = now
+	case m.answered > 0:
+		g.Served = max(m.load()-stuck, g.Streaming)
+		young := s.young
+		if known {
+			young = min(young, max(room-g.Served, 0))
+		}
+		g.Heard = min(g.Served, max(int(math.Round(m.served)), g.Streaming))
+		g.Basis, g.Source = BasisMeasured, m.source
+		if young > 0 && g.Served < left || m.answered < m.asked || m.guessed && g.OnDead > 0 {
+			g.Basis = BasisPartial
+		}
+		g.Served += young
+	case front != nil: // it counts what sits on dead backends as well
+		g.Served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
+		g.Heard, g.Basis, g.Source = g.Served, BasisMeasured, front.Source
+		if m.guessed && g.OnDead > 0 {
+			g.Heard, g.Basis = s.flowing, BasisEstimated
+		}
+	case known:
+		g.Served = max(room-stuck, g.Streaming)
+		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
+	default:
+		g.Served = left
+		g.Basis, g.Source = BasisEstimated, "requests in flight"
+	}
+	g.Served = max(min(g.Served, left), 0)
+	g.Queued = left - g.Served
+	g.Heard = max(min(g.Heard, g.Served), 0)
+	g.share(m, s)
+	return g
+}
+
+// share marks the gauge if the servers hold requests of others. Of the generator's own, only
+// those of which bytes are coming are then proven to be served.
+func (g *Gauge) share(m *measurement, s *survey) {
+	g.Others = m.others(s)
+	if g.Others == 0 {
+		return
+	}
+	g.ServedUpTo, g.Heard = g.Served, min(g.Heard, g.Streaming)
+	g.Basis, g.Source = BasisEstimated, sharedSource
+	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
+	if served := max(s.flowing+s.young, g.Heard); m.streams && served < g.Served {
+		g.Queued, g.Served = g.Queued+g.Served-served, served
 	}
 }
 
-// gauge puts the last measurement and the ledger together; the ledger's lock
-// is held.
-func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gauge {
-	m := sm.measured
-	if m == nil {
-		m = &measurement{}
+// load is the number of requests that the servers report. It assumes that servers that
+// wait for their poll, or have never answered one, are as busy as the others.
+func (m *measurement) load() int {
+	all := float64(m.answered+m.waiting+m.unheard) / float64(m.answered)
+	n := int(math.Round(m.served*all + m.carried))
+	if m.waiting+m.unheard > 0 {
+		n = atMost(n, m.most)
 	}
-	s := sm.ledger.survey(now, m.oldest, len(m.dead)+len(m.lost) > 0)
-	out := derive(m, &s, capacity, limited)
-	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
-	out.Reported, out.Disagreement = m.reported, sm.differ
-	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= disagreeAfter {
-		out.Unknown, out.Queued = out.Queued, 0
-	}
-	if out.Others > 0 && !sm.sharedSince.IsZero() && now.Sub(sm.sharedSince) >= sharedAfter {
-		out.estimateShare(&s, sm.opts.Target.Profile == Chat)
-	}
-	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
-		out.Basis, out.Source = BasisIdle, ""
-	}
-	return out
+	return n
 }
 
-// measure asks the servers whose turn it is, side by side; nil: it is too soon.
-func (sm *sampler) measure() *measurement {
-	m := &measurement{at: sm.now()}
-	var backends []Backend
-	var sources []Source
-	if sm.opts.Backends != nil {
-		backends = sm.opts.Backends()
+// held adds up the requests that servers held, in the order in which the servers fell
+// silent, up to the number of requests that have shown no life since.
+func (s *survey) held(list []holding) int {
+	total := 0.0
+	for _, h := range list {
+		total = min(total+h.n, float64(s.silentSince(h.since)))
 	}
-	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
-		sources = sm.opts.Sources()
-	}
-	if len(backends) == 0 && len(sources) == 0 {
-		sm.learn(nil, m.at)
-		return m
-	}
-	sm.learn(backends, m.at)
-	asked := sm.room(m, backends)
-	heard, turn, ok := sm.next(sources, asked)
-	if !ok {
-		return nil
-	}
-	m.at = sm.now()
-	m.oldest, m.turns = m.at, turn < len(asked)
-	loads, told := sm.poll(asked[:turn], heard)
-	// One after the other, so that those asked first have their next turn first.
-	for i, r := range told {
-		key := heard[i].key()
-		sm.sources[key] = datedReading{r, m.at.Add(time.Duration(i)), r.ok || sm.sources[key].heard}
-	}
-	for i, r := range loads {
-		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
-	}
-	now := sm.now()
-	var all reports
-	for i := range sources {
-		last := sm.sources[sources[i].key()]
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional, len(heard) < len(sources))
-	}
-	var names []string // of the servers that answered
-	for i := range asked {
-		b := &asked[i]
-		s := sm.servers[b.key()]
-		name := clean(b.Metrics.Name, 40)
-		if b.Metrics.Served != "" {
-			all.add(name, &b.Metrics, s.reading, true, m.turns)
-		}
-		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, s := range sm.servers {
-		if s.held > 0 {
-			m.dead = append(m.dead, holding{s.deadSince, s.held, s.lastAt.IsZero()})
-		}
-	}
-	slices.SortFunc(m.dead, bySince)
-	slices.SortFunc(m.lost, bySince)
-	m.source = strings.Join(names, ", ")
-	m.reported = all.results()
-	return m
+	return int(math.Round(total))
 }
 
-// room returns the capacity of the living backends, and the backends to poll, with the
-// metrics to read.
-func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
-	m.known = len(backends) > 0
-	unlimited := false
-	for _, b := range backends {
-		if b.OnDead {
-			continue
-		}
-		m.most += b.Concurrency
-		if b.Concurrency <= 0 {
-			unlimited = true
-		}
-		if b.Ready {
-			m.room += b.Concurrency
-			m.known = m.known && b.Concurrency > 0
-		}
-		b.Metrics = b.asks()
-		tells := b.Metrics.Served != "" || b.Metrics.load != nil
-		if sm.opts.Fetch != nil && tells && (b.Ready || sm.servers[b.key()].last > 0) {
-			asked = append(asked, b)
+// frontReport returns the reports of the servers in front of the backends, if all of
+// them have reported their requests and requests pass them; else nil.
+func (m *measurement) frontReport() *Report {
+	for i := range m.reported {
+		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked && !t.bypassed {
+			return t
 		}
 	}
-	if unlimited {
-		m.most = 0
-	}
-	return asked
+	return nil
 }
 
-func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
-
-// learn records which servers there are and which have died. A dead server counts with
-// its last report; without one, with its share of the requests in flight, or with
-// nothing if it was not an endpoint when it was first seen. learn remembers it while
-// some request, which may be one of those, has shown no life since, even if the pod is
-// deleted meanwhile.
-func (sm *sampler) learn(backends []Backend, now time.Time) {
-	sm.ledger.mu.Lock()
-	s := sm.ledger.survey(now, now, true)
-	sm.ledger.mu.Unlock()
-
-	living := 0
-	for _, b := range backends {
-		v := sm.servers[b.key()]
-		if v == nil {
-			v = &server{since: now}
-			sm.servers[b.key()] = v
-		}
-		v.seen, v.onDead = now, b.OnDead
-		if v.deadSince.IsZero() {
-			living++
-		}
+// atMost limits n to the servers' capacity; 0 is no limit.
+func atMost(n, most int) int {
+	if most > 0 {
+		return min(n, most)
 	}
-	share := 0.0
-	if living > 0 {
-		share = float64(s.outstanding-s.slow) / float64(living)
-	}
-	for _, b := range backends {
-		v := sm.servers[b.key()]
-		if b.OnDead && v.deadSince.IsZero() {
-			v.deadSince, v.held = now, share
-			switch {
-			case !v.lastAt.IsZero():
-				v.held = v.last
-			case v.since.Equal(now) && !b.Ready:
-				// It was out of the endpoints before anything was sent.
-				v.held = 0
-			}
-			if b.Concurrency > 0 {
-				v.held = min(v.held, float64(b.Concurrency))
-			}
-		}
-	}
-	for key, v := range sm.servers {
-		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
-			v.held = 0
-		}
-		switch {
-		case v.held > 0:
-		case !v.seen.Equal(now):
-			delete(sm.servers, key)
-		case !v.onDead:
-			v.deadSince = time.Time{}
-		}
-	}
+	return n
 }
 
-// poll fetches the report of each backend and each source, in parallel and within one
-// bound.
-func (sm *sampler) poll(backends []Backend, sources []Source) (loads, reports []reading) {
-	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
-	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
-	defer cancel()
-	var wg sync.WaitGroup
-	for i := range sources {
-		s := &sources[i]
-		wg.Go(func() { reports[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics) })
-	}
-	for i := range backends {
-		wg.Go(func() { loads[i] = sm.askMetrics(ctx, backends[i].Namespace, backends[i].Pod, &backends[i].Metrics) })
-	}
-	wg.Wait()
-	return loads, reports
+// doubtful reports whether requests wait beside free slots and no server reports them as
+// queued. Knative's activator sends requests to pods that are gone until it has noticed,
+// and may wait seconds for pods that have come.
+func (g *Gauge) doubtful() bool {
+	queued := slices.ContainsFunc(g.Reported, func(t Report) bool { return t.Answered == t.Asked && t.Queued != nil && *t.Queued >= g.Queued })
+	heard := (g.Basis == BasisMeasured || g.Basis == BasisPartial) && g.NoAnswer == 0 && g.Servers == 0
+	return heard && !queued && g.Limited && g.Queued > 0 && g.Served+g.Stalled+g.OnDead < g.Capacity
 }
 
-// load is the number of requests that a backend works on: those above its limit wait in
-// its own queue.
-func (r reading) load(b *Backend) float64 {
-	if b.Concurrency > 0 {
-		return min(r.served, float64(b.Concurrency))
+// others returns how many requests the servers hold that can't be the generator's: other
+// clients have sent them, or clients have given them up. It is 0 within the tolerance of
+// averages. The servers don't tell clients apart, so two numbers show it: what the backends
+// work on, and what servers report as served and queued, are more than were in flight at any
+// time that these numbers may be of. Servers that are polled in turns show nothing, as a
+// request may have moved from one to the next meanwhile.
+func (m *measurement) others(s *survey) int {
+	most := max(s.most, s.outstanding)
+	tolerance := float64(max(1, most/20))
+	n := 0.0
+	if !m.turns {
+		n = m.served
 	}
-	return r.served
+	for i := range m.reported {
+		if t := &m.reported[i]; !t.turns {
+			n = max(n, float64(t.total()))
+		}
+	}
+	if n -= float64(most); n <= tolerance || s.outstanding == 0 {
+		return 0
+	}
+	return int(math.Round(n))
 }
 
-// capacity asks for the capacity of the service.
-func (sm *sampler) capacity() (now, target int, limited bool) {
-	if sm.opts.Capacity == nil {
-		return 0, 0, false
+// total is the number of requests in all states that the servers report.
+func (t *Report) total() (n int) {
+	for _, p := range []*int{t.Served, t.Queued, t.Held} {
+		if p != nil {
+			n += *p
+		}
 	}
-	now, target, limited = sm.opts.Capacity()
-	return max(now, 0), max(target, 0), limited
+	return n
+}
+
+// LeastQueued is how many of the generator's own requests are queued at least.
+func (g *Gauge) LeastQueued() int {
+	if g.Others > 0 {
+		return max(min(g.Queued, g.Outstanding-g.OnDead-g.Stalled-g.ServedUpTo), 0)
+	}
+	return g.Queued
 }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,17 +118,6 @@ func TestProtocolsAndConnections(t *testing.T) {
 	}
 }
 
-// Without the private CA there is no connection, and the fault is ours.
-func TestUnknownCAIsAClientFault(t *testing.T) {
-	t.Parallel()
-	for _, p := range []Protocol{HTTP1, HTTP2} {
-		s := serveH2(t, true, func(http.ResponseWriter, *http.Request) {})
-		if r := one(t, Options{Target: Target{URL: s.URL, Protocol: p}}); r.Class != ClassLocal || !strings.Contains(r.Error, "certificate") {
-			t.Errorf("%s: %s: %s", p, r.Class, r.Error)
-		}
-	}
-}
-
 // A server that has no HTTP/2 is not asked over another protocol.
 func TestHTTP2DoesNotFallBack(t *testing.T) {
 	t.Parallel()
@@ -141,47 +129,6 @@ func TestHTTP2DoesNotFallBack(t *testing.T) {
 	pool.AddCert(s.Certificate())
 	if r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2}, TLS: &tls.Config{RootCAs: pool}}); r.Class != ClassLocal {
 		t.Errorf("%s: %s", r.Class, r.Error)
-	}
-}
-
-// Each fault of an HTTP/2 stream has its class.
-func TestClassOfEachHTTP2Fault(t *testing.T) {
-	t.Parallel()
-	cutting := func(w http.ResponseWriter) {
-		w.Header().Set("Content-Length", "100")
-		io.WriteString(w, "half")
-		w.(http.Flusher).Flush()
-	}
-	for _, c := range []struct {
-		name   string
-		want   Class
-		bounds Timeouts
-		handle http.HandlerFunc
-	}{
-		{"no answer, stream reset", ClassReset, Timeouts{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-		{"answer, stream reset", ClassReset, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { cutting(w); panic(http.ErrAbortHandler) }},
-		{"503", Class503, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "pending request queue full", 503) }},
-		{"proxy text", ClassTruncated, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x activator request timeout") }},
-		{"silent", ClassFirstByte, Timeouts{FirstByte: 300 * time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-		{"stops", ClassIdle, Timeouts{Idle: 300 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) { cutting(w); <-r.Context().Done() }},
-		{"complete", ClassOK, Timeouts{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := serveH2(t, false, c.handle)
-			for _, kept := range []bool{false, true} {
-				r := one(t, Options{Target: Target{URL: s.URL, Protocol: HTTP2, Reuse: kept}, Timeouts: c.bounds})
-				if r.Class != c.want {
-					t.Errorf("kept %v: class %q, want %q: %s", kept, r.Class, c.want, r.Error)
-				}
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			for id, n := range s.seen {
-				if n != 1 {
-					t.Errorf("%s came %d times", id, n)
-				}
-			}
-		})
 	}
 }
 
@@ -264,15 +211,6 @@ func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
 	wait(t, g)
 	if tt := g.Run().Totals; tt.Failed[ClassConnectTimeout] != 5 {
 		t.Errorf("%+v: %s", tt, g.Run().LastError)
-	}
-	g2 := start(t, Options{
-		Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true},
-		Dial:   func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },
-	})
-	mustStart(t, g2, Spec{Shape: Burst, N: 5})
-	wait(t, g2)
-	if tt := g2.Run().Totals; tt.Failed[ClassRefused] != 5 {
-		t.Errorf("%+v: %s", tt, g2.Run().LastError)
 	}
 }
 

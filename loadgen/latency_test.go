@@ -159,17 +159,6 @@ func TestPromptsInTurn(t *testing.T) {
 	}
 }
 
-func FuzzParsePrompts(f *testing.F) {
-	f.Add([]byte("a\nb"))
-	f.Add([]byte("# c\n\\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		prompts, err := ParsePrompts(data)
-		if (err == nil) == (len(prompts) == 0) {
-			t.Errorf("%d prompts and %v", len(prompts), err)
-		}
-	})
-}
-
 // A rate that lasts for a while schedules exactly what is due in that time.
 func TestRateForATime(t *testing.T) {
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "x") })

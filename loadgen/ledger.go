@@ -212,6 +212,24 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 	return s
 }
 
+// mostSince returns the largest number of requests in flight at once since then; the caller
+// holds mu.
+func (l *ledger) mostSince(from time.Time) int {
+	most := len(l.live)
+	for _, s := range l.time.ring {
+		if s != nil && s.unix >= from.Unix() {
+			most = max(most, s.most)
+		}
+	}
+	return most
+}
+
+// noteMost counts the requests in flight at a change; the caller holds mu.
+func (l *ledger) noteMost(at time.Time) {
+	s := l.time.at(at)
+	s.most = max(s.most, len(l.live))
+}
+
 // silentSince returns how many requests have shown no life after t.
 func (s *survey) silentSince(t time.Time) int {
 	return sort.Search(len(s.lastActive), func(i int) bool { return s.lastActive[i].After(t) })

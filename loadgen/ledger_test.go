@@ -1,12 +1,10 @@
 package loadgen
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -163,32 +161,4 @@ func stallsOf(g *Generator) []Stall {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
 	return append([]Stall(nil), g.ledger.live[0].Stalls...)
-}
-
-// A dead peer whose keep-alives go unanswered ends as such, whatever phase.
-func TestUnansweredKeepAlivesArePeerDead(t *testing.T) {
-	t.Parallel()
-	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { chunks(c, "text/plain", "half"); hang(c) })
-	var d net.Dialer
-	rec := one(t, Options{Target: Target{URL: s.url()}, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, addr)
-		return &dyingConn{Conn: c}, err
-	}})
-	if rec.Class != ClassPeerDead || rec.Errno != "ETIMEDOUT" || rec.FirstByte.IsZero() {
-		t.Fatalf("%+v", rec)
-	}
-}
-
-// dyingConn gives the kernel's error for unanswered keep-alives after its
-// first bytes.
-type dyingConn struct {
-	net.Conn
-	n int
-}
-
-func (c *dyingConn) Read(p []byte) (int, error) {
-	if c.n++; c.n > 1 {
-		return 0, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ETIMEDOUT}
-	}
-	return c.Conn.Read(p)
 }

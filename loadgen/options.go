@@ -67,7 +67,7 @@ type Target struct {
 	Prompts   []string
 	MaxTokens int
 	// NoStreamOptions leaves "stream_options" out of a chat's requests, which asks for the
-	// number of tokens. It is left out as well once a server has refused it.
+	// number of tokens: old servers refuse it.
 	NoStreamOptions bool
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.

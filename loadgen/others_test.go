@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"net/http"
 	"testing"
 )
 
@@ -14,7 +13,7 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		return []Report{{Source: "activator", Served: n(served), Queued: n(queued), Asked: 1, Answered: 1}}
 	}
 	pods := func(served float64, reports []Report) measurement {
-		return measurement{asked: 8, answered: 8, served: served, whole: 8, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
+		return measurement{asked: 8, answered: 8, served: served, room: 8, most: 8, known: true, source: "queue-proxy", reported: reports}
 	}
 	for name, c := range map[string]struct {
 		m                     measurement
@@ -35,35 +34,8 @@ func TestDeriveDoesNotClaimRequestsOfOthers(t *testing.T) {
 		if g.Others != c.others || g.Heard != c.heard || g.ServedUpTo != c.upTo {
 			t.Errorf("%s: others %d, heard %d, up to %d", name, g.Others, g.Heard, g.ServedUpTo)
 		}
-		if g.Others > 0 {
-			g.estimateShare(&c.s, false)
-		}
 		if g.Served != c.lateServed || g.Queued != c.lateQueue || (g.Basis == BasisEstimated) != (c.others > 0) {
 			t.Errorf("%s: late: served %d, queued %d, %s", name, g.Served, g.Queued, g.Basis)
 		}
 	}
-}
-
-// Six requests of another client hold six of eight slots. The gauge must not call the eight
-// served requests its own.
-func TestTheGaugeTellsThatOthersUseTheService(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
-	for range 6 {
-		go func() {
-			if a, err := http.Get(v.url()); err == nil {
-				a.Body.Close()
-			}
-		}()
-	}
-	waitFor(t, "six requests of another client", func() bool { return v.busy() == 6 })
-	g := start(t, v.withActivator(func() (int, error) { return 10, nil }))
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	waitFor(t, "requests of others", func() bool { ga := g.Run().Gauge; return ga.Others == 6 && ga.Heard == 0 && ga.ServedUpTo == 8 })
-	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
-	if ga := g.Run().Gauge; ga.Source != sharedSource || ga.Disagreement == "" {
-		t.Errorf("%+v", ga)
-	}
-	close(v.finish)
-	wait(t, g)
 }

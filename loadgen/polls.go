@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -71,6 +70,15 @@ func (s *server) heard(b *Backend, r reading, at time.Time) {
 	}
 }
 
+// load is the number of requests that a backend works on: those above its limit wait in
+// its own queue.
+func (r reading) load(b *Backend) float64 {
+	if b.Concurrency > 0 {
+		return min(r.served, float64(b.Concurrency))
+	}
+	return r.served
+}
+
 // count adds a backend's report to the measurement, and reports whether it counts. If a
 // backend does not answer, its last report counts for a while.
 func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time.Time) bool {
@@ -87,7 +95,7 @@ func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time
 	case waiting, !s.reading.ok && s.last == 0:
 		return false
 	case !s.reading.ok && stall > 0 && now.Sub(s.lastAt) >= stall:
-		m.lost = append(m.lost, holding{since: s.lastAt, n: s.last})
+		m.lost = append(m.lost, holding{s.lastAt, s.last})
 		return false
 	case !s.reading.ok:
 		m.carried += s.last
@@ -100,6 +108,5 @@ func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time
 		m.oldest = s.askedAt
 	}
 	m.served += s.last
-	m.whole += math.Round(s.last)
 	return true
 }

@@ -93,12 +93,3 @@ func TestRedirectsAreCounted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
-
-func TestTokensOfARun(t *testing.T) {
-	var first Result
-	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	first.Started, first.Ended, first.Tokens = t0, t0.Add(4*time.Second), 100
-	if got := first.TokensPerSecond(); got != 25 {
-		t.Errorf("%g tokens a second", got)
-	}
-}

@@ -218,30 +218,6 @@ func TestRateShedsAtItsBound(t *testing.T) {
 	}
 }
 
-// After a pause of the process the missed requests are skipped and counted.
-func TestRateSkipsWhatIsLate(t *testing.T) {
-	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "x") })
-	var mu sync.Mutex
-	offset := time.Duration(0)
-	clock := func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return time.Now().Add(offset)
-	}
-	g := start(t, Options{Target: Target{URL: s.url()}, Now: clock, Timeouts: Timeouts{Total: -1, Connect: -1}})
-	mustStart(t, g, Spec{Shape: Rate, PerSecond: 20})
-	waitFor(t, "a first answer", func() bool { return g.Run().Totals.OK > 0 })
-	mu.Lock()
-	offset = time.Hour
-	mu.Unlock()
-	waitFor(t, "the hour to be skipped", func() bool { return g.Run().Totals.Scheduled > 20*3600-20 })
-	g.Stop(false)
-	wait(t, g)
-	if tt := g.Run().Totals; tt.Unsent < 20*3600-20 || tt.OK > 600 || !tt.Balanced() {
-		t.Errorf("%+v", tt)
-	}
-}
-
 func TestBoundsEndARun(t *testing.T) {
 	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "x") })
 	g := start(t, Options{Target: Target{URL: s.url()}})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -38,10 +37,6 @@ type Report struct {
 	// passing them: Knative's do while a revision has much spare capacity.
 	bypassed bool
 }
-
-// disagreeAfter is how long servers and ledger must differ by more than 1
-// until that is worth a word: their numbers are of different moments.
-const disagreeAfter = 5 * time.Second
 
 // reporting gathers what servers of one kind say.
 type reporting struct {
@@ -149,39 +144,4 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	}
 	r.ok, r.none = err == nil, m.optional && errors.Is(err, errAbsent)
 	return r
-}
-
-// doubtful reports whether requests wait beside free slots and no server reports them as
-// queued. Knative's activator sends requests to pods that are gone until it has noticed,
-// and may wait seconds for pods that have come.
-func (g *Gauge) doubtful() bool {
-	queued := slices.ContainsFunc(g.Reported, func(t Report) bool { return t.Answered == t.Asked && t.Queued != nil && *t.Queued >= g.Queued })
-	heard := (g.Basis == BasisMeasured || g.Basis == BasisPartial) && g.NoAnswer == 0 && g.Servers == 0
-	return heard && !queued && g.Limited && g.Queued > 0 && g.Served+g.Stalled+g.OnDead < g.Capacity
-}
-
-// disagreement is one sentence on where a source and the gauge differ by more
-// than 1; empty: nowhere.
-func (g *Gauge) disagreement() string {
-	for _, t := range g.Reported {
-		if t.Answered < t.Asked || t.bypassed {
-			continue
-		}
-		// What sits on dead nodes or stalls is being served, as a proxy sees it.
-		ours := g.Served + g.OnDead + g.Stalled + g.Unknown
-		servedDiffers := t.Served != nil && (*t.Served < g.Served-1 || *t.Served > ours+1)
-		queuedDiffers := t.Queued != nil && (*t.Queued < g.Queued-1 || *t.Queued > g.Queued+g.OnDead+g.Stalled+g.Unknown+1)
-		if !servedDiffers && !queuedDiffers {
-			continue
-		}
-		word := func(n *int) string {
-			if n == nil {
-				return "no number"
-			}
-			return fmt.Sprint(*n)
-		}
-		return fmt.Sprintf("%s reports %s served and %s queued, but the ledger has %d and %d",
-			clean(t.Source, 40), word(t.Served), word(t.Queued), g.Served, g.Queued)
-	}
-	return ""
 }

@@ -61,47 +61,6 @@ func FuzzDecodeMetrics(f *testing.F) {
 	})
 }
 
-// What an activator reports of the service is shown, in the words of its version. One
-// without metrics of the service does not count as a source, nor as a silent one.
-func TestAnActivatorReportsByTheMetricsOfItsVersion(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		body string
-		held int // -1: it is not a source
-	}{
-		"none": {"go_goroutines 12\n", -1},
-		"1.15": {activator115, 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			v := serveRevision(t, 2)
-			o := v.options()
-			fetch := o.Fetch
-			asked := make(chan struct{}, 1000)
-			o.Sources = func() []Source {
-				return []Source{{Namespace: "knative-serving", Pod: "activator-0", Metrics: ActivatorMetrics("default", []string{"llm-00001"})}}
-			}
-			o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-				if pod == "activator-0" {
-					asked <- struct{}{}
-					return []byte(c.body), nil
-				}
-				return fetch(ctx, namespace, pod, port, path)
-			}
-			g := start(t, o)
-			mustStart(t, g, Spec{Shape: Burst, N: 2})
-			gaugeIs(t, g, BasisMeasured, 2, 0, 0, 0)
-			<-asked
-			told := g.Run().Gauge.Reported
-			if c.held < 0 && len(told) != 0 || c.held >= 0 && (len(told) != 1 || told[0].Held == nil || *told[0].Held != c.held || told[0].Served != nil || told[0].Queued != nil) {
-				t.Errorf("%+v", told)
-			}
-			close(v.finish)
-			wait(t, g)
-		})
-	}
-}
-
 // withActivator returns the options for a revision behind an activator that reports so many
 // requests as queued.
 func (v *revision) withActivator(queued func() (int, error)) Options {
@@ -125,7 +84,7 @@ func (v *revision) withActivator(queued func() (int, error)) Options {
 }
 
 // The activator's own numbers stand beside the ledger's: if it does not answer, the gauge shows
-// none; if its number differs for long, the gauge shows both.
+// none; if it holds requests of others, the gauge is an estimate.
 func TestTheActivatorReportsItsRequests(t *testing.T) {
 	t.Parallel()
 	v := serveRevision(t, 8)

@@ -77,13 +77,3 @@ func FuzzDecodeStat(f *testing.F) {
 		}
 	})
 }
-
-func FuzzDecodeSlots(f *testing.F) {
-	f.Add([]byte(`[{"is_processing":true}]`))
-	f.Add([]byte(`[null]`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := decodeSlots(b); err == nil && (v < 0 || v > float64(len(b))) {
-			t.Fatalf("%q: %g", b, v)
-		}
-	})
-}

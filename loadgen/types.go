@@ -92,8 +92,7 @@ type Gauge struct {
 	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
 	Reported []Report `json:"reported,omitzero"`
-	// Disagreement is one sentence on where Reported and the above have differed
-	// for more than 5 s, or that the servers hold requests of others; empty: nowhere.
+	// Disagreement is one sentence if the servers hold requests of others; else empty.
 	Disagreement string `json:"disagreement,omitzero"`
 }
 

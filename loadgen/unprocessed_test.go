@@ -2,18 +2,11 @@ package loadgen
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"lightsout/internal/testenv"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -166,53 +159,4 @@ func expectEach(t *testing.T, o Options, bursts, n int, want Class) {
 		}
 		inOrder(t, r)
 	}
-}
-
-// nginx ends a connection with GOAWAY after keepalive_requests.
-func TestNginxEndsConnections(t *testing.T) {
-	t.Parallel()
-	nginx, err := exec.LookPath("nginx")
-	if err != nil {
-		nginx = "/usr/sbin/nginx" // not in everybody's PATH
-	}
-	if _, err := os.Stat(nginx); err != nil {
-		testenv.Skip(t, "nginx is not installed: install Debian's nginx-light to test with its GOAWAY")
-	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "s")
-	conf := filepath.Join(dir, "nginx.conf")
-	text := fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log stderr;
-events { worker_connections 64; }
-http {
-	access_log off; keepalive_requests 20;
-	client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
-	server { listen unix:%[2]s http2; location / { return 200 "ok"; } }
-}`, dir, socket)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	cmd := exec.Command(nginx, "-e", "stderr", "-c", conf)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() { cmd.Process.Kill(); <-ended })
-	var d net.Dialer
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return d.DialContext(ctx, "unix", socket) }
-	waitFor(t, "nginx", func() bool {
-		select {
-		case err := <-ended:
-			t.Fatalf("nginx ended: %v: %s", err, log.String())
-		default:
-		}
-		c, err := dial(t.Context(), "", "")
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-	expectEach(t, Options{Target: Target{URL: "http://nginx.test/", Protocol: HTTP2, Reuse: true}, Dial: dial}, 30, 60, ClassOK)
 }

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -29,12 +28,8 @@ type wire struct {
 	tls        bool
 	serverName string
 	messages   []message // the bodies, sent in turn
-	// bare are a chat's messages without stream_options; bareOnly: the server refuses it, or
-	// the target has none.
-	bare     []message
-	bareOnly atomic.Bool
-	idPrefix string
-	target   Target // the target for which it was built
+	idPrefix   string
+	target     Target // the target for which it was built
 	// request is without ID and body: for HTTP/2, and what answers are parsed for,
 	// since the method decides whether one has a body. It is only read.
 	request *http.Request
@@ -48,13 +43,7 @@ type wire struct {
 type message struct{ head, tail, body []byte }
 
 // message returns the message of a turn.
-func (w *wire) message(turn int, bare bool) *message {
-	all := w.messages
-	if bare {
-		all = w.bare
-	}
-	return &all[turn%len(all)]
-}
+func (w *wire) message(turn int) *message { return &w.messages[turn%len(w.messages)] }
 
 // newRequest makes the request for an HTTP/2 connection.
 func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Request {
@@ -91,20 +80,16 @@ func newWire(t Target) (*wire, error) {
 		target:     t,
 		shown:      clean(shown, maxErrorText),
 	}
-	w.bareOnly.Store(t.Profile == Chat && t.NoStreamOptions)
-	w.messages, err = w.newMessages(id, false)
+	w.messages, err = w.newMessages(id)
 	if err != nil {
 		return nil, err
-	}
-	if t.Profile == Chat {
-		w.bare, err = w.newMessages(id, true)
 	}
 	w.mask = maskOf(t, u, w.request.Header.Get("Authorization"))
 	return w, err
 }
 
 // content gives a target's method and the bodies that are sent in turn.
-func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) {
+func (t *Target) content() (method string, bodies [][]byte, err error) {
 	method, bodies = t.Method, [][]byte{t.Body}
 	if t.Profile == Chat {
 		if len(t.Body) > 0 {
@@ -114,7 +99,7 @@ func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) 
 			return "", nil, fmt.Errorf("load: max tokens must not be negative")
 		}
 		method = http.MethodPost
-		if bodies, err = chatBodies(*t, bare); err != nil {
+		if bodies, err = chatBodies(*t); err != nil {
 			return "", nil, fmt.Errorf("load: the chat request can't be made: %w", err)
 		}
 	}
@@ -132,9 +117,9 @@ func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) 
 
 // newMessages returns the requests that are sent in turn. Each is written once, with id where
 // each request has its own.
-func (w *wire) newMessages(id string, bare bool) (all []message, err error) {
+func (w *wire) newMessages(id string) (all []message, err error) {
 	t := w.target
-	method, bodies, err := t.content(bare)
+	method, bodies, err := t.content()
 	if err != nil {
 		return nil, err
 	}

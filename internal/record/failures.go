@@ -16,36 +16,21 @@ type Failures struct {
 	LaterFailures *Span `json:"later_failures,omitempty"`
 	// AtZero counts how the requests in flight at zero ended; null if there were none.
 	AtZero *loadgen.Counts `json:"at_zero,omitempty"`
-	// Hung counts the requests that hung through the outage; null if none did.
+	// Hung counts the requests that hung; null if none did.
 	Hung *loadgen.Counts `json:"hung,omitempty"`
-	// HungWhileOff counts the requests that hung during an outage that nobody has ended: a
-	// time limit or lightsout ended them.
-	HungWhileOff int `json:"hung_while_off,omitempty"`
-	// LaterWave: the later failures are more than stray ones: some went on for ten seconds or
-	// longer.
-	LaterWave bool `json:"later_wave,omitempty"`
+	// DownAgain: the later failures are more than stray ones: the service was down for 10 s.
+	DownAgain bool `json:"down_again,omitempty"`
 	// Steady: the load has the shape hold or rate.
 	Steady bool `json:"steady,omitempty"`
-	// Unasked: no request succeeded or failed after zero. Unrecovered: nobody saw the last failures end
-	// (loadgen.Window); a single later failure does not count.
+	// Unasked: no request succeeded or failed after zero. Unrecovered: the last window has no
+	// end (loadgen.Window).
 	Unasked     bool `json:"unasked,omitempty"`
 	Unrecovered bool `json:"unrecovered,omitempty"`
-	// Unanswered: the service may have stopped to answer without failing: lightsout ended several
-	// requests that still got bytes after a long time, and none sent since was ok.
-	Unanswered bool `json:"unanswered,omitempty"`
 }
-
-// FailedAgain reports whether the record tells that the later failures are more than stray ones.
-func (f Failures) FailedAgain() bool {
-	return f.LaterFailures != nil && f.LaterWave
-}
-
-// SomeHung reports whether requests hung.
-func (f Failures) SomeHung() bool { return f.Hung != nil || f.HungWhileOff > 0 }
 
 // NoneFailed reports whether no request failed or hung.
 func (f Failures) NoneFailed() bool {
-	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && !f.SomeHung()
+	return len(f.ErrorWindows) == 0 && f.LaterFailures == nil && f.Hung == nil
 }
 
 // Span is a period with failed requests, in seconds from zero.
@@ -58,7 +43,7 @@ type Span struct {
 // Length returns the length in seconds.
 func (s Span) Length() float64 { return s.To - s.From }
 
-// FailuresOf converts the findings of a window.
+// FailuresOf converts the findings of a window. It leaves out Steady.
 func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	span := func(f loadgen.Failures) Span {
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
@@ -78,7 +63,6 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	out.HungWhileOff, out.LaterWave, out.Steady = w.HungWhileOff(), w.LaterWave(), w.Steady()
-	out.Unasked, out.Unrecovered, out.Unanswered = w.Unasked(), w.Unrecovered(), w.Unanswered()
+	out.DownAgain, out.Unasked, out.Unrecovered = w.DownAgain(), w.Unasked(), w.Unrecovered()
 	return out
 }

@@ -36,14 +36,14 @@ func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn
 // requestSums holds the sums of a record's requests: its memory grows with the seconds
 // of the record, not with the requests.
 type requestSums struct {
-	since   time.Time // runs count the requests that ended from then on
-	seconds map[int64]*loadgen.Second
-	runs    map[int]*loadgen.RunSum
+	since  time.Time // runs count the requests that ended from then on
+	series loadgen.Series
+	runs   map[int]*loadgen.RunSum
 }
 
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
-	s := &requestSums{since: r.countsFrom(), seconds: map[int64]*loadgen.Second{}, runs: map[int]*loadgen.RunSum{}}
+	s := &requestSums{since: r.countsFrom(), runs: map[int]*loadgen.RunSum{}}
 	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
@@ -51,7 +51,10 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 		if err := r.tooLong(); err != nil {
 			return err
 		}
-		s.count(q)
+		s.series.Note(q, q.CountedAt())
+		if !q.End.Before(s.since) {
+			s.count(q)
+		}
 		if len(s.runs) > runsMost {
 			return fmt.Errorf("line %d of %s is of one run too many: at most %d can be read", n, RequestsFile, runsMost)
 		}
@@ -66,15 +69,6 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 }
 
 func (s *requestSums) count(q *loadgen.Record) {
-	if !q.End.Before(s.since) {
-		s.countRun(q)
-	}
-	if q.Class != loadgen.ClassUnsent {
-		s.second(q.CountedAt()).Count(q.Class, s.second(q.End))
-	}
-}
-
-func (s *requestSums) countRun(q *loadgen.Record) {
 	run := s.runs[q.Run]
 	if run == nil {
 		run = &loadgen.RunSum{Result: loadgen.Result{Number: q.Run, Spec: loadgen.Spec{Shape: q.Shape}}, Untimed: len(s.runs) >= timedRuns}
@@ -96,23 +90,6 @@ func (r *Record) countsFrom() time.Time {
 // Unplanned reports whether the record is of an outage that nobody planned.
 func (r *Record) Unplanned() bool {
 	return slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSign })
-}
-
-func (s *requestSums) second(at time.Time) *loadgen.Second {
-	x := s.seconds[at.Unix()]
-	if x == nil {
-		x = &loadgen.Second{}
-		s.seconds[at.Unix()] = x
-	}
-	return x
-}
-
-// ended returns how many requests of a second have a record.
-func (s *requestSums) ended(unix int64) int {
-	if x := s.seconds[unix]; x != nil {
-		return x.Sent
-	}
-	return 0
 }
 
 // FirstFailure is when the first request failed; zero when none did.

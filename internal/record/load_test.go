@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,7 +28,6 @@ func manyRequests(t *testing.T, n int) string {
 	}
 	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	w := bufio.NewWriter(f)
-	var line []byte
 	for i := range n {
 		at := t0.Add(10 * time.Minute * time.Duration(i) / time.Duration(n))
 		q := loadgen.Record{
@@ -37,8 +37,11 @@ func manyRequests(t *testing.T, n int) string {
 		if i%100 == 99 {
 			q.Class, q.Error = loadgen.ClassReset, "the connection was closed without an answer: EOF"
 		}
-		line = append(q.AppendJSON(line[:0]), '\n')
-		w.Write(line)
+		line, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(append(line, '\n'))
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,7 +74,11 @@ func NewRequests(path string) (*Requests, error) {
 
 // Add writes r down before it returns, or keeps it until it can be written.
 func (l *Requests) Add(r loadgen.Record) {
-	if l.open() {
-		l.write(append(r.AppendJSON(make([]byte, 0, 512)), '\n'))
+	if !l.open() {
+		return
+	}
+	line, err := json.Marshal(r)
+	if err == nil { // otherwise a number in it is none, which no request has
+		l.write(append(line, '\n'))
 	}
 }

@@ -29,15 +29,18 @@ func (r *Record) fillSeconds(requests *requestSums) {
 		return nil
 	}
 	windows := r.gauge(at)
-	for unix, x := range requests.seconds {
-		if s := at(time.Unix(unix, 0)); s != nil {
-			s.Add(*x)
+	for _, x := range requests.series.Rows() {
+		if s := at(x.At); s != nil {
+			s.Add(x.Second)
 		}
 	}
 	// Of the windows only what never ended is taken: it has no record.
 	for unix, w := range windows {
 		s := at(time.Unix(unix, 0))
-		if n := min(w.Unresolved, w.Sent-requests.ended(unix)); s != nil && n > 0 {
+		if s == nil {
+			continue
+		}
+		if n := min(w.Unresolved, w.Sent-s.Sent); n > 0 {
 			s.Unresolved += n
 			s.Sent += n
 		}

@@ -69,7 +69,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	c.Least = broken(r)
 	c.Never = severityUnknown(r) && c.Failed > 0
 	c.Sure = !c.Least && !stoodStill(r) && !severityUnknown(r) && !unasked(r) &&
-		!slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unanswered || l.SomeHung() })
+		!slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil })
 	return c
 }
 

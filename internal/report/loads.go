@@ -69,11 +69,10 @@ func later(s *record.Span) string {
 
 // hung counts the requests that lightsout or a time limit ended.
 func hung(l record.Load) int {
-	n := l.HungWhileOff
-	if l.Hung != nil {
-		n += l.Hung.Cancelled
+	if l.Hung == nil {
+		return 0
 	}
-	return n
+	return l.Hung.Cancelled
 }
 
 // trim removes the named columns that are empty.

@@ -21,9 +21,6 @@ var (
 	duringOutage = map[string]bool{"error_window": true, "hung": true}
 )
 
-// notAnswered is why nobody knows whether the service worked in the end, whether requests failed or not.
-const notAnswered = "lightsout ended requests that still got bytes after a long time, and none sent since succeeded"
-
 // loadValues returns the values of a measure of a load: one for each error window, otherwise one.
 func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value {
 	if ofOutage[x.Measure] {
@@ -48,9 +45,6 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
 	if ofOutage[x.Measure] || x.Measure == "failed" {
-		if l.Unanswered && !sum.Zero.IsZero() {
-			v.hi, v.got = math.Inf(1), v.got+"; "+notAnswered
-		}
 		v = v.unsent(l, float64(l.Unsent))
 	}
 	return []value{v}
@@ -84,7 +78,7 @@ func peakValue(x plan.Expectation, least, upTo int, l record.Load) value {
 // if they do. That a burst has ended does not matter: what happened to its requests is what counts.
 func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 	switch {
-	case x.Measure == "hung" && l.SomeHung():
+	case x.Measure == "hung" && l.Hung != nil:
 	case l.Unasked && l.Cancelled > 0:
 		return "no request of this load succeeded or failed during the outage"
 	case l.Unasked, duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
@@ -144,12 +138,12 @@ func detectionHidden(sum *record.Summary) bool {
 
 // loadMeasure returns a count of a load; nil if it is unknown.
 func loadMeasure(name string, l record.Load) *int {
-	later, hung := 0, l.HungWhileOff
+	later, hung := 0, 0
 	if l.LaterFailures != nil {
 		later = l.LaterFailures.Failed
 	}
 	if l.Hung != nil {
-		hung += l.Hung.Scheduled
+		hung = l.Hung.Scheduled
 	}
 	return map[string]*int{
 		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_streaming": &l.PeakStreaming,
@@ -184,9 +178,6 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 	}
 	if l.Unrecovered {
 		last.hi, last.got = math.Inf(1), last.got+"; nobody saw the failures end"
-	}
-	if l.Unanswered {
-		last.hi, last.got = math.Inf(1), last.got+"; "+notAnswered
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 	}{
 		"no pod was there, and no request failed": {func(*emptyNode) {}, none, noReplacement},
 		"a request failed": {func(c *emptyNode) {
-			c.requests = []loadgen.Record{request(loadgen.ClassTotal, 2, 3), request(loadgen.ClassOK, 8, 0.1)}
+			c.requests = []loadgen.Record{request(loadgen.ClassTotal, 2, 3), request(loadgen.ClassOK, 66, 0.1)}
 		}, judged{"3 s, 1 request, and the forecast expected none", false, false}, noReplacement},
 		"no request was sent": {func(c *emptyNode) { c.requests = c.requests[:1] },
 			judged{"not observed: this load sent no request during the outage", false, true}, noReplacement},

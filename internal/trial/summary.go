@@ -110,15 +110,16 @@ func lastDetection(r *run) time.Time {
 
 func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
 	counts := r.counts(l.number)
-	l.peak.settleAll()
+	served, basis, servedUpTo, queuedUpTo := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: l.peak.served, PeakQueued: r.peakQueued(l), Basis: string(l.peak.basis),
+		PeakServed: served, PeakQueued: r.peakQueued(l), Basis: string(basis),
 		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
-	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(l.peak.servedUpTo, out.PeakServed), moreThan(l.peak.queuedUpTo, out.PeakQueued)
+	out.Steady = !l.burst
+	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(servedUpTo, served), moreThan(queuedUpTo, out.PeakQueued)
 	return out
 }
 

@@ -96,10 +96,10 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 		bounds := func(measure string) bool {
 			return p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool { return x.Measure == measure && x.Step == l.Step })
 		}
-		if !bounds("hung") {
-			out = append(out, hanging(p, l)...)
+		if l.Hung != nil && !bounds("hung") {
+			out = append(out, hanging(p, l))
 		}
-		if l.FailedAgain() && !bounds("later_failures") {
+		if l.DownAgain && !bounds("later_failures") {
 			out = append(out, failedAgain(p, l))
 		}
 	}
@@ -107,19 +107,12 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 }
 
 // hanging describes the requests of a load that hung. p is nil for a trial by keyboard.
-func hanging(p *plan.Plan, l record.Load) (out []string) {
-	through, off := 0, l.HungWhileOff
-	if l.Hung != nil {
-		through = l.Hung.Scheduled
-		out = append(out, fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, through, l.Hung.Ends()))
+func hanging(p *plan.Plan, l record.Load) string {
+	why := fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, l.Hung.Scheduled, l.Hung.Ends())
+	if p != nil {
+		why += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", l.Hung.Scheduled)
 	}
-	if off > 0 {
-		out = append(out, fmt.Sprintf("%s: %d hung while a machine stayed off", l.Step, off))
-	}
-	if p != nil && len(out) > 0 {
-		out[len(out)-1] += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", through+off)
-	}
-	return out
+	return why
 }
 
 // failedAgain describes later failures that are more than stray ones. p is nil for a trial by

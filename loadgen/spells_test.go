@@ -3,17 +3,7 @@ package loadgen
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 )
-
-var spellStart = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-
-func at(s float64) time.Time { return spellStart.Add(time.Duration(s * float64(time.Second))) }
-
-// ended is a request of the given second that took so long.
-func ended(sent float64, class Class, took float64) *Record {
-	return &Record{Class: class, Scheduled: at(sent), Sent: at(sent), End: at(sent + took)}
-}
 
 // play gives requests, sent at a rate for so long, to Spells in the order of
 // their ends, and returns what it says.
@@ -53,11 +43,8 @@ func kinds(said []SpellChange) (out []SpellKind) {
 // chance deals out the failures.
 func TestAPartThatFailsIsOneSpell(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 3
-	}
-	for _, rate := range []float64{0.5, 2, 20, 200} {
+	const seeds = uint64(3)
+	for _, rate := range []float64{0.5, 2, 20} {
 		worst := 0
 		for seed := range seeds {
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -141,7 +128,7 @@ func TestFailuresKeepTheirBounds(t *testing.T) {
 // a part of the requests never has all.
 func TestASpellHasFailures(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5000) {
+	for seed := range uint64(500) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var s Spells
 		sent := 0.0

@@ -1,0 +1,318 @@
+package loadgen
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	sampleEach  = time.Second
+	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Start
+	burstTime   = 2 * time.Second
+	sampleAfter = 3 * time.Second // how long it continues after the last request
+	fetchBound  = time.Second
+)
+
+// server is the gauge's memory of a backend.
+type server struct {
+	since, seen time.Time // when it was first and last among the backends
+	onDead      bool      // it was on a dead node then
+	last        float64   // its last reading
+	lastAt      time.Time // zero: it has never answered
+	reading     reading   // result of the last poll
+	askedAt     time.Time // when that was asked; zero: never
+	deadSince   time.Time // zero: its node lives
+	held        float64   // at deadSince
+}
+
+// sampler polls the servers for their requests while requests are outstanding.
+type sampler struct {
+	*common
+	kick chan struct{} // requests a sample now
+	// state reports whether a hold or rate is running, and the time of the last Start;
+	// the caller holds the ledger's lock.
+	state   func() (sending bool, started time.Time)
+	servers map[string]*server      // only the loop uses it
+	sources map[string]datedReading // only the loop uses it
+	polls   pollBudget              // only the loop uses it
+
+	// Guarded by the ledger's lock.
+	measured *measurement
+	// doubtSince is since when requests have waited beside free slots; zero: they have not.
+	doubtSince time.Time
+}
+
+func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
+	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]datedReading{}}
+}
+
+// wake asks for a sample now.
+func (sm *sampler) wake() {
+	select {
+	case sm.kick <- struct{}{}:
+	default:
+	}
+}
+
+// loop samples while requests are outstanding, and a little longer.
+func (sm *sampler) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var busy time.Time
+	for {
+		begin := sm.now()
+		sm.ledger.mu.Lock()
+		sending, started := sm.state()
+		if sending || len(sm.ledger.live) > 0 {
+			busy = begin
+		}
+		each := sampleEach
+		if begin.Sub(started) < burstTime {
+			each = sampleSoon
+		}
+		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
+		if !active {
+			sm.measured, sm.doubtSince = nil, time.Time{}
+			clear(sm.servers)
+			clear(sm.sources)
+		}
+		sm.ledger.mu.Unlock()
+		if active {
+			sm.sample()
+			timer.Reset(max(each-sm.now().Sub(begin), 0))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-timer.C:
+		case <-sm.kick:
+		case <-sm.ctx.Done():
+			return
+		}
+	}
+}
+
+// sample asks servers, if it is not too soon for that, and puts the gauge into
+// its second.
+func (sm *sampler) sample() {
+	m := sm.measure()
+	capacity, target, limited := sm.capacity()
+	sm.ledger.mu.Lock()
+	defer sm.ledger.mu.Unlock()
+	if m != nil {
+		sm.measured = m
+	}
+	now := sm.now()
+	out := sm.gauge(now, capacity, target, limited)
+	sm.ledger.time.at(out.At).Sample(out)
+	for _, r := range sm.ledger.runs {
+		if r.rest == nil {
+			r.PeakQueued = max(r.PeakQueued, out.LeastQueued())
+		}
+	}
+	switch doubtful := out.Unknown > 0 || out.doubtful(); {
+	case !doubtful:
+		sm.doubtSince = time.Time{}
+	case sm.doubtSince.IsZero():
+		sm.doubtSince = now
+	}
+	sm.ledger.notify()
+}
+
+// gauge puts the last measurement and the ledger together; the ledger's lock
+// is held.
+func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gauge {
+	m := sm.measured
+	if m == nil {
+		m = &measurement{}
+	}
+	s := sm.ledger.survey(now, m.oldest, len(m.dead)+len(m.lost) > 0)
+	out := derive(m, &s, capacity, limited)
+	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
+	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= doubtAfter {
+		out.Unknown, out.Queued = out.Queued, 0
+	}
+	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
+		out.Basis, out.Source = BasisIdle, ""
+	}
+	return out
+}
+
+// measure asks the servers whose turn it is, side by side; nil: it is too soon.
+func (sm *sampler) measure() *measurement {
+	m := &measurement{at: sm.now(), streams: sm.opts.Target.Profile == Chat}
+	var backends []Backend
+	var sources []Source
+	if sm.opts.Backends != nil {
+		backends = sm.opts.Backends()
+	}
+	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
+		sources = sm.opts.Sources()
+	}
+	if len(backends) == 0 && len(sources) == 0 {
+		sm.learn(nil, m.at)
+		return m
+	}
+	sm.learn(backends, m.at)
+	asked := sm.room(m, backends)
+	heard, turn, ok := sm.next(sources, asked)
+	if !ok {
+		return nil
+	}
+	m.at = sm.now()
+	m.oldest, m.turns = m.at, turn < len(asked)
+	loads, told := sm.poll(asked[:turn], heard)
+	// One after the other, so that those asked first have their next turn first.
+	for i, r := range told {
+		key := heard[i].key()
+		sm.sources[key] = datedReading{r, m.at.Add(time.Duration(i)), r.ok || sm.sources[key].heard}
+	}
+	for i, r := range loads {
+		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
+	}
+	now := sm.now()
+	var all reports
+	for i := range sources {
+		last := sm.sources[sources[i].key()]
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional, len(heard) < len(sources))
+	}
+	var names []string // of the servers that answered
+	for i := range asked {
+		b := &asked[i]
+		s := sm.servers[b.key()]
+		name := clean(b.Metrics.Name, 40)
+		if b.Metrics.Served != "" {
+			all.add(name, &b.Metrics, s.reading, true, m.turns)
+		}
+		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, s := range sm.servers {
+		if s.held > 0 {
+			m.dead = append(m.dead, holding{s.deadSince, s.held})
+			m.guessed = m.guessed || s.lastAt.IsZero()
+		}
+	}
+	slices.SortFunc(m.dead, bySince)
+	slices.SortFunc(m.lost, bySince)
+	m.source = strings.Join(names, ", ")
+	m.reported = all.results()
+	return m
+}
+
+// room returns the capacity of the living backends, and the backends to poll, with the
+// metrics to read.
+func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
+	m.known = len(backends) > 0
+	unlimited := false
+	for _, b := range backends {
+		if b.OnDead {
+			continue
+		}
+		m.most += b.Concurrency
+		if b.Concurrency <= 0 {
+			unlimited = true
+		}
+		if b.Ready {
+			m.room += b.Concurrency
+			m.known = m.known && b.Concurrency > 0
+		}
+		b.Metrics = b.asks()
+		tells := b.Metrics.Served != "" || b.Metrics.load != nil
+		if sm.opts.Fetch != nil && tells && (b.Ready || sm.servers[b.key()].last > 0) {
+			asked = append(asked, b)
+		}
+	}
+	if unlimited {
+		m.most = 0
+	}
+	return asked
+}
+
+func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
+
+// learn records which servers there are and which have died. A dead server counts with
+// its last report; without one, with its share of the requests in flight, or with
+// nothing if it was dead when it was first seen. learn remembers it while
+// some request, which may be one of those, has shown no life since, even if the pod is
+// deleted meanwhile.
+func (sm *sampler) learn(backends []Backend, now time.Time) {
+	sm.ledger.mu.Lock()
+	s := sm.ledger.survey(now, now, true)
+	sm.ledger.mu.Unlock()
+
+	living := 0
+	for _, b := range backends {
+		v := sm.servers[b.key()]
+		if v == nil {
+			v = &server{since: now}
+			sm.servers[b.key()] = v
+		}
+		v.seen, v.onDead = now, b.OnDead
+		if v.deadSince.IsZero() {
+			living++
+		}
+	}
+	share := 0.0
+	if living > 0 {
+		share = float64(s.outstanding-s.slow) / float64(living)
+	}
+	for _, b := range backends {
+		v := sm.servers[b.key()]
+		if b.OnDead && v.deadSince.IsZero() {
+			v.deadSince, v.held = now, share
+			switch {
+			case !v.lastAt.IsZero():
+				v.held = v.last
+			case v.since.Equal(now):
+				v.held = 0
+			}
+			if b.Concurrency > 0 {
+				v.held = min(v.held, float64(b.Concurrency))
+			}
+		}
+	}
+	for key, v := range sm.servers {
+		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
+			v.held = 0
+		}
+		switch {
+		case v.held > 0:
+		case !v.seen.Equal(now):
+			delete(sm.servers, key)
+		case !v.onDead:
+			v.deadSince = time.Time{}
+		}
+	}
+}
+
+// poll fetches the report of each backend and each source, in parallel and within one
+// bound.
+func (sm *sampler) poll(backends []Backend, sources []Source) (loads, reports []reading) {
+	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
+	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range sources {
+		s := &sources[i]
+		wg.Go(func() { reports[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics) })
+	}
+	for i := range backends {
+		wg.Go(func() { loads[i] = sm.askMetrics(ctx, backends[i].Namespace, backends[i].Pod, &backends[i].Metrics) })
+	}
+	wg.Wait()
+	return loads, reports
+}
+
+// capacity asks for the capacity of the service.
+func (sm *sampler) capacity() (now, target int, limited bool) {
+	if sm.opts.Capacity == nil {
+		return 0, 0, false
+	}
+	now, target, limited = sm.opts.Capacity()
+	return max(now, 0), max(target, 0), limited
+}
