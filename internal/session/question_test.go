@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
-	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -169,33 +167,6 @@ func fullWorld() *cluster.Snapshot {
 	return s
 }
 
-// The time in which a question is open does not count for the within of its step; the time after
-// the answer does.
-func TestTheTimeOfAStepLeavesItsQuestionOut(t *testing.T) {
-	t.Parallel()
-	for _, want := range []view.StepState{view.StepDone, view.StepFailed} {
-		t.Run(string(want), func(t *testing.T) {
-			t.Parallel()
-			obeys := make(chan struct{})
-			w := startWorld(t, session.Options{}, func(w *world) { w.board.hanging = map[string]chan struct{}{"kube-node3": obeys} })
-			w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - off: {nodes: [kube-node3], within: 2s}\n  - on: [kube-node3]\n"), trial.RunOptions{End: true})
-			q := w.x.question(view.QuestionSwitch)
-			asked := time.Now()
-			w.x.frame("the operator reads", func(f *view.Frame) bool { return f.Now.Sub(asked) > 3*time.Second })
-			w.x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-			if want == view.StepDone {
-				close(obeys)
-			} else {
-				w.x.frame("the end of the step", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Steps[0].State == want })
-				close(obeys)
-			}
-			if sum, _ := w.outcome(t); sum.Steps[0].State != want {
-				t.Errorf("%+v", sum.Steps[0])
-			}
-		})
-	}
-}
-
 // A key that asks for another question while lightsout prepares one is answered with a notice.
 func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
 	t.Parallel()
@@ -207,8 +178,7 @@ func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
 		}
 		return power.Self{}
 	}
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Self: self})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{Self: self})
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
 	for _, i := range []view.Intent{view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}}, view.AskTrial{}, view.NextStep{}} {
 		x.Send(i)

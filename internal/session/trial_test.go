@@ -310,17 +310,6 @@ func TestATrialWhoseWatchWasStuckIsNotObserved(t *testing.T) {
 	}
 }
 
-// What a stalled connection delivers late is dated by its source, if that tells a time.
-func TestATrialNotesThatTheConnectionStalled(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.answersIn = 2100 * time.Millisecond })
-	w.x.Start(parse(t, strings.Replace(shortPlan, "  - on:", "  - pause: 3s\n  - on:", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if len(sum.Blind) == 0 || !strings.HasPrefix(sum.Blind[0].Why, "the API server's answer took 2") || sum.Blind[0].To-sum.Blind[0].From < 2 {
-		t.Errorf("%s %v: blind %+v", sum.Verdict, sum.Why, sum.Blind)
-	}
-}
-
 // What is down before it is switched off shows nothing: the trial ends before
 // its first step.
 func TestATrialOfADeadNodeIsNotBegun(t *testing.T) {
@@ -378,37 +367,6 @@ func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
 	}
 }
 
-// A program that stands still sends no requests: "none failed" proves nothing then.
-func TestATrialDuringWhichLightsoutStoodStillIsNotObserved(t *testing.T) {
-	t.Parallel()
-	for pause, want := range map[time.Duration]view.Verdict{10 * time.Second: view.NotObserved, time.Second: view.Pass} {
-		t.Run(pause.String(), func(t *testing.T) {
-			t.Parallel()
-			var ahead atomic.Int64
-			w := startWorld(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}, func(w *world) {
-				w.switched = func(action, _ string) {
-					if action != string(power.ActionOn) {
-						ahead.Store(int64(pause))
-					}
-				}
-			})
-			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-			sum, dir := w.outcome(t)
-			if sum.Verdict != want {
-				t.Fatalf("%s: %v", sum.Verdict, sum.Why)
-			}
-			still := slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.StoodStill && b.To-b.From > 9 })
-			if still != (want == view.NotObserved) {
-				t.Errorf("blind: %+v", sum.Blind)
-			}
-			text, err := os.ReadFile(filepath.Join(dir, record.ReportFile))
-			if err != nil || strings.Contains(string(text), "lightsout itself stood still") != still {
-				t.Errorf("the report (%v):\n%s", err, text)
-			}
-		})
-	}
-}
-
 func TestAnUnmetExpectationFails(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
@@ -435,19 +393,6 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	}
 	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
 		t.Errorf("the record: %+v, %v", r, err)
-	}
-}
-
-// A hang-up, a signal and a lost terminal end a session in the same way.
-func TestTheEndOfASessionPowersOnWhatItsTrialSwitchedOff(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)), trial.RunOptions{Auto: true})
-	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
-	w.x.Send(view.End{Why: "the screen has gone"})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
 }
 
@@ -501,7 +446,7 @@ func TestADrivenTrialTakesEachStepOnRequest(t *testing.T) {
 		t.Fatalf("switched after a no: %v", calls)
 	}
 	w.x.Send(view.NextStep{Step: 1})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.answer("switch", "yes")
 	waits(3) // the wait is taken by itself
 	w.x.Send(view.NextStep{Step: 3})
 	waits(5)
@@ -516,7 +461,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.answer("trial", "free")
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 3}})
 	w.x.frame("the burst", func(f *view.Frame) bool { return f.Load.Totals.OK == 3 && f.Load.Totals.InFlight() == 0 })
@@ -524,15 +469,13 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	w.x.frame("the hold", func(f *view.Frame) bool { return f.Load.Totals.OK > 5 })
 	w.x.Send(view.StopLoad{})
 	w.x.frame("rest", func(f *view.Frame) bool { return !f.Load.Active && f.Load.Totals.InFlight() == 0 })
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.press(power.ActionShutdown, "yes", "kube-node4")
 	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.Remark{Text: "look here"})
-	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.press(power.ActionOn, "yes", "kube-node4")
 	w.x.frame("it on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	w.x.answer("trial", "end")
 	f := w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial.Verdict != "" })
 	if f.Trial.Verdict != view.NoExpectations {
 		t.Errorf("%s: %v", f.Trial.Verdict, f.Trial.Why)
@@ -577,8 +520,7 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	w := startWorld(t, session.Options{}, nil)
 	w.oneBoot = oneBoot
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
-		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
-		w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+		w.x.press(a, "yes", "kube-node4")
 		w.x.frame("it done", func(f *view.Frame) bool {
 			return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff == (a == power.ActionShutdown)
 		})
@@ -595,14 +537,6 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	}
 }
 
-func TestTheScreenReportsThatItWatchesOneNamespace(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{Namespaces: "team", Narrowed: "lightsout watches team"}, nil)
-	w.x.frame("the reason", func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "lightsout watches team") })
-	})
-}
-
 // A load by hand is over when its requests are; later ones are not counted in.
 func TestLoadsByHandAreKeptApart(t *testing.T) {
 	t.Parallel()
@@ -616,7 +550,7 @@ func TestLoadsByHandAreKeptApart(t *testing.T) {
 		})
 	}
 	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	w.x.answer("trial", "end")
 	sum, dir := w.outcome(t)
 	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "burst of 7 ended") {
 		t.Errorf("what came of the last burst is not in the record (%v):\n%s", err, b)
@@ -711,8 +645,7 @@ func byHand(t *testing.T, opt session.Options) *world {
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
 	w.x.frame("answers", func(f *view.Frame) bool { return f.Load.Totals.OK > 0 })
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
-		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
-		w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+		w.x.press(a, "yes", "kube-node4")
 		w.x.frame("it switched", func(f *view.Frame) bool {
 			v := f.Power["kube-node4"]
 			return f.Trial == nil && v.Busy == "" && v.LeftOff == (a != power.ActionOn) && !f.Zero.IsZero()
@@ -779,95 +712,17 @@ func sameRequests(t *testing.T, r *record.Record) {
 	}
 }
 
-// A machine that takes longer to go off than the record goes on after everything is back
-// belongs to the record.
-func TestARecordOfAnOutageWaitsForAMachineThatGoesDown(t *testing.T) {
-	t.Parallel()
-	var ahead atomic.Int64
-	w := byHand(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	w.x.Send(view.StopLoad{})
-	w.x.frame("the node back", func(f *view.Frame) bool {
-		n := f.Snapshot.Node("kube-node4")
-		return n != nil && n.Ready == cluster.TriTrue && len(f.Next) == 0 && !f.Load.Active && f.Load.Totals.InFlight() == 0
-	})
-	obey := w.board.hang("kube-node4")
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
-	w.x.frame("it goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
-	ended := func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSummary })
-	}
-	for range 60 { // seconds
-		ahead.Add(int64(time.Second))
-		at := time.Now().Add(time.Duration(ahead.Load()))
-		w.x.frame("another second", func(f *view.Frame) bool {
-			if ended(f) {
-				t.Fatal("the record ended while a machine was going down")
-			}
-			return !f.Now.Before(at)
-		})
-	}
-	obey()
-	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff && f.Power["kube-node4"].Busy == "" })
-	w.x.Send(view.AskQuit{})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
-	sum, _ := w.outcome(t)
-	if len(w.x.Kept()) != 1 || len(sum.Outages) != 2 || len(sum.Nodes) != 1 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") {
-		t.Errorf("%d records; outages %+v, nodes %+v", len(w.x.Kept()), sum.Outages, sum.Nodes)
-	}
-}
-
-// The record of an outage leaves out a load that ended before it, and has later loads.
-func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{Unprompted: true}, nil)
-	burst := view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 2}}
-	w.x.Send(burst)
-	w.x.frame("the first burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 2 && f.Load.Totals.InFlight() == 0 })
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
-	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff })
-	w.x.Send(burst)
-	w.x.frame("the second burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 4 })
-	w.x.Send(view.AskQuit{})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
-	if sum, _ := w.outcome(t); len(sum.Load) != 1 || sum.Ledger.OK != 2 {
-		t.Errorf("the record has %+v", sum.Load)
-	}
-}
-
 func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	t.Parallel()
 	w := byHand(t, session.Options{})
 	w.x.Send(view.AskQuit{}) // asks, because requests are in flight
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
+	w.x.answer(view.QuestionQuit, "leave")
 	sum, dir := w.outcome(t)
 	if sum.Verdict == view.Aborted || len(sum.Nodes) != 1 {
 		t.Errorf("%s %v %+v", sum.Verdict, sum.Why, sum.Nodes)
 	}
 	if _, err := os.Stat(record.ReportPath(dir)); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestATrialEndsTheRecordOfAnOutageByHand(t *testing.T) {
-	t.Parallel()
-	w := byHand(t, session.Options{})
-	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard && f.Trial.Name == "by-keyboard" })
-	w.x.stop()
-	w.outcome(t)
-	kept := w.x.Kept()
-	if len(kept) != 2 {
-		t.Fatalf("%+v", kept)
-	}
-	for i, k := range kept {
-		r, err := record.Open(k.Dir)
-		if err != nil || r.Summary == nil || len(r.Summary.Load) != 1-i {
-			t.Fatalf("%s: %+v %v", k.Dir, r, err)
-		}
-		sameRequests(t, r) // the hold goes on when the first record ends
 	}
 }
 
