@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +21,6 @@ type Drainer interface {
 	Uncordon(ctx context.Context, node string) (changed bool, err error)
 	Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error
 }
-
-// stayedOnFor is how long a machine has sent heartbeats since the journal settled its shutdown by
-// another proof than a power-on, until lightsout takes it for one that has never been off.
-const stayedOnFor = time.Minute
 
 // uncordonPause is between two tries to uncordon a node.
 const uncordonPause = 10 * time.Second
@@ -50,13 +45,6 @@ type cordons struct {
 type ourCordon struct {
 	// session: it was cordoned by this session, and not by an earlier run.
 	session bool
-	// boot is the boot before the machine was switched off; empty when unknown.
-	boot string
-	// wasOff: its machine was off, or may have been, since it was cordoned.
-	wasOff bool
-	// onAt is when powering its machine on was seen to be done; settledAt, when the journal listed
-	// it as off no longer.
-	onAt, settledAt time.Time
 	// due: it is to be uncordoned. busy: that is under way; next is when to
 	// try again, failed why it could not be done the last time.
 	due, busy bool
@@ -77,11 +65,6 @@ func (c *cordons) read() {
 		o := old[l.Node]
 		if o == nil {
 			o = &ourCordon{}
-		}
-		if off, ok := c.machines.leftOff[l.Node]; ok {
-			o.boot, o.wasOff, o.onAt, o.settledAt = cmp.Or(off.Binding.Node.BootID, o.boot), true, time.Time{}, time.Time{}
-		} else if o.wasOff && o.settledAt.IsZero() {
-			o.settledAt = c.now()
 		}
 		c.ours[l.Node] = o
 	}
@@ -134,8 +117,8 @@ func (c *cordons) cordoned(node string, r cordoning) {
 	o := c.ours[node]
 	if o != nil {
 		o.session = true
-		if c.snapshot != nil && c.snapshot.Node(node) != nil {
-			o.boot, o.wasOff, o.onAt, o.settledAt = c.snapshot.Boot(c.snapshot.Node(node)).ID, false, time.Time{}, time.Time{}
+		if _, off := c.machines.leftOff[node]; !off {
+			delete(c.machines.outages, node) // the outages before it are over
 		}
 	}
 	switch {
@@ -227,51 +210,15 @@ func (c *cordons) uncordoned(u uncordoning) {
 	c.undone = true
 }
 
-// settle uncordons the nodes of ours that have returned: Ready, with another
-// boot than when they were switched off.
-func (c *cordons) settle(s *cluster.Snapshot) {
-	if len(c.ours) > 0 && s.Link.State == cluster.LinkLive {
-		now := c.now()
-		for name, o := range c.ours {
-			n := s.Node(name)
-			seen := s.Boot(n)
-			switch {
-			case c.draining(name) || o.session && !o.wasOff:
-				o.boot = cmp.Or(seen.ID, o.boot) // until lightsout switches it off, a reboot does not count as a return
-			case seen.Ready.IsZero() || c.guest.WillUncordon(name):
-			default:
-				o.due = o.due || o.returned(seen, now, silent(s, name, now))
-			}
+// settle uncordons the nodes of ours whose outage is over.
+func (c *cordons) settle() {
+	for name, o := range c.ours {
+		x := c.machines.outages[name]
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && !c.guest.WillUncordon(name) {
+			o.due = true
 		}
 	}
 	c.uncordonDue()
-}
-
-// returned reports whether a node that is Ready has booted since its machine was switched off, has become
-// Ready since that was powered on, or has stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
-// its shutdown.
-func (o *ourCordon) returned(seen outage.Now, now time.Time, silent bool) bool {
-	switch (outage.Before{ID: o.boot, Asked: o.onAt}).Seen(seen) {
-	case outage.Booted:
-		return true
-	case outage.CantTell:
-		if !o.onAt.IsZero() {
-			return !silent
-		}
-	}
-	poweredOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin
-	settled := o.onAt.IsZero() && !o.settledAt.IsZero() && now.Sub(o.settledAt) > stayedOnFor
-	return !silent && (poweredOn || settled)
-}
-
-// poweredOn notes for our cordons that a machine is on again.
-func (c *cordons) poweredOn(node string) {
-	if o := c.ours[node]; o != nil {
-		o.onAt, o.wasOff = c.now(), true
-		if c.leaveWhenOn {
-			c.release(node)
-		}
-	}
 }
 
 // names lists the nodes that are cordoned because of us.

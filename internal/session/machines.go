@@ -42,11 +42,13 @@ type machines struct {
 	taken map[string]power.NodeNote
 	// wentOff has the machines whose nodes are to fall silent: see findCrossed.
 	wentOff map[string]outage.Before
-	outages outages
+	// outages are those of nodes that were switched, or whose machines were seen off.
+	outages map[string]*outage.Outage
+	spans   view.NodeSpans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]outage.Before{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]outage.Before{}, outages: map[string]*outage.Outage{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -138,7 +140,16 @@ func (m *machines) read(node string, r power.Reading) {
 		return // a late answer describes an earlier state
 	}
 	v.Reading = r
-	m.outages.power(node, r)
+	if r.State == power.Off || r.State == power.On {
+		m.spans.Set(node, view.SpanOff, r.State == power.Off, r.Arrived)
+	}
+	switch at := r.CountsFrom(); {
+	case r.Proof != power.Proven:
+	case r.State == power.Off:
+		m.learn(node, outage.Fact{Kind: outage.MachineOff, At: at, Node: m.boot(node)})
+	case r.State == power.On && m.outages[node] != nil:
+		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
+	}
 	m.guest.Reading(node, r)
 	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
@@ -224,6 +235,12 @@ func (m *machines) readLeftOff() bool {
 	m.leftOff, m.resolvedIn = make(map[string]power.LeftOff, len(left)), nil
 	for _, l := range left {
 		m.leftOff[l.Node] = l
+		m.learn(l.Node, outage.Fact{Kind: outage.Listed, Before: l.Before})
+	}
+	for node, o := range m.outages {
+		if _, listed := m.leftOff[node]; !listed {
+			o.Apply(outage.Fact{Kind: outage.Settled, At: m.now()})
+		}
 	}
 	return true
 }
@@ -407,31 +424,44 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	}
 }
 
-// outages stores the spans in which nodes were off or not Ready.
-type outages struct {
-	view.NodeSpans
-	seen *cluster.Snapshot // whose nodes were checked last
+// learn applies a fact to the outage of a node, and reports whether it has taken another step.
+func (m *machines) learn(node string, f outage.Fact) bool {
+	o := m.outages[node]
+	if o == nil {
+		o = &outage.Outage{}
+		m.outages[node] = o
+	}
+	return o.Apply(f)
 }
 
-// power follows a reading of a node's machine. An unknown state changes nothing.
-func (o *outages) power(node string, r power.Reading) {
-	switch r.State {
-	case power.Off:
-		o.Set(node, view.SpanOff, true, r.Arrived)
-	case power.On:
-		o.Set(node, view.SpanOff, false, r.Arrived)
+// boot returns what the newest snapshot shows of a node's boot.
+func (m *machines) boot(node string) outage.Now {
+	if m.snapshot == nil {
+		return outage.Now{}
 	}
+	return m.snapshot.Boot(m.snapshot.Node(node))
 }
 
-// observe follows the nodes' conditions.
-func (o *outages) observe(s *cluster.Snapshot, now time.Time) {
-	if o.seen != nil && s.SameNodes(o.seen) {
-		return
+// observe follows the outages of the nodes in s, and returns the nodes that are Ready again. was is the
+// snapshot before.
+func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
+	if s.Link.State != cluster.LinkLive {
+		return nil
 	}
-	o.seen = s
-	for _, n := range s.Nodes() {
-		if n.Gone.IsZero() {
-			o.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
+	now := m.now()
+	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
+		for _, n := range s.Nodes() {
+			if n.Gone.IsZero() {
+				m.spans.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
+			}
 		}
 	}
+	for node, o := range m.outages {
+		n := s.Node(node)
+		if n != nil && o.Apply(outage.Fact{Kind: outage.Seen, At: now, Node: s.Boot(n), Silent: silent(s, node, now)}) && o.Step() == outage.StepReady {
+			ready = append(ready, node)
+		}
+	}
+	slices.Sort(ready)
+	return ready
 }

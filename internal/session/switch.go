@@ -297,7 +297,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 	if q.Action == power.ActionOn {
 		w.returns.poweredOn(q.Nodes)
 	} else {
-		w.returns.forget(q.Nodes)
+		w.returns.notSent(q.Nodes...)
 	}
 	w.guest.Switching(q.Action, w.addressed(q))
 	under := w.under()
@@ -413,12 +413,8 @@ func (w *switching) progress(pr power.Progress) {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
 	w.machines.watchOff(pr)
-	switch {
-	case pr.Action != power.ActionOn:
-	case pr.Stage == power.StageSending:
-		w.returns.sent(pr.Node, pr.At)
-	case pr.Stage == power.StageFailed:
-		w.returns.failed(pr.Node)
+	if pr.Action == power.ActionOn {
+		w.returns.progress(pr)
 	}
 	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
 		w.guest.PowerOnSent(pr.Node, pr.At)
@@ -429,8 +425,8 @@ func (w *switching) progress(pr power.Progress) {
 	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
-	if pr.Stage == power.StageDone && pr.Action == power.ActionOn {
-		w.cordons.poweredOn(pr.Node)
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
+		w.cordons.release(pr.Node)
 	}
 }
 

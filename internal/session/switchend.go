@@ -44,7 +44,7 @@ func (x *request) finished(err error) {
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}
-		w.returns.forget(gone)
+		w.returns.notSent(gone...)
 	}
 	w.readJournal()
 	if x.drained {
