@@ -207,7 +207,6 @@ func (c *cordons) uncordoned(u uncordoning) {
 	if o := c.ours[u.node]; o != nil { // the journal does not have it yet
 		o.next = c.now().Add(uncordonPause)
 	}
-	c.undone = true
 }
 
 // settle uncordons the nodes of ours whose outage is over.

@@ -40,15 +40,13 @@ type machines struct {
 	// taken has the notes of other journals that had switched machines of leftOff off since
 	// at the last look: see takenOver.
 	taken map[string]power.NodeNote
-	// wentOff has the machines whose nodes are to fall silent: see findCrossed.
-	wentOff map[string]outage.Before
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
 	spans   view.NodeSpans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]outage.Before{}, outages: map[string]*outage.Outage{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -276,38 +274,28 @@ func (m *machines) isOnYet(node string) bool {
 	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
 }
 
-// mayGoOff names the machines of own that are on, but may still go off.
-func (m *machines) mayGoOff() []string {
-	return slices.DeleteFunc(m.own(), func(n string) bool { return !m.isOnYet(n) })
-}
-
-// split sorts nodes of own: their machines are off, or not known to be on; on, but may still go off;
-// or being switched off.
-func (m *machines) split(nodes []string) (off, late, going []string) {
-	for _, n := range nodes {
-		switch {
-		case goesOff(m.views[n]):
-			going = append(going, n)
-		case m.isOnYet(n):
-			late = append(late, n)
-		default:
-			off = append(off, n)
-		}
+// word describes what is known of a machine of own.
+func (m *machines) word(node string) string {
+	switch {
+	case goesOff(m.views[node]):
+		return "being switched off"
+	case m.isOnYet(node):
+		return "on, but may still go off by a request from here"
+	case m.leftOff[node].Certainty == power.LeftOffUncertain:
+		return "still off (requested, outcome unknown)"
 	}
-	return off, late, going
+	return "still off"
 }
 
 // stillOff is a sentence about machines of own.
 func (m *machines) stillOff(nodes []string) string {
-	off, late, going := m.split(nodes)
 	var parts []string
-	for _, p := range []struct {
-		nodes []string
-		what  string
-	}{{off, "still off"}, {late, "on, but may still go off by a request from here"}, {going, "being switched off"}} {
-		if len(p.nodes) > 0 {
-			parts = append(parts, text.List(p.nodes)+text.Noun(len(p.nodes), " is ", " are ")+p.what)
-		}
+	for len(nodes) > 0 {
+		word := m.word(nodes[0])
+		other := func(n string) bool { return m.word(n) != word }
+		alike := slices.DeleteFunc(slices.Clone(nodes), other)
+		parts = append(parts, text.List(alike)+text.Noun(len(alike), " is ", " are ")+word)
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !other(n) })
 	}
 	return strings.Join(parts, "; ")
 }
@@ -321,21 +309,7 @@ func (m *machines) takenLines() []view.Line {
 
 // lines lists the machines of own below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
-	return listed(title, m.own(), func(node string) string {
-		if m.isOnYet(node) {
-			return " (on, but may still go off by a request from here)"
-		}
-		return m.uncertain(node)
-	})
-}
-
-// uncertain is a note about a machine of own if nobody knows the outcome of the request to switch it
-// off.
-func (m *machines) uncertain(node string) string {
-	if m.leftOff[node].Certainty == power.LeftOffUncertain {
-		return " (requested, outcome unknown)"
-	}
-	return ""
+	return listed(title, m.own(), func(node string) string { return ": " + m.word(node) })
 }
 
 // listed are nodes below a title, each with a note.
@@ -371,7 +345,6 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	}
 	if n > 0 {
 		m.readLeftOff()
-		m.undone = true
 	}
 }
 
@@ -420,7 +393,6 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	}
 	if settled {
 		m.readLeftOff()
-		m.undone = true
 	}
 }
 

@@ -36,9 +36,9 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
-	// onOnceOff are the nodes whose machines were going off, by no journal yet, when the operator
-	// chose to have everything on before lightsout leaves, with the requests to switch them off.
-	onOnceOff map[string]*request
+	// back are the machines that were powered on for leaving; nil unless the operator has chosen to have
+	// everything on before.
+	back map[string]bool
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -97,6 +97,9 @@ func (w *switching) ask(a view.AskPower) {
 	case w.asking():
 		w.sayPreparing()
 		return
+	}
+	if a.Action != power.ActionOn {
+		w.leaveWhenOn, w.back = false, nil // the operator stays
 	}
 	a.Nodes = w.needed(a)
 	if len(a.Nodes) == 0 {
@@ -412,7 +415,6 @@ func (w *switching) progress(pr power.Progress) {
 	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	w.machines.watchOff(pr)
 	if pr.Action == power.ActionOn {
 		w.returns.progress(pr)
 	}

@@ -55,7 +55,6 @@ func (x *request) finished(err error) {
 		}
 	}
 	w.stayIfOff(err)
-	w.undone = true
 	x.onEnd(err)
 }
 
@@ -80,7 +79,7 @@ func (w *switching) stayIfOff(err error) {
 	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
 		return
 	}
-	w.leaveWhenOn = false
+	w.leaveWhenOn, w.back = false, nil
 	why := "lightsout does not leave: " + w.machines.stillOff(off)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		why += "; " + err.Error()
@@ -90,15 +89,14 @@ func (w *switching) stayIfOff(err error) {
 
 // toSwitchOff returns the nodes of the requests under way that need no more answer and switch machines
 // off, without those that are done or have failed.
-func (w *switching) toSwitchOff() map[string]*request {
-	nodes := map[string]*request{}
+func (w *switching) toSwitchOff() (nodes []string) {
 	for _, x := range w.requests {
 		if x.action == power.ActionOn || !x.yes && !x.unasked {
 			continue
 		}
 		for _, n := range x.notSwitched() {
 			if !slices.Contains(x.failed, n) {
-				nodes[n] = x
+				nodes = append(nodes, n)
 			}
 		}
 	}
