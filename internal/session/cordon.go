@@ -34,10 +34,6 @@ type cordons struct {
 	// draining reports whether a node's drain is under way, or its shutdown after the drain
 	// has not begun.
 	draining func(node string) bool
-	// underWay is how many cordons have no result yet, which each has within apiTimeout.
-	underWay int
-	// turns keeps one node's cordons and uncordons apart.
-	turns turns
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -79,11 +75,6 @@ type cordoning struct {
 
 // cordon cordons one node, journal first. It is called off the loop.
 func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
-	done, err := c.turns.take(ctx, node)
-	if err != nil {
-		return cordoning{err: err}
-	}
-	defer done()
 	changed, err := c.opt.Drain.Cordon(ctx, node, func() error {
 		if err := c.opt.Journal.Cordoned(node, text); err != nil {
 			return err
@@ -112,7 +103,6 @@ func (c *cordons) mayNot(node string, forbidden error) cordoning {
 
 // cordoned handles the result of a cordon.
 func (c *cordons) cordoned(node string, r cordoning) {
-	c.underWay--
 	c.read()
 	o := c.ours[node]
 	if o != nil {
@@ -167,11 +157,6 @@ func (c *cordons) uncordonDue() {
 		}
 		o.busy = true
 		async(c.loop, apiTimeout, func(ctx context.Context) uncordoning {
-			done, err := c.turns.take(ctx, node)
-			if err != nil {
-				return uncordoning{node, "", err}
-			}
-			defer done()
 			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
 			return uncordoning{node, text, err}
 		}, c.uncordoned)
@@ -283,7 +268,6 @@ func (c *cordons) cordonAll(nodes []string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
-		c.underWay++
 		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
@@ -324,26 +308,18 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 }
 
-// uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, except
-// machines that are left off and nodes that except, unless nil, accepts, and waits until that
-// is done or has failed.
+// uncordonOwn uncordons what this session has cordoned, except machines that are left off and nodes that
+// except, unless nil, accepts, from its first look on, and waits until that is done or has failed.
 func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
-		if deadline.IsZero() {
+		if deadline.IsZero() { // the first look may come long after
 			deadline = now.Add(2 * apiTimeout)
-		}
-		if nodes == nil && c.underWay > 0 && now.Before(deadline) {
-			return false, "waiting for the API server to answer a cordon", nil
-		}
-		if nodes == nil { // the first check may come long after
-			nodes, deadline = []string{}, now.Add(2*apiTimeout)
-			for _, n := range c.names() {
-				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session && (except == nil || !except(n)) {
-					nodes = append(nodes, n)
-				}
-			}
+			nodes = slices.DeleteFunc(c.names(), func(n string) bool {
+				_, off := c.machines.leftOff[n]
+				return off || !c.ours[n].session || except != nil && except(n)
+			})
 			c.release(nodes...)
 		}
 		for _, n := range nodes {

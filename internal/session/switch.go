@@ -59,7 +59,6 @@ type request struct {
 	nodes   []string
 	asked   bool     // the question is open, or answered
 	yes     bool     // the operator has agreed to it
-	unseen  bool     // lightsout withdrew the question without an answer
 	drained bool     // its nodes were drained
 	acted   bool     // its action has begun
 	done    []string // the nodes whose machines it has switched
@@ -204,9 +203,6 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
-	if err != nil {
-		x.w.post(func() { x.unseen = true })
-	}
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
 		x.w.post(func() { x.agreed("polling the machine once more") })
@@ -224,16 +220,9 @@ func (x *request) waits(refused bool) {
 	x.yes = false
 }
 
-// release shows on the nodes of the request only what other requests do.
+// release shows on the nodes of the request only what is under way on their machines.
 func (x *request) release() {
 	under := x.w.under()
-	for _, o := range x.w.requests {
-		if o != x && o.yes { // it starts in a moment
-			for _, n := range o.nodes {
-				under[n] = cmp.Or(under[n], o.action)
-			}
-		}
-	}
 	for _, n := range x.nodes {
 		x.w.machines.update(n, func(v *view.MachineView) { v.Busy = under[n] })
 	}

@@ -20,7 +20,7 @@ func (x *request) finished(err error) {
 	failed := power.FailedNodes(err)
 	var notDone *power.NotDoneError
 	switch {
-	case x.endedWithTrial(err):
+	case err != nil && !x.unasked && !x.acted && x.overdue() && w.ctx.Err() == nil:
 		w.warn(view.LanePower, x.nodes[0], "lightsout did not switch "+text.List(x.nodes)+": the trial ended before the action began")
 	case err == nil, errors.Is(err, context.Canceled):
 	case len(failed) > 0:
@@ -56,15 +56,6 @@ func (x *request) finished(err error) {
 	}
 	w.stayIfOff(err)
 	x.onEnd(err)
-}
-
-// endedWithTrial reports whether the request ended with err only because its trial has ended, before its
-// action began, and without an answer that was a no.
-func (x *request) endedWithTrial(err error) bool {
-	if x.unasked || x.acted || !x.overdue() || x.w.ctx.Err() != nil {
-		return false
-	}
-	return x.unseen || errors.Is(err, context.Canceled) && (x.yes || x.prepares())
 }
 
 // notSwitched names the nodes of the request whose machines it has not switched.
