@@ -40,7 +40,7 @@ const (
 	Sent                   // its driver is asked to power it on, perhaps again
 	NotSent                // no request powers it on any more
 	PoweredOn              // the request to power it on has ended
-	Seen                   // the node was seen: Node, Silent
+	Seen                   // the node was seen: Node, Ready, Silent
 )
 
 // Fact is something that was found out about a node or its machine.
@@ -50,9 +50,9 @@ type Fact struct {
 	At time.Time
 	// Before is what the journal knew when the machine was asked to go off.
 	Before Before
-	// Node is what is seen of the node at that time; Silent: its heartbeats are overdue.
-	Node   Now
-	Silent bool
+	// Node is what is seen of the node at that time. Ready: it is Ready; Silent: its heartbeats are overdue.
+	Node          Now
+	Ready, Silent bool
 }
 
 const (
@@ -192,7 +192,7 @@ func (o *Outage) seen(f Fact) {
 	if s == StepUp || s == StepReady || f.Silent {
 		return
 	}
-	if f.Node.Ready.IsZero() {
+	if !f.Ready {
 		if o.At[StepDown].IsZero() {
 			o.At[StepDown] = f.At
 		}

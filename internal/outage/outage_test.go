@@ -15,7 +15,7 @@ func TestAnOutageFollowsFromItsFacts(t *testing.T) {
 	agreed := func(s int, boot string) Fact { return Fact{Kind: Agreed, At: at(s), Node: Now{ID: boot}} }
 	down := func(s int) Fact { return Fact{Kind: Seen, At: at(s), Node: Now{ID: "a"}} }
 	ready := func(s int, boot string, since int) Fact {
-		return Fact{Kind: Seen, At: at(s), Node: Now{ID: boot, Ready: at(since)}}
+		return Fact{Kind: Seen, At: at(s), Ready: true, Node: Now{ID: boot, Ready: at(since)}}
 	}
 	silent := ready(9, "b", 8)
 	silent.Silent = true

@@ -76,51 +76,6 @@ func TestAPowerOnCountsFromItsRequest(t *testing.T) {
 	}
 }
 
-// A refusal that the operator has not seen, as of an automatic power-on, is shown.
-func TestTheScreenShowsARefusedAutomaticPowerOn(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	x := startSession(t, dir, newBoard(workers...), session.Options{})
-	x.press(power.ActionOff, "yes", "kube-node3")
-	x.off("kube-node3")
-	x.board.forget("kube-node3")
-	x.Send(view.AskQuit{})
-	x.answer("quit", "on")
-	x.frame("the reason why it stays off", func(f *view.Frame) bool {
-		return strings.Contains(f.Notice.Text, "kube-node3") && f.Notice.Level >= view.Warning
-	})
-	x.Send(view.AskQuit{})
-	x.answer("quit", "leave")
-	x.waitEnd()
-}
-
-// An aborted trial powers on the machines that it switched off, even while another of
-// its machines is busy.
-func TestAnAbortedTrialPowersOnTheOthers(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	obey := w.board.hang("kube-node4")
-	w.x.Start(parse(t, `name: hang
-deployment: default/llm
-steps:
-  - load: {burst: 1}
-  - off: {nodes: [kube-node3], how: plug}
-  - off: [kube-node4]
-  - on: [kube-node3, kube-node4]
-expect:
-  - balanced: true
-`), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool {
-		return f.Power["kube-node4"].Stage == power.StageSending && w.is("kube-node3", power.Off)
-	})
-	w.x.Send(view.AbortTrial{Why: "by a signal"})
-	w.x.frame("kube-node3 is on", func(*view.Frame) bool { return w.is("kube-node3", power.On) })
-	obey()
-	if sum, _ := w.outcome(t); sum.Verdict != view.Aborted || len(sum.LeftOff) != 0 || !w.is("kube-node4", power.On) {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
-	}
-}
-
 // The question and the guard count the same workers as left: neither counts machines
 // that are off, although the API server still calls their nodes Ready.
 func TestTheQuestionCountsTheWorkersThatTheGuardCounts(t *testing.T) {
@@ -142,40 +97,6 @@ func TestTheQuestionCountsTheWorkersThatTheGuardCounts(t *testing.T) {
 			return f.Power[node].LeftOff && f.Power[node].Busy == "" && f.Question == nil
 		})
 	}
-}
-
-// switchingTrial starts a trial whose first machine does not go off before aborted is
-// called, which checks the verdict.
-func switchingTrial(t *testing.T) (w *world, aborted func()) {
-	t.Helper()
-	w = startWorld(t, session.Options{}, nil)
-	obey := w.board.hang("kube-node4")
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("kube-node4 goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
-	return w, func() {
-		t.Helper()
-		obey()
-		if sum, _ := w.outcome(t); sum.Verdict != view.Aborted {
-			t.Errorf("%s: %v", sum.Verdict, sum.Why)
-		}
-	}
-}
-
-// An operator who aborts a trial again, because it takes its time, gets an answer.
-func TestASecondAbortIsAnswered(t *testing.T) {
-	t.Parallel()
-	w, aborted := switchingTrial(t)
-	w.x.Send(view.AskTrial{})
-	w.x.answer("trial", "abort")
-	w.x.frame("the trial ends", func(f *view.Frame) bool { return f.Question == nil })
-	w.x.Send(view.AskTrial{})
-	w.x.answer("trial", "abort")
-	w.x.frame("a notice that lightsout aborts it already", func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool {
-			return strings.Contains(e.Text, "is aborting the trial") && strings.Contains(e.Text, "already")
-		})
-	})
-	aborted()
 }
 
 // If the trial ends while its question is open, lightsout withdraws the question, and the screen shows

@@ -33,7 +33,7 @@ func TestANodeThatRunsOnAlthoughItsMachineIsOff(t *testing.T) {
 		s := New(Options{RecordWriter: rec, Questions: NewQuestions(), Restore: "lightsout restore", Now: func() time.Time { return now }})
 		s.guest = nobody{}
 		see := func(boot string, last time.Duration) {
-			snapshot := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n2", Ready: cluster.TriTrue, BootID: boot, ReadySince: start.Add(-time.Hour), LeaseDuration: 40 * time.Second, RenewSeen: start.Add(last)}}})
+			snapshot := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n2", Ready: cluster.TriTrue, BootID: boot, LeaseDuration: 40 * time.Second, RenewSeen: start.Add(last)}}})
 			snapshot.Link.State = cluster.LinkLive
 			was := s.snapshot
 			s.snapshot = snapshot

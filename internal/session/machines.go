@@ -430,7 +430,7 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	}
 	for node, o := range m.outages {
 		n := s.Node(node)
-		if n != nil && o.Apply(outage.Fact{Kind: outage.Seen, At: now, Node: s.Boot(n), Silent: silent(s, node, now)}) && o.Step() == outage.StepReady {
+		if n != nil && o.Apply(outage.Fact{Kind: outage.Seen, At: now, Node: s.Boot(n), Ready: n.Ready == cluster.TriTrue, Silent: silent(s, node, now)}) && o.Step() == outage.StepReady {
 			ready = append(ready, node)
 		}
 	}

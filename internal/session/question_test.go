@@ -83,39 +83,6 @@ func TestARefusedShutdownNamesItself(t *testing.T) {
 	}
 }
 
-// The API server calls a node Ready for most of a minute after its machine is off.
-func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
-	s := fullWorld()
-	b, dir := newBoard(workers...), t.TempDir()
-	w := &still{s: s, changed: make(chan struct{})}
-	x := run(t, dir, b, b, w, session.Options{}, nil)
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:4]})
-	q := x.question(view.QuestionSwitch)
-	if text := questionText(q); !strings.Contains(text, "all 4 replacements fit on the nodes left") {
-		t.Errorf("the first question:\n%s", text)
-	}
-	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-	x.frame("the machine off", func(f *view.Frame) bool {
-		v := f.Power[workers[3]]
-		return v.LeftOff && v.Busy == "" && v.Reading.State == power.Off && f.Question == nil
-	})
-	dry := run(t, dir, b, b, w, session.Options{DryRun: true}, nil)
-	dry.Send(view.Answer{Question: dry.question(view.QuestionRestore).ID, Choice: view.ChoiceNo})
-	for name, x := range map[string]*bench{"the screen": x, "a dry run of another program": dry} {
-		x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]})
-		text := questionText(x.question(view.QuestionSwitch))
-		for _, want := range []string{"4 pods stop; 2 Ready workers left", "default/llm: 12 → 8 available", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q:\n%s", name, want, text)
-			}
-		}
-	}
-	if got := strings.Join(x.Controls().Outlook(workers[2:3]), "\n"); !strings.Contains(got, "no room for 4 pods") {
-		t.Errorf("the forecast of a trial:\n%s", got)
-	}
-}
-
 // The question of a later step of a plan counts the nodes as off that earlier steps switch off.
 func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 	b := newBoard(workers...)

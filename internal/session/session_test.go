@@ -371,21 +371,6 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	}
 }
 
-// A cluster that ends with the session leaves nothing to be brought back.
-func TestNothingIsOfferedForLaterWhereThereIsNoLater(t *testing.T) {
-	t.Parallel()
-	x := startEmpty(t, session.Options{})
-	x.press(power.ActionOff, "yes", "kube-node3")
-	x.off("kube-node3")
-	x.Send(view.AskQuit{})
-	q := x.question("quit")
-	if text := questionText(q); strings.Contains(text, "Later") || !strings.Contains(text, "end with the screen") {
-		t.Errorf("a way back is offered:\n%s", text)
-	}
-	x.Send(view.Answer{Question: q.ID, Choice: "leave"})
-	x.waitEnd()
-}
-
 func TestARefusalCantBeAnsweredAway(t *testing.T) {
 	t.Parallel()
 	x := startEmpty(t, session.Options{})
@@ -515,7 +500,6 @@ func TestAQuestionLeavesOutWhatIsSoAlready(t *testing.T) {
 	s.Link, s.Access = mdxSnapshot().Link, mdxSnapshot().Access
 	for action, want := range map[power.Action][2]string{
 		power.ActionOn: {"Power on kube-node3?", "kube-node4 is already on"}, power.ActionShutdown: {"Shut down kube-node4?", "kube-node3 is already off"},
-		power.ActionOff: {"Pull the plug on kube-node4?", "kube-node3 is already off"},
 	} {
 		b := newBoard(workers...)
 		b.state["kube-node3"] = power.Off

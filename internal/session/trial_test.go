@@ -455,29 +455,6 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	}
 }
 
-// A load by hand is over when its requests are; later ones are not counted in.
-func TestLoadsByHandAreKeptApart(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(nil, trial.RunOptions{End: true})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
-	for n, sent := range []int{2, 7} {
-		w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: sent}})
-		w.x.frame("it at rest", func(f *view.Frame) bool {
-			return f.Load.Totals.OK == []int{2, 9}[n] && f.Load.Totals.InFlight() == 0
-		})
-	}
-	w.x.Send(view.AskTrial{})
-	w.x.answer("trial", "end")
-	sum, dir := w.outcome(t)
-	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "burst of 7 ended") {
-		t.Errorf("what came of the last burst is not in the record (%v):\n%s", err, b)
-	}
-	if len(sum.Load) != 2 || sum.Load[0].Sent != 2 || sum.Load[1].Sent != 7 || sum.Load[0].PeakServed > 2 || sum.Verdict != view.NotObserved {
-		t.Errorf("%s, load %+v", sum.Verdict, sum.Load)
-	}
-}
-
 func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
@@ -610,51 +587,5 @@ func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	}
 	if _, err := os.Stat(record.ReportPath(dir)); err != nil {
 		t.Error(err)
-	}
-}
-
-// A trial switched kube-node3 off. Somebody powered it on by hand, and another operator has
-// switched it off since: the screen says that lightsout leaves it off. An aborted trial must
-// leave it off too.
-func TestAnAbortedTrialLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, `name: taken
-deployment: default/llm
-steps:
-  - load: {burst: 1}
-  - off: {nodes: [kube-node3, kube-node4], how: plug}
-  - pause: 10m
-  - on: [kube-node3, kube-node4]
-expect:
-  - balanced: true
-`), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("they are off", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff && f.Power["kube-node3"].Busy == "" && f.Power["kube-node4"].Busy == "" && f.Trial != nil && strings.Contains(f.Trial.Doing, "pause")
-	})
-	note := power.Note{By: "tanaka@jump-7", Journal: "theirs", ID: "x", At: time.Now().Add(2 * time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
-	w.mu.Lock()
-	c := w.s.Contents()
-	c.Nodes = slices.Clone(c.Nodes)
-	for i, n := range c.Nodes {
-		if n.Name == "kube-node3" {
-			m := *n
-			m.Ready, m.ReadySince = cluster.TriFalse, time.Now()
-			m.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
-			c.Nodes[i] = &m
-		}
-	}
-	link, access := w.s.Link, w.s.Access
-	w.s = cluster.NewSnapshot(c)
-	w.s.Link, w.s.Access = link, access
-	w.mu.Unlock()
-	w.changed <- struct{}{}
-	w.x.frame("lightsout leaves it off", func(f *view.Frame) bool {
-		return strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7") && strings.Contains(f.Notice.Text, "lightsout leaves it off")
-	})
-	w.x.Send(view.AbortTrial{Why: "by a signal"})
-	w.x.waitEnd()
-	if w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
-		t.Errorf("kube-node3 on: %v, kube-node4 on: %v; %v", w.is("kube-node3", power.On), w.is("kube-node4", power.On), w.board.calls())
 	}
 }
