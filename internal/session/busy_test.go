@@ -41,7 +41,8 @@ func TestPowerOnThenLeaveWhileAnotherIsGoingDown(t *testing.T) {
 		if f.Power["kube-node4"].Busy == power.ActionOn {
 			t.Error("the screen shows kube-node4 as being powered on while it shuts down")
 		}
-		return x.board.is("kube-node3", power.On) && strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+		waits := slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "waiting to power on kube-node4") })
+		return waits && x.board.is("kube-node3", power.On)
 	})
 	obey()
 	x.waitEnd()
@@ -66,7 +67,7 @@ func TestAPowerOnCountsFromItsRequest(t *testing.T) {
 		if slices.ContainsFunc(f.Next, func(s string) bool { return strings.Contains(s, "powered on") }) {
 			t.Errorf("the screen waits for %q", f.Next)
 		}
-		return strings.Contains(f.Power["kube-node4"].Text, "waiting to power on")
+		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "waiting to power on kube-node4") })
 	})
 	waited := time.Now()
 	obey()

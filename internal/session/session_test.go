@@ -76,15 +76,22 @@ func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error)
 	return power.Reading{State: b.state[m.Name], Proof: power.Proven, RequestedAt: b.asOf}, nil
 }
 
-func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error {
+func (b *board) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	b.mu.Lock()
 	wait := b.hanging[m.Name]
-	b.mu.Unlock()
-	if wait != nil && a == power.ActionShutdown {
-		<-wait
+	if a != power.ActionShutdown {
+		wait = nil
 	}
+	b.mu.Unlock()
 	if slow := b.slowOn[m.Name]; slow != nil && a == power.ActionOn {
-		<-slow
+		wait = slow
+	}
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -47,7 +47,7 @@ func number(name string, otherwise uint64) uint64 {
 // LIGHTSOUT_SEQUENCES=20000 runs that many sequences; LIGHTSOUT_SEED starts from that
 // seed.
 func TestLightsoutForgetsNoMachineAndSwitchesNoneByAnOldJudgement(t *testing.T) {
-	n := number("LIGHTSOUT_SEQUENCES", 500)
+	n := number("LIGHTSOUT_SEQUENCES", 200)
 	if testing.Short() || testenv.Race { // ten times as slow
 		n = min(n, 50)
 	}
