@@ -57,7 +57,7 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.answer("Pull the plug on kube-node3?", "Pull the plug on 1 node") // by the portal: ssh can't
 	x.waitFor("the machine off", long, `kube-node3\s+(?:Not)?Ready[^\n│]*\soff\s`)
 	x.keys("q")
-	x.answer("Leave with machines off", "Leave them off")
+	x.answer("Leave with machines off", "Leave them as they are")
 	x.waitFor("what is still off", long, `still off: kube-node3`, `lightsout restore --config`)
 
 	// A hang-up in a trial: what it switched off is powered on again.

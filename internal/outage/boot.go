@@ -1,5 +1,5 @@
-// Package outage has the one rule that says whether a node has booted. It imports nothing of this
-// module: cluster and power ask it too.
+// Package outage has the outage of one node as a state machine, and the one rule that says whether a node
+// has booted. It imports nothing of this module: cluster and power ask it too.
 package outage
 
 import "time"

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +22,6 @@ type Drainer interface {
 	Drain(ctx context.Context, node string, report func(cluster.DrainProgress)) error
 }
 
-// stayedOnFor is how long a machine has sent heartbeats since the journal settled its shutdown by
-// another proof than a power-on, until lightsout takes it for one that has never been off.
-const stayedOnFor = time.Minute
-
 // uncordonPause is between two tries to uncordon a node.
 const uncordonPause = 10 * time.Second
 
@@ -39,10 +34,6 @@ type cordons struct {
 	// draining reports whether a node's drain is under way, or its shutdown after the drain
 	// has not begun.
 	draining func(node string) bool
-	// underWay is how many cordons have no result yet, which each has within apiTimeout.
-	underWay int
-	// turns keeps one node's cordons and uncordons apart.
-	turns turns
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -50,13 +41,6 @@ type cordons struct {
 type ourCordon struct {
 	// session: it was cordoned by this session, and not by an earlier run.
 	session bool
-	// boot is the boot before the machine was switched off; empty when unknown.
-	boot string
-	// wasOff: its machine was off, or may have been, since it was cordoned.
-	wasOff bool
-	// onAt is when powering its machine on was seen to be done; settledAt, when the journal listed
-	// it as off no longer.
-	onAt, settledAt time.Time
 	// due: it is to be uncordoned. busy: that is under way; next is when to
 	// try again, failed why it could not be done the last time.
 	due, busy bool
@@ -78,11 +62,6 @@ func (c *cordons) read() {
 		if o == nil {
 			o = &ourCordon{}
 		}
-		if off, ok := c.machines.leftOff[l.Node]; ok {
-			o.boot, o.wasOff, o.onAt, o.settledAt = cmp.Or(off.Binding.Node.BootID, o.boot), true, time.Time{}, time.Time{}
-		} else if o.wasOff && o.settledAt.IsZero() {
-			o.settledAt = c.now()
-		}
 		c.ours[l.Node] = o
 	}
 }
@@ -96,11 +75,6 @@ type cordoning struct {
 
 // cordon cordons one node, journal first. It is called off the loop.
 func (c *cordons) cordon(ctx context.Context, node, text string) (r cordoning) {
-	done, err := c.turns.take(ctx, node)
-	if err != nil {
-		return cordoning{err: err}
-	}
-	defer done()
 	changed, err := c.opt.Drain.Cordon(ctx, node, func() error {
 		if err := c.opt.Journal.Cordoned(node, text); err != nil {
 			return err
@@ -129,13 +103,12 @@ func (c *cordons) mayNot(node string, forbidden error) cordoning {
 
 // cordoned handles the result of a cordon.
 func (c *cordons) cordoned(node string, r cordoning) {
-	c.underWay--
 	c.read()
 	o := c.ours[node]
 	if o != nil {
 		o.session = true
-		if c.snapshot != nil && c.snapshot.Node(node) != nil {
-			o.boot, o.wasOff, o.onAt, o.settledAt = c.snapshot.Boot(c.snapshot.Node(node)).ID, false, time.Time{}, time.Time{}
+		if _, off := c.machines.leftOff[node]; !off {
+			delete(c.machines.outages, node) // the outages before it are over
 		}
 	}
 	switch {
@@ -184,11 +157,6 @@ func (c *cordons) uncordonDue() {
 		}
 		o.busy = true
 		async(c.loop, apiTimeout, func(ctx context.Context) uncordoning {
-			done, err := c.turns.take(ctx, node)
-			if err != nil {
-				return uncordoning{node, "", err}
-			}
-			defer done()
 			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
 			return uncordoning{node, text, err}
 		}, c.uncordoned)
@@ -224,54 +192,17 @@ func (c *cordons) uncordoned(u uncordoning) {
 	if o := c.ours[u.node]; o != nil { // the journal does not have it yet
 		o.next = c.now().Add(uncordonPause)
 	}
-	c.undone = true
 }
 
-// settle uncordons the nodes of ours that have returned: Ready, with another
-// boot than when they were switched off.
-func (c *cordons) settle(s *cluster.Snapshot) {
-	if len(c.ours) > 0 && s.Link.State == cluster.LinkLive {
-		now := c.now()
-		for name, o := range c.ours {
-			n := s.Node(name)
-			seen := s.Boot(n)
-			switch {
-			case c.draining(name) || o.session && !o.wasOff:
-				o.boot = cmp.Or(seen.ID, o.boot) // until lightsout switches it off, a reboot does not count as a return
-			case seen.Ready.IsZero() || c.guest.WillUncordon(name):
-			default:
-				o.due = o.due || o.returned(seen, now, silent(s, name, now))
-			}
+// settle uncordons the nodes of ours whose outage is over.
+func (c *cordons) settle() {
+	for name, o := range c.ours {
+		x := c.machines.outages[name]
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && !c.guest.WillUncordon(name) {
+			o.due = true
 		}
 	}
 	c.uncordonDue()
-}
-
-// returned reports whether a node that is Ready has booted since its machine was switched off, has become
-// Ready since that was powered on, or has stayed on: it still has the boot of before, long after its machine was powered on or the journal settled
-// its shutdown.
-func (o *ourCordon) returned(seen outage.Now, now time.Time, silent bool) bool {
-	switch (outage.Before{ID: o.boot, Asked: o.onAt}).Seen(seen) {
-	case outage.Booted:
-		return true
-	case outage.CantTell:
-		if !o.onAt.IsZero() {
-			return !silent
-		}
-	}
-	poweredOn := !o.onAt.IsZero() && now.Sub(o.onAt) > power.CarriedOutWithin
-	settled := o.onAt.IsZero() && !o.settledAt.IsZero() && now.Sub(o.settledAt) > stayedOnFor
-	return !silent && (poweredOn || settled)
-}
-
-// poweredOn notes for our cordons that a machine is on again.
-func (c *cordons) poweredOn(node string) {
-	if o := c.ours[node]; o != nil {
-		o.onAt, o.wasOff = c.now(), true
-		if c.leaveWhenOn {
-			c.release(node)
-		}
-	}
 }
 
 // names lists the nodes that are cordoned because of us.
@@ -337,7 +268,6 @@ func (c *cordons) cordonAll(nodes []string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
-		c.underWay++
 		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
@@ -378,26 +308,18 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	}
 }
 
-// uncordonOwn waits for the cordons under way, uncordons what this session has cordoned, except
-// machines that are left off and nodes that except, unless nil, accepts, and waits until that
-// is done or has failed.
+// uncordonOwn uncordons what this session has cordoned, except machines that are left off and nodes that
+// except, unless nil, accepts, from its first look on, and waits until that is done or has failed.
 func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
 	var nodes []string
 	var deadline time.Time
 	return func(now time.Time) (bool, string, error) {
-		if deadline.IsZero() {
+		if deadline.IsZero() { // the first look may come long after
 			deadline = now.Add(2 * apiTimeout)
-		}
-		if nodes == nil && c.underWay > 0 && now.Before(deadline) {
-			return false, "waiting for the API server to answer a cordon", nil
-		}
-		if nodes == nil { // the first check may come long after
-			nodes, deadline = []string{}, now.Add(2*apiTimeout)
-			for _, n := range c.names() {
-				if _, off := c.machines.leftOff[n]; !off && c.ours[n].session && (except == nil || !except(n)) {
-					nodes = append(nodes, n)
-				}
-			}
+			nodes = slices.DeleteFunc(c.names(), func(n string) bool {
+				_, off := c.machines.leftOff[n]
+				return off || !c.ours[n].session || except != nil && except(n)
+			})
 			c.release(nodes...)
 		}
 		for _, n := range nodes {

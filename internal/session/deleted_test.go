@@ -10,16 +10,15 @@ import (
 	"lightsout/power"
 )
 
-// A machine that lightsout switched off stays on the screen, with its true power state and
+// A machine that lightsout switched off stays on the screen, with
 // a way to power it on, after the cluster has deleted its node.
 func TestAMachineLeftOffOutlivesItsNode(t *testing.T) {
 	t.Parallel()
 	b, w := newBoard(workers...), &still{s: mdxSnapshot(), changed: make(chan struct{})}
 	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
-	x.frame("the machine is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.press(power.ActionOff, "yes", "kube-node3")
+	x.off("kube-node3")
 
 	c := w.Snapshot().Contents()
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n *cluster.Node) bool { return n.Name == "kube-node3" })
@@ -32,52 +31,11 @@ func TestAMachineLeftOffOutlivesItsNode(t *testing.T) {
 		t.Errorf("the machine is %+v", m)
 	}
 
-	// Its state is still read.
-	turn := func(s power.State) {
-		b.mu.Lock()
-		b.state["kube-node3"] = s
-		b.mu.Unlock()
-		x.frame("its power", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == s })
-	}
-	turn(power.Unknown)
-	turn(power.Off)
-	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.press(power.ActionOn, "yes", "kube-node3")
 	x.frame("the machine on", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	if !b.is("kube-node3", power.On) {
 		t.Errorf("requests: %v", b.calls())
 	}
-	x.Send(view.AskQuit{})
-	x.waitEnd()
-}
-
-// While the screen shows why lightsout refuses what the operator agreed to, the node is not
-// shown as being switched off.
-func TestARefusalAfterAYesShowsNoActionUnderWay(t *testing.T) {
-	t.Parallel()
-	w := &still{s: mdxSnapshot(), changed: make(chan struct{})}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, w, session.Options{}, nil)
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
-	q := x.question("switch")
-	c := w.Snapshot().Contents()
-	c.Nodes = slices.Clone(c.Nodes)
-	for i, n := range c.Nodes {
-		if !n.ControlPlane && n.Name != "kube-node3" {
-			other := *n
-			other.Ready = cluster.TriFalse
-			c.Nodes[i] = &other
-		}
-	}
-	w.mu.Lock()
-	w.s = cluster.NewSnapshot(c)
-	w.mu.Unlock()
-	x.Send(view.Answer{Question: q.ID, Choice: "yes"})
-	f := x.frame("the refusal, and no action", func(f *view.Frame) bool {
-		return f.Question != nil && f.Question.Refused && f.Power["kube-node3"].Busy == ""
-	})
-	x.Send(view.Answer{Question: f.Question.ID, Choice: view.ChoiceNo})
 	x.Send(view.AskQuit{})
 	x.waitEnd()
 }

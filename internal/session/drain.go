@@ -106,7 +106,6 @@ func (r *drains) start(d *drain, nodes []string, within time.Duration) {
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, within)
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
-		r.cordons.underWay++
 		r.machines.busy(d.before, "cordoning", name)
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)

@@ -26,17 +26,6 @@ func TestTheTimelineReportsSpellsOfFailures(t *testing.T) {
 	}
 }
 
-// A few failures of many requests are not 0 %.
-func TestAFewFailuresAreNotNone(t *testing.T) {
-	t.Parallel()
-	for want, n := range map[string][2]int{"less than 1 % (1 of 300 failed)": {1, 300}, "more than 99 % (299 of 300 failed)": {299, 300}, "50 % (6 of 12 failed)": {6, 12}, "1 % (2 of 200 failed)": {2, 200}} {
-		e := spellEvent(loadgen.SpellChange{Kind: loadgen.SpellPart, Failures: loadgen.Failures{N: n[0]}, Of: n[1]}, &loadgen.Record{})
-		if !strings.HasSuffix(e.Text, ": "+want) {
-			t.Errorf("%q, want %q", e.Text, want)
-		}
-	}
-}
-
 // A burst of 12 beside requests that hung for minutes at a dead node: "0 % (0 of 12
 // failed)" stood on the timeline.
 func TestTheTimelineReportsNoFailuresIfThereAreNone(t *testing.T) {

@@ -163,32 +163,18 @@ func (l *inspections) silent(pod cluster.Key) bool {
 		return true
 	}
 	p := l.snapshot.Pod(pod)
-	if p == nil {
-		return true
-	}
-	n := l.snapshot.Node(p.Node)
-	if n == nil {
-		return true
-	}
-	_, silent := l.snapshot.Silent(n, l.now())
-	return silent
+	return p == nil || l.snapshot.Node(p.Node) == nil || silent(l.snapshot, p.Node, l.now())
 }
 
 // newest returns the present inspection, with the log's newest lines.
 func (l *inspections) newest() *view.Inspection {
-	if l.log != nil {
-		next := *l.shown
-		next.At = l.now()
-		if l.log.take(&next) {
-			l.shown = &next
-		}
+	if l.shown == nil {
+		return nil
 	}
-	if l.merged != nil {
-		next := *l.shown
-		next.At = l.now()
-		if l.merged.take(&next) {
-			l.shown = &next
-		}
+	next := *l.shown
+	next.At = l.now()
+	if l.log != nil && l.log.take(&next) || l.merged != nil && l.merged.take(&next) {
+		l.shown = &next
 	}
 	return l.shown
 }

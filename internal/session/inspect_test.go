@@ -53,7 +53,7 @@ func endless(text string) func(context.Context) io.Reader {
 func TestTheSessionReportsTheInspectedObject(t *testing.T) {
 	t.Parallel()
 	s := &shelf{log: endless("one\n\x1b[31mtwo\x1b[0m\n")}
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: s})
+	x := startEmpty(t, session.Options{Inspect: s})
 	looked := func(what string, ok func(*view.Inspection) bool) *view.Inspection {
 		return x.frame(what, func(f *view.Frame) bool { return f.Inspection != nil && ok(f.Inspection) }).Inspection
 	}
@@ -80,7 +80,7 @@ func TestALongLogIsBounded(t *testing.T) {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
 	b.WriteString(strings.Repeat("x", 1<<20) + "\nlast")
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Inspect: &shelf{log: func(context.Context) io.Reader { return strings.NewReader(b.String()) }}})
+	x := startEmpty(t, session.Options{Inspect: &shelf{log: func(context.Context) io.Reader { return strings.NewReader(b.String()) }}})
 	x.Send(view.Inspect{Of: shelved, Log: true})
 	f := x.frame("the end of the log", func(f *view.Frame) bool { return f.Inspection != nil && f.Inspection.Ended })
 	lines, size := f.Inspection.Lines, 0

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"maps"
 	"slices"
 
 	"lightsout/internal/view"
@@ -60,11 +59,12 @@ func (v *leaving) question() (view.Question, bool) {
 		}
 		return q, !v.settled() || v.loads.busy()
 	}
-	title, leave, off := v.off()
-	going, cordoned := v.going(), v.cordons.lines("Still cordoned by lightsout:")
+	going := listed("Being switched off:", v.goingOff(), func(string) string { return "" })
+	cordoned := v.cordons.lines("Still cordoned by lightsout:")
 	switch {
-	case title != "":
-		return question(title, view.Choice{ID: leaveOn, Label: "Power on, then leave"}, leave, slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+	case len(v.machines.own()) > 0:
+		off := v.machines.lines("Switched off by lightsout:")
+		return question(v.title(), view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
 	case v.busy():
@@ -77,29 +77,17 @@ func (v *leaving) question() (view.Question, bool) {
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
 }
 
-// off is the part of the question about the machines that the journal lists: its title, the answer to
-// leave them, and lines about those that are not being switched off now. The title is empty if the
-// journal lists none.
-func (v *leaving) off() (title, leave string, lines []view.Line) {
-	off, late, going := v.machines.split(v.machines.own())
+// title asks about the machines that the journal lists.
+func (v *leaving) title() string {
+	own := v.machines.own()
+	goes := func(n string) bool { return goesOff(v.machines.views[n]) }
 	switch {
-	case len(off) > 0:
-		title, leave = "Leave with machines off?", "Leave them off"
-	case len(late) > 0:
-		title, leave = "Leave with machines that may go off?", "Leave them"
-	case len(going) > 0:
-		title, leave = "Leave while machines are being switched off?", "Leave them"
+	case slices.ContainsFunc(own, func(n string) bool { return !goes(n) && !v.machines.isOnYet(n) }):
+		return "Leave with machines off?"
+	case slices.ContainsFunc(own, func(n string) bool { return !goes(n) }):
+		return "Leave with machines that may go off?"
 	}
-	none := func(string) string { return "" }
-	return title, leave, append(listed("Still off:", off, v.machines.uncertain), listed("On, but the power API may still switch them off:", late, none)...)
-}
-
-// going lists the machines that are being switched off, and those that soon will be.
-func (v *leaving) going() []view.Line {
-	_, _, nodes := v.machines.split(v.machines.own())
-	nodes = slices.AppendSeq(nodes, maps.Keys(v.goingOff()))
-	slices.Sort(nodes)
-	return listed("Being switched off:", nodes, func(string) string { return "" })
+	return "Leave while machines are being switched off?"
 }
 
 // answered leaves as the operator has chosen.
@@ -109,27 +97,26 @@ func (v *leaving) answered(a view.Answer) {
 	case leaveNow:
 		v.ending = true
 	case leaveOn:
-		v.leaveWhenOn = true
-		v.onOnceOff = v.goingOff()
-		v.drains.leave()
-		v.restore(v.machines.own())
-		v.undone = true
-	case leaveUndo:
-		v.leaveWhenOn, v.onOnceOff = true, nil
+		v.leaveWhenOn, v.back = true, map[string]bool{}
 		v.drains.leave()
 		v.restore(nil)
-		v.undone = true
+		v.bringBack()
+	case leaveUndo:
+		v.leaveWhenOn, v.back = true, nil
+		v.drains.leave()
+		v.restore(nil)
 	}
 }
 
-// goingOff returns the machines of requests to switch off that the operator has agreed to, and that
+// goingOff names the machines of requests to switch off that the operator has agreed to, and that
 // the journal does not list yet. A node of a drain that runs is not one of them: it stays on if
 // lightsout cancels the drain.
-func (v *leaving) goingOff() map[string]*request {
-	nodes, own := v.toSwitchOff(), v.machines.own()
-	maps.DeleteFunc(nodes, func(n string, _ *request) bool {
+func (v *leaving) goingOff() []string {
+	own := v.machines.own()
+	nodes := slices.DeleteFunc(v.toSwitchOff(), func(n string) bool {
 		return slices.Contains(own, n) || slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
 	})
+	slices.Sort(nodes)
 	return nodes
 }
 
@@ -168,8 +155,7 @@ func (v *leaving) endIfSettled() {
 	if v.whenOver && !v.guest.Running() {
 		v.ending = true
 	}
-	if (v.leaveWhenOn && v.undone || v.asked && !v.loads.busy()) && v.settled() {
+	if (v.leaveWhenOn || v.asked && !v.loads.busy()) && v.settled() {
 		v.ending = true
 	}
-	v.undone = false
 }

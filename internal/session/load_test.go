@@ -126,12 +126,12 @@ func TestTheSessionAsksBeforeEachLoadOnProduction(t *testing.T) {
 		x.allEnded(2 * (i + 1))
 	}
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 20}})
-	x.Send(view.Answer{Question: x.question(view.QuestionLoad).ID, Choice: view.ChoiceYes})
+	x.answer(view.QuestionLoad, view.ChoiceYes)
 	x.frame("the rate", func(f *view.Frame) bool { return f.Load.Active })
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 5}}) // a smaller load needs no question
 	x.frame("the smaller rate", func(f *view.Frame) bool { return f.Load.Spec.PerSecond == 5 && f.Question == nil })
 	x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 40}})
-	x.Send(view.Answer{Question: x.question(view.QuestionLoad).ID, Choice: view.ChoiceNo})
+	x.answer(view.QuestionLoad, view.ChoiceNo)
 	x.Send(view.StopLoad{})
 	ended := func(name string) func(view.Event) bool {
 		return func(e view.Event) bool { return e.Code == view.CodeLoadEnded && e.Name == name }

@@ -34,12 +34,17 @@ type logTail struct {
 
 // read reads a log to its end.
 func (t *logTail) read(r io.Reader) error {
+	return readLines(r, func(line string) { t.add(text.Cells(line)) })
+}
+
+// readLines passes the lines of a log to add, of long ones the beginning, until it ends.
+func readLines(r io.Reader, add func(line string)) error {
 	in := bufio.NewReaderSize(r, logLine)
 	long := false // the rest of a long line comes
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 && !long {
-			t.add(text.Cells(strings.TrimRight(string(line), "\r\n")))
+			add(strings.TrimRight(string(line), "\r\n"))
 		}
 		long = errors.Is(err, bufio.ErrBufferFull)
 		switch {

@@ -29,8 +29,6 @@ type loop struct {
 	ending bool
 	// leaveWhenOn: the operator leaves as soon as everything is on again.
 	leaveWhenOn bool
-	// undone is set when something that leaving waits for has ended.
-	undone bool
 }
 
 func newLoop(opt Options) *loop {

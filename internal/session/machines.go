@@ -40,13 +40,13 @@ type machines struct {
 	// taken has the notes of other journals that had switched machines of leftOff off since
 	// at the last look: see takenOver.
 	taken map[string]power.NodeNote
-	// wentOff has the machines whose nodes are to fall silent: see findCrossed.
-	wentOff map[string]outage.Before
-	outages outages
+	// outages are those of nodes that were switched, or whose machines were seen off.
+	outages map[string]*outage.Outage
+	spans   view.NodeSpans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, wentOff: map[string]outage.Before{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -138,7 +138,16 @@ func (m *machines) read(node string, r power.Reading) {
 		return // a late answer describes an earlier state
 	}
 	v.Reading = r
-	m.outages.power(node, r)
+	if r.State == power.Off || r.State == power.On {
+		m.spans.Set(node, view.SpanOff, r.State == power.Off, r.Arrived)
+	}
+	switch at := r.CountsFrom(); {
+	case r.Proof != power.Proven:
+	case r.State == power.Off:
+		m.learn(node, outage.Fact{Kind: outage.MachineOff, At: at, Node: m.boot(node)})
+	case r.State == power.On && m.outages[node] != nil:
+		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
+	}
 	m.guest.Reading(node, r)
 	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
@@ -224,6 +233,12 @@ func (m *machines) readLeftOff() bool {
 	m.leftOff, m.resolvedIn = make(map[string]power.LeftOff, len(left)), nil
 	for _, l := range left {
 		m.leftOff[l.Node] = l
+		m.learn(l.Node, outage.Fact{Kind: outage.Listed, Before: l.Before})
+	}
+	for node, o := range m.outages {
+		if _, listed := m.leftOff[node]; !listed {
+			o.Apply(outage.Fact{Kind: outage.Settled, At: m.now()})
+		}
 	}
 	return true
 }
@@ -259,38 +274,28 @@ func (m *machines) isOnYet(node string) bool {
 	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
 }
 
-// mayGoOff names the machines of own that are on, but may still go off.
-func (m *machines) mayGoOff() []string {
-	return slices.DeleteFunc(m.own(), func(n string) bool { return !m.isOnYet(n) })
-}
-
-// split sorts nodes of own: their machines are off, or not known to be on; on, but may still go off;
-// or being switched off.
-func (m *machines) split(nodes []string) (off, late, going []string) {
-	for _, n := range nodes {
-		switch {
-		case goesOff(m.views[n]):
-			going = append(going, n)
-		case m.isOnYet(n):
-			late = append(late, n)
-		default:
-			off = append(off, n)
-		}
+// word describes what is known of a machine of own.
+func (m *machines) word(node string) string {
+	switch {
+	case goesOff(m.views[node]):
+		return "being switched off"
+	case m.isOnYet(node):
+		return "on, but may still go off by a request from here"
+	case m.leftOff[node].Certainty == power.LeftOffUncertain:
+		return "still off (requested, outcome unknown)"
 	}
-	return off, late, going
+	return "still off"
 }
 
 // stillOff is a sentence about machines of own.
 func (m *machines) stillOff(nodes []string) string {
-	off, late, going := m.split(nodes)
 	var parts []string
-	for _, p := range []struct {
-		nodes []string
-		what  string
-	}{{off, "still off"}, {late, "on, but may still go off by a request from here"}, {going, "being switched off"}} {
-		if len(p.nodes) > 0 {
-			parts = append(parts, text.List(p.nodes)+text.Noun(len(p.nodes), " is ", " are ")+p.what)
-		}
+	for len(nodes) > 0 {
+		word := m.word(nodes[0])
+		other := func(n string) bool { return m.word(n) != word }
+		alike := slices.DeleteFunc(slices.Clone(nodes), other)
+		parts = append(parts, text.List(alike)+text.Noun(len(alike), " is ", " are ")+word)
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !other(n) })
 	}
 	return strings.Join(parts, "; ")
 }
@@ -304,21 +309,7 @@ func (m *machines) takenLines() []view.Line {
 
 // lines lists the machines of own below a title; nil if there are none.
 func (m *machines) lines(title string) []view.Line {
-	return listed(title, m.own(), func(node string) string {
-		if m.isOnYet(node) {
-			return " (on, but may still go off by a request from here)"
-		}
-		return m.uncertain(node)
-	})
-}
-
-// uncertain is a note about a machine of own if nobody knows the outcome of the request to switch it
-// off.
-func (m *machines) uncertain(node string) string {
-	if m.leftOff[node].Certainty == power.LeftOffUncertain {
-		return " (requested, outcome unknown)"
-	}
-	return ""
+	return listed(title, m.own(), func(node string) string { return ": " + m.word(node) })
 }
 
 // listed are nodes below a title, each with a note.
@@ -354,7 +345,6 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	}
 	if n > 0 {
 		m.readLeftOff()
-		m.undone = true
 	}
 }
 
@@ -403,35 +393,47 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	}
 	if settled {
 		m.readLeftOff()
-		m.undone = true
 	}
 }
 
-// outages stores the spans in which nodes were off or not Ready.
-type outages struct {
-	view.NodeSpans
-	seen *cluster.Snapshot // whose nodes were checked last
+// learn applies a fact to the outage of a node, and reports whether it has taken another step.
+func (m *machines) learn(node string, f outage.Fact) bool {
+	o := m.outages[node]
+	if o == nil {
+		o = &outage.Outage{}
+		m.outages[node] = o
+	}
+	return o.Apply(f)
 }
 
-// power follows a reading of a node's machine. An unknown state changes nothing.
-func (o *outages) power(node string, r power.Reading) {
-	switch r.State {
-	case power.Off:
-		o.Set(node, view.SpanOff, true, r.Arrived)
-	case power.On:
-		o.Set(node, view.SpanOff, false, r.Arrived)
+// boot returns what the newest snapshot shows of a node's boot.
+func (m *machines) boot(node string) outage.Now {
+	if m.snapshot == nil {
+		return outage.Now{}
 	}
+	return m.snapshot.Boot(m.snapshot.Node(node))
 }
 
-// observe follows the nodes' conditions.
-func (o *outages) observe(s *cluster.Snapshot, now time.Time) {
-	if o.seen != nil && s.SameNodes(o.seen) {
-		return
+// observe follows the outages of the nodes in s, and returns the nodes that are Ready again. was is the
+// snapshot before.
+func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
+	if s.Link.State != cluster.LinkLive {
+		return nil
 	}
-	o.seen = s
-	for _, n := range s.Nodes() {
-		if n.Gone.IsZero() {
-			o.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
+	now := m.now()
+	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
+		for _, n := range s.Nodes() {
+			if n.Gone.IsZero() {
+				m.spans.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
+			}
 		}
 	}
+	for node, o := range m.outages {
+		n := s.Node(node)
+		if n != nil && o.Apply(outage.Fact{Kind: outage.Seen, At: now, Node: s.Boot(n), Ready: n.Ready == cluster.TriTrue, Silent: silent(s, node, now)}) && o.Step() == outage.StepReady {
+			ready = append(ready, node)
+		}
+	}
+	slices.Sort(ready)
+	return ready
 }

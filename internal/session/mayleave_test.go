@@ -18,9 +18,9 @@ func TestWhatKeepsFromLeavingNamesMachinesThatMayGoOff(t *testing.T) {
 		nodes []string
 		want  string
 	}{
-		{[]string{"n1", "n2", "n3"}, "n1 and n3 are still off; n2 is on, but may still go off by a request from here"},
+		{[]string{"n1", "n2", "n3"}, "n1 and n3 are still off (requested, outcome unknown); n2 is on, but may still go off by a request from here"},
 		{[]string{"n2"}, "n2 is on, but may still go off by a request from here"},
-		{[]string{"n1"}, "n1 is still off"},
+		{[]string{"n1"}, "n1 is still off (requested, outcome unknown)"},
 	} {
 		if got := m.stillOff(c.nodes); got != c.want {
 			t.Errorf("%q: %q", c.nodes, got)

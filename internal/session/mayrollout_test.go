@@ -20,7 +20,7 @@ func TestARestartThatIsForbiddenIsNotOffered(t *testing.T) {
 	}{"allowed": {true, nil, true}, "forbidden": {false, nil, false}, "no answer": {false, errors.New("no answer"), true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{
+			x := startEmpty(t, session.Options{
 				Rollout: func(context.Context, cluster.Key) error { return nil },
 				MayRollout: func(_ context.Context, namespace string) (bool, error) {
 					return tc.may && namespace == "default", tc.err

@@ -1,13 +1,10 @@
 package session
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,11 +93,7 @@ func (m *mergedLog) followPods() {
 
 // follow starts, stops or leaves alone the reading of one log, by the state of its pod.
 func (m *mergedLog) follow(f *followedLog) {
-	node := m.snapshot.Node(f.pod.Node)
-	silent := false
-	if node != nil {
-		_, silent = m.snapshot.Silent(node, m.now())
-	}
+	silent := silent(m.snapshot, f.pod.Node, m.now())
 	switch {
 	case silent && !f.silent:
 		f.stop()
@@ -209,30 +202,18 @@ type mergedLines struct {
 // read reads a stamped log to its end, without the lines up to the time after. It
 // returns the time of the newest line.
 func (l *mergedLines) read(r io.Reader, pod string, after time.Time) (last time.Time, err error) {
-	in := bufio.NewReaderSize(r, logLine)
-	long := false // the rest of a long line comes
 	last = after
-	for {
-		line, err := in.ReadSlice('\n')
-		if len(line) > 0 && !long {
-			at, rest := cluster.SplitStamp(strings.TrimRight(string(line), "\r\n"))
-			if at.IsZero() {
-				at = last
-			}
-			if at.After(after) {
-				l.add(view.LogLine{At: at, Pod: pod, Text: text.Cells(rest)})
-				last = at
-			}
+	err = readLines(r, func(line string) {
+		at, rest := cluster.SplitStamp(line)
+		if at.IsZero() {
+			at = last
 		}
-		long = errors.Is(err, bufio.ErrBufferFull)
-		switch {
-		case long || err == nil:
-		case errors.Is(err, io.EOF):
-			return last, nil
-		default:
-			return last, errors.New("the log ended early: the connection was lost")
+		if at.After(after) {
+			l.add(view.LogLine{At: at, Pod: pod, Text: text.Cells(rest)})
+			last = at
 		}
-	}
+	})
+	return last, err
 }
 
 func (l *mergedLines) note(at time.Time, pod, text string) {

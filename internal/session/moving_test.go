@@ -30,7 +30,7 @@ func (atlas) Check(p view.Scope) error {
 
 func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}})
+	x := startEmpty(t, session.Options{Around: atlas{}})
 	x.frame("the places", func(f *view.Frame) bool { return f.Scopes != nil && len(f.Scopes.Contexts) == 2 && f.Snapshot != nil })
 	refused := func(why string) {
 		t.Helper()
@@ -46,17 +46,16 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	to("other")
 	refused("") // a question is open, or the switching has begun to be looked at
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-	x.frame("the machine off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
+	x.off("kube-node3")
 	to("other")
 	refused("kube-node3 is still off (o powers on)")
-	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question(view.QuestionSwitch).ID, Choice: view.ChoiceYes})
+	x.press(power.ActionOn, view.ChoiceYes, "kube-node3")
 	x.frame("the machine on again", func(f *view.Frame) bool { return !f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
 	x.Send(view.AskTrial{})
 	x.question(view.QuestionTrial)
 	to("other")
 	refused("a question is open")
-	x.Send(view.Answer{Question: x.question(view.QuestionTrial).ID, Choice: view.ChoiceNo})
+	x.answer(view.QuestionTrial, view.ChoiceNo)
 	to("other")
 	q = x.question(view.QuestionMove)
 	if text := questionText(q); !strings.Contains(text, "Go to context other?") || !strings.Contains(text, "timeline, chart and marks") {
@@ -64,7 +63,7 @@ func TestAnotherPlaceIsShownUnlessSomethingIsLeftBehind(t *testing.T) {
 	}
 	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceNo})
 	to("other")
-	x.Send(view.Answer{Question: x.question(view.QuestionMove).ID, Choice: view.ChoiceYes})
+	x.answer(view.QuestionMove, view.ChoiceYes)
 	x.waitEnd()
 	if next := x.Next(); next == nil || next.Context != "other" {
 		t.Errorf("the next place is %v", next)
@@ -87,7 +86,7 @@ func TestAnotherContextEndsTheLoadAndSaysSo(t *testing.T) {
 
 func TestTheScreenReportsANamespaceThatDoesNotExist(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Around: atlas{}, Namespaces: "default,nope"})
+	x := startEmpty(t, session.Options{Around: atlas{}, Namespaces: "default,nope"})
 	x.frame("the notice", func(f *view.Frame) bool {
 		return strings.Contains(f.Notice.Text, "The namespace nope does not exist yet")
 	})

@@ -5,50 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/internal/view"
 	"lightsout/power"
 )
-
-// While lightsout prepares the question the operator has agreed to nothing: the node does
-// not show the action, and the timeline says what lightsout waits for.
-func TestAWaitBeforeTheQuestionIsNoAction(t *testing.T) {
-	rec, err := NewRecordWriter("", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := New(Options{RecordWriter: rec, Questions: NewQuestions()})
-	s.switching.progress(power.Progress{Action: power.ActionShutdown, Node: "n1", Stage: power.StagePreparing, Text: "waits for a heartbeat", At: time.Now()})
-	if v := s.machines.views["n1"]; v.Busy != "" || v.Stage != "" || v.Text != "" {
-		t.Errorf("the machine shows %+v", v)
-	}
-	if e := rec.Timeline().Last(1); len(e) != 1 || e[0].Code != view.CodePowerOperation || e[0].Reported != "waits for a heartbeat" {
-		t.Errorf("the timeline has %+v", e)
-	}
-	s.switching.progress(power.Progress{Action: power.ActionShutdown, Node: "n1", Stage: power.StageSending, Text: "sends", At: time.Now()})
-	if v := s.machines.views["n1"]; v.Busy != power.ActionShutdown {
-		t.Errorf("the machine shows %+v", v)
-	}
-}
-
-// The annotations of a request are removed after its end, when the operator may have agreed to
-// another action: the wait changes no machine's state, and the timeline names it.
-func TestAWaitToRemoveAnnotationsIsNoAction(t *testing.T) {
-	t.Parallel()
-	rec, err := NewRecordWriter("", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := New(Options{RecordWriter: rec, Questions: NewQuestions()})
-	s.switching.progress(power.Progress{Action: power.ActionShutdown, Node: "n1", Stage: power.StageSending, Text: "sends", At: time.Now()})
-	x := &request{w: s.switching}
-	x.progress(power.Progress{Action: power.ActionOn, Node: "n1", Stage: power.StageClearing, Text: "waits", At: time.Now()})
-	if v := s.machines.views["n1"]; !goesOff(v) || v.Text != "sends" || len(x.done) > 0 {
-		t.Errorf("the machine shows %+v; done %v", v, x.done)
-	}
-	if e := rec.Timeline().Last(1); len(e) != 1 || e[0].Reported != "waits" {
-		t.Errorf("the timeline has %+v", e)
-	}
-}
 
 // A machine that refused to go off does not count as down while the request waits for others.
 func TestARefusedMachineIsNotDown(t *testing.T) {

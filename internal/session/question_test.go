@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
-	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -85,39 +83,6 @@ func TestARefusedShutdownNamesItself(t *testing.T) {
 	}
 }
 
-// The API server calls a node Ready for most of a minute after its machine is off.
-func TestTheQuestionPlacesNoPodsOnMachinesThatAreOffAlready(t *testing.T) {
-	s := fullWorld()
-	b, dir := newBoard(workers...), t.TempDir()
-	w := &still{s: s, changed: make(chan struct{})}
-	x := run(t, dir, b, b, w, session.Options{}, nil)
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:4]})
-	q := x.question(view.QuestionSwitch)
-	if text := questionText(q); !strings.Contains(text, "all 4 replacements fit on the nodes left") {
-		t.Errorf("the first question:\n%s", text)
-	}
-	x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-	x.frame("the machine off", func(f *view.Frame) bool {
-		v := f.Power[workers[3]]
-		return v.LeftOff && v.Busy == "" && v.Reading.State == power.Off && f.Question == nil
-	})
-	dry := run(t, dir, b, b, w, session.Options{DryRun: true}, nil)
-	dry.Send(view.Answer{Question: dry.question(view.QuestionRestore).ID, Choice: view.ChoiceNo})
-	for name, x := range map[string]*bench{"the screen": x, "a dry run of another program": dry} {
-		x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[2:3]})
-		text := questionText(x.question(view.QuestionSwitch))
-		for _, want := range []string{"4 pods stop; 2 Ready workers left", "default/llm: 12 → 8 available", "no room for 4 pods", workers[3] + " counts as down already: its pods need a place as well"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q:\n%s", name, want, text)
-			}
-		}
-	}
-	if got := strings.Join(x.Controls().Outlook(workers[2:3]), "\n"); !strings.Contains(got, "no room for 4 pods") {
-		t.Errorf("the forecast of a trial:\n%s", got)
-	}
-}
-
 // The question of a later step of a plan counts the nodes as off that earlier steps switch off.
 func TestAPreviewCountsTheNodesThatEarlierStepsSwitchOff(t *testing.T) {
 	b := newBoard(workers...)
@@ -169,33 +134,6 @@ func fullWorld() *cluster.Snapshot {
 	return s
 }
 
-// The time in which a question is open does not count for the within of its step; the time after
-// the answer does.
-func TestTheTimeOfAStepLeavesItsQuestionOut(t *testing.T) {
-	t.Parallel()
-	for _, want := range []view.StepState{view.StepDone, view.StepFailed} {
-		t.Run(string(want), func(t *testing.T) {
-			t.Parallel()
-			obeys := make(chan struct{})
-			w := startWorld(t, session.Options{}, func(w *world) { w.board.hanging = map[string]chan struct{}{"kube-node3": obeys} })
-			w.x.Start(parse(t, "name: kept\ndeployment: default/llm\nsteps:\n  - off: {nodes: [kube-node3], within: 2s}\n  - on: [kube-node3]\n"), trial.RunOptions{End: true})
-			q := w.x.question(view.QuestionSwitch)
-			asked := time.Now()
-			w.x.frame("the operator reads", func(f *view.Frame) bool { return f.Now.Sub(asked) > 3*time.Second })
-			w.x.Send(view.Answer{Question: q.ID, Choice: view.ChoiceYes})
-			if want == view.StepDone {
-				close(obeys)
-			} else {
-				w.x.frame("the end of the step", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Steps[0].State == want })
-				close(obeys)
-			}
-			if sum, _ := w.outcome(t); sum.Steps[0].State != want {
-				t.Errorf("%+v", sum.Steps[0])
-			}
-		})
-	}
-}
-
 // A key that asks for another question while lightsout prepares one is answered with a notice.
 func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
 	t.Parallel()
@@ -207,8 +145,7 @@ func TestAKeyDuringThePreparationOfAQuestionIsAnswered(t *testing.T) {
 		}
 		return power.Self{}
 	}
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Self: self})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{Self: self})
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
 	for _, i := range []view.Intent{view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}}, view.AskTrial{}, view.NextStep{}} {
 		x.Send(i)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,25 +29,18 @@ func (w *switching) readJournal() {
 		})
 	}
 	w.greeted = true
-	w.powerOnOnceOff()
+	w.bringBack()
 }
 
-// powerOnOnceOff powers on the machines of onOnceOff, as soon as the journal lists them: each is
-// powered on when its switch-off has ended. It forgets those whose request has ended otherwise.
-func (w *switching) powerOnOnceOff() {
-	if len(w.onOnceOff) == 0 || w.ctx.Err() != nil {
+// bringBack powers on, each once, the machines that the operator does not leave off. One that is being
+// switched off is powered on when that has ended.
+func (w *switching) bringBack() {
+	if w.back == nil || w.ctx.Err() != nil {
 		return
 	}
-	own, coming := w.machines.own(), w.toSwitchOff()
-	var nodes []string
-	for _, n := range slices.Sorted(maps.Keys(w.onOnceOff)) {
-		switch {
-		case slices.Contains(own, n):
-			nodes = append(nodes, n)
-		case coming[n] == w.onOnceOff[n]:
-			continue
-		}
-		delete(w.onOnceOff, n)
+	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.back[n] || w.poweringOn(n) })
+	for _, n := range nodes {
+		w.back[n] = true
 	}
 	w.powerOn(nodes)
 }
@@ -59,7 +51,7 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	if off != nil && len(w.machines.mayGoOff()) == len(w.machines.own()) {
+	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return !w.machines.isOnYet(n) }) {
 		q.Title = "Machines may still go off"
 	}
 	if cordoned != nil {

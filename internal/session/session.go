@@ -122,8 +122,9 @@ func New(opt Options) *Session {
 		opt.Target = NewTarget(nil, cluster.Key{}, opt.Now)
 	}
 	l := newLoop(opt)
-	s := &Session{loop: l, loads: &loads{loop: l}, returns: &returns{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
+	s := &Session{loop: l, loads: &loads{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
 	s.machines = newMachines(l)
+	s.returns = &returns{loop: l, machines: s.machines}
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
@@ -277,16 +278,13 @@ func (s *Session) observe() {
 	}
 	s.opt.Target.findFocus(snap)
 	s.opt.Target.setOff(s.machines.provenOff())
-	if snap.Link.State == cluster.LinkLive {
-		s.machines.outages.observe(snap, s.now())
-	}
+	ready := s.machines.observe(was, snap)
 	s.machines.settleBoots(was, snap)
-	s.cordons.settle(snap)
+	s.cordons.settle()
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
-	s.returns.offAgain(s.machines.views)
-	s.returns.observe(snap)
+	s.returns.observe(snap, ready)
 	s.guest.Observe(snap)
 }
 
@@ -344,7 +342,7 @@ func (s *Session) publish() *view.Frame {
 		Now: now, Zero: s.rec.timeline.Zero(),
 		Snapshot:  s.snapshot,
 		Power:     s.machines.shown(),
-		Outages:   s.machines.outages.Spans(),
+		Outages:   s.machines.spans.Spans(),
 		History:   s.history,
 		Events:    s.rec.timeline.Last(eventsShown),
 		Notice:    s.notice,

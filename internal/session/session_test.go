@@ -43,12 +43,6 @@ type board struct {
 	gone   map[string]bool // machines that nobody can switch any more
 }
 
-func (b *board) looks() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.looked
-}
-
 func (b *board) forget(node string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,15 +76,22 @@ func (b *board) State(_ context.Context, m power.Machine) (power.Reading, error)
 	return power.Reading{State: b.state[m.Name], Proof: power.Proven, RequestedAt: b.asOf}, nil
 }
 
-func (b *board) Switch(_ context.Context, a power.Action, m power.Machine) error {
+func (b *board) Switch(ctx context.Context, a power.Action, m power.Machine) error {
 	b.mu.Lock()
 	wait := b.hanging[m.Name]
-	b.mu.Unlock()
-	if wait != nil && a == power.ActionShutdown {
-		<-wait
+	if a != power.ActionShutdown {
+		wait = nil
 	}
+	b.mu.Unlock()
 	if slow := b.slowOn[m.Name]; slow != nil && a == power.ActionOn {
-		<-slow
+		wait = slow
+	}
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,7 +194,36 @@ type bench struct {
 
 func startSession(t *testing.T, dir string, b *board, opt session.Options) *bench {
 	t.Helper()
-	return run(t, dir, b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, nil)
+	x := run(t, dir, b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, opt, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	return x
+}
+
+// press asks to switch nodes, and answers the question with choice.
+func (x *bench) press(a power.Action, choice string, nodes ...string) {
+	x.t.Helper()
+	x.Send(view.AskPower{Action: a, Nodes: nodes})
+	x.answer(view.QuestionSwitch, choice)
+}
+
+// answer waits for a question of that kind, and answers it.
+func (x *bench) answer(kind view.QuestionKind, choice string) {
+	x.t.Helper()
+	x.Send(view.Answer{Question: x.question(kind).ID, Choice: choice})
+}
+
+// off waits until the machines of nodes have been switched off.
+func (x *bench) off(nodes ...string) {
+	x.t.Helper()
+	x.frame("the machines are off", func(f *view.Frame) bool {
+		return !slices.ContainsFunc(nodes, func(n string) bool { return !f.Power[n].LeftOff || f.Power[n].Busy != "" })
+	})
+}
+
+// startEmpty starts a session in a state directory of its own, whose machines are all on.
+func startEmpty(t *testing.T, opt session.Options) *bench {
+	t.Helper()
+	return startSession(t, t.TempDir(), newBoard(workers...), opt)
 }
 
 // run runs a session in which trials can be run. load makes the generator.
@@ -304,8 +334,7 @@ var workers = []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "ku
 
 func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Restore: "lightsout restore --state here"})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{Restore: "lightsout restore --state here"})
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node3", "kube-node4"}})
 	q := x.question("switch")
 	if text := questionText(q); q.Refused || !strings.Contains(text, "16 → 8") || !strings.Contains(text, "kube-node4") {
@@ -349,27 +378,9 @@ func TestSwitchingAsksThenDoesThenOffersTheWayBack(t *testing.T) {
 	}
 }
 
-// A cluster that ends with the session leaves nothing to be brought back.
-func TestNothingIsOfferedForLaterWhereThereIsNoLater(t *testing.T) {
-	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
-	x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff && f.Power["kube-node3"].Busy == "" })
-	x.Send(view.AskQuit{})
-	q := x.question("quit")
-	if text := questionText(q); strings.Contains(text, "Later") || !strings.Contains(text, "end with the screen") {
-		t.Errorf("a way back is offered:\n%s", text)
-	}
-	x.Send(view.Answer{Question: q.ID, Choice: "leave"})
-	x.waitEnd()
-}
-
 func TestARefusalCantBeAnsweredAway(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{})
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-cp1"}})
 	q := x.question("switch")
 	if !q.Refused {
@@ -384,8 +395,7 @@ func TestARefusalCantBeAnsweredAway(t *testing.T) {
 
 func TestProductionWantsTheClustersName(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{Production: true})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{Production: true})
 	for _, try := range []struct {
 		typed string
 		calls int
@@ -407,13 +417,11 @@ func TestProductionWantsTheClustersName(t *testing.T) {
 
 func TestReadOnlyAndDryRunSwitchNothing(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{ReadOnly: true})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	x := startEmpty(t, session.Options{ReadOnly: true})
 	x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	x.frame("a notice", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "read-only") })
 
-	y := startSession(t, t.TempDir(), newBoard(workers...), session.Options{DryRun: true})
-	y.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	y := startEmpty(t, session.Options{DryRun: true})
 	y.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
 	q := y.question("switch")
 	y.Send(view.Answer{Question: q.ID, Choice: "yes"})
@@ -429,9 +437,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
 	x := startSession(t, dir, b, session.Options{})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.press(power.ActionOff, "yes", "kube-node3")
 	x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node3"].LeftOff })
 	x.stop()
 	x.waitEnd()
@@ -451,7 +457,7 @@ func TestTheNextStartOffersWhatWasLeftOff(t *testing.T) {
 func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{RecordWriter: newRecordWriter(t, dir)})
+	x := startEmpty(t, session.Options{RecordWriter: newRecordWriter(t, dir)})
 	const marks = 2000
 	for i := range marks {
 		x.Send(view.Remark{Text: fmt.Sprint(i)})
@@ -477,7 +483,7 @@ func TestAScreenThatReadsNothingHoldsNothingUp(t *testing.T) {
 
 func TestPoweringOnWhatIsOnIsNoQuestion(t *testing.T) {
 	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
+	x := startEmpty(t, session.Options{})
 	x.frame("the machines", func(f *view.Frame) bool { return f.Power["kube-node1"].Reading.State == power.On })
 	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node1"}})
 	f := x.frame("a notice", func(f *view.Frame) bool { return f.Notice.Text != "" || f.Question != nil })
@@ -501,7 +507,6 @@ func TestAQuestionLeavesOutWhatIsSoAlready(t *testing.T) {
 	s.Link, s.Access = mdxSnapshot().Link, mdxSnapshot().Access
 	for action, want := range map[power.Action][2]string{
 		power.ActionOn: {"Power on kube-node3?", "kube-node4 is already on"}, power.ActionShutdown: {"Shut down kube-node4?", "kube-node3 is already off"},
-		power.ActionOff: {"Pull the plug on kube-node4?", "kube-node3 is already off"},
 	} {
 		b := newBoard(workers...)
 		b.state["kube-node3"] = power.Off

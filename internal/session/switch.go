@@ -36,9 +36,9 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
-	// onOnceOff are the nodes whose machines were going off, by no journal yet, when the operator
-	// chose to have everything on before lightsout leaves, with the requests to switch them off.
-	onOnceOff map[string]*request
+	// back are the machines that were powered on for leaving; nil unless the operator has chosen to have
+	// everything on before.
+	back map[string]bool
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -59,7 +59,6 @@ type request struct {
 	nodes   []string
 	asked   bool     // the question is open, or answered
 	yes     bool     // the operator has agreed to it
-	unseen  bool     // lightsout withdrew the question without an answer
 	drained bool     // its nodes were drained
 	acted   bool     // its action has begun
 	done    []string // the nodes whose machines it has switched
@@ -97,6 +96,9 @@ func (w *switching) ask(a view.AskPower) {
 	case w.asking():
 		w.sayPreparing()
 		return
+	}
+	if a.Action != power.ActionOn {
+		w.leaveWhenOn, w.back = false, nil // the operator stays
 	}
 	a.Nodes = w.needed(a)
 	if len(a.Nodes) == 0 {
@@ -201,9 +203,6 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
-	if err != nil {
-		x.w.post(func() { x.unseen = true })
-	}
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
 		x.w.post(func() { x.agreed("polling the machine once more") })
@@ -221,16 +220,9 @@ func (x *request) waits(refused bool) {
 	x.yes = false
 }
 
-// release shows on the nodes of the request only what other requests do.
+// release shows on the nodes of the request only what is under way on their machines.
 func (x *request) release() {
 	under := x.w.under()
-	for _, o := range x.w.requests {
-		if o != x && o.yes { // it starts in a moment
-			for _, n := range o.nodes {
-				under[n] = cmp.Or(under[n], o.action)
-			}
-		}
-	}
 	for _, n := range x.nodes {
 		x.w.machines.update(n, func(v *view.MachineView) { v.Busy = under[n] })
 	}
@@ -297,7 +289,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 	if q.Action == power.ActionOn {
 		w.returns.poweredOn(q.Nodes)
 	} else {
-		w.returns.forget(q.Nodes)
+		w.returns.notSent(q.Nodes...)
 	}
 	w.guest.Switching(q.Action, w.addressed(q))
 	under := w.under()
@@ -412,13 +404,8 @@ func (w *switching) progress(pr power.Progress) {
 	if !pr.Reading.RequestedAt.IsZero() {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
-	w.machines.watchOff(pr)
-	switch {
-	case pr.Action != power.ActionOn:
-	case pr.Stage == power.StageSending:
-		w.returns.sent(pr.Node, pr.At)
-	case pr.Stage == power.StageFailed:
-		w.returns.failed(pr.Node)
+	if pr.Action == power.ActionOn {
+		w.returns.progress(pr)
 	}
 	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
 		w.guest.PowerOnSent(pr.Node, pr.At)
@@ -429,8 +416,8 @@ func (w *switching) progress(pr power.Progress) {
 	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
-	if pr.Stage == power.StageDone && pr.Action == power.ActionOn {
-		w.cordons.poweredOn(pr.Node)
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
+		w.cordons.release(pr.Node)
 	}
 }
 

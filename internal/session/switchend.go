@@ -20,7 +20,7 @@ func (x *request) finished(err error) {
 	failed := power.FailedNodes(err)
 	var notDone *power.NotDoneError
 	switch {
-	case x.endedWithTrial(err):
+	case err != nil && !x.unasked && !x.acted && x.overdue() && w.ctx.Err() == nil:
 		w.warn(view.LanePower, x.nodes[0], "lightsout did not switch "+text.List(x.nodes)+": the trial ended before the action began")
 	case err == nil, errors.Is(err, context.Canceled):
 	case len(failed) > 0:
@@ -44,7 +44,7 @@ func (x *request) finished(err error) {
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}
-		w.returns.forget(gone)
+		w.returns.notSent(gone...)
 	}
 	w.readJournal()
 	if x.drained {
@@ -55,17 +55,7 @@ func (x *request) finished(err error) {
 		}
 	}
 	w.stayIfOff(err)
-	w.undone = true
 	x.onEnd(err)
-}
-
-// endedWithTrial reports whether the request ended with err only because its trial has ended, before its
-// action began, and without an answer that was a no.
-func (x *request) endedWithTrial(err error) bool {
-	if x.unasked || x.acted || !x.overdue() || x.w.ctx.Err() != nil {
-		return false
-	}
-	return x.unseen || errors.Is(err, context.Canceled) && (x.yes || x.prepares())
 }
 
 // notSwitched names the nodes of the request whose machines it has not switched.
@@ -80,7 +70,7 @@ func (w *switching) stayIfOff(err error) {
 	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
 		return
 	}
-	w.leaveWhenOn = false
+	w.leaveWhenOn, w.back = false, nil
 	why := "lightsout does not leave: " + w.machines.stillOff(off)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		why += "; " + err.Error()
@@ -90,15 +80,14 @@ func (w *switching) stayIfOff(err error) {
 
 // toSwitchOff returns the nodes of the requests under way that need no more answer and switch machines
 // off, without those that are done or have failed.
-func (w *switching) toSwitchOff() map[string]*request {
-	nodes := map[string]*request{}
+func (w *switching) toSwitchOff() (nodes []string) {
 	for _, x := range w.requests {
 		if x.action == power.ActionOn || !x.yes && !x.unasked {
 			continue
 		}
 		for _, n := range x.notSwitched() {
 			if !slices.Contains(x.failed, n) {
-				nodes[n] = x
+				nodes = append(nodes, n)
 			}
 		}
 	}

@@ -1,9 +1,6 @@
 package session_test
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,14 +27,12 @@ func tanakas() *cluster.Snapshot {
 // leave switches nodes off in a session, and ends it with the machines off.
 func leave(t *testing.T, dir string, b *board, nodes ...string) {
 	x := startSession(t, dir, b, session.Options{})
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: nodes})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.press(power.ActionOff, "yes", nodes...)
 	x.frame("they are off", func(f *view.Frame) bool {
 		return !slices.ContainsFunc(nodes, func(n string) bool { return !f.Power[n].LeftOff || f.Power[n].Busy != "" })
 	})
 	x.Send(view.AskQuit{})
-	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
+	x.answer("quit", "leave")
 	x.waitEnd()
 }
 
@@ -79,60 +74,11 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	}
 }
 
-// "Power on, then leave" and "Uncordon, then leave" do not wait for a node that this journal
-// has cordoned and whose machine somebody else has switched off since.
-func TestLeavingDoesNotWaitForACordonedNodeOfSomebodyElse(t *testing.T) {
-	for _, nodes := range [][]string{{"kube-node3"}, {"kube-node3", "kube-node4"}} {
-		dir, b := t.TempDir(), newBoard(workers...)
-		leave(t, dir, b, nodes...)
-		j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
-		if err := j.Cordoned("kube-node3", "before a drain"); err != nil {
-			t.Fatal(err)
-		}
-		j.Close()
-		d := newDrainer()
-		d.cordoned["kube-node3"] = true
-		y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{Drain: d}, nil)
-		f := y.frame("the greeting", func(f *view.Frame) bool {
-			return f.Question != nil && f.Question.Kind == view.QuestionRestore && strings.Contains(questionText(f.Question), "tanaka@jump-7")
-		})
-		y.Send(view.Answer{Question: f.Question.ID, Choice: "no"})
-		y.Send(view.AskQuit{})
-		q := y.question("quit")
-		y.Send(view.Answer{Question: q.ID, Choice: q.Choices[1].ID}) // power on, or uncordon
-		y.waitEnd()
-		if left := y.leftCordoned(); len(left) > 0 {
-			t.Errorf("still cordoned: %v", left)
-		}
-	}
-}
-
 // offIn switches nodes off in a session.
 func offIn(x *bench, nodes ...string) {
 	x.t.Helper()
-	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.AskPower{Action: power.ActionOff, Nodes: nodes})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
-	x.frame("they are off", func(f *view.Frame) bool {
-		return len(f.LeavesAfter) == 0 && !slices.ContainsFunc(nodes, func(n string) bool { return !f.Power[n].LeftOff || f.Power[n].Busy != "" })
-	})
-}
-
-// While "Power on, then leave" waits, each frame names the nodes it waits for.
-func TestLeavingNamesTheNodesItWaitsFor(t *testing.T) {
-	t.Parallel()
-	dir, b := t.TempDir(), newBoard(workers...)
-	slow := make(chan struct{})
-	b.slowOn = map[string]chan struct{}{"kube-node3": slow}
-	x := startSession(t, dir, b, session.Options{})
-	on := sync.OnceFunc(func() { close(slow) })
-	t.Cleanup(on)
-	offIn(x, "kube-node3")
-	x.Send(view.AskQuit{})
-	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
-	x.frame("what leaving waits for", func(f *view.Frame) bool { return slices.Equal(f.LeavesAfter, []string{"kube-node3"}) })
-	on()
-	x.waitEnd()
+	x.press(power.ActionOff, "yes", nodes...)
+	x.off(nodes...)
 }
 
 // leaveBesidePowerOn answers "Power on, then leave" while an earlier request powers kube-node3
@@ -152,11 +98,10 @@ func leaveBesidePowerOn(t *testing.T) (x *bench, release func(node string)) {
 		t.Helper()
 		x.frame(n+" is being powered on", func(f *view.Frame) bool { return f.Power[n].Stage == power.StageSending })
 	}
-	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: "yes"})
+	x.press(power.ActionOn, "yes", "kube-node3")
 	sending("kube-node3")
 	x.Send(view.AskQuit{})
-	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "on"})
+	x.answer("quit", "on")
 	sending("kube-node4")
 	return x, func(node string) { on[node]() }
 }
@@ -167,7 +112,7 @@ func TestLeavingOutlastsAnEarlierPowerOn(t *testing.T) {
 	x, release := leaveBesidePowerOn(t)
 	release("kube-node3")
 	x.frame("the earlier request has ended, and lightsout waits for kube-node4", func(f *view.Frame) bool {
-		return !f.Power["kube-node3"].LeftOff && len(f.Switching) == 2 && slices.Contains(f.LeavesAfter, "kube-node4")
+		return !f.Power["kube-node3"].LeftOff && len(f.Switching) == 1 && slices.Contains(f.LeavesAfter, "kube-node4")
 	})
 	release("kube-node4")
 	x.waitEnd()
@@ -185,50 +130,6 @@ func TestLightsoutSaysThatItDoesNotLeave(t *testing.T) {
 		return strings.Contains(f.Notice.Text, "lightsout does not leave: kube-node4 is still off; ") && strings.Contains(f.Notice.Text, "out of service") && len(f.LeavesAfter) == 0
 	})
 	x.Send(view.AskQuit{})
-	x.Send(view.Answer{Question: x.question("quit").ID, Choice: "leave"})
+	x.answer("quit", "leave")
 	x.waitEnd()
-}
-
-// A damaged line of the journal does not make a power-on that succeeded a failure: the machine is
-// done and awaited, and the screen shows the damage.
-func TestADamagedLineIsNoFailureOfAPowerOn(t *testing.T) {
-	t.Parallel()
-	dir, b := t.TempDir(), newBoard(workers...)
-	leave(t, dir, b, "kube-node3")
-	journal, err := os.OpenFile(filepath.Join(dir, "power.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = journal.WriteString(`{"kind":"int` + "\n")
-	if err := errors.Join(err, journal.Close()); err != nil {
-		t.Fatal(err)
-	}
-	x := startSession(t, dir, b, session.Options{})
-	x.Send(view.Answer{Question: x.question(view.QuestionRestore).ID, Choice: view.ChoiceYes})
-	x.frame("the damage, and the return of kube-node3", func(f *view.Frame) bool {
-		m := f.Power["kube-node3"]
-		return strings.Contains(f.Notice.Text, "is damaged") && m.Stage == power.StageDone && m.Busy == "" && !m.LeftOff &&
-			strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again")
-	})
-}
-
-// The answer "no" to another power-on of a machine does not end the wait for its return.
-func TestANoDoesNotEndTheWaitForAReturn(t *testing.T) {
-	t.Parallel()
-	x := startSession(t, t.TempDir(), newBoard(workers...), session.Options{})
-	offIn(x, "kube-node3")
-	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceYes})
-	awaited := func(f *view.Frame) bool { return strings.Contains(strings.Join(f.Next, ""), "kube-node3 Ready again") }
-	x.frame("the return", func(f *view.Frame) bool { return awaited(f) && len(f.Switching) == 0 })
-	x.board.mu.Lock()
-	x.board.state["kube-node3"] = power.Unknown // otherwise there is no question
-	x.board.mu.Unlock()
-	x.frame("its state is unknown", func(f *view.Frame) bool { return f.Power["kube-node3"].Reading.State == power.Unknown })
-	x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	x.Send(view.Answer{Question: x.question("switch").ID, Choice: view.ChoiceNo})
-	x.frame("the request has ended", func(f *view.Frame) bool { return f.Question == nil && len(f.Switching) == 0 })
-	if f := x.frame("the next frame", func(*view.Frame) bool { return true }); !awaited(f) {
-		t.Errorf("next: %q", f.Next)
-	}
 }

@@ -131,7 +131,7 @@ func (w *world) turn(node string, off bool) {
 		from, to := "Ready", "NotReady"
 		if m.Ready = cluster.TriUnknown; !off {
 			m.Ready = cluster.TriTrue
-			if !w.oneBoot {
+			if !w.oneBoot && strings.HasPrefix(m.BootID, "boot-") {
 				m.BootID = fmt.Sprintf("boot-%s-%d", node, w.boots)
 			}
 			from, to = to, from
@@ -256,166 +256,64 @@ func TestATrialPassesByItsObservations(t *testing.T) {
 	}
 }
 
-// Containers keep the boot ID of their host, which they share. Then a machine that was proven off has
-// booted once its node is Ready again.
-func TestATrialOfMachinesThatKeepTheirBootIDsPasses(t *testing.T) {
+// nodes returns a change of the nodes of a world.
+func nodes(change func(n *cluster.Node)) func(*world) {
+	return func(w *world) {
+		c, link, access := w.s.Contents(), w.s.Link, w.s.Access
+		for i, n := range c.Nodes {
+			m := *n
+			change(&m)
+			c.Nodes[i] = &m
+		}
+		w.s = cluster.NewSnapshot(c)
+		w.s.Link, w.s.Access = link, access
+	}
+}
+
+func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 	t.Parallel()
-	for name, id := range map[string]func(node string) string{
-		"kept":   func(node string) string { return "boot-" + node },
-		"shared": func(string) string { return "host" },
-		"none":   func(string) string { return "" },
+	edit := strings.NewReplacer
+	for name, c := range map[string]struct {
+		world   func(*world)
+		plan    *strings.Replacer // of shortPlan
+		keepOff bool
+		want    view.Verdict
+		why     string
+		left    int // machines
+	}{
+		// Containers keep the boot ID of their host, which they share.
+		"boot IDs that stay":   {world: func(w *world) { w.oneBoot = true }, want: view.Pass},
+		"boot IDs of the host": {world: nodes(func(n *cluster.Node) { n.BootID = "host" }), want: view.Pass},
+		"no boot IDs":          {world: nodes(func(n *cluster.Node) { n.BootID = "" }), want: view.Pass},
+		"a refused shutdown":   {world: func(w *world) { w.refuse = true }, want: view.NotObserved, why: "kube-node3 never went down"},
+		"a stuck watch":        {world: func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} }, want: view.NotObserved, why: "the watch of the pods was stuck"},
+		"an unmet expectation": {plan: edit("- failed: 0", "- failed: {min: 1}"), want: view.Fail, why: "wanted at least 1, got 0"},
+		"nobody notices":       {world: func(w *world) { w.blindly = true }, plan: edit("within: 20s", "within: 300ms"), want: view.NotObserved},
+		"left off":             {plan: edit(shortPlan[strings.Index(shortPlan, "  - on:"):strings.Index(shortPlan, "expect:")], "", "  - failed: 0\n    step: after\n", ""), keepOff: true, want: view.Pass, left: 2},
+		"a machine stays off":  {world: func(w *world) { w.stuck = true }, plan: edit("- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}"), keepOff: true, want: view.NotObserved, left: 2},
+		"an impossible wait":   {plan: edit("detected, within: 20s", "replaced, within: 20m"), want: view.Fail, why: "the condition cannot come true: no room for 4 pods"},
+		"a dead node": {world: nodes(func(n *cluster.Node) {
+			if n.Name == "kube-node4" {
+				n.Ready = cluster.TriUnknown
+			}
+		}), want: view.NotObserved, why: "kube-node4 was not Ready when"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWorld(t, session.Options{}, func(w *world) {
-				w.oneBoot = true
-				c, link, access := w.s.Contents(), w.s.Link, w.s.Access
-				for i, n := range c.Nodes {
-					m := *n
-					m.BootID = id(n.Name)
-					c.Nodes[i] = &m
-				}
-				w.s = cluster.NewSnapshot(c)
-				w.s.Link, w.s.Access = link, access
-			})
-			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-			if sum, _ := w.outcome(t); sum.Verdict != view.Pass {
-				t.Errorf("%s: %v", sum.Verdict, sum.Why)
+			text := shortPlan
+			if c.plan != nil {
+				text = c.plan.Replace(text)
+			}
+			w := startWorld(t, session.Options{}, c.world)
+			w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: c.keepOff})
+			sum, _ := w.outcome(t)
+			if sum.Verdict != c.want || !strings.Contains(fmt.Sprint(sum.Why, sum.Steps), c.why) || len(sum.LeftOff) != c.left {
+				t.Errorf("%s: %v, steps %+v, left off %v", sum.Verdict, sum.Why, sum.Steps, sum.LeftOff)
+			}
+			if c.left == 0 && (!w.is("kube-node3", power.On) || !w.is("kube-node4", power.On)) {
+				t.Errorf("a machine is off: %v", w.calls())
 			}
 		})
-	}
-}
-
-func TestARefusedShutdownIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.refuse = true })
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || !strings.Contains(strings.Join(sum.Why, "\n"), "kube-node3 never went down") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == view.StepFailed }); i != 1 {
-		t.Errorf("steps %+v", sum.Steps)
-	}
-}
-
-// What a stuck watch delivers late would be judged late.
-func TestATrialWhoseWatchWasStuckIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} })
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || !slices.Contains(sum.Why, "the watch of the pods was stuck: lightsout saw their changes late") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-}
-
-// What a stalled connection delivers late is dated by its source, if that tells a time.
-func TestATrialNotesThatTheConnectionStalled(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.answersIn = 2100 * time.Millisecond })
-	w.x.Start(parse(t, strings.Replace(shortPlan, "  - on:", "  - pause: 3s\n  - on:", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if len(sum.Blind) == 0 || !strings.HasPrefix(sum.Blind[0].Why, "the API server's answer took 2") || sum.Blind[0].To-sum.Blind[0].From < 2 {
-		t.Errorf("%s %v: blind %+v", sum.Verdict, sum.Why, sum.Blind)
-	}
-}
-
-// What is down before it is switched off shows nothing: the trial ends before
-// its first step.
-func TestATrialOfADeadNodeIsNotBegun(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.turn("kube-node4", true)
-	w.x.frame("kube-node4 is down", func(f *view.Frame) bool {
-		return f.Snapshot.Node("kube-node4").Ready != cluster.TriTrue
-	})
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || len(sum.Why) == 0 || !strings.Contains(sum.Why[0], "kube-node4 was not Ready when") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	for _, p := range sum.Phases {
-		if p.Observed != nil {
-			t.Errorf("observed: %+v", p)
-		}
-	}
-	if !w.is("kube-node3", power.On) || sum.Ledger.Scheduled != 0 {
-		t.Errorf("a step was taken: %+v", sum.Steps)
-	}
-}
-
-// Somebody else powers a machine on during the trial: it was not off for as long as the
-// plan says, and its outage ended then.
-func TestATrialWhoseMachineSomebodyElsePowersOnIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "  - on:", "  - pause: 5s\n  - on:", 1)), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("the trial pauses", func(f *view.Frame) bool { return f.Trial != nil && strings.Contains(f.Trial.Doing, "pause") })
-	w.turn("kube-node4", false)
-	sum, _ := w.outcome(t)
-	want := "kube-node4 booted before the trial powered it on: somebody else powered it on, or it rebooted by itself"
-	if sum.Verdict != view.NotObserved || len(sum.Why) != 1 || sum.Why[0] != want {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	on := sum.Outages.FirstOn() // of kube-node4; the trial itself powers the other one on
-	if len(sum.Outages) != 2 || on.IsZero() || on.Sub(sum.Outages[0].Off) > 4*time.Second {
-		t.Errorf("outages: %+v", sum.Outages)
-	}
-}
-
-func TestAnOutageThatNobodyNoticedIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.blindly = true })
-	w.x.Start(parse(t, strings.Replace(shortPlan, "within: 20s", "within: 300ms", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-	// The step failed, so what was off has been powered on again.
-	if !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
-		t.Errorf("left off: %v", sum.LeftOff)
-	}
-}
-
-// A program that stands still sends no requests: "none failed" proves nothing then.
-func TestATrialDuringWhichLightsoutStoodStillIsNotObserved(t *testing.T) {
-	t.Parallel()
-	for pause, want := range map[time.Duration]view.Verdict{10 * time.Second: view.NotObserved, time.Second: view.Pass} {
-		t.Run(pause.String(), func(t *testing.T) {
-			t.Parallel()
-			var ahead atomic.Int64
-			w := startWorld(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}, func(w *world) {
-				w.switched = func(action, _ string) {
-					if action != string(power.ActionOn) {
-						ahead.Store(int64(pause))
-					}
-				}
-			})
-			w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-			sum, dir := w.outcome(t)
-			if sum.Verdict != want {
-				t.Fatalf("%s: %v", sum.Verdict, sum.Why)
-			}
-			still := slices.ContainsFunc(sum.Blind, func(b record.Blind) bool { return b.StoodStill && b.To-b.From > 9 })
-			if still != (want == view.NotObserved) {
-				t.Errorf("blind: %+v", sum.Blind)
-			}
-			text, err := os.ReadFile(filepath.Join(dir, record.ReportFile))
-			if err != nil || strings.Contains(string(text), "lightsout itself stood still") != still {
-				t.Errorf("the report (%v):\n%s", err, text)
-			}
-		})
-	}
-}
-
-func TestAnUnmetExpectationFails(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "- failed: 0\n    step: after", "- failed: {min: 1}\n    step: after", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Fail || len(sum.Why) != 1 || !strings.Contains(sum.Why[0], "wanted at least 1, got 0") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
 	}
 }
 
@@ -435,41 +333,6 @@ func TestAbortPowersOnAndKeepsTheRecord(t *testing.T) {
 	}
 	if r, err := record.Open(dir); err != nil || r.Summary == nil || len(r.Torn) > 0 {
 		t.Errorf("the record: %+v, %v", r, err)
-	}
-}
-
-// A hang-up, a signal and a lost terminal end a session in the same way.
-func TestTheEndOfASessionPowersOnWhatItsTrialSwitchedOff(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.Replace(shortPlan, "- on:", "- pause: 1h\n  - on:", 1)), trial.RunOptions{Auto: true})
-	w.x.frame("the pause", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Next == 3 && len(f.Trial.Doing) > 0 })
-	w.x.Send(view.End{Why: "the screen has gone"})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Aborted || !w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) || len(sum.LeftOff) != 0 {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
-	}
-}
-
-func TestKeepOffLeavesMachinesOff(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	text := shortPlan[:strings.Index(shortPlan, "  - on:")] + "expect:\n  - balanced: true\n"
-	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.Pass || len(sum.LeftOff) != 2 || w.is("kube-node3", power.On) {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
-	}
-}
-
-func TestAMachineThatStaysOffFails(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.stuck = true })
-	text := strings.Replace(shortPlan, "- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}", 1)
-	w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, KeepOff: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || len(sum.LeftOff) != 2 {
-		t.Errorf("%s: %v; left off %v", sum.Verdict, sum.Why, sum.LeftOff)
 	}
 }
 
@@ -501,7 +364,7 @@ func TestADrivenTrialTakesEachStepOnRequest(t *testing.T) {
 		t.Fatalf("switched after a no: %v", calls)
 	}
 	w.x.Send(view.NextStep{Step: 1})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.answer("switch", "yes")
 	waits(3) // the wait is taken by itself
 	w.x.Send(view.NextStep{Step: 3})
 	waits(5)
@@ -516,7 +379,7 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
 	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
+	w.x.answer("trial", "free")
 	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard })
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 3}})
 	w.x.frame("the burst", func(f *view.Frame) bool { return f.Load.Totals.OK == 3 && f.Load.Totals.InFlight() == 0 })
@@ -524,15 +387,13 @@ func TestATrialByKeyboardLeavesAPlanThatCanBeRepeated(t *testing.T) {
 	w.x.frame("the hold", func(f *view.Frame) bool { return f.Load.Totals.OK > 5 })
 	w.x.Send(view.StopLoad{})
 	w.x.frame("rest", func(f *view.Frame) bool { return !f.Load.Active && f.Load.Totals.InFlight() == 0 })
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.press(power.ActionShutdown, "yes", "kube-node4")
 	w.x.frame("it off", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.Remark{Text: "look here"})
-	w.x.Send(view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+	w.x.press(power.ActionOn, "yes", "kube-node4")
 	w.x.frame("it on", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == "" && !f.Power["kube-node4"].LeftOff })
 	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
+	w.x.answer("trial", "end")
 	f := w.x.frame("the verdict", func(f *view.Frame) bool { return f.Trial.Verdict != "" })
 	if f.Trial.Verdict != view.NoExpectations {
 		t.Errorf("%s: %v", f.Trial.Verdict, f.Trial.Why)
@@ -577,8 +438,7 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	w := startWorld(t, session.Options{}, nil)
 	w.oneBoot = oneBoot
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
-		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
-		w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
+		w.x.press(a, "yes", "kube-node4")
 		w.x.frame("it done", func(f *view.Frame) bool {
 			return f.Power["kube-node4"].Busy == "" && f.Power["kube-node4"].LeftOff == (a == power.ActionShutdown)
 		})
@@ -595,37 +455,6 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	}
 }
 
-func TestTheScreenReportsThatItWatchesOneNamespace(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{Namespaces: "team", Narrowed: "lightsout watches team"}, nil)
-	w.x.frame("the reason", func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return strings.Contains(e.Text, "lightsout watches team") })
-	})
-}
-
-// A load by hand is over when its requests are; later ones are not counted in.
-func TestLoadsByHandAreKeptApart(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(nil, trial.RunOptions{End: true})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
-	for n, sent := range []int{2, 7} {
-		w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: sent}})
-		w.x.frame("it at rest", func(f *view.Frame) bool {
-			return f.Load.Totals.OK == []int{2, 9}[n] && f.Load.Totals.InFlight() == 0
-		})
-	}
-	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "end"})
-	sum, dir := w.outcome(t)
-	if b, err := os.ReadFile(filepath.Join(dir, record.EventsFile)); err != nil || !strings.Contains(string(b), "burst of 7 ended") {
-		t.Errorf("what came of the last burst is not in the record (%v):\n%s", err, b)
-	}
-	if len(sum.Load) != 2 || sum.Load[0].Sent != 2 || sum.Load[1].Sent != 7 || sum.Load[0].PeakServed > 2 || sum.Verdict != view.NotObserved {
-		t.Errorf("%s, load %+v", sum.Verdict, sum.Load)
-	}
-}
-
 func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, session.Options{}, nil)
@@ -637,37 +466,6 @@ func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
 	}
 	if calls := w.calls(); len(calls) != 0 {
 		t.Errorf("switched: %v", calls)
-	}
-}
-
-const hopelessPlan = `
-name: hopeless
-deployment: default/llm
-steps:
-  - off: [kube-node3, kube-node4]
-  - wait: {for: replaced, within: 20m}
-  - on: [kube-node3, kube-node4]
-`
-
-// Some pods of the nodes find no room elsewhere, so the trial does not wait 20 minutes for
-// them with machines off.
-func TestAWaitForAnImpossibleConditionEndsAtOnce(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	p := parse(t, hopelessPlan)
-	if why := trial.Hopeless(p, w.Snapshot(), cluster.Key{}, time.Now()); len(why) != 1 || !strings.Contains(why[1], "no room for 4 pods") {
-		t.Errorf("a dry run reports %v", why)
-	}
-	if why := trial.Hopeless(parse(t, shortPlan), w.Snapshot(), cluster.Key{}, time.Now()); len(why) > 0 {
-		t.Errorf("a dry run of a possible condition reports %v", why)
-	}
-	w.x.Start(p, trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if text := fmt.Sprint(sum.Why, sum.Steps); sum.Verdict == view.Pass || !strings.Contains(text, "the condition cannot come true: no room for 4 pods") {
-		t.Errorf("%s: %s", sum.Verdict, text)
-	}
-	if left := w.x.left(); len(left) > 0 {
-		t.Errorf("left off: %v", left)
 	}
 }
 
@@ -711,8 +509,7 @@ func byHand(t *testing.T, opt session.Options) *world {
 	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
 	w.x.frame("answers", func(f *view.Frame) bool { return f.Load.Totals.OK > 0 })
 	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
-		w.x.Send(view.AskPower{Action: a, Nodes: []string{"kube-node4"}})
-		w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
+		w.x.press(a, "yes", "kube-node4")
 		w.x.frame("it switched", func(f *view.Frame) bool {
 			v := f.Power["kube-node4"]
 			return f.Trial == nil && v.Busy == "" && v.LeftOff == (a != power.ActionOn) && !f.Zero.IsZero()
@@ -779,140 +576,16 @@ func sameRequests(t *testing.T, r *record.Record) {
 	}
 }
 
-// A machine that takes longer to go off than the record goes on after everything is back
-// belongs to the record.
-func TestARecordOfAnOutageWaitsForAMachineThatGoesDown(t *testing.T) {
-	t.Parallel()
-	var ahead atomic.Int64
-	w := byHand(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	w.x.Send(view.StopLoad{})
-	w.x.frame("the node back", func(f *view.Frame) bool {
-		n := f.Snapshot.Node("kube-node4")
-		return n != nil && n.Ready == cluster.TriTrue && len(f.Next) == 0 && !f.Load.Active && f.Load.Totals.InFlight() == 0
-	})
-	obey := w.board.hang("kube-node4")
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionSwitch).ID, Choice: "yes"})
-	w.x.frame("it goes down", func(f *view.Frame) bool { return f.Power["kube-node4"].Busy == power.ActionShutdown })
-	ended := func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSummary })
-	}
-	for range 60 { // seconds
-		ahead.Add(int64(time.Second))
-		at := time.Now().Add(time.Duration(ahead.Load()))
-		w.x.frame("another second", func(f *view.Frame) bool {
-			if ended(f) {
-				t.Fatal("the record ended while a machine was going down")
-			}
-			return !f.Now.Before(at)
-		})
-	}
-	obey()
-	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff && f.Power["kube-node4"].Busy == "" })
-	w.x.Send(view.AskQuit{})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
-	sum, _ := w.outcome(t)
-	if len(w.x.Kept()) != 1 || len(sum.Outages) != 2 || len(sum.Nodes) != 1 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") {
-		t.Errorf("%d records; outages %+v, nodes %+v", len(w.x.Kept()), sum.Outages, sum.Nodes)
-	}
-}
-
-// The record of an outage leaves out a load that ended before it, and has later loads.
-func TestALoadDuringAnOutageByHandFollowsOneBeforeIt(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{Unprompted: true}, nil)
-	burst := view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 2}}
-	w.x.Send(burst)
-	w.x.frame("the first burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 2 && f.Load.Totals.InFlight() == 0 })
-	w.x.Send(view.AskPower{Action: power.ActionShutdown, Nodes: []string{"kube-node4"}})
-	w.x.Send(view.Answer{Question: w.x.question("switch").ID, Choice: "yes"})
-	w.x.frame("it is off", func(f *view.Frame) bool { return f.Power["kube-node4"].LeftOff })
-	w.x.Send(burst)
-	w.x.frame("the second burst's end", func(f *view.Frame) bool { return f.Load.Totals.OK == 4 })
-	w.x.Send(view.AskQuit{})
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
-	if sum, _ := w.outcome(t); len(sum.Load) != 1 || sum.Ledger.OK != 2 {
-		t.Errorf("the record has %+v", sum.Load)
-	}
-}
-
 func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
 	t.Parallel()
 	w := byHand(t, session.Options{})
 	w.x.Send(view.AskQuit{}) // asks, because requests are in flight
-	w.x.Send(view.Answer{Question: w.x.question(view.QuestionQuit).ID, Choice: "leave"})
+	w.x.answer(view.QuestionQuit, "leave")
 	sum, dir := w.outcome(t)
 	if sum.Verdict == view.Aborted || len(sum.Nodes) != 1 {
 		t.Errorf("%s %v %+v", sum.Verdict, sum.Why, sum.Nodes)
 	}
 	if _, err := os.Stat(record.ReportPath(dir)); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestATrialEndsTheRecordOfAnOutageByHand(t *testing.T) {
-	t.Parallel()
-	w := byHand(t, session.Options{})
-	w.x.Send(view.AskTrial{})
-	w.x.Send(view.Answer{Question: w.x.question("trial").ID, Choice: "free"})
-	w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil && f.Trial.Keyboard && f.Trial.Name == "by-keyboard" })
-	w.x.stop()
-	w.outcome(t)
-	kept := w.x.Kept()
-	if len(kept) != 2 {
-		t.Fatalf("%+v", kept)
-	}
-	for i, k := range kept {
-		r, err := record.Open(k.Dir)
-		if err != nil || r.Summary == nil || len(r.Summary.Load) != 1-i {
-			t.Fatalf("%s: %+v %v", k.Dir, r, err)
-		}
-		sameRequests(t, r) // the hold goes on when the first record ends
-	}
-}
-
-// A trial switched kube-node3 off. Somebody powered it on by hand, and another operator has
-// switched it off since: the screen says that lightsout leaves it off. An aborted trial must
-// leave it off too.
-func TestAnAbortedTrialLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, `name: taken
-deployment: default/llm
-steps:
-  - load: {burst: 1}
-  - off: {nodes: [kube-node3, kube-node4], how: plug}
-  - pause: 10m
-  - on: [kube-node3, kube-node4]
-expect:
-  - balanced: true
-`), trial.RunOptions{Auto: true, End: true})
-	w.x.frame("they are off", func(f *view.Frame) bool {
-		return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff && f.Power["kube-node3"].Busy == "" && f.Power["kube-node4"].Busy == "" && f.Trial != nil && strings.Contains(f.Trial.Doing, "pause")
-	})
-	note := power.Note{By: "tanaka@jump-7", Journal: "theirs", ID: "x", At: time.Now().Add(2 * time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
-	w.mu.Lock()
-	c := w.s.Contents()
-	c.Nodes = slices.Clone(c.Nodes)
-	for i, n := range c.Nodes {
-		if n.Name == "kube-node3" {
-			m := *n
-			m.Ready, m.ReadySince = cluster.TriFalse, time.Now()
-			m.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
-			c.Nodes[i] = &m
-		}
-	}
-	link, access := w.s.Link, w.s.Access
-	w.s = cluster.NewSnapshot(c)
-	w.s.Link, w.s.Access = link, access
-	w.mu.Unlock()
-	w.changed <- struct{}{}
-	w.x.frame("lightsout leaves it off", func(f *view.Frame) bool {
-		return strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7") && strings.Contains(f.Notice.Text, "lightsout leaves it off")
-	})
-	w.x.Send(view.AbortTrial{Why: "by a signal"})
-	w.x.waitEnd()
-	if w.is("kube-node3", power.On) || !w.is("kube-node4", power.On) {
-		t.Errorf("kube-node3 on: %v, kube-node4 on: %v; %v", w.is("kube-node3", power.On), w.is("kube-node4", power.On), w.board.calls())
 	}
 }

@@ -7,7 +7,7 @@
 // their drivers, the disks and the other accounts are simulated. invariants_test.go has
 // the invariants.
 //
-//	LIGHTSOUT_SEQUENCES   how many sequences are tried (500)
+//	LIGHTSOUT_SEQUENCES   how many sequences are tried (200)
 //	LIGHTSOUT_SEED        the first one's seed (1)
 //	LIGHTSOUT_FAILURES    how many may fail before the search ends (1)
 //	LIGHTSOUT_INVARIANTS  checks only these, by their names

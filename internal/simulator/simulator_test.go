@@ -47,7 +47,7 @@ func number(name string, otherwise uint64) uint64 {
 // LIGHTSOUT_SEQUENCES=20000 runs that many sequences; LIGHTSOUT_SEED starts from that
 // seed. A machine that is too slow for all of them within the limit of go test tries fewer.
 func TestLightsoutForgetsNoMachineAndSwitchesNoneByAnOldJudgement(t *testing.T) {
-	n := number("LIGHTSOUT_SEQUENCES", 300)
+	n := number("LIGHTSOUT_SEQUENCES", 200)
 	if testing.Short() || testenv.Race { // ten times as slow
 		n = min(n, 50)
 	}
