@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/loadgen"
 )
@@ -49,7 +50,7 @@ func TestARequestThatEndsAfterTheRecordIsInFlight(t *testing.T) {
 		}
 		printed(line)
 	}
-	s.probes.count = true
+	s.requests.every = time.Second
 	s.Yield()
 	sum := s.summaries()[0]
 	if l := sum.Load; len(l) != 1 || l[0].InFlight != 1 || !sum.Ledger.Balanced {

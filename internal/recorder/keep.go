@@ -32,7 +32,7 @@ type Planned struct {
 	By string `json:"by"`
 }
 
-func keepPlanned(dir string, p plannedOff, now time.Time) error {
+func keepPlanned(dir string, p *plannedOff, now time.Time) error {
 	b, err := json.Marshal(Planned{At: now.UTC(), Node: p.node, By: p.note.By})
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)

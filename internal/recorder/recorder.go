@@ -77,23 +77,28 @@ type Session interface {
 // Recorder notices and records outages, as the guest of a session: see session.Guest.
 type Recorder struct {
 	bystander
-	opt     Options
-	s       Session
-	rolling *record.Rolling
-	signs   signs
-	probes  probes
-	row     row     // of the requests that have ended
-	outage  *outage // nil: there is none
-	health  record.Health
+	opt      Options
+	s        Session
+	rolling  *record.Rolling
+	alerts   alerts
+	plans    plans
+	requests requests
+	past
+	// muted are the mutes of cordons and of records that have ended; see mutesNow.
+	muted    mutes
+	incident *incident // nil: there is none
+	// switched are the nodes that the operator of the screen switches off.
+	switched map[string]bool
+	health   record.Health
 	// clock notices when the wall clock is set.
 	clock clock.Steps
-	// calm is the newest snapshot without a sign.
+	// calm is the newest snapshot without an alert that may fire.
 	calm *cluster.Snapshot
 	// replicas are the newest changes of the deployment's available pods while there is no outage.
 	replicas []cluster.Transition
 	// began is when the recorder saw the cluster first.
 	began   time.Time
-	looked  time.Time     // for signs
+	looked  time.Time     // for alerts
 	running time.Time     // when Observe began last
 	pauses  []phase.Blind // the newest spans in which the recorder stood still
 	trimmed time.Time
@@ -109,7 +114,10 @@ type Recorder struct {
 	lock           sharedLock           // of opt.Dir
 	reads          bool                 // reportInterrupted is at work
 	taken          bool                 // another recorder records the present outage
-	failed         *Notice              // what hooks know of the present outage, which cannot be recorded
+	// failed is what hooks know of the present outage, which cannot be recorded; failedAt is when
+	// an alert was due last.
+	failed   *Notice
+	failedAt time.Time
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -123,10 +131,13 @@ type Recorder struct {
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
-	r := &Recorder{opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{}, row: row{}}
+	r := &Recorder{
+		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
+		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, past: past{served: map[cluster.Key]bool{}},
+		requests: requests{every: opt.Every}, switched: map[string]bool{},
+	}
 	r.rolling.Redact(opt.Names)
-	r.signs, r.probes = newSigns(opt.Past), newProbes(opt.Every)
-	r.signs.returning(opt.Returning, opt.Now())
+	r.plans.returning(opt.Returning, opt.Now())
 	return r
 }
 
@@ -135,13 +146,18 @@ func (r *Recorder) Tracks() bool { return true }
 
 // Transition follows a change in the cluster.
 func (r *Recorder) Transition(t cluster.Transition) {
-	r.signs.transition(t)
+	switch t.Change {
+	case cluster.ChangeCordon: // or uncordoned
+		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.Seen, to: t.Seen.Add(cordonCalm), why: "a node is drained"})
+	case cluster.ChangeBoot:
+		r.alerts.booted[t.Subject.Name] = t.Seen
+	}
 	replicas := t.Change == cluster.ChangeReplicas
 	switch {
-	case r.outage != nil:
-		r.outage.tracker.Transition(t)
-		if replicas && t.Subject.Key == r.outage.focus {
-			r.outage.available(t.Available)
+	case r.incident != nil:
+		r.incident.tracker.Transition(t)
+		if replicas && t.Subject.Key == r.incident.focus {
+			r.incident.available(t.Available)
 		}
 	case replicas && t.Subject.Key == r.s.Focus():
 		r.replicas = append(r.replicas[max(0, len(r.replicas)-replicasKept+1):], t)
@@ -157,7 +173,7 @@ const replicasKept = 200
 func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
 	if a != power.ActionOn {
 		for _, b := range bindings {
-			r.signs.switched[b.Node.Name] = true
+			r.switched[b.Node.Name] = true
 		}
 	}
 }
@@ -169,13 +185,13 @@ func (r *Recorder) PowerOnSent(string, time.Time) {}
 func (r *Recorder) Observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
 	if r.opt.Status != nil {
-		defer func() { r.opt.Status.observe(s, r.outage != nil, r.leads, now) }()
+		defer func() { r.opt.Status.observe(s, r.incident != nil, r.leads, now) }()
 	}
 	r.clock.Look(now)
 	r.awake(now)
 	r.lead(now)
 	r.startProbes()
-	r.requests(now)
+	r.ends(now)
 	r.sayWaits(s, now)
 	if r.began.IsZero() {
 		r.away = r.away || s.Link.State == cluster.LinkDisconnected
@@ -184,7 +200,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		}
 		r.began = now
 		if r.away { // the kubelets could not reach the API server either
-			r.signs.apiBack = now
+			r.alerts.apiBack = now
 		}
 		r.reportInterrupted()
 		if r.opt.Kept == nil {
@@ -192,31 +208,46 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		}
 		r.sayAnswered()
 	}
-	if r.outage == nil && now.Sub(r.looked).Abs() < lookEvery {
+	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
 	}
+	first := r.looked.IsZero()
 	r.looked = now
-	news := r.signs.observe(s, &r.probes, r.outage != nil, now)
-	switch {
-	case r.opt.Kept == nil:
-		r.sayPlanned()
-	case r.opt.Kept():
-		r.signs.leave(news)
-		return
-	case r.outage == nil:
-		clear(r.signs.switched)
+	if s.Link.State == cluster.LinkLive {
+		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
-	switch {
-	case r.outage != nil:
-		r.outage.follow(s, news, now)
-	case len(news) > 0:
-		r.begin(s, news, now)
-	case !r.signs.showing():
-		r.calm = s
-		r.endFailed(now)
+	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), past: &r.past, plans: &r.plans, requests: &r.requests})
+	if first { // what is older than the record's past is no news
+		r.alerts.tell(func(a *alert) bool { return a.Kind.OfNode() && now.Sub(a.At) > r.opt.Past })
 	}
-	if (r.opt.Kept == nil || r.outage != nil) && now.Sub(r.trimmed) >= time.Minute {
+	r.judge(s, due, now)
+	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
 		r.trim(now)
+	}
+}
+
+// judge begins an incident, or follows it, with the alerts that are due.
+func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
+	if r.opt.Kept != nil && r.opt.Kept() {
+		// The record of the operator's own outage has them, but not other nodes.
+		r.alerts.tell(func(a *alert) bool { return !a.Kind.OfNode() || r.switched[a.Subject] })
+		return
+	}
+	if r.incident == nil {
+		clear(r.switched)
+	}
+	if r.incident == nil && len(due) > 0 {
+		r.failedAt = now
+		r.begin(s, due, now) // if it fails, the next look tries again
+	}
+	switch {
+	case r.incident != nil:
+		r.incident.follow(s, r.alerts.fire(due, now), now)
+	case !r.alerts.showing:
+		r.calm = s
+	}
+	if r.failed != nil && now.Sub(r.failedAt) >= r.opt.Steady {
+		r.closeFailed(now, "is over")
 	}
 }
 
@@ -245,13 +276,16 @@ func (r *Recorder) awake(now time.Time) {
 const lookEvery = time.Second / 2
 
 // sayPlanned reports on the timeline which machines somebody switches off by plan.
-func (r *Recorder) sayPlanned() {
-	for _, n := range r.signs.newlyPlanned() {
-		e := view.NewEvent(view.CodePlannedOff, n.node, view.Facts{Name: n.note.By})
+func (r *Recorder) sayPlanned(went []*plannedOff) {
+	if r.opt.Kept != nil {
+		return
+	}
+	for _, p := range went {
+		e := view.NewEvent(view.CodePlannedOff, p.node, view.Facts{Name: p.note.By})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", n.node, n.note.By))
-		if err := keepPlanned(r.opt.Dir, n, r.opt.Now()); err != nil {
+		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", p.node, p.note.By))
+		if err := keepPlanned(r.opt.Dir, p, r.opt.Now()); err != nil {
 			r.opt.Print(err.Error())
 		}
 	}
@@ -272,48 +306,55 @@ func (r *Recorder) startProbes() {
 }
 
 // begin begins the record of an outage.
-func (r *Recorder) begin(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.reads {
-		r.signs.forget(news) // the next Observe tries again
 		return
 	}
 	unlock, err := func() {}, error(nil)
 	if r.opt.Kept != nil {
 		unlock, err = r.lock.take(r.opt.Dir)
 	}
-	dir, past := "", record.Past{}
+	zero := due[0].At
 	if err == nil {
 		r.trim(now)
-		dir, err = record.NewSessionDir(r.opt.Dir, news[0].At)
-		if err == nil {
-			if past, err = r.spill(dir, news[0].At, now); err != nil {
-				_ = os.RemoveAll(dir) // the next Observe makes another
-			}
+		var dir string
+		var past record.Past
+		if dir, past, err = r.open(zero, now); err == nil {
+			writes(r.opt.Dir, filepath.Base(dir))
+			r.newest, r.taken, r.failed = dir, false, nil
+			r.incident = newIncident(r, dir, s, zero, past)
+			r.incident.unlock = unlock
+			return
 		}
-		if err != nil {
-			unlock()
-		}
+		unlock()
 	}
-	if err != nil {
-		// The signs stay new, and the next Observe tries again.
-		r.signs.forget(news)
-		if errors.Is(err, errTaken) {
-			if !r.taken {
-				r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
-			}
-			r.taken = true
-		} else if e, changed := r.health.Observe("the outage's record", err, 0); changed {
-			r.s.Say(e)
-			r.opt.Print(e.Text)
+	if errors.Is(err, errTaken) {
+		if !r.taken {
+			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 		}
-		r.notifyFailed(news, err)
+		r.taken = true
 		return
 	}
-	writes(r.opt.Dir, filepath.Base(dir))
-	r.newest, r.taken, r.failed = dir, false, nil
-	r.outage = newOutage(r, dir, s, news[0].At, past)
-	r.outage.unlock = unlock
-	r.outage.follow(s, news, now)
+	if e, changed := r.health.Observe("the outage's record", err, 0); changed {
+		r.s.Say(e)
+		r.opt.Print(e.Text)
+	}
+	var signs []record.Sign
+	for _, a := range due {
+		signs = append(signs, a.Sign)
+	}
+	r.notifyFailed(signs, err)
+}
+
+// open makes the folder of a record, with the past.
+func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
+	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err != nil {
+		return dir, past, err
+	}
+	if past, err = r.spill(dir, zero, now); err != nil {
+		_ = os.RemoveAll(dir) // the next look makes another
+	}
+	return dir, past, err
 }
 
 // reportInterrupted reports the records that a killed screen left. A recorder does that
@@ -343,25 +384,25 @@ func (r *Recorder) reportInterrupted() {
 func (r *Recorder) Newest() string { return r.newest }
 
 // Recording reports whether an outage is being recorded.
-func (r *Recorder) Recording() bool { return r.outage != nil }
+func (r *Recorder) Recording() bool { return r.incident != nil }
 
 // Yield ends the record under way, because a trial begins one.
 func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's record has the rest") }
 
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
-	if r.outage != nil {
-		r.outage.unseen(why)
-		r.outage.finish(r.opt.Now())
+	if r.incident != nil {
+		r.incident.unseen(why)
+		r.incident.finish(r.opt.Now())
 	}
 }
 
 // Show gives a frame to the record.
 func (r *Recorder) Show(f *view.Frame) {
-	f.RecordsOutage = f.RecordsOutage || r.outage != nil
+	f.RecordsOutage = f.RecordsOutage || r.incident != nil
 	defer r.rolling.Offer(f) // nothing may change it later
 	err := r.rolling.Err()
-	if r.outage == nil && err == nil {
+	if r.incident == nil && err == nil {
 		return
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
@@ -376,11 +417,11 @@ func (r *Recorder) Show(f *view.Frame) {
 }
 
 // Running reports whether an outage is being recorded.
-func (r *Recorder) Running() bool { return r.outage != nil }
+func (r *Recorder) Running() bool { return r.incident != nil }
 
 // End ends the record under way.
 func (r *Recorder) End() {
-	r.requests(r.opt.Now())
+	r.ends(r.opt.Now())
 	r.cut("the recorder was stopped before the end of the outage")
 	if r.failed != nil {
 		r.closeFailed(r.opt.Now(), "may go on: the recorder was stopped")
@@ -394,8 +435,8 @@ func (r *Recorder) End() {
 func (r *Recorder) trim(now time.Time) {
 	r.trimmed = now
 	writing := ""
-	if r.outage != nil {
-		writing = r.outage.dir
+	if r.incident != nil {
+		writing = r.incident.dir
 	}
 	gone, err := trim(r.opt.Dir, r.opt.KeepBytes, writing)
 	for _, dir := range gone {

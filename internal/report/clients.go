@@ -21,7 +21,7 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 	case total == 0 && waited == "":
 		return "no requests were sent"
 	case severityUnknown(r) && len(windows)+len(others) > 0:
-		return neverAnswered
+		return NeverAnswered
 	case len(windows) > 0:
 		said := "clients saw errors for " + errorTime(r, windows) + failedBefore(r, all, i)
 		if n := failedIn(others); n > 0 {
@@ -57,8 +57,8 @@ func clientsOf(r *record.Record, all []outage, i int) string {
 // noneFailed is how clientsOf describes requests that were all ok.
 const noneFailed = "no request failed"
 
-// neverAnswered describes the requests of a recorder to a target that has never answered it.
-const neverAnswered = "no request has ever succeeded"
+// NeverAnswered describes the requests of a recorder to a target that has never answered it.
+const NeverAnswered = "no request has ever succeeded"
 
 // leastOf qualifies the number of requests that failed: the record of a program that was killed
 // lacks those that it had not written.

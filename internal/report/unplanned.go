@@ -29,9 +29,10 @@ func SignsIn(r *record.Record) (out []view.Event) {
 // recorded reports whether the recorder wrote a record, and not a trial or a session.
 func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
 
-// SoFar is a sentence on the outage of a record that is still being written. failed reports
-// whether requests have failed: the recorder knows it before it is in the record.
-func SoFar(r *record.Record, failed bool) string {
+// SoFar is a sentence on an outage that is still being recorded: on its signs, and what clients
+// notice, if anything is known of that.
+func SoFar(signs []view.Event, clients string) string {
+	r := &record.Record{Events: signs}
 	var parts []string
 	var o outage
 	for _, e := range SignsIn(r) {
@@ -44,13 +45,8 @@ func SoFar(r *record.Record, failed bool) string {
 		parts = append(parts, who(&o))
 	}
 	parts = append(parts, otherSigns(r)...)
-	switch {
-	case failed:
-		parts = append(parts, "clients see errors")
-	case slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.FailedIn()) > 0 }):
-		parts = append(parts, neverAnswered)
-	case len(r.Seconds) > 0 && slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.Sent > 0 }):
-		parts = append(parts, "no request has failed so far")
+	if clients != "" {
+		parts = append(parts, clients)
 	}
 	said := sentence(parts...)
 	if len(o.nodes) == 0 {
@@ -177,7 +173,7 @@ func whyUnknown(s *record.Summary) string {
 		parts = append(parts, "lightsout ended "+text.Count(all.Cancelled, "request", "requests")+", and none was ok")
 	}
 	if all.Failed > 0 {
-		parts = append(parts, neverAnswered)
+		parts = append(parts, NeverAnswered)
 	}
 	if len(parts) == 0 && all.InFlight > 0 {
 		parts = append(parts, waiting{open: all.InFlight}.String())
