@@ -23,14 +23,20 @@ type guests struct {
 
 // newOutages makes the recorder of the screen.
 func (a *app) newOutages(opt session.Options) *recorder.Recorder {
-	set, c := a.config.Recording(), a.session.Controls()
+	set, c, dir := a.config.Recording(), a.session.Controls(), filepath.Join(a.kept, recorder.Folder)
+	say := func(line string) {
+		c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
+	}
+	if unlock, err := recorder.Lock(dir); err == nil { // else another program has it
+		for _, x := range recorder.Interrupted(dir) {
+			say(x.Sentence)
+		}
+		unlock()
+	}
 	return recorder.New(c, recorder.Options{
-		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.writer.Timeline(), Load: a.load,
+		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now,
-		Print: func(line string) {
-			c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
-		},
+		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now, Print: say,
 	})
 }
 

@@ -56,8 +56,7 @@ func (r *Recorder) rest(now time.Time) error {
 func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	for _, q := range ended {
 		if r.requests.note(&q, now) {
-			r.answered = true
-			r.sayAnswered()
+			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {
 			r.incident.request(q)

@@ -26,7 +26,6 @@ const unchangedMost = 12
 type incident struct {
 	r        *Recorder
 	dir      string
-	unlock   func()
 	zero     time.Time
 	began    time.Time
 	tracker  *phase.Tracker
@@ -68,10 +67,8 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.began)
 	o.tracker.Zero(zero, before)
-	for _, pause := range r.pauses {
-		if pause.To.After(zero) {
-			o.tracker.StoodStill(pause)
-		}
+	if r.pause.To.After(zero) {
+		o.tracker.StoodStill(r.pause)
 	}
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
@@ -83,12 +80,6 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		o.from = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
-	for _, t := range r.replicas {
-		if t.Subject.Key == o.focus && !t.Seen.Before(zero) {
-			o.available(t.Available)
-		}
-	}
-	r.replicas = nil
 	past.Each(o.request)
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
@@ -139,6 +130,14 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	}
 	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
+	}
+}
+
+// transition follows a change in the cluster.
+func (o *incident) transition(t cluster.Transition) {
+	o.tracker.Transition(t)
+	if t.Change == cluster.ChangeReplicas && t.Subject.Key == o.focus {
+		o.available(t.Available)
 	}
 }
 
@@ -195,10 +194,10 @@ func (o *incident) finish(now time.Time) {
 	severity := sum.Unplanned.Severity
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
-		defer o.unlock()
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
+		r.lock.release()
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
 			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")

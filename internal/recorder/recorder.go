@@ -12,7 +12,6 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/clock"
 	"lightsout/internal/record"
-	"lightsout/internal/report"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
@@ -94,26 +93,22 @@ type Recorder struct {
 	clock clock.Steps
 	// calm is the newest snapshot without an alert that may fire.
 	calm *cluster.Snapshot
-	// replicas are the newest changes of the deployment's available pods while there is no outage.
-	replicas []cluster.Transition
 	// began is when the recorder saw the cluster first.
 	began   time.Time
-	looked  time.Time     // for alerts
-	running time.Time     // when Observe began last
-	pauses  []phase.Blind // the newest spans in which the recorder stood still
+	looked  time.Time   // for alerts
+	running time.Time   // when Observe began last
+	pause   phase.Blind // the newest span in which the recorder stood still
 	trimmed time.Time
 	probing time.Time // since when it sends requests
 	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
 	// answer from the beginning.
 	saidAPI, saidRequests bool
-	// away: the API server did not answer at first. answered: requests have succeeded, which it
-	// has not printed yet.
-	away, answered bool
-	specs          map[int]loadgen.Spec // by the generator's numbers
-	newest         string               // the folder of the newest record
-	lock           sharedLock           // of opt.Dir
-	reads          bool                 // reportInterrupted is at work
-	taken          bool                 // another recorder records the present outage
+	// away: the API server did not answer at first.
+	away   bool
+	specs  map[int]loadgen.Spec // by the generator's numbers
+	newest string               // the folder of the newest record
+	lock   heldLock             // of opt.Dir
+	taken  bool                 // another recorder records the present outage
 	// failed is what hooks know of the present outage, which cannot be recorded; failedAt is when
 	// an alert was due last.
 	failed   *Notice
@@ -152,21 +147,10 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	case cluster.ChangeBoot:
 		r.alerts.booted[t.Subject.Name] = t.Seen
 	}
-	replicas := t.Change == cluster.ChangeReplicas
-	switch {
-	case r.incident != nil:
-		r.incident.tracker.Transition(t)
-		if replicas && t.Subject.Key == r.incident.focus {
-			r.incident.available(t.Available)
-		}
-	case replicas && t.Subject.Key == r.s.Focus():
-		r.replicas = append(r.replicas[max(0, len(r.replicas)-replicasKept+1):], t)
+	if r.incident != nil {
+		r.incident.transition(t)
 	}
 }
-
-// replicasKept is how many changes of the available pods a recorder remembers: an outage begins
-// before the recorder notices its first sign.
-const replicasKept = 200
 
 // Switching follows the operator's switching off of machines. During an outage these
 // nodes belong to it; otherwise another record has them.
@@ -202,11 +186,9 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 		if r.away { // the kubelets could not reach the API server either
 			r.alerts.apiBack = now
 		}
-		r.reportInterrupted()
 		if r.opt.Kept == nil {
 			r.opt.Print(inView(s))
 		}
-		r.sayAnswered()
 	}
 	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -255,15 +237,11 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 // recorder reports. A stopped process, a suspended machine or a starved host is the cause.
 const pauseLeast = 10 * time.Second
 
-// pausesKept is how many pauses a recorder remembers: an outage that it notices after a pause
-// may have begun before.
-const pausesKept = 20
-
 // awake keeps and reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
 	if span, ok := phase.Pause(r.running, now); ok {
-		r.pauses = append(r.pauses[max(0, len(r.pauses)+1-pausesKept):], span)
+		r.pause = span
 		if age := clock.Age(now, r.running); r.opt.Kept == nil && age >= pauseLeast {
 			r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 		}
@@ -285,9 +263,6 @@ func (r *Recorder) sayPlanned(went []*plannedOff) {
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
 		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", p.node, p.note.By))
-		if err := keepPlanned(r.opt.Dir, p, r.opt.Now()); err != nil {
-			r.opt.Print(err.Error())
-		}
 	}
 }
 
@@ -307,12 +282,9 @@ func (r *Recorder) startProbes() {
 
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.reads {
-		return
-	}
-	unlock, err := func() {}, error(nil)
+	var err error
 	if r.opt.Kept != nil {
-		unlock, err = r.lock.take(r.opt.Dir)
+		err = r.lock.take(r.opt.Dir)
 	}
 	zero := due[0].At
 	if err == nil {
@@ -323,10 +295,9 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 			writes(r.opt.Dir, filepath.Base(dir))
 			r.newest, r.taken, r.failed = dir, false, nil
 			r.incident = newIncident(r, dir, s, zero, past)
-			r.incident.unlock = unlock
 			return
 		}
-		unlock()
+		r.lock.release()
 	}
 	if errors.Is(err, errTaken) {
 		if !r.taken {
@@ -355,29 +326,6 @@ func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err 
 		_ = os.RemoveAll(dir) // the next look makes another
 	}
 	return dir, past, err
-}
-
-// reportInterrupted reports the records that a killed screen left. A recorder does that
-// before it begins.
-func (r *Recorder) reportInterrupted() {
-	if r.opt.Kept == nil || !exists(r.opt.Dir) {
-		return
-	}
-	r.reads = true
-	var left []Interruption
-	r.s.Async(report.Within, func(context.Context) error {
-		unlock, err := Lock(r.opt.Dir)
-		if err == nil {
-			left = Interrupted(r.opt.Dir)
-			unlock()
-		}
-		return err
-	}, func(error) { // begin reports the error, if there is an outage
-		r.reads = false
-		for _, x := range left {
-			r.opt.Print(x.Sentence)
-		}
-	})
 }
 
 // Newest returns the folder of the newest record; empty if there is none.

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/report"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -66,13 +65,6 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 			if p := sum.Phases[detected]; before && (p.Observed == nil || *p.Observed > 1 || p.HiddenFrom != nil) {
 				t.Errorf("the node was marked NotReady when the outage began: %+v", p)
 			}
-			rec, err := record.Open(s.Newest())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if said := strings.Join(report.Opening(rec), " "); !strings.Contains(said, "no request is known to have failed") {
-				t.Errorf("%q", said)
-			}
 		})
 	}
 }
@@ -87,31 +79,6 @@ func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
 		s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
 	}
 	s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
-	delete(s.down, "n2")
-	s.look(15)
-	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
-		t.Errorf("%v", least)
-	}
-}
-
-// Pods go, and others come, between the last heartbeat of a node and the moment at which the
-// recorder notices its silence. What went before does not count.
-func TestTheLeastNumberOfPodsIsThatOfTheWholeOutage(t *testing.T) {
-	s := newScreen(t)
-	counts := func(all ...int) {
-		for _, n := range all {
-			s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
-		}
-	}
-	counts(9, 16)
-	s.look(2)
-	s.fails("n2")
-	s.setTime(s.now.Add(time.Second))
-	counts(15, 12, 16)
-	if s.incident != nil {
-		t.Fatal("the recorder has noticed the outage")
-	}
-	s.look(4)
 	delete(s.down, "n2")
 	s.look(15)
 	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
@@ -167,10 +134,6 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 			delete(s.down, "n2")
 			s.look(15)
 			s.only(tc.want)
-			said := strings.Join(s.printed, " ")
-			if sure := strings.Contains(said, "no request failed"); sure != (tc.want == unnoticed) {
-				t.Errorf("%q", said)
-			}
 		})
 	}
 }
@@ -193,16 +156,8 @@ func TestARecorderThatWasNeverAnsweredCallsNoOutageDown(t *testing.T) {
 		delete(s.down, "n2")
 		fail(15)
 		s.only(record.SeverityUnknown)
-		for _, dir := range folders(s.opt.Dir) {
-			r, err := record.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, sentence := range []string{strings.Join(report.Opening(r), " ")} {
-				if strings.Contains(sentence, "errors") || !strings.Contains(sentence, "no request has ever succeeded") {
-					t.Errorf("%s: %s", class, sentence)
-				}
-			}
+		if said := strings.Join(s.printed, " "); strings.Contains(said, "errors") || !strings.Contains(said, "no request has ever succeeded") {
+			t.Errorf("%s: %s", class, said)
 		}
 	}
 }

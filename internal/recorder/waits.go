@@ -68,12 +68,3 @@ func seen(s *cluster.Snapshot) bool {
 		return !a.Synced && !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
 	})
 }
-
-// sayAnswered prints that requests have succeeded, once the cluster is in view: the recorder
-// ignores failures before that.
-func (r *Recorder) sayAnswered() {
-	if r.answered && !r.began.IsZero() {
-		r.answered = false
-		r.opt.Print("requests answered: failures are noticed from now on")
-	}
-}
