@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"maps"
 	"time"
 
 	"lightsout/internal/record"
@@ -9,50 +10,35 @@ import (
 
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rolling.Request(q)
-	r.ended = append(r.ended, q)
+	r.ended.Record(q)
 	return false // Observe takes it: thousands a second must not each take a turn
-}
-
-// ends follows the requests that have ended.
-func (r *Recorder) ends(now time.Time) {
-	r.mu.Lock()
-	ended := r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
-}
-
-// take returns the requests that have ended since the last call. The caller holds mu.
-func (r *Recorder) take() (ended []loadgen.Record) {
-	ended, r.ended = r.ended, nil
-	return ended
 }
 
 // spill begins the files of a record in dir, and returns exactly the requests in them that have
 // ended since zero.
-func (r *Recorder) spill(dir string, zero, now time.Time) (record.Past, error) {
-	r.mu.Lock()
-	err := r.rolling.Spill(dir, zero)
-	past, ended := r.rolling.Past(zero), r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
+func (r *Recorder) spill(dir string, zero, now time.Time) (past record.Past, err error) {
+	r.follow(r.ended.Change(func() func(loadgen.Record) {
+		err = r.rolling.Spill(dir, zero)
+		past = r.rolling.Past(zero)
+		return r.rolling.Request
+	}), now)
 	return past, err
 }
 
 // rest ends the files of the record, and follows exactly the requests in them: those that end
 // later are in flight.
-func (r *Recorder) rest(now time.Time) error {
-	r.mu.Lock()
-	err := r.rolling.Rest()
-	ended := r.take()
-	r.incident.open = r.incident.inFlight()
-	r.mu.Unlock()
-	r.follow(ended, now)
+func (r *Recorder) rest(now time.Time) (err error) {
+	r.follow(r.ended.Change(func() func(loadgen.Record) {
+		err = r.rolling.Rest()
+		if r.opt.Load != nil {
+			r.incident.open = record.InFlight(r.opt.Load, maps.Keys(r.specs))
+		}
+		return r.rolling.Request
+	}), now)
 	return err
 }
 
+// follow follows requests that have ended.
 func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	for _, q := range ended {
 		if r.requests.note(&q, now) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"lightsout/cluster"
@@ -120,8 +119,7 @@ type Recorder struct {
 	role     string
 	leaseErr string
 
-	mu    sync.Mutex
-	ended []loadgen.Record // requests that the next Observe takes
+	ended record.Ended // all requests
 }
 
 // New makes a Recorder for a session.
@@ -132,6 +130,7 @@ func New(s Session, opt Options) *Recorder {
 		requests: requests{every: opt.Every}, switched: map[string]bool{},
 	}
 	r.rolling.Redact(opt.Names)
+	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
 	r.plans.returning(opt.Returning, opt.Now())
 	return r
 }
@@ -175,7 +174,7 @@ func (r *Recorder) Observe(s *cluster.Snapshot) {
 	r.awake(now)
 	r.lead(now)
 	r.startProbes()
-	r.ends(now)
+	r.follow(r.ended.Take(), now)
 	r.sayWaits(s, now)
 	if r.began.IsZero() {
 		r.away = r.away || s.Link.State == cluster.LinkDisconnected
@@ -369,7 +368,7 @@ func (r *Recorder) Running() bool { return r.incident != nil }
 
 // End ends the record under way.
 func (r *Recorder) End() {
-	r.ends(r.opt.Now())
+	r.follow(r.ended.Take(), r.opt.Now())
 	r.cut("the recorder was stopped before the end of the outage")
 	if r.failed != nil {
 		r.closeFailed(r.opt.Now(), "may go on: the recorder was stopped")

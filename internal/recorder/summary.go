@@ -10,21 +10,6 @@ import (
 	"lightsout/internal/view"
 )
 
-// inFlight returns the requests of each run that have not ended. One that is just being
-// recorded may count.
-func (o *incident) inFlight() map[int]int {
-	open := map[int]int{}
-	if o.r.opt.Load == nil {
-		return open
-	}
-	for run := range o.r.specs {
-		if n := o.r.opt.Load.RunTotals(run).InFlight(); n > 0 {
-			open[run] = n
-		}
-	}
-	return open
-}
-
 // sumLoads adds the requests of each run that have ended since the zero, and those in flight.
 func (o *incident) sumLoads(sum *record.Summary) {
 	for run := range o.open {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"lightsout/cluster"
@@ -74,11 +73,7 @@ type Runner struct {
 	kept []Kept
 	// loads are those that may still be running, of trials or not.
 	loads []*loadRun
-	// keeping guards changes of tracked, the trial that transitions and requests are kept for,
-	// and ended, the requests in its record that it has not followed yet.
-	keeping sync.Mutex
-	tracked atomic.Pointer[run]
-	ended   []loadgen.Record
+	ended record.Ended // in the record of the live run
 
 	mu      sync.Mutex
 	pending *start // what Start has asked for
@@ -177,46 +172,28 @@ func (t *Runner) UnderWay() any {
 
 // Tracks reports whether a trial wants transitions and requests. It is safe for
 // concurrent use.
-func (t *Runner) Tracks() bool { return t.tracked.Load() != nil }
+func (t *Runner) Tracks() bool { return t.ended.Keeps() }
 
 // Record keeps a request in the trial's own record. Safe for use by several
 // goroutines.
-func (t *Runner) Record(q loadgen.Record) bool {
-	t.keeping.Lock()
-	defer t.keeping.Unlock()
-	r := t.tracked.Load()
-	if r == nil {
-		return false
-	}
-	r.requests.Add(q)
-	t.ended = append(t.ended, q)
-	return true
-}
+func (t *Runner) Record(q loadgen.Record) bool { return t.ended.Record(q) }
 
 // keep begins to keep transitions and requests for r. All requests that are scheduled after
 // r.started will be in its record.
 func (t *Runner) keep(r *run) {
-	t.keeping.Lock()
-	defer t.keeping.Unlock()
-	r.started, t.ended = t.opt.Now(), nil
-	t.tracked.Store(r)
+	t.ended.Change(func() func(loadgen.Record) {
+		r.started = t.opt.Now()
+		return r.requests.Add
+	})
 }
 
 // rest ends keep, and follows exactly the requests in the record of r: those that end later
 // are in flight.
 func (t *Runner) rest(r *run) {
-	t.keeping.Lock()
-	t.tracked.Store(nil)
-	ended := t.take()
-	r.open = r.inFlight()
-	t.keeping.Unlock()
-	r.follow(ended)
-}
-
-// take returns the requests that the trial has not followed. The caller holds keeping.
-func (t *Runner) take() (ended []loadgen.Record) {
-	ended, t.ended = t.ended, nil
-	return ended
+	r.follow(t.ended.Change(func() func(loadgen.Record) {
+		r.open = r.inFlight()
+		return nil
+	}))
 }
 
 // ifLive calls to with the live run, if there is one.
@@ -234,12 +211,7 @@ func (t *Runner) Transition(tr cluster.Transition) {
 
 // Request follows the end of a request, and of all others in the record.
 func (t *Runner) Request(loadgen.Record) {
-	t.ifLive(func(r *run) {
-		t.keeping.Lock()
-		ended := t.take()
-		t.keeping.Unlock()
-		r.follow(ended)
-	})
+	t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
 }
 
 // Observe handles a new snapshot of the cluster.
