@@ -98,7 +98,7 @@ func (w *scene) run(seconds int) *scene {
 		if sent := s - w.limit; w.hung[sent] {
 			w.end(loadgen.ClassFirstByte, sent)
 		}
-		w.Observe(w.Snapshot())
+		w.observe(w.Snapshot())
 		w.Publish()
 	}
 	return w
@@ -115,7 +115,7 @@ func (w *scene) note(by, boot string) {
 // boots ends a silence of the node.
 func (w *scene) boots(id string) {
 	w.silent, w.node.BootID, w.node.ReadySince = false, id, w.now
-	w.Transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now.Add(time.Second)})
+	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now.Add(time.Second)})
 }
 
 // planned switches the machine off for so many seconds.
@@ -131,7 +131,7 @@ func (w *scene) planned(seconds int) {
 // cordon cordons the node, or uncordons it.
 func (w *scene) cordon(on bool) {
 	w.node.Unschedulable = on
-	w.Transition(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now})
+	w.transition(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now})
 }
 
 // delete deletes the node, with a pod on it.
@@ -227,7 +227,7 @@ func TestAlertsBeginRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newScene(t, nil)
-			w.run(0).Observe(w.Snapshot()) // it has seen the cluster
+			w.run(0).observe(w.Snapshot()) // it has seen the cluster
 			c.live(w)
 			w.run(300)
 			var got []string

@@ -11,7 +11,7 @@ import (
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
 	r.ended.Record(q)
-	return false // Observe takes it: thousands a second must not each take a turn
+	return false // observe takes it: thousands a second must not each take a turn
 }
 
 // spill begins the files of a record in dir, and returns exactly the requests in them that have
@@ -50,8 +50,8 @@ func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 	}
 }
 
-// LoadStarted follows a load of the operator.
-func (r *Recorder) LoadStarted(number int, spec loadgen.Spec, _ time.Time) {
+// loadStarted follows a load of the operator.
+func (r *Recorder) loadStarted(number int, spec loadgen.Spec) {
 	r.specs[number] = spec
 	if r.incident != nil {
 		r.incident.tracker.FailsWithin(r.opt.Load.FailsWithin(spec))

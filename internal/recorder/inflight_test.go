@@ -35,7 +35,7 @@ func TestARequestThatEndsAfterTheRecordIsInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.LoadStarted(number, spec, s.now)
+	s.loadStarted(number, spec)
 	until := func(inFlight int) {
 		for changed := g.Changed(); g.RunTotals(number).InFlight() != inFlight; changed = g.Changed() {
 			<-changed

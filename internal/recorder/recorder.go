@@ -11,6 +11,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/clock"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
@@ -74,7 +75,6 @@ type Session interface {
 
 // Recorder notices and records outages, as the guest of a session: see session.Guest.
 type Recorder struct {
-	bystander
 	opt      Options
 	s        Session
 	rolling  *record.Rolling
@@ -95,7 +95,7 @@ type Recorder struct {
 	// began is when the recorder saw the cluster first.
 	began   time.Time
 	looked  time.Time   // for alerts
-	running time.Time   // when Observe began last
+	running time.Time   // when observe began last
 	pause   phase.Blind // the newest span in which the recorder stood still
 	trimmed time.Time
 	probing time.Time // since when it sends requests
@@ -138,8 +138,23 @@ func New(s Session, opt Options) *Recorder {
 // Tracks reports that the recorder wants all transitions and requests.
 func (r *Recorder) Tracks() bool { return true }
 
-// Transition follows a change in the cluster.
-func (r *Recorder) Transition(t cluster.Transition) {
+// Handle handles what happens in the session. The recorder judges by what the cluster shows, not
+// by readings of machines.
+func (r *Recorder) Handle(e session.Event) {
+	switch e := e.(type) {
+	case cluster.Transition:
+		r.transition(e)
+	case *cluster.Snapshot:
+		r.observe(e)
+	case session.Switching:
+		r.switching(e.Action, e.Bindings)
+	case session.LoadStarted:
+		r.loadStarted(e.Number, e.Spec)
+	}
+}
+
+// transition follows a change in the cluster.
+func (r *Recorder) transition(t cluster.Transition) {
 	switch t.Change {
 	case cluster.ChangeCordon: // or uncordoned
 		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.Seen, to: t.Seen.Add(cordonCalm), why: "a node is drained"})
@@ -151,9 +166,9 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	}
 }
 
-// Switching follows the operator's switching off of machines. During an outage these
+// switching follows the operator's switching off of machines. During an outage these
 // nodes belong to it; otherwise another record has them.
-func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
+func (r *Recorder) switching(a power.Action, bindings []power.Binding) {
 	if a != power.ActionOn {
 		for _, b := range bindings {
 			r.switched[b.Node.Name] = true
@@ -161,11 +176,8 @@ func (r *Recorder) Switching(a power.Action, bindings []power.Binding) {
 	}
 }
 
-// PowerOnSent does nothing: the recorder judges by what the cluster shows.
-func (r *Recorder) PowerOnSent(string, time.Time) {}
-
-// Observe searches a new snapshot for signs, also once a second.
-func (r *Recorder) Observe(s *cluster.Snapshot) {
+// observe searches a new snapshot for signs, also once a second.
+func (r *Recorder) observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
 	if r.opt.Status != nil {
 		defer func() { r.opt.Status.observe(s, r.incident != nil, r.leads, now) }()
@@ -232,7 +244,7 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 }
 
-// pauseLeast is the least time between two calls of Observe, normally a second, that the
+// pauseLeast is the least time between two calls of observe, normally a second, that the
 // recorder reports. A stopped process, a suspended machine or a starved host is the cause.
 const pauseLeast = 10 * time.Second
 
@@ -394,15 +406,8 @@ func (r *Recorder) trim(now time.Time) {
 	}
 }
 
-// bystander is a guest that takes no part in what an operator does.
-type bystander struct{}
+// UnderWay returns nil: a recorder carries out no trial.
+func (r *Recorder) UnderWay() any { return nil }
 
-func (bystander) SwitchingOff()                 {}
-func (bystander) Reading(string, power.Reading) {}
-func (bystander) Request(loadgen.Record)        {}
-func (bystander) Draining([]string)             {}
-func (bystander) Did(view.Intent)               {}
-func (bystander) Intent(view.Intent)            {}
-func (bystander) AfterTurn()                    {}
-func (bystander) UnderWay() any                 { return nil }
-func (bystander) WillUncordon(string) bool      { return false }
+// WillUncordon reports false: a recorder changes nothing.
+func (r *Recorder) WillUncordon(string) bool { return false }

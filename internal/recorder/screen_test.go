@@ -121,7 +121,7 @@ func (s *screen) setTime(at time.Time) {
 func (s *screen) look(seconds int) {
 	for range seconds {
 		s.setTime(s.now.Add(time.Second))
-		s.Observe(s.Snapshot())
+		s.observe(s.Snapshot())
 		s.Publish()
 	}
 }
@@ -152,7 +152,7 @@ func signsOf(sum *record.Summary) (names []string) {
 
 func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 	s := newScreen(t)
-	s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+	s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 	ended := func(class loadgen.Class) {
 		s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: class, Scheduled: s.now, Sent: s.now, End: s.now})
 	}
@@ -201,7 +201,7 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
 	s := newScreen(t)
 	s.kept = true
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.fails("n1") // not even annotated
 	s.look(30)
 	s.kept = false
@@ -213,7 +213,7 @@ func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
 	s.look(2)
 
 	s.kept = true
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.fails("n1")
 	s.fails("n3")
 	s.look(5)
@@ -231,7 +231,7 @@ func TestOneOutageOneRecord(t *testing.T) {
 	s := newScreen(t)
 	s.fails("n2")
 	s.look(4)
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.noted["n1"] = true
 	s.fails("n1")
 	s.look(4)
@@ -374,7 +374,7 @@ func TestTheRecordCountsAllItsRequests(t *testing.T) {
 	}{"all are kept": {64 << 20, true}, "some are forgotten": {1 << 20, false}} {
 		s := newScreenOf(t, tc.past, func(*Options) {})
 		s.look(3)
-		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000}, s.now)
+		s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000})
 		s.fails("n2")
 		zero := s.now
 		for i := range 10000 {

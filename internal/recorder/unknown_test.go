@@ -44,7 +44,7 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 	for name, before := range map[string]bool{"within the outage": false, "over its beginning": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
-			s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 			s.answers(1)
 			if before {
 				s.setTime(s.now.Add(time.Second))
@@ -76,9 +76,9 @@ func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
 	s.fails("n2")
 	s.look(4)
 	for _, n := range []int{15, 12, 16} {
-		s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
+		s.transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
 	}
-	s.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
+	s.transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
 	delete(s.down, "n2")
 	s.look(15)
 	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
@@ -89,7 +89,7 @@ func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
 // A pause that was over when an outage began hides nothing of it.
 func TestAPauseBeforeAnOutageDoesNotMakeItUnknown(t *testing.T) {
 	s := newScreen(t)
-	s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+	s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 	s.setTime(s.now.Add(5 * time.Minute))
 	s.answers(10)
 	s.fails("n2")
@@ -120,7 +120,7 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
-			s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 			s.fails("n2")
 			s.answers(tc.oks)
 			for range tc.n {
@@ -143,7 +143,7 @@ func TestARecorderThatWasNeverAnsweredCallsNoOutageDown(t *testing.T) {
 	for _, class := range []loadgen.Class{loadgen.ClassRefused, loadgen.ClassConnectTimeout, loadgen.Class5xx} {
 		s := newScreen(t)
 		s.opt.Every, s.requests.every = time.Second, time.Second
-		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+		s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 		fail := func(seconds int) {
 			for range seconds {
 				s.ends(class)

@@ -84,7 +84,7 @@ func TestNodesThatRenewAfterTheFirstContactAreNoOutage(t *testing.T) {
 	s.began, s.looked, s.alerts.open = time.Time{}, time.Time{}, map[key]*alert{}
 	for range 30 {
 		s.setTime(s.now.Add(time.Second))
-		s.Observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
+		s.observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
 	}
 	for _, n := range []string{"n1", "n2", "n3"} {
 		s.fails(n)

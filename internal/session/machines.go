@@ -139,7 +139,7 @@ func (m *machines) read(node string, r power.Reading) {
 	}
 	v.Reading = r
 	m.outages.power(node, r)
-	m.guest.Reading(node, r)
+	m.guest.Handle(Reading{node, r})
 	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return

@@ -218,13 +218,13 @@ func (s *Session) turns() {
 			select {
 			case <-changed:
 				s.observe()
-				s.guest.AfterTurn()
+				s.guest.Handle(TurnOver{})
 			default:
 			}
 			s.publish()
 			continue
 		}
-		s.guest.AfterTurn()
+		s.guest.Handle(TurnOver{})
 		s.switching.endOverdue()
 		s.leaving.endIfSettled()
 		s.opt.Questions.renew()
@@ -287,7 +287,7 @@ func (s *Session) observe() {
 	s.switching.findTakenOver(snap)
 	s.returns.offAgain(s.machines.views)
 	s.returns.observe(snap)
-	s.guest.Observe(snap)
+	s.guest.Handle(snap)
 }
 
 func (s *Session) sayLink(l cluster.Link) {
@@ -321,14 +321,14 @@ func (s *Session) carryOut(i view.Intent) {
 		s.say(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
-			s.guest.Intent(view.AskTrial{})
+			s.guest.Handle(Asked{view.AskTrial{}})
 			return
 		}
 		s.leaving.ask()
 	case view.End:
 		s.leaving.end(i)
 	default:
-		s.guest.Intent(i)
+		s.guest.Handle(Asked{i})
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // Options holds the parts of a Runner.
@@ -125,8 +124,8 @@ func (t *Runner) startPending() {
 	}
 }
 
-// SwitchingOff begins the record of an outage without a trial, unless a trial keeps one.
-func (t *Runner) SwitchingOff() {
+// switchingOff begins the record of an outage without a trial, unless a trial keeps one.
+func (t *Runner) switchingOff() {
 	if t.Live() {
 		return
 	}
@@ -204,53 +203,57 @@ func (t *Runner) ifLive(to func(*run)) {
 	}
 }
 
-// Transition follows a change in the cluster.
-func (t *Runner) Transition(tr cluster.Transition) {
-	t.ifLive(func(r *run) { r.tracker.Transition(tr) })
+// Handle handles what happens in the session.
+func (t *Runner) Handle(e session.Event) {
+	switch e := e.(type) {
+	case cluster.Transition:
+		t.ifLive(func(r *run) { r.tracker.Transition(e) })
+	case loadgen.Record: // and all others in the record
+		t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
+	case *cluster.Snapshot:
+		t.ifLive(func(r *run) {
+			r.tracker.Down(t.s.Down())
+			r.observe(e)
+		})
+	case session.Reading:
+		t.ifLive(func(r *run) { r.reading(e.Node, e.Reading) })
+	case session.SwitchingOff:
+		t.switchingOff()
+	case session.Switching:
+		t.ifLive(func(r *run) { r.switching(e.Action, e.Bindings) })
+	case session.PowerOnSent:
+		t.ifLive(func(r *run) { r.powerOnSent(e.Node, e.At) })
+	case session.Draining:
+		t.draining(e.Nodes)
+	case session.LoadStarted:
+		t.loadStarted(e.Number, e.Spec, e.At)
+	case session.Did:
+		t.did(e.Intent)
+	case session.Asked:
+		t.intent(e.Intent)
+	case session.TurnOver: // advances the trial
+		t.startPending()
+		t.ifLive((*run).advance)
+	}
 }
 
-// Request follows the end of a request, and of all others in the record.
-func (t *Runner) Request(loadgen.Record) {
-	t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
+// powerOnSent dates a power-on by its request to the driver.
+func (r *run) powerOnSent(node string, at time.Time) {
+	early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
+	if !early { // else its outage has ended
+		r.tracker.PowerOnSent(node, at)
+	}
 }
 
-// Observe handles a new snapshot of the cluster.
-func (t *Runner) Observe(s *cluster.Snapshot) {
-	t.ifLive(func(r *run) {
-		r.tracker.Down(t.s.Down())
-		r.observe(s)
-	})
-}
-
-// Reading handles a reading of a machine.
-func (t *Runner) Reading(node string, rd power.Reading) {
-	t.ifLive(func(r *run) { r.reading(node, rd) })
-}
-
-// Switching follows machines that are switched now.
-func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
-	t.ifLive(func(r *run) { r.switching(a, bindings) })
-}
-
-// PowerOnSent dates a power-on by its request to the driver.
-func (t *Runner) PowerOnSent(node string, at time.Time) {
-	t.ifLive(func(r *run) {
-		early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
-		if !early { // else its outage has ended
-			r.tracker.PowerOnSent(node, at)
-		}
-	})
-}
-
-// Draining makes a drain by keyboard a step.
-func (t *Runner) Draining(nodes []string) {
+// draining makes a drain by keyboard a step.
+func (t *Runner) draining(nodes []string) {
 	if r := t.run; t.Live() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
 
-// LoadStarted accounts for a load by keyboard.
-func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
+// loadStarted accounts for a load by keyboard.
+func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
 	t.loads = append(t.running(), l)
 	if !t.Live() {
@@ -270,8 +273,8 @@ func (t *Runner) running() []*loadRun {
 	return slices.DeleteFunc(slices.Clone(t.loads), func(l *loadRun) bool { return t.s.AtRest(l.number) })
 }
 
-// Did turns an action of the operator by keyboard into a step.
-func (t *Runner) Did(i view.Intent) {
+// did turns an action of the operator by keyboard into a step.
+func (t *Runner) did(i view.Intent) {
 	if !t.Live() || t.run.plan != nil {
 		return
 	}
@@ -283,8 +286,8 @@ func (t *Runner) Did(i view.Intent) {
 	}
 }
 
-// Intent carries out the operator's intents about trials.
-func (t *Runner) Intent(i view.Intent) {
+// intent carries out the operator's intents about trials.
+func (t *Runner) intent(i view.Intent) {
 	switch i := i.(type) {
 	case view.AskTrial:
 		t.ask()
@@ -297,12 +300,6 @@ func (t *Runner) Intent(i view.Intent) {
 	case view.AbortTrial:
 		t.ifLive(func(r *run) { r.abort(i.Why) })
 	}
-}
-
-// AfterTurn advances the trial.
-func (t *Runner) AfterTurn() {
-	t.startPending()
-	t.ifLive((*run).advance)
 }
 
 // Show adds the trial to a frame.
