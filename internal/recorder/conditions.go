@@ -21,7 +21,7 @@ type kind struct {
 	sees func(f facts, show func(record.Sign)) (known bool)
 }
 
-// kinds are all kinds of alerts. To add one, add a row, and its words to view.Sign.
+// kinds are all kinds of alerts. To add one, add a row, and its words to view.Sign and report.SoFar.
 //
 // A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
 // that restarts is soon back, and a heartbeat may be a little late.

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lightsout/internal/view"
@@ -164,20 +163,4 @@ func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
 		strings.ContainsAny(printed[0], "\x1b\x07\n") || len(printed[0]) > 2*hookPrinted {
 		t.Errorf("%d lines: %.200q", len(printed), printed)
 	}
-}
-
-// A command ends in the last second of its time, and its output is still held: it has taken the notice.
-func TestAHookThatEndsAtItsLimitHasTakenTheNotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		h := &Hooks{Fail: func(line string) { t.Errorf("it prints %q", line) }}
-		h.try("command", Notice{State: StateBegan}, func(ctx context.Context, _ Notice) error {
-			calls++
-			<-ctx.Done()
-			return nil
-		})
-		if calls != 1 {
-			t.Errorf("it was called %d times", calls)
-		}
-	})
 }
