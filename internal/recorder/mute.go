@@ -14,8 +14,6 @@ type mute struct {
 	node  string
 	// from and to bound it; a zero to is open.
 	from, to time.Time
-	// why is for who reads the code.
-	why string
 }
 
 // mutes are all that hold or held within mutesKept.
@@ -62,13 +60,13 @@ const plannedReturn = time.Minute
 func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := slices.Clone(r.muted)
-	all = append(all, mute{signs: []view.Sign{view.SignRequests}, to: r.requests.first, why: "no request had succeeded"})
+	all = append(all, mute{signs: []view.Sign{view.SignRequests}, to: r.requests.first}) // none had succeeded
 	for _, p := range r.plans {
-		m := mute{signs: ofNode, node: p.node, from: p.since, to: p.ended, why: "switched off by plan"}
+		m := mute{signs: ofNode, node: p.node, from: p.since, to: p.ended}
 		if r.incident == nil || !r.switched[p.node] { // else it is of the incident
 			all = append(all, m)
 		}
-		m.signs, m.node, m.why = consequences, "", "follows from a planned switch-off"
+		m.signs, m.node = consequences, ""
 		if !p.ended.IsZero() {
 			m.to = p.ended.Add(plannedReturn)
 		}
