@@ -11,8 +11,8 @@
 // pods is unknown, and what showed before goes on.
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
-// hold of its kind, then firing, and forgotten when the condition resolves. An alert that goes on
-// when its record ends is told: it begins no other record.
+// hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
+// record has of it. An alert that goes on when its record ends is told: it begins no other record.
 //
 // A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a cordon, a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began
