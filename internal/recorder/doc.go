@@ -27,5 +27,5 @@
 // On a screen, the operator's own outage is in the record of the trials: until that ends, all alerts
 // but those of nodes that the operator did not switch are told.
 //
-// To add a kind of alert, add a row to kinds, and its words to view.Sign and report.SoFar.
+// To add a kind of alert, begin at kinds.
 package recorder

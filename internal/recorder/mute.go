@@ -22,7 +22,7 @@ type mutes []mute
 // mutesKept is the longest time that a request may be in flight and still belong to a mute.
 const mutesKept = time.Hour
 
-// Signs that follow from a machine that is off.
+// Signs of a machine that is off, and those that follow from that.
 var (
 	ofNode       = []view.Sign{view.SignSilent}
 	consequences = []view.Sign{view.SignRequests, view.SignEndpoints, view.SignPending}
