@@ -42,22 +42,6 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 	}
 }
 
-func TestOneRecorderToAFolder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "outages")
-	unlock, err := Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Lock(dir); err == nil {
-		t.Error("a second recorder got in")
-	}
-	unlock()
-	if unlock, err = Lock(dir); err != nil {
-		t.Fatal(err)
-	}
-	unlock()
-}
-
 // A hook that has heard of an outage hears of its end too, if the recorder was killed. The
 // notice comes from the next recorder.
 func TestHooksHearTheEndOfAnInterruptedOutage(t *testing.T) {

@@ -86,21 +86,6 @@ func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
 	}
 }
 
-// A pause that was over when an outage began hides nothing of it.
-func TestAPauseBeforeAnOutageDoesNotMakeItUnknown(t *testing.T) {
-	s := newScreen(t)
-	s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
-	s.setTime(s.now.Add(5 * time.Minute))
-	s.answers(10)
-	s.fails("n2")
-	s.answers(4)
-	delete(s.down, "n2")
-	s.answers(15)
-	if sum := s.only(record.SeverityUnnoticed); len(sum.Blind) > 0 {
-		t.Errorf("the blind spans are %+v", sum.Blind)
-	}
-}
-
 // Requests that were due and not sent, or that the operator ended, do not show what clients
 // noticed: not if some were ok either, unless only few were not sent and none hung.
 func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
