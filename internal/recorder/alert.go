@@ -102,8 +102,8 @@ func (a *alerts) show(x record.Sign, f facts) {
 			o.state = told // somebody takes a cordoned node down, and may uncordon it before it is back
 		}
 		a.open[keyOf(x)] = o
-	case o.state == pending:
-		o.Kind = x.Kind
+	case o.state == pending && f.mutes.cover(keyOf(x), o.since, f.now):
+		o.Kind = x.Kind // it begins when the mute ends
 	}
 }
 

@@ -89,7 +89,7 @@ func Interrupted(dir string) (out []Interruption) {
 			out = append(out, Interruption{Sentence: fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err)})
 			continue
 		}
-		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and what happened until now is not in it",
+		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and what happened until now is in no record",
 			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
 		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
 			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
