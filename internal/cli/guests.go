@@ -4,13 +4,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/recorder"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // guests are the guests of a screen's session: the trials, and the recorder of outages
@@ -23,14 +21,20 @@ type guests struct {
 
 // newOutages makes the recorder of the screen.
 func (a *app) newOutages(opt session.Options) *recorder.Recorder {
-	set, c := a.config.Recording(), a.session.Controls()
+	set, c, dir := a.config.Recording(), a.session.Controls(), filepath.Join(a.kept, recorder.Folder)
+	say := func(line string) {
+		c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
+	}
+	if unlock, err := recorder.Lock(dir); err == nil { // else another program has it
+		for _, x := range recorder.Interrupted(dir) {
+			say(x.Sentence)
+		}
+		unlock()
+	}
 	return recorder.New(c, recorder.Options{
-		Cluster: opt.Cluster, Pace: opt.Pace, Dir: filepath.Join(a.kept, recorder.Folder), Timeline: a.writer.Timeline(), Load: a.load,
+		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now,
-		Print: func(line string) {
-			c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
-		},
+		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now, Print: say,
 	})
 }
 
@@ -41,30 +45,12 @@ func (g guests) Record(q loadgen.Record) bool {
 	return g.Runner.Record(q)
 }
 
-func (g guests) Transition(t cluster.Transition) {
-	g.Runner.Transition(t)
-	g.outages.Transition(t)
-}
-
-func (g guests) Observe(s *cluster.Snapshot) {
-	g.Runner.Observe(s)
-	g.outages.Observe(s)
-}
-
-func (g guests) SwitchingOff() {
-	if !g.outages.Recording() {
-		g.Runner.SwitchingOff()
+func (g guests) Handle(e session.Event) {
+	_, own := e.(session.SwitchingOff)
+	if !own || !g.outages.Recording() { // else it joins the outage that is being recorded
+		g.Runner.Handle(e)
 	}
-}
-
-func (g guests) Switching(a power.Action, bindings []power.Binding) {
-	g.Runner.Switching(a, bindings)
-	g.outages.Switching(a, bindings)
-}
-
-func (g guests) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
-	g.Runner.LoadStarted(number, spec, at)
-	g.outages.LoadStarted(number, spec, at)
+	g.outages.Handle(e)
 }
 
 func (g guests) Show(f *view.Frame) {

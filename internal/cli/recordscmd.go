@@ -1,14 +1,9 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,8 +33,7 @@ func newRecordsCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// listRecords prints the records in the state folder, the newest first, and the
-// machines that lightsout switched off while a recorder was watching.
+// listRecords prints the records in the state folder, the newest first.
 func listRecords(o options, out io.Writer) error {
 	cfg, err := whileReading("the config file", o.Read)
 	if err != nil {
@@ -50,14 +44,6 @@ func listRecords(o options, out io.Writer) error {
 		return err
 	}
 	all := recordLines(state)
-	plans, _ := filepath.Glob(filepath.Join(state, "*", recorder.Folder, recorder.PlannedFile)) // its only error is a wrong pattern
-	for _, path := range plans {
-		planned, err := plannedIn(path)
-		if err != nil {
-			return err
-		}
-		all = append(all, planned...)
-	}
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
@@ -153,19 +139,4 @@ func withName(list, name string) string {
 		return list
 	}
 	return list + " " + name
-}
-
-// plannedIn reads which machines the plan switched off.
-func plannedIn(path string) (out []view.RecordLine, err error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
-		var p recorder.Planned
-		if json.Unmarshal(lines.Bytes(), &p) == nil { // otherwise torn
-			out = append(out, view.RecordLine{At: p.At, What: "planned: " + text.Clean(p.Node, 60), Verdict: "by plan", Path: "switched off by " + text.Clean(p.By, 100)})
-		}
-	}
-	return out, err
 }

@@ -30,7 +30,7 @@ var imports = map[string]string{
 	"tui":                  "internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/session":     "internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":       "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/recorder":    "internal/trial/phase internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
+	"internal/recorder":    "internal/trial/phase internal/session internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
 	"internal/trial/phase": "internal/clock internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial/plan":  "internal/config/yamlfile internal/view internal/text power loadgen",
 	"internal/report":      "internal/outage internal/record internal/view internal/text cluster power loadgen",

@@ -1,9 +1,31 @@
 // Package recorder records outages that nobody planned.
 //
-// A Recorder is the guest of a session without power drivers: it receives what the
-// session observes, and acts on nothing. It keeps the newest minutes in memory
-// (record.Rolling), finds the signs of an outage in each snapshot (signs.go) and in the
-// requests (probes.go), records one outage at a time, until outage.follow ends it
-// (outage.go), and reports it to hooks (hooks.go). What clients noticed is in severity.go
-// and row.go. keep.go keeps the folder of the records in order.
+// A Recorder is the guest of a session without power drivers, or of a screen: it receives what the
+// session observes, and acts on nothing.
+//
+// # The model
+//
+// A condition is what a snapshot, or the ends of requests, show: a node is down, a service has no
+// endpoint, pods have no node, the API server does not answer, requests fail. All kinds are rows of
+// one table (conditions.go). While the API server does not answer, the state of nodes, services and
+// pods is unknown, and what showed before goes on.
+//
+// An alert is a condition over time (alert.go). It is pending until the condition has shown for the
+// hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
+// record has of it. An alert that goes on when its record ends is told: it begins no other record.
+//
+// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a cordon, a
+// record that has ended, the time before the first good answer. An alert that outlives its mute began
+// at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
+// flight (requests.go).
+//
+// The first alert that fires opens an incident, and its time is the zero. The incident ends when no
+// alert has shown for Options.Steady (incident.go). What clients noticed is in severity.go, what hooks
+// hear in notice.go and hooks.go, the record's summary in summary.go. keep.go keeps the folder of the
+// records in order; lead.go decides which of two recorders reports.
+//
+// On a screen, the operator's own outage is in the record of the trials: until that ends, all alerts
+// but those of nodes that the operator did not switch are told.
+//
+// To add a kind of alert, begin at kinds.
 package recorder

@@ -34,7 +34,7 @@ func TestRequestsThatHangAreNotUnnoticed(t *testing.T) {
 			t.Fatal("the requests were not sent")
 		}
 	}
-	s.LoadStarted(1, hold, s.now)
+	s.loadStarted(1, hold)
 	s.fails("n1")
 	s.Record(loadgen.Record{ID: "x-1", Run: 1, Shape: loadgen.Hold, Class: loadgen.ClassOK, Scheduled: s.now, Sent: s.now, End: s.now.Add(50 * time.Millisecond)})
 	s.look(60)

@@ -183,8 +183,8 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, h.Command[0], h.Command[1:]...)
-	out := &beginning{}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), out, out
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(b), &out, &out
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what it has started ends with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -192,7 +192,7 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well, and something that it left running holds its output
 	}
-	if printed := text.Clean(string(out.text), hookPrinted); printed != "" {
+	if printed := text.Clean(out.String(), hookPrinted); printed != "" {
 		h.Fail("recorder.command printed: " + printed)
 	}
 	return err
@@ -200,14 +200,6 @@ func (h *Hooks) run(ctx context.Context, n Notice) error {
 
 // hookPrinted bounds what lightsout prints of a command's output, in cells: often a server wrote it.
 const hookPrinted = 500
-
-// beginning keeps the first bytes that are written to it.
-type beginning struct{ text []byte }
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.text = append(b.text, p[:min(len(p), 4*hookPrinted-len(b.text))]...)
-	return len(p), nil
-}
 
 // client follows no redirect: that would repeat a notice without its content, or send the
 // webhook's address, a secret, to another host.

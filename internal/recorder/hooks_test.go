@@ -1,20 +1,14 @@
 package recorder
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lightsout/internal/view"
@@ -54,38 +48,6 @@ func TestAHookThatTookANoticeIsAnEvent(t *testing.T) {
 	if want := "received the notice \"began\" after "; !strings.HasPrefix(e.Sentence(), want) {
 		t.Errorf("%q does not begin with %q", e.Sentence(), want)
 	}
-}
-
-// A command that hangs ends with all that it has started.
-func TestAHookThatHangsLeavesNoProcess(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pid")
-	h := &Hooks{Command: []string{"sh", "-c", "sleep 1000 & echo $! >" + file + ".new; mv " + file + ".new " + file + "; wait"}}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- h.run(ctx, Notice{}) }()
-	var pid int
-	wait := func(what string, ok func() bool) {
-		for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
-	wait("the command does not begin", func() bool {
-		b, err := os.ReadFile(file)
-		if err == nil {
-			pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
-		}
-		return err == nil
-	})
-	cancel()
-	if err := <-done; err == nil {
-		t.Error("run returned no error for a command that was killed")
-	}
-	wait("its child lives on", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(stat), ") Z ") // nobody may wait for it here
-	})
 }
 
 func TestNoErrorOfAWebhookQuotesItsAddress(t *testing.T) {
@@ -164,20 +126,4 @@ func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
 		strings.ContainsAny(printed[0], "\x1b\x07\n") || len(printed[0]) > 2*hookPrinted {
 		t.Errorf("%d lines: %.200q", len(printed), printed)
 	}
-}
-
-// A command ends in the last second of its time, and its output is still held: it has taken the notice.
-func TestAHookThatEndsAtItsLimitHasTakenTheNotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		h := &Hooks{Fail: func(line string) { t.Errorf("it prints %q", line) }}
-		h.try("command", Notice{State: StateBegan}, func(ctx context.Context, _ Notice) error {
-			calls++
-			<-ctx.Done()
-			return nil
-		})
-		if calls != 1 {
-			t.Errorf("it was called %d times", calls)
-		}
-	})
 }

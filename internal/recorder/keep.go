@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,44 +8,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sync"
 	"syscall"
-	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
-
-// PlannedFile lists, a line of JSON each, the nodes that lightsout switched off by plan
-// while the recorder was looking. It is in the folder of the records.
-const PlannedFile = "planned.jsonl"
-
-// Planned is a line of PlannedFile.
-type Planned struct {
-	// At is when the recorder noticed it.
-	At   time.Time `json:"at"`
-	Node string    `json:"node"`
-	// By is the account and the host.
-	By string `json:"by"`
-}
-
-func keepPlanned(dir string, p plannedOff, now time.Time) error {
-	b, err := json.Marshal(Planned{At: now.UTC(), Node: p.node, By: p.note.By})
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, PlannedFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Close())
-}
 
 // recordName matches the names that record.NewSessionDir gives to records.
 var recordName = regexp.MustCompile(`^\d{8}T\d{6}Z(-\d+)?$`)
@@ -121,40 +89,16 @@ func Interrupted(dir string) (out []Interruption) {
 			out = append(out, Interruption{Sentence: fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err)})
 			continue
 		}
-		next, goneTo := goneOn(dir, path, r.End)
-		follows := "what happened until now is in no record"
-		if next != nil {
-			follows = fmt.Sprintf("another program recorded the outage in %s until %s", goneTo, next.Ended.UTC().Format("15:04:05 UTC"))
-		}
-		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and %s",
-			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path, follows)}
+		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and what happened until now is in no record",
+			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
 		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
 			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
 				Record: path, Report: filepath.Join(path, record.HTMLFile)}
-			if next != nil && next.Unplanned != nil {
-				x.Notice.Severity, x.Notice.Ended, x.Notice.Record, x.Notice.Report = next.Unplanned.Severity, next.Ended, goneTo, filepath.Join(goneTo, record.HTMLFile)
-			}
 		}
 		out = append(out, x)
 	}
 	return out
 }
-
-// goneOn finds the record of a program that went on when the recorder of a broken-off record
-// ended: a screen may. The summary is nil if there is none.
-func goneOn(dir, broken string, end time.Time) (*record.Summary, string) {
-	for _, path := range folders(dir) {
-		s, err := record.Summarized(os.DirFS(path))
-		if path != broken && err == nil && s != nil && s.Zero.Before(end.Add(goesOnWithin)) && s.Ended.After(end) {
-			return s, path
-		}
-	}
-	return nil, ""
-}
-
-// goesOnWithin is how long after the end of a recorder another program's record of the same
-// outage may begin: its Lease may take a while.
-const goesOnWithin = time.Minute
 
 // tookNotice reports whether an event is of a hook that received a notice.
 func tookNotice(e view.Event) bool { return e.Code == view.CodeHookCalled && e.Reported == "" }
@@ -188,31 +132,30 @@ func Lock(dir string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// sharedLock is Lock for the records of one recorder: the report of one is written while the
-// next one begins. It is safe for concurrent use.
-type sharedLock struct {
-	mu   sync.Mutex
+// heldLock is Lock for the records of a screen: the report of one is written while the next one
+// begins. The zero heldLock locks nothing until take.
+type heldLock struct {
 	held int
 	free func()
 }
 
-// take is Lock, unless the recorder has the lock already.
-func (l *sharedLock) take(dir string) (unlock func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// take is Lock, unless it is held already.
+func (l *heldLock) take(dir string) (err error) {
 	if l.held == 0 {
 		l.free, err = Lock(dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	l.held++
-	return sync.OnceFunc(l.release), nil
+	return nil
 }
 
-func (l *sharedLock) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// release undoes take. Without take it does nothing.
+func (l *heldLock) release() {
+	if l.held == 0 {
+		return
+	}
 	l.held--
 	if l.held == 0 {
 		l.free()

@@ -42,22 +42,6 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 	}
 }
 
-func TestOneRecorderToAFolder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "outages")
-	unlock, err := Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Lock(dir); err == nil {
-		t.Error("a second recorder got in")
-	}
-	unlock()
-	if unlock, err = Lock(dir); err != nil {
-		t.Fatal(err)
-	}
-	unlock()
-}
-
 // A hook that has heard of an outage hears of its end too, if the recorder was killed. The
 // notice comes from the next recorder.
 func TestHooksHearTheEndOfAnInterruptedOutage(t *testing.T) {
@@ -88,34 +72,6 @@ func TestHooksHearTheEndOfAnInterruptedOutage(t *testing.T) {
 			got[0].Ended.IsZero() || !got[0].Zero.Before(got[0].Ended) || !strings.HasPrefix(got[0].Sentence, "An earlier recorder ended at ") {
 			t.Errorf("hooks receive %+v", got)
 		}
-	}
-}
-
-// The recorder is killed in an outage, and a screen records it to the end: the next recorder
-// names that record.
-func TestAnInterruptedOutageThatAnotherProgramRecorded(t *testing.T) {
-	s := newScreen(t)
-	s.opt.Notify = func(Notice) {
-		s.timeline.Add(view.NewEvent(view.CodeHookCalled, "command", view.Facts{Name: string(StateBegan), N: 1}))
-	}
-	s.fails("n2")
-	s.look(5)
-	dir := s.Newest()
-	other := dir + "-2"
-	if err := os.Mkdir(other, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	to := s.now.Add(5 * time.Minute)
-	summary := record.Summary{Version: record.SummaryVersion, Zero: s.now.Add(-time.Second), Ended: to, Unplanned: &record.Unplanned{Severity: record.SeverityDegraded}}
-	if err := summary.Write(other, nil); err != nil {
-		t.Fatal(err)
-	}
-	all := Interrupted(s.opt.Dir)
-	if len(all) != 1 || !strings.Contains(all[0].Sentence, "another program recorded the outage in "+other+" until ") || strings.Contains(all[0].Sentence, "in no record") {
-		t.Fatalf("%+v", all)
-	}
-	if n := all[0].Notice; n == nil || n.Record != other || n.Severity != record.SeverityDegraded || !n.Ended.Equal(to) {
-		t.Errorf("hooks receive %+v", n)
 	}
 }
 

@@ -1,75 +1,106 @@
 package recorder
 
 import (
+	"slices"
 	"time"
 
-	"lightsout/internal/record"
+	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
-// Record keeps a request that has ended. It is safe for concurrent use.
-func (r *Recorder) Record(q loadgen.Record) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rolling.Request(q)
-	r.ended = append(r.ended, q)
-	return false // Observe takes it: thousands a second must not each take a turn
+// requests follows the requests of the recorder as they end.
+type requests struct {
+	// every is the interval between two of them; 0: there are none, and failures are no sign.
+	every time.Duration
+	// first is when the first that was ok was sent.
+	first time.Time
+	// goods are the ends of good answers, the newest of each second, for mutesKept.
+	goods  []time.Time
+	failed []failure // the newest
 }
 
-// requests follows the requests that have ended.
-func (r *Recorder) requests(now time.Time) {
-	r.mu.Lock()
-	ended := r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
+// failure is a request that failed.
+type failure struct {
+	sent, ended time.Time
+	// waited is since when it waited in vain: since it was sent, or got its last byte, if a time
+	// limit ended it, else from its end.
+	waited time.Time
 }
 
-// take returns the requests that have ended since the last call. The caller holds mu.
-func (r *Recorder) take() (ended []loadgen.Record) {
-	ended, r.ended = r.ended, nil
-	return ended
-}
+const (
+	// failedLeast requests must fail within failedWithin, or within failedIntervals between two
+	// requests if that is longer.
+	failedWithin    = 10 * time.Second
+	failedIntervals = 3
+	failedLeast     = 2
+)
 
-// spill begins the files of a record in dir, and returns exactly the requests in them that have
-// ended since zero.
-func (r *Recorder) spill(dir string, zero, now time.Time) (record.Past, error) {
-	r.mu.Lock()
-	err := r.rolling.Spill(dir, zero)
-	past, ended := r.rolling.Past(zero), r.take()
-	r.mu.Unlock()
-	r.follow(ended, now)
-	return past, err
-}
-
-// rest ends the files of the record, and follows exactly the requests in them: those that end
-// later are in flight.
-func (r *Recorder) rest(now time.Time) error {
-	r.mu.Lock()
-	err := r.rolling.Rest()
-	ended := r.take()
-	r.outage.open = r.outage.inFlight()
-	r.mu.Unlock()
-	r.follow(ended, now)
-	return err
-}
-
-func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
-	for _, q := range ended {
-		r.row.add(&q)
-		if r.probes.note(q, now) {
-			r.answered = true
-			r.sayAnswered()
+// note takes the end of a request. It reports whether it is the first good answer.
+func (p *requests) note(q *loadgen.Record, now time.Time) (first bool) {
+	switch {
+	case p.every == 0:
+	case q.Class.Failed():
+		f := failure{sent: q.CountedAt(), ended: now, waited: now}
+		if q.Class.TimeLimit() || q.Class == loadgen.ClassConnectTimeout {
+			f.waited = f.sent
+			if q.LastByte.After(f.sent) {
+				f.waited = q.LastByte
+			}
 		}
-		if r.outage != nil {
-			r.outage.request(q)
+		p.failed = append(p.lately(now), f)
+	case q.Class == loadgen.ClassOK:
+		if first = p.first.IsZero(); first {
+			p.first = q.CountedAt()
 		}
+		p.keep(q.End)
 	}
+	return first
 }
 
-// LoadStarted follows a load of the operator.
-func (r *Recorder) LoadStarted(number int, spec loadgen.Spec, _ time.Time) {
-	r.specs[number] = spec
-	if r.outage != nil {
-		r.outage.tracker.FailsWithin(r.opt.Load.FailsWithin(spec))
+// lately forgets the failures that are too old for a sign, and returns the others.
+func (p *requests) lately(now time.Time) []failure {
+	within := max(failedWithin, failedIntervals*p.every)
+	p.failed = slices.DeleteFunc(p.failed, func(f failure) bool { return now.Sub(f.ended) > within })
+	return p.failed
+}
+
+// keep adds the end of a good answer to goods, unless a later one is there.
+func (p *requests) keep(end time.Time) {
+	if n := len(p.goods); n > 0 && !end.After(p.goods[n-1]) {
+		return
+	} else if n > 0 && p.goods[n-1].Unix() == end.Unix() {
+		p.goods[n-1] = end
+		return
 	}
+	old := 0
+	for old < len(p.goods) && end.Sub(p.goods[old]) > mutesKept {
+		old++
+	}
+	p.goods = append(slices.Delete(p.goods, 0, old), end)
+}
+
+// goodBefore is the end of the last good answer up to that moment; the moment itself if none is known.
+func (p *requests) goodBefore(at time.Time) time.Time {
+	i, found := slices.BinarySearchFunc(p.goods, at, time.Time.Compare)
+	if found || i == 0 {
+		return at
+	}
+	return p.goods[i-1]
+}
+
+// fail reports whether requests fail that no mute covers while they were in flight, and when the
+// last one was ok before the first of them waited in vain: a request that hangs fails long after
+// the service stopped to answer.
+func (p *requests) fail(m mutes, now time.Time) (since time.Time, failing bool) {
+	id := key{sign: view.SignRequests}
+	counted := slices.DeleteFunc(slices.Clone(p.lately(now)), func(f failure) bool { return m.cover(id, f.sent, f.ended) })
+	if len(counted) < failedLeast {
+		return since, false
+	}
+	first := slices.MinFunc(counted, func(a, b failure) int { return a.waited.Compare(b.waited) })
+	since = p.goodBefore(first.waited)
+	if end := m.endBefore(id, first.waited); end.After(since) {
+		since = end
+	}
+	return since, true
 }

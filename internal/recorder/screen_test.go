@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +31,8 @@ type screen struct {
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
+	// change changes what the cluster shows; it may be nil.
+	change func(*cluster.Contents)
 	// slow keeps asynchronous work in held until finish runs it, the newest first.
 	slow bool
 	held []func()
@@ -80,13 +81,20 @@ func (s *screen) Snapshot() *cluster.Snapshot {
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
+	if s.change != nil {
+		s.change(&c)
+	}
 	return cluster.NewSnapshot(c)
 }
 
-func newScreen(t *testing.T) *screen { return newScreenOf(t, 64<<20) }
+func newScreen(t *testing.T) *screen {
+	s := newScreenOf(t, 64<<20, func(*Options) {})
+	s.look(3)
+	return s
+}
 
-// newScreenOf is newScreen with so much memory for the past.
-func newScreenOf(t *testing.T, past int) *screen {
+// newScreenOf is newScreen with so much memory for the past and changed options, before its first look.
+func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}}
 	s.setTime(time.Now())
 	clock := func() time.Time { return *s.shared.Load() }
@@ -94,12 +102,13 @@ func newScreenOf(t *testing.T, past int) *screen {
 	if s.timeline, err = record.NewTimeline("", clock); err != nil {
 		t.Fatal(err)
 	}
-	s.Recorder = New(s, Options{
+	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
 		Steady: 10 * time.Second, KeepBytes: 1 << 30, Kept: func() bool { return s.kept }, Now: clock,
 		Print: func(line string) { s.printed = append(s.printed, line) },
-	})
-	s.look(3)
+	}
+	change(&opt)
+	s.Recorder = New(s, opt)
 	return s
 }
 
@@ -112,7 +121,7 @@ func (s *screen) setTime(at time.Time) {
 func (s *screen) look(seconds int) {
 	for range seconds {
 		s.setTime(s.now.Add(time.Second))
-		s.Observe(s.Snapshot())
+		s.observe(s.Snapshot())
 		s.Publish()
 	}
 }
@@ -143,7 +152,7 @@ func signsOf(sum *record.Summary) (names []string) {
 
 func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 	s := newScreen(t)
-	s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}, s.now)
+	s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 	ended := func(class loadgen.Class) {
 		s.Record(loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: class, Scheduled: s.now, Sent: s.now, End: s.now})
 	}
@@ -192,7 +201,7 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
 	s := newScreen(t)
 	s.kept = true
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.fails("n1") // not even annotated
 	s.look(30)
 	s.kept = false
@@ -204,7 +213,7 @@ func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
 	s.look(2)
 
 	s.kept = true
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.fails("n1")
 	s.fails("n3")
 	s.look(5)
@@ -222,7 +231,7 @@ func TestOneOutageOneRecord(t *testing.T) {
 	s := newScreen(t)
 	s.fails("n2")
 	s.look(4)
-	s.Switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
 	s.noted["n1"] = true
 	s.fails("n1")
 	s.look(4)
@@ -271,21 +280,6 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 	unlock()
 }
 
-// No search for signs follows each frame: its cost grows with the cluster.
-func TestFramesSearchForNoSigns(t *testing.T) {
-	s := newScreen(t)
-	before := s.signs.nodes
-	for range 100 {
-		s.Observe(s.Snapshot())
-	}
-	if s.signs.nodes != before {
-		t.Error("signs were searched for")
-	}
-	if names := slices.Collect(maps.Keys(s.signs.open)); len(names) > 0 {
-		t.Error(names)
-	}
-}
-
 // An outage that begins and ends while the recorder is stopped leaves no sign; the
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
@@ -299,33 +293,6 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s.look(1)
 	if len(s.printed) != 1 || !strings.Contains(s.printed[0], "did not run for 2m01s") {
 		t.Errorf("%q", s.printed)
-	}
-}
-
-// TestNoNoticeFollowsTheEnd has a recorder write a notice that takes longer than the rest
-// of the outage: hooks hear of the beginning first, and of nothing after the end.
-func TestNoNoticeFollowsTheEnd(t *testing.T) {
-	for _, cut := range []bool{false, true} {
-		s := newScreen(t)
-		var got []State
-		s.opt.Notify = func(n Notice) { got = append(got, n.State) }
-		s.slow = true
-		s.fails("n1")
-		s.look(3)
-		clear(s.down)
-		s.look(20)
-		if cut {
-			s.End()
-			s.finish()
-		} else {
-			for range 3 {
-				s.finish()
-				s.look(1)
-			}
-		}
-		if want := []State{StateBegan, StateEnded}; cut && !slices.Equal(got, want[1:]) || !cut && !slices.Equal(got, want) {
-			t.Errorf("stopped: %v: hooks hear of %v", cut, got)
-		}
 	}
 }
 
@@ -405,8 +372,9 @@ func TestTheRecordCountsAllItsRequests(t *testing.T) {
 		past int
 		all  bool
 	}{"all are kept": {64 << 20, true}, "some are forgotten": {1 << 20, false}} {
-		s := newScreenOf(t, tc.past)
-		s.LoadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000}, s.now)
+		s := newScreenOf(t, tc.past, func(*Options) {})
+		s.look(3)
+		s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 10000})
 		s.fails("n2")
 		zero := s.now
 		for i := range 10000 {

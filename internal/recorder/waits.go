@@ -53,7 +53,7 @@ func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
 		r.saidAPI = true
 		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	}
-	if !r.probing.IsZero() && r.probes.newest.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
+	if !r.probing.IsZero() && r.requests.first.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
 		r.saidRequests = true
 		r.opt.Print("no request has succeeded yet: lightsout notices failures only once one has")
 	}
@@ -67,13 +67,4 @@ func seen(s *cluster.Snapshot) bool {
 		a := s.Access[k]
 		return !a.Synced && !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
 	})
-}
-
-// sayAnswered prints that requests have succeeded, once the cluster is in view: the recorder
-// ignores failures before that.
-func (r *Recorder) sayAnswered() {
-	if r.answered && !r.began.IsZero() {
-		r.answered = false
-		r.opt.Print("requests answered: failures are noticed from now on")
-	}
 }

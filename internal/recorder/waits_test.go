@@ -22,7 +22,7 @@ func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
 	away := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkDisconnected, LastContact: now, Err: "10.0.0.10:6443 does not answer"}})
 	for range 30 {
 		now = now.Add(time.Second)
-		r.probes.note(loadgen.Record{Class: loadgen.ClassRefused, End: now}, now)
+		r.requests.note(&loadgen.Record{Class: loadgen.ClassRefused, End: now}, now)
 		r.sayWaits(away, now)
 		if seen(away) {
 			t.Fatal("the cluster is in view")
@@ -33,7 +33,7 @@ func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
 	if got := strings.Join(printed, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("printed:\n%s", got)
 	}
-	if r.outage != nil {
+	if r.incident != nil {
 		t.Error("an outage began")
 	}
 }
@@ -81,10 +81,10 @@ func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
 // their Leases, as one that saw it stop does.
 func TestNodesThatRenewAfterTheFirstContactAreNoOutage(t *testing.T) {
 	s := newScreen(t)
-	s.began, s.signs = time.Time{}, newSigns(time.Minute)
+	s.began, s.looked, s.alerts.open = time.Time{}, time.Time{}, map[key]*alert{}
 	for range 30 {
 		s.setTime(s.now.Add(time.Second))
-		s.Observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
+		s.observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
 	}
 	for _, n := range []string{"n1", "n2", "n3"} {
 		s.fails(n)

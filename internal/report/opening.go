@@ -158,7 +158,7 @@ func (c *Clients) text(several bool) string {
 	said, least := "no request is known to have failed", ""
 	switch waited := c.unansweredText(); {
 	case c.Never:
-		said = neverAnswered
+		said = NeverAnswered
 	case len(c.Windows) > 0:
 		if c.Open {
 			least = "at least "
@@ -185,8 +185,8 @@ func (c *Clients) text(several bool) string {
 	return said
 }
 
-// neverAnswered describes the requests of a recorder to a target that has never answered it.
-const neverAnswered = "no request has ever succeeded"
+// NeverAnswered describes the requests of a recorder to a target that has never answered it.
+const NeverAnswered = "no request has ever succeeded"
 
 // unansweredText counts the requests that nothing answered; empty if there are none.
 func (c *Clients) unansweredText() string {

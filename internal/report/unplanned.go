@@ -28,28 +28,21 @@ func SignsIn(r *record.Record) (out []view.Event) {
 // recorded reports whether the recorder wrote a record, and not a trial or a session.
 func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
 
-// SoFar is a sentence on the outage of a record that is still being written. failed reports
-// whether requests have failed: the recorder knows it before it is in the record.
-func SoFar(r *record.Record, failed bool) string {
+// SoFar is a sentence on an outage that is still being recorded: on its signs, and what clients
+// notice, if anything is known of that.
+func SoFar(signs []view.Event, clients string) string {
+	r := &record.Record{Events: signs}
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
 		if cause := signCauses[e.Sign]; cause != "" {
 			nodes = append(nodes, NodeFacts{Node: e.Subject, Cause: cause, From: e.At})
 		}
 	}
-	signs, said := strings.Join(signsBeside(r, false), "; "), ""
+	beside := strings.Join(signsBeside(r, false), "; ")
 	if len(nodes) == 0 {
-		signs = text.Capital(signs)
+		beside = text.Capital(beside)
 	}
-	switch {
-	case failed:
-		said = "clients see errors"
-	case slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return len(x.FailedIn()) > 0 }):
-		said = neverAnswered
-	case slices.ContainsFunc(r.Seconds, func(x record.Second) bool { return x.Sent > 0 }):
-		said = "no request has failed so far"
-	}
-	return text.Clean(sentence(who(nodes), signs, said), 2*textMost)
+	return text.Clean(sentence(who(nodes), beside, clients), 2*textMost)
 }
 
 // signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
@@ -151,7 +144,7 @@ func whyUnknown(r *record.Record) string {
 	case sent == 0:
 		return "lightsout sent no requests"
 	case all.Failed > 0:
-		return neverAnswered
+		return NeverAnswered
 	case stoodStill(r), all.ManyUnsent():
 		parts = append(parts, "lightsout did not send requests all the time")
 	}

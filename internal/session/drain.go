@@ -192,7 +192,7 @@ func (w *switching) draining(node string) bool {
 
 // drain drains nodes before they are shut down.
 func (w *switching) drain(nodes []string, got chan<- drainResult) {
-	w.guest.Draining(slices.Clone(nodes))
+	w.guest.Handle(Draining{slices.Clone(nodes)})
 	for _, x := range w.requests {
 		x.drained = x.drained || slices.Equal(x.nodes, nodes)
 	}

@@ -3,13 +3,12 @@ package session
 import (
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-// Guest takes part in a session, as a trial does: it receives the events, acts through
+// Guest takes part in a session, as a trial does: it receives what happens, acts through
 // the session's Controls, and adds its own view to the frames. The session's loop calls
 // its methods, except Record and Tracks.
 type Guest interface {
@@ -18,31 +17,8 @@ type Guest interface {
 	// Tracks. Both are safe for concurrent use.
 	Tracks() bool
 	Record(loadgen.Record) bool
-	Transition(cluster.Transition)
-	Request(loadgen.Record)
-
-	// Observe is called for each new Snapshot and once a second.
-	Observe(*cluster.Snapshot)
-	// Reading reports a poll of the machine of a node.
-	Reading(node string, r power.Reading)
-	// SwitchingOff: the operator switches machines off by hand, from now on.
-	SwitchingOff()
-	// Switching: machines are switched now.
-	Switching(a power.Action, bindings []power.Binding)
-	// PowerOnSent: lightsout asks the driver to power a node's machine on, at that time, or
-	// finds it on. It may have waited since Switching, for an operation under way.
-	PowerOnSent(node string, at time.Time)
-	// Draining: the operator has nodes drained before they are shut down.
-	Draining(nodes []string)
-	// LoadStarted: the operator has started a load, of that number.
-	LoadStarted(number int, spec loadgen.Spec, at time.Time)
-	// Did reports that the operator has carried out i.
-	Did(i view.Intent)
-	// Intent is a request of the operator to the guest itself.
-	Intent(i view.Intent)
-
-	// AfterTurn follows every turn of the loop.
-	AfterTurn()
+	// Handle receives what happens. A guest ignores what does not concern it.
+	Handle(Event)
 	// Show adds to a frame before it is handed out.
 	Show(f *view.Frame)
 	// UnderWay identifies the trial that the guest carries out; nil if there is none.
@@ -54,3 +30,43 @@ type Guest interface {
 	// End is called when the session ends.
 	End()
 }
+
+// Event is what happens in a session: one of the types below, or
+//   - a cluster.Transition, and a loadgen.Record that has ended, if the guest tracks them,
+//   - a *cluster.Snapshot, for each new one and once a second.
+type Event any
+
+type (
+	// Reading is a poll of the machine of a node.
+	Reading struct {
+		Node    string
+		Reading power.Reading
+	}
+	// SwitchingOff: the operator switches machines off by hand, from now on.
+	SwitchingOff struct{}
+	// Switching: machines are switched now.
+	Switching struct {
+		Action   power.Action
+		Bindings []power.Binding
+	}
+	// PowerOnSent: lightsout asks the driver to power a node's machine on, at that time, or
+	// finds it on. It may have waited since Switching, for an operation under way.
+	PowerOnSent struct {
+		Node string
+		At   time.Time
+	}
+	// Draining: the operator has nodes drained before they are shut down.
+	Draining struct{ Nodes []string }
+	// LoadStarted: the operator has started a load, of that number.
+	LoadStarted struct {
+		Number int
+		Spec   loadgen.Spec
+		At     time.Time
+	}
+	// Did: the operator has carried out an intent.
+	Did struct{ Intent view.Intent }
+	// Asked: the operator asks the guest itself for something.
+	Asked struct{ Intent view.Intent }
+	// TurnOver follows every turn of the loop.
+	TurnOver struct{}
+)

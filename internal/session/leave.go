@@ -28,7 +28,7 @@ type leaving struct {
 func (v *leaving) end(i view.End) {
 	v.whenOver = true
 	if v.guest.Running() {
-		v.guest.Intent(view.AbortTrial(i))
+		v.guest.Handle(Asked{view.AbortTrial(i)})
 	}
 }
 

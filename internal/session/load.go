@@ -140,7 +140,7 @@ func (l *loads) begun(spec loadgen.Spec) {
 		return
 	}
 	if l.guest != nil {
-		l.guest.LoadStarted(number, spec, started)
+		l.guest.Handle(LoadStarted{number, spec, started})
 	}
 }
 
@@ -150,7 +150,7 @@ func (l *loads) stop(i view.StopLoad) {
 	}
 	l.opt.Load.Stop(i.Cancel)
 	if l.guest != nil {
-		l.guest.Did(i)
+		l.guest.Handle(Did{i})
 	}
 	code := view.CodeLoadStopping
 	if i.Cancel {

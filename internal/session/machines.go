@@ -148,7 +148,7 @@ func (m *machines) read(node string, r power.Reading) {
 	case r.State == power.On && m.outages[node] != nil:
 		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
 	}
-	m.guest.Reading(node, r)
+	m.guest.Handle(Reading{node, r})
 	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return

@@ -71,7 +71,7 @@ func (r *RecordWriter) Transition(t cluster.Transition) {
 	}
 	r.timeline.Add(view.Transition(t))
 	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
-		s.post(func() { s.guest.Transition(t) })
+		s.post(func() { s.guest.Handle(t) })
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *RecordWriter) Request(q loadgen.Record) {
 		r.timeline.Add(spellEvent(c, &q))
 	}
 	if s := r.follower.Load(); s != nil && s.guest.Record(q) {
-		s.post(func() { s.guest.Request(q) })
+		s.post(func() { s.guest.Handle(q) })
 	}
 }
 

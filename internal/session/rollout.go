@@ -65,7 +65,7 @@ func (r *rollouts) question(i view.AskRollout, d *cluster.Deployment) {
 	}
 	r.opt.Questions.ask(q, func(a view.Answer) {
 		if a.Choice == view.ChoiceYes {
-			r.guest.Did(i)
+			r.guest.Handle(Did{i})
 			r.restart(k)
 		}
 	})

@@ -219,13 +219,13 @@ func (s *Session) turns() {
 			select {
 			case <-changed:
 				s.observe()
-				s.guest.AfterTurn()
+				s.guest.Handle(TurnOver{})
 			default:
 			}
 			s.publish()
 			continue
 		}
-		s.guest.AfterTurn()
+		s.guest.Handle(TurnOver{})
 		s.switching.endOverdue()
 		s.leaving.endIfSettled()
 		s.opt.Questions.renew()
@@ -285,7 +285,7 @@ func (s *Session) observe() {
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
 	s.returns.observe(snap, ready)
-	s.guest.Observe(snap)
+	s.guest.Handle(snap)
 }
 
 func (s *Session) sayLink(l cluster.Link) {
@@ -319,14 +319,14 @@ func (s *Session) carryOut(i view.Intent) {
 		s.say(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
-			s.guest.Intent(view.AskTrial{})
+			s.guest.Handle(Asked{view.AskTrial{}})
 			return
 		}
 		s.leaving.ask()
 	case view.End:
 		s.leaving.end(i)
 	default:
-		s.guest.Intent(i)
+		s.guest.Handle(Asked{i})
 	}
 }
 

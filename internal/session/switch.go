@@ -279,7 +279,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		return
 	}
 	if q.Action != power.ActionOn && w.opt.Unprompted {
-		w.guest.SwitchingOff()
+		w.guest.Handle(SwitchingOff{})
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
 		e := view.NewEvent(view.CodeZero, "trial", view.Facts{})
@@ -291,7 +291,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 	} else {
 		w.returns.notSent(q.Nodes...)
 	}
-	w.guest.Switching(q.Action, w.addressed(q))
+	w.guest.Handle(Switching{q.Action, w.addressed(q)})
 	under := w.under()
 	for _, n := range q.Nodes {
 		if under[n] == "" { // otherwise the screen keeps the action under way until it ends
@@ -408,7 +408,7 @@ func (w *switching) progress(pr power.Progress) {
 		w.returns.progress(pr)
 	}
 	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
-		w.guest.PowerOnSent(pr.Node, pr.At)
+		w.guest.Handle(PowerOnSent{pr.Node, pr.At})
 	}
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
 	e.At, e.Level = pr.At, stageLevel(pr.Stage)

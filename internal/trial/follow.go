@@ -10,6 +10,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	boots "lightsout/internal/outage"
+	"lightsout/internal/record"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -100,14 +101,15 @@ func (r *run) follow(ended []loadgen.Record) {
 	}
 }
 
-// inFlight returns how many requests of each load are in flight. A request that is just
-// being recorded may count.
+// inFlight returns how many requests of each load are in flight.
 func (r *run) inFlight() map[int]int {
-	open := map[int]int{}
-	for _, l := range append(slices.Clone(r.t.loads), r.loads...) {
-		open[l.number] = r.t.opt.Load.RunTotals(l.number).InFlight()
-	}
-	return open
+	return record.InFlight(r.t.opt.Load, func(yield func(int) bool) {
+		for _, l := range append(slices.Clone(r.t.loads), r.loads...) {
+			if !yield(l.number) {
+				return
+			}
+		}
+	})
 }
 
 // addStep adds an action of the operator as a step of a trial by keyboard.

@@ -25,7 +25,7 @@ func TestASummaryCountsTheRequestsOfItsRecord(t *testing.T) {
 	var ended atomic.Int64
 	g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: srv.URL}, Record: func(q loadgen.Record) {
 		if runner.Record(q) {
-			runner.Request(q) // no trial is live: the last ones follow at its end
+			runner.Handle(q) // no trial is live: the last ones follow at its end
 		}
 		ended.Add(1)
 	}})

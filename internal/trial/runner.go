@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"lightsout/cluster"
@@ -13,7 +12,6 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // Options holds the parts of a Runner.
@@ -74,11 +72,7 @@ type Runner struct {
 	kept []Kept
 	// loads are those that may still be running, of trials or not.
 	loads []*loadRun
-	// keeping guards changes of tracked, the trial that transitions and requests are kept for,
-	// and ended, the requests in its record that it has not followed yet.
-	keeping sync.Mutex
-	tracked atomic.Pointer[run]
-	ended   []loadgen.Record
+	ended record.Ended // in the record of the live run
 
 	mu      sync.Mutex
 	pending *start // what Start has asked for
@@ -130,8 +124,8 @@ func (t *Runner) startPending() {
 	}
 }
 
-// SwitchingOff begins the record of an outage without a trial, unless a trial keeps one.
-func (t *Runner) SwitchingOff() {
+// switchingOff begins the record of an outage without a trial, unless a trial keeps one.
+func (t *Runner) switchingOff() {
 	if t.Live() {
 		return
 	}
@@ -177,46 +171,28 @@ func (t *Runner) UnderWay() any {
 
 // Tracks reports whether a trial wants transitions and requests. It is safe for
 // concurrent use.
-func (t *Runner) Tracks() bool { return t.tracked.Load() != nil }
+func (t *Runner) Tracks() bool { return t.ended.Keeps() }
 
 // Record keeps a request in the trial's own record. Safe for use by several
 // goroutines.
-func (t *Runner) Record(q loadgen.Record) bool {
-	t.keeping.Lock()
-	defer t.keeping.Unlock()
-	r := t.tracked.Load()
-	if r == nil {
-		return false
-	}
-	r.requests.Add(q)
-	t.ended = append(t.ended, q)
-	return true
-}
+func (t *Runner) Record(q loadgen.Record) bool { return t.ended.Record(q) }
 
 // keep begins to keep transitions and requests for r. All requests that are scheduled after
 // r.started will be in its record.
 func (t *Runner) keep(r *run) {
-	t.keeping.Lock()
-	defer t.keeping.Unlock()
-	r.started, t.ended = t.opt.Now(), nil
-	t.tracked.Store(r)
+	t.ended.Change(func() func(loadgen.Record) {
+		r.started = t.opt.Now()
+		return r.requests.Add
+	})
 }
 
 // rest ends keep, and follows exactly the requests in the record of r: those that end later
 // are in flight.
 func (t *Runner) rest(r *run) {
-	t.keeping.Lock()
-	t.tracked.Store(nil)
-	ended := t.take()
-	r.open = r.inFlight()
-	t.keeping.Unlock()
-	r.follow(ended)
-}
-
-// take returns the requests that the trial has not followed. The caller holds keeping.
-func (t *Runner) take() (ended []loadgen.Record) {
-	ended, t.ended = t.ended, nil
-	return ended
+	r.follow(t.ended.Change(func() func(loadgen.Record) {
+		r.open = r.inFlight()
+		return nil
+	}))
 }
 
 // ifLive calls to with the live run, if there is one.
@@ -227,58 +203,57 @@ func (t *Runner) ifLive(to func(*run)) {
 	}
 }
 
-// Transition follows a change in the cluster.
-func (t *Runner) Transition(tr cluster.Transition) {
-	t.ifLive(func(r *run) { r.tracker.Transition(tr) })
+// Handle handles what happens in the session.
+func (t *Runner) Handle(e session.Event) {
+	switch e := e.(type) {
+	case cluster.Transition:
+		t.ifLive(func(r *run) { r.tracker.Transition(e) })
+	case loadgen.Record: // and all others in the record
+		t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
+	case *cluster.Snapshot:
+		t.ifLive(func(r *run) {
+			r.tracker.Down(t.s.Down())
+			r.observe(e)
+		})
+	case session.Reading:
+		t.ifLive(func(r *run) { r.reading(e.Node, e.Reading) })
+	case session.SwitchingOff:
+		t.switchingOff()
+	case session.Switching:
+		t.ifLive(func(r *run) { r.switching(e.Action, e.Bindings) })
+	case session.PowerOnSent:
+		t.ifLive(func(r *run) { r.powerOnSent(e.Node, e.At) })
+	case session.Draining:
+		t.draining(e.Nodes)
+	case session.LoadStarted:
+		t.loadStarted(e.Number, e.Spec, e.At)
+	case session.Did:
+		t.did(e.Intent)
+	case session.Asked:
+		t.intent(e.Intent)
+	case session.TurnOver: // advances the trial
+		t.startPending()
+		t.ifLive((*run).advance)
+	}
 }
 
-// Request follows the end of a request, and of all others in the record.
-func (t *Runner) Request(loadgen.Record) {
-	t.ifLive(func(r *run) {
-		t.keeping.Lock()
-		ended := t.take()
-		t.keeping.Unlock()
-		r.follow(ended)
-	})
+// powerOnSent dates a power-on by its request to the driver.
+func (r *run) powerOnSent(node string, at time.Time) {
+	early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
+	if !early { // else its outage has ended
+		r.tracker.PowerOnSent(node, at)
+	}
 }
 
-// Observe handles a new snapshot of the cluster.
-func (t *Runner) Observe(s *cluster.Snapshot) {
-	t.ifLive(func(r *run) {
-		r.tracker.Down(t.s.Down())
-		r.observe(s)
-	})
-}
-
-// Reading handles a reading of a machine.
-func (t *Runner) Reading(node string, rd power.Reading) {
-	t.ifLive(func(r *run) { r.reading(node, rd) })
-}
-
-// Switching follows machines that are switched now.
-func (t *Runner) Switching(a power.Action, bindings []power.Binding) {
-	t.ifLive(func(r *run) { r.switching(a, bindings) })
-}
-
-// PowerOnSent dates a power-on by its request to the driver.
-func (t *Runner) PowerOnSent(node string, at time.Time) {
-	t.ifLive(func(r *run) {
-		early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
-		if !early { // else its outage has ended
-			r.tracker.PowerOnSent(node, at)
-		}
-	})
-}
-
-// Draining makes a drain by keyboard a step.
-func (t *Runner) Draining(nodes []string) {
+// draining makes a drain by keyboard a step.
+func (t *Runner) draining(nodes []string) {
 	if r := t.run; t.Live() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
 
-// LoadStarted accounts for a load by keyboard.
-func (t *Runner) LoadStarted(number int, spec loadgen.Spec, at time.Time) {
+// loadStarted accounts for a load by keyboard.
+func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
 	t.loads = append(t.running(), l)
 	if !t.Live() {
@@ -298,8 +273,8 @@ func (t *Runner) running() []*loadRun {
 	return slices.DeleteFunc(slices.Clone(t.loads), func(l *loadRun) bool { return t.s.AtRest(l.number) })
 }
 
-// Did turns an action of the operator by keyboard into a step.
-func (t *Runner) Did(i view.Intent) {
+// did turns an action of the operator by keyboard into a step.
+func (t *Runner) did(i view.Intent) {
 	if !t.Live() || t.run.plan != nil {
 		return
 	}
@@ -311,8 +286,8 @@ func (t *Runner) Did(i view.Intent) {
 	}
 }
 
-// Intent carries out the operator's intents about trials.
-func (t *Runner) Intent(i view.Intent) {
+// intent carries out the operator's intents about trials.
+func (t *Runner) intent(i view.Intent) {
 	switch i := i.(type) {
 	case view.AskTrial:
 		t.ask()
@@ -325,12 +300,6 @@ func (t *Runner) Intent(i view.Intent) {
 	case view.AbortTrial:
 		t.ifLive(func(r *run) { r.abort(i.Why) })
 	}
-}
-
-// AfterTurn advances the trial.
-func (t *Runner) AfterTurn() {
-	t.startPending()
-	t.ifLive((*run).advance)
 }
 
 // Show adds the trial to a frame.

@@ -1,0 +1,314 @@
+package recorder
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// scene is a recorder with a node, a service and pods over some time. A request ends each second.
+type scene struct {
+	*screen
+	start time.Time
+	node  cluster.Node
+	pod   *cluster.Pod
+	// silent: the node sends no heartbeat. absent: the API server does not answer. alone: another
+	// node is there instead.
+	silent, absent, alone bool
+	contact               time.Time
+	// pending is how many pods have no node, ready how many endpoints the service has of all.
+	pending, ready, all int
+	// answer is how requests end that are sent now: ok, refused, hang, or none.
+	answer string
+	limit  int // of hanging ones, in seconds
+	hung   map[int]bool
+}
+
+func newScene(t *testing.T, change func(*Options)) *scene {
+	w := &scene{ready: 1, all: 1, answer: "none", limit: 30, hung: map[int]bool{}}
+	w.screen = newScreenOf(t, 1<<20, func(o *Options) {
+		o.Kept, o.Past, o.Steady = nil, 15*time.Minute, 30*time.Second
+		if change != nil {
+			change(o)
+		}
+	})
+	w.requests.every = time.Second
+	w.probing = w.now
+	w.specs[1] = loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1}
+	w.start, w.contact = w.now, w.now
+	w.node = cluster.Node{Name: "n1", Ready: cluster.TriTrue, ReadySince: w.now.Add(-time.Hour), Created: w.now.Add(-2 * time.Hour), LeaseDuration: 40 * time.Second, BootID: "first", Renewed: w.now, RenewSeen: w.now}
+	w.change = w.contents
+	return w
+}
+
+func (w *scene) contents(c *cluster.Contents) {
+	n := w.node
+	c.Nodes = []*cluster.Node{&n}
+	if w.alone {
+		c.Nodes[0] = &cluster.Node{Name: "n9", Ready: cluster.TriTrue, Renewed: w.now, RenewSeen: w.now}
+	}
+	c.Link.LastContact = w.contact
+	if w.absent {
+		c.Link.State = cluster.LinkDisconnected
+	}
+	if w.pod != nil {
+		c.Pods = append(c.Pods, w.pod)
+	}
+	for i := range w.pending {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "p" + strconv.Itoa(i)}, Phase: "Pending"})
+	}
+	c.Endpoints = []*cluster.Endpoints{{Service: cluster.Key{Namespace: "default", Name: "web"}, Ready: w.ready, Total: w.all}}
+}
+
+func (w *scene) second() int { return int(w.now.Sub(w.start).Seconds()) }
+
+// ends has a request end now that was sent in that second.
+func (w *scene) end(class loadgen.Class, sent int) {
+	at := w.start.Add(time.Duration(sent) * time.Second)
+	w.Record(loadgen.Record{Run: 1, Shape: loadgen.Rate, Class: class, Scheduled: at, Sent: at, End: w.now})
+}
+
+// run lets seconds pass.
+func (w *scene) run(seconds int) *scene {
+	for range seconds {
+		w.setTime(w.now.Add(time.Second))
+		s := w.second()
+		if !w.silent {
+			w.node.Renewed, w.node.RenewSeen = w.now, w.now
+		}
+		if !w.absent {
+			w.contact = w.now
+		}
+		switch w.answer {
+		case "ok":
+			w.end(loadgen.ClassOK, s)
+		case "refused":
+			w.end(loadgen.ClassRefused, s)
+		case "hang":
+			w.hung[s] = true
+		}
+		if sent := s - w.limit; w.hung[sent] {
+			w.end(loadgen.ClassFirstByte, sent)
+		}
+		w.observe(w.Snapshot())
+		w.Publish()
+	}
+	return w
+}
+
+// note annotates the node as lightsout does, with that boot ID; empty takes the annotation away.
+func (w *scene) note(by, boot string) {
+	w.node.Annotations = nil
+	if by != "" {
+		w.node.Annotations = map[string]string{power.AnnotationSwitchedOff: power.Note{By: by, Boot: boot}.Text()}
+	}
+}
+
+// boots ends a silence of the node.
+func (w *scene) boots(id string) {
+	w.silent, w.node.BootID, w.node.ReadySince = false, id, w.now
+	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now.Add(time.Second)})
+}
+
+// planned switches the machine off for so many seconds.
+func (w *scene) planned(seconds int) {
+	w.note("me@here", w.node.BootID)
+	w.run(2)
+	w.silent = true
+	w.run(seconds)
+	w.boots(w.node.BootID + "+")
+	w.note("", "")
+}
+
+// cordon cordons the node, or uncordons it.
+func (w *scene) cordon(on bool) {
+	w.node.Unschedulable = on
+	w.transition(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now})
+}
+
+// delete deletes the node, with a pod on it.
+func (w *scene) delete(p cluster.Pod) {
+	p.Key, p.Node, p.Phase = cluster.Key{Namespace: "default", Name: "p"}, "n1", "Running"
+	w.pod, w.silent = &p, true
+	w.run(4)
+	w.node.Gone = w.now
+	w.run(60)
+}
+
+// Each alert is in one record, with the right zero, unless a mute covers it. A want is the
+// sign, the second of its time and, after a slash, the second in which it was noticed.
+func TestAlertsBeginRecords(t *testing.T) {
+	for name, c := range map[string]struct {
+		live func(w *scene)
+		want string
+	}{
+		"a heartbeat is late":             {func(w *scene) { w.run(3).silent = true; w.run(17).silent = false }, ""},
+		"a heartbeat is late, and a boot": {func(w *scene) { w.run(3).silent = true; w.run(17).boots("second") }, "silent 3/21"},
+		"a node falls silent":             {func(w *scene) { w.run(3).silent = true }, "silent 3/22"},
+		"planned":                         {func(w *scene) { w.run(3).planned(60) }, ""},
+		"planned, no boot ID":             {func(w *scene) { w.node.BootID = ""; w.run(3).planned(60) }, ""},
+		"planned, never back":             {func(w *scene) { w.run(3).planned(60); w.silent = true; w.node.BootID = "first"; w.run(700) }, "not back 665/667"},
+		"planned, back after 9 minutes":   {func(w *scene) { w.run(3).planned(60); w.silent = true; w.run(540).silent = false }, ""},
+		"planned, back, and silent again": {func(w *scene) { w.run(3).planned(60); w.run(100).silent = true }, "silent 165/184"},
+		"back by others, and silent again": {func(w *scene) {
+			w.run(3).note("me@here", "first")
+			w.run(2).silent = true
+			w.run(60).boots("second")
+			w.run(20).silent = true
+		}, "silent 85/104"},
+		"annotated, stays up, silent later": {func(w *scene) { w.run(3).note("me@here", "first"); w.run(60).silent = true }, "silent 63/82"},
+		"annotated for another machine":     {func(w *scene) { w.run(3).note("me@here", "other's"); w.run(2).silent = true }, "silent 5/24"},
+		"annotated twice": {func(w *scene) {
+			w.run(3).note("me@here", "first")
+			w.run(1).silent = true
+			w.run(60).note("you@there", "first")
+		}, ""},
+		"cordoned, silent, then uncordoned": {func(w *scene) { w.run(3).cordon(true); w.run(1).silent = true; w.run(60).cordon(false) }, ""},
+		"deleted with a pod":                {func(w *scene) { w.delete(cluster.Pod{OwnerKind: "ReplicaSet"}) }, "silent 0/7"},
+		"deleted with a daemon set's pod":   {func(w *scene) { w.delete(cluster.Pod{OwnerKind: "DaemonSet"}) }, ""},
+		"deleted when cordoned":             {func(w *scene) { w.cordon(true); w.delete(cluster.Pod{OwnerKind: "ReplicaSet"}) }, ""},
+		"deleted when drained":              {func(w *scene) { w.delete(cluster.Pod{OwnerKind: "ReplicaSet", Deleting: time.Unix(1, 0)}) }, ""},
+		"the API server stops":              {func(w *scene) { w.run(3).absent = true }, "api 4/6"},
+		"the API server restarts":           {func(w *scene) { w.run(3).absent = true; w.run(2).absent = false }, ""},
+		"a node seems silent after that": {func(w *scene) {
+			w.run(3).absent, w.silent = true, true
+			w.run(20).absent = false
+			w.run(5).silent = false
+		}, "api 3/6"},
+		"a node falls silent meanwhile": {func(w *scene) { w.run(3).absent, w.silent = true, true; w.run(20).absent = false }, "api 3/6, silent 3/39"},
+		"no endpoint":                   {func(w *scene) { w.run(3).ready = 0 }, "endpoints 4/14"},
+		"no endpoint for a moment":      {func(w *scene) { w.run(3).ready = 0; w.run(9).ready = 1 }, ""},
+		"scaled to 0":                   {func(w *scene) { w.run(3).ready, w.all = 0, 0 }, ""},
+		"no endpoint, by plan":          {func(w *scene) { w.run(3).ready = 0; w.planned(60); w.ready = 1 }, ""},
+		"a pod waits, and others later": {func(w *scene) {
+			w.run(3).pending = 1
+			w.run(420).pending = 20
+			w.run(420).pending = 5
+			w.run(60).pending = 6
+		}, "pending 4/14; pending 424/434; pending 904/914"},
+		"pods wait after a cordon":          {func(w *scene) { w.run(3).cordon(true); w.run(1).pending = 3; w.run(800).pending = 0 }, ""},
+		"pods wait for too long after that": {func(w *scene) { w.run(3).cordon(true); w.run(1).pending = 3; w.run(900) }, "pending 902/912"},
+		"one request fails":                 {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused"; w.run(1).answer = "ok" }, ""},
+		"requests fail":                     {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused" }, "requests 20/22"},
+		"requests hang":                     {func(w *scene) { w.answer = "ok"; w.run(20).answer = "hang"; w.run(8).answer = "ok" }, "requests 20/52"},
+		"requests never succeeded":          {func(w *scene) { w.answer = "refused"; w.run(60) }, ""},
+		"requests hung before the first ok": {func(w *scene) { w.answer = "hang"; w.run(20).answer = "ok" }, ""},
+		"requests fail by plan":             {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused"; w.planned(60); w.run(50).answer = "ok" }, ""},
+		"requests hang by plan, fail later": {func(w *scene) {
+			w.limit, w.answer = 1000, "ok"
+			w.run(20)
+			w.note("me@here", "first")
+			w.run(1).answer = "hang"
+			w.planned(60)
+			w.answer = "ok"
+			w.run(1000)
+		}, ""},
+		"requests fail after the plan": {func(w *scene) { w.answer = "ok"; w.run(20).planned(60); w.answer = "refused"; w.run(100) }, "requests 144/145"},
+		"requests that hung in a record": {func(w *scene) {
+			w.limit, w.answer = 200, "ok"
+			w.run(20).answer, w.silent = "hang", true
+			w.run(60).answer = "ok"
+			w.boots("second")
+		}, "silent 20/39"},
+		"a node fails during a planned one's": {func(w *scene) {
+			w.run(3).note("me@here", "first")
+			w.run(1).silent, w.ready = true, 0
+			w.run(30).absent = true
+		}, "api 34/37"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newScene(t, nil)
+			w.run(0).observe(w.Snapshot()) // it has seen the cluster
+			c.live(w)
+			w.run(300)
+			var got []string
+			for _, sum := range w.summaries() {
+				var signs []string
+				for _, x := range sum.Unplanned.Signs {
+					signs = append(signs, fmt.Sprintf("%s %.0f/%.0f", x.Kind, x.At.Sub(w.start).Seconds(), x.Noticed.Sub(w.start).Seconds()))
+				}
+				if !sum.Zero.Equal(sum.Unplanned.Signs[0].At) {
+					t.Errorf("the zero is %s", sum.Zero)
+				}
+				got = append(got, strings.Join(signs, ", "))
+			}
+			slices.Sort(got)
+			if said := strings.Join(got, "; "); said != c.want {
+				t.Errorf("records: %q, want %q", said, c.want)
+			}
+		})
+	}
+}
+
+// A recorder that starts while machines boot that lightsout has powered on waits for them.
+func TestANodeThatBootedBeforeTheRecorderIsNoOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		ago time.Duration
+		of  string
+		n   int
+	}{"10 s ago": {10 * time.Second, "n1", 0}, "an hour ago": {time.Hour, "n1", 1}, "another node": {10 * time.Second, "n2", 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newScene(t, func(o *Options) { o.Returning = map[string]time.Time{c.of: o.Now().Add(-c.ago)} })
+			w.silent, w.node.Ready, w.node.ReadySince = true, cluster.TriUnknown, w.now.Add(-20*time.Second)
+			w.node.Renewed, w.node.RenewSeen = w.now.Add(-time.Minute), w.now.Add(-time.Minute)
+			w.run(30).silent = false // its kubelet is back before it is Ready
+			w.run(5).boots("second")
+			w.node.Ready = cluster.TriTrue
+			w.run(100)
+			if all := w.summaries(); len(all) != c.n {
+				t.Errorf("%d records", len(all))
+			}
+		})
+	}
+}
+
+// Streams that break when their node fails date the outage by their end: the service answered them
+// until then.
+func TestBrokenStreamsDateAnOutageByTheirEnd(t *testing.T) {
+	w := newScene(t, nil)
+	w.answer = "ok"
+	w.run(100)
+	for _, class := range []loadgen.Class{loadgen.ClassReset, loadgen.ClassIdle} {
+		w.Record(loadgen.Record{Run: 1, Class: class, Scheduled: w.start.Add(9 * time.Second), Sent: w.start.Add(9 * time.Second), LastByte: w.now.Add(-time.Second / 2), End: w.now})
+	}
+	w.run(1)
+	w.answer = "none"
+	w.run(100)
+	if all := w.summaries(); len(all) != 1 || all[0].Zero.Sub(w.start) != 99*time.Second || all[0].Unplanned.Signs[0].Kind != view.SignRequests {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Two failed requests are a sign at any interval between them.
+func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
+	for _, every := range []time.Duration{100 * time.Millisecond, time.Second, 30 * time.Second, 10 * time.Minute} {
+		p := requests{every: every}
+		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
+		end := func(c loadgen.Class) bool {
+			now = now.Add(every + 3*time.Millisecond)
+			p.note(&loadgen.Record{Class: c, Sent: now, Scheduled: now, End: now}, now)
+			_, failing := p.fail(nil, now)
+			return failing
+		}
+		end(loadgen.ClassOK)
+		if end(loadgen.ClassRefused) || !end(loadgen.ClassRefused) {
+			t.Errorf("every %s: two failures are a sign, and one is not", every)
+		}
+		for range int(failedWithin/every) + failedIntervals {
+			end(loadgen.ClassOK)
+		}
+		if _, failing := p.fail(nil, now); failing {
+			t.Errorf("every %s: requests succeed, and the sign still shows", every)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/trial/phase"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// unchangedMost bounds a record whose alerts go on: it ends when none fired or resolved for this
+// many times Options.Steady.
+const unchangedMost = 12
+
+// incident is the outage that is being recorded. Its zero is the time of its first sign.
+type incident struct {
+	r        *Recorder
+	dir      string
+	zero     time.Time
+	began    time.Time
+	tracker  *phase.Tracker
+	focus    cluster.Key
+	signs    []record.Sign
+	down     map[string]bool // the nodes of the outage that are down
+	nodes    map[string]bool // all of them
+	settings []record.Setting
+	server   string
+	forecast []string
+	lowest   *int
+	pending  *int
+	clients  clients
+	// open are the requests of each run that were in flight when the record ended.
+	open map[int]int
+	// from is from when on the record has all requests, if that is after zero.
+	from   *time.Time
+	missed []string // a sentence for each thing that the recorder did not see
+	// notices are how many there were; notified and the others describe the newest.
+	notices  int
+	notified time.Time
+	inNotice int
+	severe   record.Severity
+	// withheld: another recorder was to report the beginning.
+	withheld bool
+}
+
+// newIncident makes the incident whose record begins in dir, with the requests that have ended.
+func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
+	o := &incident{
+		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+		server: s.ServerVersion, clients: clients{loads: map[int]*load{}},
+	}
+	before := r.calm
+	if before == nil {
+		before = s
+	}
+	o.settings = forecast.Settings(before, o.focus)
+	o.tracker = phase.NewTracker(o.focus)
+	o.tracker.Observe(before, o.began)
+	o.tracker.Zero(zero, before)
+	if r.pause.To.After(zero) {
+		o.tracker.StoodStill(r.pause)
+	}
+	if r.opt.Load != nil {
+		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
+	}
+	if o.late() {
+		o.unseen(fmt.Sprintf("the recorder started at %s UTC, after the outage began; it did not see what happened before", r.began.UTC().Format("15:04:05")))
+	}
+	if !past.From.IsZero() {
+		o.from = &past.From
+		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
+	}
+	past.Each(o.request)
+	r.opt.Print("an outage began; its record is " + dir)
+	return o
+}
+
+// lateFrom is how long after the zero a recorder may begin and still have seen all: the
+// zero is the last good heartbeat or answer, and what failed, failed later.
+const lateFrom = 2 * time.Second
+
+// late reports whether the recorder began after the outage.
+func (o *incident) late() bool { return o.r.began.Sub(o.zero) > lateFrom }
+
+// unseen adds a sentence to those on things that the recorder did not see.
+func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentence) }
+
+// request counts the end of a request.
+func (o *incident) request(q loadgen.Record) {
+	o.tracker.Request(q)
+	o.clients.add(&q)
+}
+
+// follow takes a snapshot with its new signs. It ends the record when no alert shows and
+// none fired or resolved for Options.Steady; see also unchangedMost and standbyWaits.
+func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+	r := o.r
+	o.tracker.Awake(now)
+	before := len(o.nodes)
+	for _, x := range news {
+		o.sign(x)
+	}
+	if len(o.nodes) > before {
+		o.forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+	}
+	o.findReturned(s, now)
+	o.tracker.Observe(s, now)
+	if s.Link.State == cluster.LinkLive {
+		if d := s.Deployment(o.focus); d != nil {
+			o.available(d.Available)
+		}
+		if n := forecast.Unscheduled(s); len(o.down) > 0 {
+			o.pending = &n
+		}
+	}
+	o.notifySigns(now)
+	quiet := now.Sub(r.alerts.changed)
+	if !r.leads {
+		quiet -= standbyWaits
+	}
+	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
+		o.finish(now)
+	}
+}
+
+// transition follows a change in the cluster.
+func (o *incident) transition(t cluster.Transition) {
+	o.tracker.Transition(t)
+	if t.Change == cluster.ChangeReplicas && t.Subject.Key == o.focus {
+		o.available(t.Available)
+	}
+}
+
+// available counts that so many pods of the deployment were available. The watch delivers
+// several changes at once after a lost link, and only the transitions have each of them.
+func (o *incident) available(n int) {
+	if o.lowest == nil || n < *o.lowest {
+		o.lowest = &n
+	}
+}
+
+// sign records a sign. The zero is already set: see Recorder.begin.
+func (o *incident) sign(x record.Sign) {
+	o.signs = append(o.signs, x)
+	if x.Kind.OfNode() {
+		o.down[x.Subject], o.nodes[x.Subject] = true, true
+		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
+		o.r.s.WantKubelets(x.Subject)
+	}
+	o.r.s.Say(signEvent(x))
+}
+
+// findReturned finds the nodes of the outage that are back. One that was deleted is not.
+func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	for name := range o.down {
+		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.alerts.down(name) {
+			delete(o.down, name)
+			o.tracker.Switched(name, power.ActionOn, now)
+		}
+	}
+}
+
+// finish ends the record, and writes its summary and reports. The alerts that still fire, and
+// requests that were in flight until now, begin no other record. Nor do the pods that have no node.
+func (o *incident) finish(now time.Time) {
+	r := o.r
+	r.accept()
+	r.muted = append(r.muted, mute{signs: []view.Sign{view.SignRequests}, from: o.zero, to: now})
+	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
+	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
+	r.rolling.Offer(r.s.Publish())
+	failed := r.rest(now)
+	r.incident = nil
+	sum := o.summary(now, down)
+	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {
+		if err != nil {
+			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
+		}
+	}
+	writes(r.opt.Dir, "")
+	severity := sum.Unplanned.Severity
+	var sentence string
+	r.s.Async(report.Within, func(context.Context) (err error) {
+		sentence, err = report.Write(o.dir)
+		return err
+	}, func(err error) {
+		r.lock.release()
+		if err != nil {
+			r.opt.Print("the reports can't be written: " + err.Error())
+			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")
+			return
+		}
+		path := filepath.Join(o.dir, record.HTMLFile)
+		o.notify(StateEnded, sentence, severity, path)
+		r.opt.Print("the report is " + path)
+	})
+}

@@ -1,0 +1,103 @@
+package recorder
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+const (
+	// noticeEvery is the least time between two notices of an outage, and noticesMost their
+	// number.
+	noticeEvery = 5 * time.Second
+	noticesMost = 20
+)
+
+// notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
+func (o *incident) notifySigns(now time.Time) {
+	if !o.r.leads {
+		o.withheld = true
+		return
+	}
+	severity := o.severity()
+	if o.inNotice == len(o.signs) && o.severe == severity || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
+		return
+	}
+	sentence := sentenceOf(o.signs, o.clients.sentence(o.answered()))
+	if err := o.r.rolling.Err(); err != nil {
+		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
+	}
+	state := StateChanged
+	switch {
+	case o.notices == 0 && o.withheld:
+		state = StateTakeover
+		sentence += " This recorder took over: another one may have reported the outage before."
+	case o.notices == 0:
+		state = StateBegan
+	}
+	o.notices, o.notified, o.inNotice, o.severe = o.notices+1, now, len(o.signs), severity
+	o.notify(state, sentence, severity, "")
+}
+
+// notify prints a sentence and gives it to the hooks: the end too, unless this recorder
+// has reported nothing.
+func (o *incident) notify(state State, sentence string, severity record.Severity, path string) {
+	o.r.opt.Print(sentence)
+	if o.r.opt.Notify == nil || o.notices == 0 {
+		return
+	}
+	n := Notice{State: state, Sentence: sentence, Severity: severity, Cluster: o.r.opt.Cluster, Zero: o.zero, Record: o.dir, Report: path}
+	if state == StateEnded {
+		n.Ended = o.r.opt.Now()
+	}
+	o.r.opt.Notify(n)
+}
+
+// signEvent is a sign on the timeline.
+func signEvent(x record.Sign) view.Event {
+	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
+	e.At, e.Seen = x.At, x.Noticed
+	if x.Kind.OfNode() {
+		e.Kind = string(cluster.KindNode)
+	}
+	return e
+}
+
+// sentenceOf describes signs, and what clients notice.
+func sentenceOf(signs []record.Sign, clients string) string {
+	var events []view.Event
+	for _, x := range signs {
+		events = append(events, signEvent(x))
+	}
+	return report.SoFar(events, clients)
+}
+
+// notifyFailed tells the hooks, once, of an outage that cannot be recorded.
+func (r *Recorder) notifyFailed(signs []record.Sign, why error) {
+	if r.opt.Notify == nil || !r.leads || r.failed != nil {
+		return
+	}
+	r.failed = &Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At,
+		Sentence: sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."}
+	r.opt.Print(r.failed.Sentence)
+	r.opt.Notify(*r.failed)
+}
+
+// closeFailed tells the hooks that the recorder follows that outage no longer.
+func (r *Recorder) closeFailed(now time.Time, why string) {
+	n := *r.failed
+	r.failed = nil
+	n.State, n.Ended = StateEnded, now
+	n.Sentence = "The outage that began at " + n.Zero.UTC().Format("15:04:05") + " UTC " + why + ". lightsout could not record it."
+	r.opt.Print(n.Sentence)
+	r.opt.Notify(n)
+}
+
+// oneLine is the text of an error in a sentence.
+func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }

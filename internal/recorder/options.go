@@ -1,0 +1,65 @@
+package recorder
+
+import (
+	"context"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// Options holds the parts and settings of a Recorder.
+type Options struct {
+	// Cluster and Pace stand in the summaries; an empty Pace is real.
+	Cluster, Pace string
+	// Dir is the folder of the records.
+	Dir string
+	// Timeline is the session's.
+	Timeline *record.Timeline
+	// Load is the session's generator; nil if there is none. Every is the interval between
+	// two requests of the recorder's own; 0 sends none, and then failures begin no outage:
+	// the operator may send more than the service can answer.
+	Load  *loadgen.Generator
+	Every time.Duration
+	// Past is how much of the time before an outage is kept, in at most PastBytes.
+	Past      time.Duration
+	PastBytes int
+	// Steady is how long no sign must show, come or go until an outage is over.
+	Steady time.Duration
+	// KeepBytes bounds the size of all records; the oldest are removed first.
+	KeepBytes int64
+	// Notify receives what the hooks report. It must not block. Nil reports nothing.
+	Notify func(Notice)
+	// Lease returns the newest state of the Lease by which several recorders choose the one
+	// that reports. Each records. Nil: there is no other recorder.
+	Lease func() cluster.LeaseState
+	// Status receives what the recorder sees; nil receives nothing.
+	Status *Status
+	// Print shows the operator a line.
+	Print func(line string)
+	// Kept is set on a screen, where an operator switches machines: it reports whether
+	// their outage or trial is being recorded. The screen locks Dir for each record.
+	Kept func() bool
+	// Returning maps the nodes that lightsout powered on before the recorder began to when it
+	// did: a node that still boots is no outage. It may be nil.
+	Returning map[string]time.Time
+	// Names are replaced in the records; nil: none.
+	Names *record.Names
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Session is the part of the session that a Recorder needs: see session.Controls. None of
+// it changes the cluster or a machine.
+type Session interface {
+	Async(within time.Duration, work func(context.Context) error, then func(error))
+	Publish() *view.Frame
+	Say(ev view.Event)
+	Snapshot() *cluster.Snapshot
+	Focus() cluster.Key
+	Outlook(nodes []string) []string
+	WantKubelets(nodes ...string)
+	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
+}

@@ -1,0 +1,86 @@
+package recorder
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// sumLoads adds the requests of each run that have ended since the zero, and those in flight.
+func (o *incident) sumLoads(sum *record.Summary) {
+	for run := range o.open {
+		if o.clients.loads[run] == nil {
+			o.clients.loads[run] = &load{from: o.zero, to: sum.Ended}
+		}
+	}
+	for _, run := range slices.Sorted(maps.Keys(o.clients.loads)) {
+		l := o.clients.loads[run]
+		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
+		counts := l.totals.Counts()
+		counts.Scheduled, counts.InFlight = counts.Scheduled+o.open[run], o.open[run]
+		sum.Load = append(sum.Load, record.Load{
+			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
+			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
+		})
+		sum.Ledger.Add(counts)
+	}
+}
+
+// summary sums the outage up.
+func (o *incident) summary(now time.Time, down []string) *record.Summary {
+	r := o.r
+	sum := &record.Summary{
+		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
+		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
+		LowestAvailable: o.lowest, Pending: o.pending,
+		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
+	}
+	for _, p := range o.tracker.Table() {
+		if p.Observed != nil && o.late() && *p.Observed <= r.began.Sub(o.zero).Seconds() {
+			if p.Predicted == nil && p.Name == view.PhaseReplaced {
+				continue // a report would conclude that it never came
+			}
+			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
+			p.HiddenFrom = nil
+		}
+		// Nobody switched a machine, and a node may come back without a boot.
+		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {
+			sum.Phases = append(sum.Phases, p)
+		}
+	}
+	r.clock.End(r.opt.Now)
+	sum.ClockSet = r.clock.Since(o.zero).Seconds()
+	o.sumLoads(sum)
+	sum.Ledger.Balanced = sum.Ledger.Adds()
+	if o.late() {
+		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})
+	}
+	for _, b := range o.tracker.Blind() {
+		if b.To.IsZero() {
+			b.To = now
+		}
+		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
+	}
+	planned := r.plans.downSince(o.zero)
+	for _, p := range planned {
+		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
+		if planned.of(name) == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
+			o.unseen(name + " booted, and the recorder did not see it go down")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.down)) {
+		why := " was still down when the record ended"
+		if !slices.Contains(down, name) {
+			why = " was deleted"
+		}
+		o.unseen(name + why + ": its return is not in this record")
+	}
+	sum.Unplanned.Unseen = o.missed
+	return sum
+}
