@@ -154,7 +154,6 @@ func (o *outage) request(q loadgen.Record) {
 // unchangedMost and standbyWaits.
 func (o *outage) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
-	o.tracker.Awake(now)
 	before := len(o.nodes)
 	for _, x := range news {
 		o.sign(s, x)
@@ -403,7 +402,7 @@ func (o *outage) summary(now time.Time, down []string) *record.Summary {
 		if b.To.IsZero() {
 			b.To = now
 		}
-		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
+		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
 	planned := r.signs.wentByPlan(o.zero)
 	for _, name := range slices.Sorted(maps.Keys(planned)) {

@@ -139,7 +139,6 @@ func (r *Recorder) Transition(t cluster.Transition) {
 	replicas := t.Change == cluster.ChangeReplicas
 	switch {
 	case r.outage != nil:
-		r.outage.tracker.Transition(t)
 		if replicas && t.Subject.Key == r.outage.focus {
 			r.outage.available(t.Available)
 		}

@@ -250,30 +250,6 @@ func TestAgreementCountsDistancesFromTheForecast(t *testing.T) {
 	}
 }
 
-// The connection stalled for 9 s: the link was lost after 8 s, and then the answer to the
-// trial's question came. That is one span of 9 s.
-func TestAStallAndALostLinkAreOneSpan(t *testing.T) {
-	s := blindOf(&record.Summary{Blind: []record.Blind{
-		{From: 10.5, To: 19, Why: "the API server's answer took 8s", Stalled: true},
-		{From: 10, To: 19.1, Why: "timeout"},
-	}})
-	for _, x := range s.Lead {
-		if strings.Contains(x.Text, "17.6 s in all") {
-			t.Errorf("of 9.1 s the report says: %s", x.Text)
-		}
-	}
-}
-
-// A server that answered late has answered.
-func TestAStallIsNoSilence(t *testing.T) {
-	s := blindOf(&record.Summary{Blind: []record.Blind{{From: 10, To: 13, Why: "the API server's answer took 3s", Stalled: true}}})
-	for _, x := range s.Items {
-		if strings.Contains(x.Text, "did not answer") {
-			t.Errorf("%s", x.Text)
-		}
-	}
-}
-
 // A hidden phase misses its forecast by at least the distance to the time in which it can have
 // happened, and meets it if all of that time is within it.
 func TestAHiddenPhaseCountsWithTheTimeInWhichItCanHaveHappened(t *testing.T) {

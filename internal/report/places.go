@@ -129,14 +129,11 @@ func (l *lack) at(t time.Time) (n int) {
 	return n
 }
 
-// unseenIn lists the spans in which lightsout did not see the cluster, and no watch delivered
-// afterwards when everything was.
+// unseenIn lists the spans in which lightsout did not see the cluster.
 func unseenIn(r *record.Record) []apiSilence {
 	out := apiLost(r)
 	for _, b := range summaryOf(r).Blind {
-		if !b.Stalled {
-			out = append(out, apiSilence{secondsAfter(r, b.From), secondsAfter(r, b.To)})
-		}
+		out = append(out, apiSilence{secondsAfter(r, b.From), secondsAfter(r, b.To)})
 	}
 	return out
 }

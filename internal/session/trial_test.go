@@ -46,8 +46,6 @@ type world struct {
 	refuse, stuck bool
 	// stale are the kinds whose watch is stuck.
 	stale []cluster.Kind
-	// answersIn is how long the API server takes to answer Ping.
-	answersIn time.Duration
 	// switched, unless nil, is told what was done to a machine.
 	switched func(action, node string)
 	// confirms, unless nil, runs before the API server answers Confirm.
@@ -66,14 +64,6 @@ func (w *world) Confirm(context.Context) error {
 		w.confirms()
 	}
 	return nil
-}
-func (w *world) Ping(ctx context.Context) error {
-	select {
-	case <-time.After(w.answersIn):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (w *world) Stale(context.Context, string) ([]cluster.Kind, error) {
@@ -307,17 +297,6 @@ func TestATrialWhoseWatchWasStuckIsNotObserved(t *testing.T) {
 	sum, _ := w.outcome(t)
 	if sum.Verdict != view.NotObserved || !slices.Contains(sum.Why, "the watch of the pods was stuck: lightsout saw their changes late") {
 		t.Errorf("%s: %v", sum.Verdict, sum.Why)
-	}
-}
-
-// What a stalled connection delivers late is dated by its source, if that tells a time.
-func TestATrialNotesThatTheConnectionStalled(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.answersIn = 2100 * time.Millisecond })
-	w.x.Start(parse(t, strings.Replace(shortPlan, "  - on:", "  - pause: 3s\n  - on:", 1)), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if len(sum.Blind) == 0 || !strings.HasPrefix(sum.Blind[0].Why, "the API server's answer took 2") || sum.Blind[0].To-sum.Blind[0].From < 2 {
-		t.Errorf("%s %v: blind %+v", sum.Verdict, sum.Why, sum.Blind)
 	}
 }
 

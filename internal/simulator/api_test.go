@@ -102,8 +102,6 @@ func (e *eyes) Confirm(ctx context.Context) error {
 }
 
 // Stale finds no stuck watch: the simulated world has only one, of everything.
-func (e *eyes) Ping(context.Context) error { return nil }
-
 func (e *eyes) Stale(context.Context, string) ([]cluster.Kind, error) { return nil, nil }
 
 // Change changes the annotation of a node, and waits until the process sees it.

@@ -222,15 +222,12 @@ func (t *Runner) take() (ended []loadgen.Record) {
 // ifLive calls to with the live run, if there is one.
 func (t *Runner) ifLive(to func(*run)) {
 	if t.Live() {
-		t.run.tracker.Awake(t.run.now())
 		to(t.run)
 	}
 }
 
-// Transition follows a change in the cluster.
-func (t *Runner) Transition(tr cluster.Transition) {
-	t.ifLive(func(r *run) { r.tracker.Transition(tr) })
-}
+// Transition does nothing: a trial finds the changes of the cluster in its snapshots.
+func (t *Runner) Transition(cluster.Transition) {}
 
 // Request follows the end of a request, and of all others in the record.
 func (t *Runner) Request(loadgen.Record) {
@@ -265,7 +262,7 @@ func (t *Runner) PowerOnSent(node string, at time.Time) {
 	t.ifLive(func(r *run) {
 		early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
 		if !early { // else its outage has ended
-			r.tracker.PowerOnSent(node, at)
+			r.tracker.Switched(node, power.ActionOn, at)
 		}
 	})
 }

@@ -14,7 +14,7 @@ func (n *node) wasDeleted() string { return "the Node object of " + n.name + " w
 func forecastDeleted(t *Tracker, n *node) {
 	for _, o := range outlooks {
 		r := t.rows.of(o.name, n.name)
-		if !r.observed.IsZero() || returned(t, n) {
+		if r.seen() || returned(t, n) {
 			continue
 		}
 		r.predicted, r.why = forecast.Interval{}, n.wasDeleted()

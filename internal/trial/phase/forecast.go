@@ -119,7 +119,7 @@ func returned(t *Tracker, n *node) bool {
 func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
 		r := t.rows.of(o.name, n.name)
-		if !r.observed.IsZero() {
+		if r.seen() {
 			continue
 		}
 		i, why := o.of(no)
@@ -133,7 +133,7 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			case view.PhaseEvicted:
 				i = since(t, view.PhaseTainted, n, i)
 			default:
-				detected := t.rows.of(view.PhaseDetected, n.name).earliest()
+				detected := t.rows.of(view.PhaseDetected, n.name).when.After
 				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(detected) {
 					i.From = detected
 				}
@@ -157,7 +157,7 @@ func delayed(t *Tracker, n *node, i forecast.Interval) forecast.Interval {
 	if n.last == nil {
 		return i
 	}
-	end, ok := t.blind.last(n.off)
+	end, ok := t.sight.last(n.off)
 	if _, heard := n.last.Heartbeat(); !ok || end.Before(heard) {
 		return i
 	}
@@ -178,18 +178,15 @@ const backAgain = time.Minute
 func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
 	r := t.rows.of(name, n.name)
 	switch {
-	case r.coarse || r.hidden(): // nobody saw how far ahead its source's clock was
-		if !r.happened.IsZero() {
-			ahead := r.happened.Sub(r.source)
-			i.From, i.To = i.From.Add(ahead), i.To.Add(ahead)
-		}
+	case r.source.IsZero():
 		return i
-	case !r.exact || r.source.IsZero():
-		return i
+	case !r.when.Exact(): // nobody saw how far ahead its source's clock was
+		ahead := t.snapshot.Ahead()
+		return forecast.Interval{From: i.From.Add(-ahead), To: i.To.Add(-ahead)}
 	}
 	// The source's time has whole seconds, so it is up to a second early.
 	const half = time.Second / 2
-	if ahead := r.observed.Sub(r.source); ahead < -half || ahead > 3*half {
+	if ahead := r.when.By.Sub(r.source); ahead < -half || ahead > 3*half {
 		i.From, i.To = i.From.Add(ahead-half), i.To.Add(ahead-half)
 	}
 	return i
@@ -206,17 +203,17 @@ func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready.why, booted.why = "", ""
 	if n.deleted { // its kubelet registers it again when it boots
 		ready.why, booted.why = n.wasDeleted(), n.wasDeleted()
-		if ready.observed.IsZero() {
+		if !ready.seen() {
 			ready.predicted = forecast.Interval{}
 		}
 		return
 	}
-	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
+	if !booted.seen() || ready.seen() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}
 	update := s.Settings.StatusUpdate.Value
 	if n.last != nil && n.last.Kubelet != nil {
 		update = n.last.Kubelet.StatusUpdate
 	}
-	ready.predicted = forecast.Interval{From: booted.earliest(), To: booted.observed.Add(readyRounds * update)}
+	ready.predicted = forecast.Interval{From: booted.when.After, To: booted.when.By.Add(readyRounds * update)}
 }

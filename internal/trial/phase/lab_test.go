@@ -2,7 +2,6 @@ package phase
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,9 +20,6 @@ type lab struct {
 	*labtest.Lab
 	*Tracker
 	watcher *cluster.Watcher
-
-	mu   sync.Mutex
-	told []cluster.Transition
 }
 
 // openLab starts a lab and watches it.
@@ -38,11 +34,7 @@ func openLab(t *testing.T, scenario string) *lab {
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.watcher = cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: []string{"default"}, Sink: func(t cluster.Transition) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.told = append(l.told, t)
-	}})
+	l.watcher = cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: []string{"default"}})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.watcher.Run(ctx) }()
@@ -55,13 +47,6 @@ func (l *lab) until(what string, ok func(*cluster.Snapshot) bool) {
 	l.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
 	for time.Now().Before(deadline) {
-		l.mu.Lock()
-		told := l.told
-		l.told = nil
-		l.mu.Unlock()
-		for _, t := range told {
-			l.Transition(t)
-		}
 		s := l.watcher.Snapshot()
 		l.Observe(s, time.Now())
 		if ok(s) {

@@ -74,7 +74,7 @@ func (v *service) forecastFirst(t *Tracker) {
 	})
 	v.idle = unserved && staying && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
 	if unserved && !v.idle {
-		r.observed, r.before, r.unaffected = t.zero, true, !present && shows(t.snapshot, cluster.KindPod)
+		r.when, r.before, r.unaffected = cluster.At(t.zero), true, !present && shows(t.snapshot, cluster.KindPod)
 		r.notes = []string{"none of its pods was on the nodes"}
 		switch {
 		case present && !staying:
@@ -84,7 +84,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		}
 		return
 	}
-	r.observed, r.before, r.unaffected, r.notes = time.Time{}, false, false, nil
+	r.when, r.before, r.unaffected, r.notes = cluster.When{}, false, false, nil
 	if v.idle {
 		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "none of its pods on the nodes was serving", true
 		return
@@ -204,7 +204,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	v.renewReplaced(t, s.Deployment(t.deployment))
 	r := t.rows.of(view.PhaseRestored, t.deployment.String())
-	if r.observed.IsZero() {
+	if !r.seen() {
 		r.why, r.never = notRestored(s.Deployment(t.deployment))
 		if r.why == "" {
 			r.why = deletedNode(t)
@@ -214,7 +214,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 			return
 		}
 	}
-	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
+	if r.seen() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
 	var last forecast.Interval
@@ -233,7 +233,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 // renewReplaced renews the forecast of the replacements.
 func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	if !r.observed.IsZero() || v.idle {
+	if r.seen() || v.idle {
 		return
 	}
 	if why, never := notRestored(d); why != "" {
@@ -277,14 +277,14 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	subject := t.deployment.String()
 	if !v.idle && !t.rows.seen(view.PhaseReplaced, subject) {
 		if last := v.replacement(t, s); last != nil {
-			at, source := last.Changed, stamp{last.ReadySince, true}
+			at := last.Changed
 			switch {
 			case v.allEnded.After(at): // it served before the pods that it replaces ended
-				at, source = v.allEnded, stamp{}
+				at = v.allEnded
 			case !at.After(t.zero):
 				at = s.At
 			}
-			t.observe(view.PhaseReplaced, subject, at, source, true)
+			t.observe(view.PhaseReplaced, subject, at, time.Time{})
 		}
 	}
 	if !t.rows.seen(view.PhaseRestored, subject) {
@@ -295,7 +295,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		at := d.Changed
 		for _, name := range t.names {
 			n := t.nodes[name]
-			ready := t.rows.of(view.PhaseReady, name).observed
+			ready := t.rows.of(view.PhaseReady, name).when.By
 			if !n.up() || isDown(t, name) && (n.on.IsZero() || ready.IsZero()) {
 				return
 			}
@@ -303,6 +303,6 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 				at = ready
 			}
 		}
-		t.observe(view.PhaseRestored, subject, at, stamp{}, true)
+		t.observe(view.PhaseRestored, subject, at, time.Time{})
 	}
 }
