@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// askEvery is the interval at which the watcher asks a question on the connection of the watches.
-const askEvery = time.Second
+const (
+	// askEvery is the interval at which the watcher asks a question on the connection of the
+	// watches, as long as somebody wants to know what Snapshot.Complete tells.
+	askEvery = time.Second
+	// wantedFor is how long somebody wants that who has asked for it.
+	wantedFor = 5 * time.Second
+)
 
 // keepComplete asks that question. What the API server sent before it had the question arrives
 // before the answer, and the owner has it before the next question is answered.
@@ -17,7 +22,10 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 	var before time.Time
 	for w.gate.wait(ctx) {
 		began := time.Now()
-		if w.ask(ctx, mainLine) == nil {
+		switch {
+		case began.Sub(t.noted(&t.wanted)) > wantedFor:
+			before = time.Time{}
+		case w.ask(ctx, mainLine) == nil:
 			if !before.IsZero() {
 				t.note(&t.watched, before)
 			}
@@ -31,12 +39,24 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 	}
 }
 
+// watchedUntil is up to when the watches have delivered everything; zero if that is unknown, as
+// it is until somebody has wanted to know it for some seconds.
+func (t *traffic) watchedUntil() time.Time {
+	now := time.Now()
+	if now.Sub(t.noted(&t.wanted)) > wantedFor {
+		t.watched.Store(0)
+	}
+	t.wanted.Store(int64(now.Sub(t.base)))
+	return t.noted(&t.watched)
+}
+
 // Complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,
-// as of now; zero if that is unknown. While all goes well it is at most a few seconds ago.
+// as of now; zero if that is unknown. It is at most a few seconds ago while all goes well and
+// Complete is called each second.
 func (s *Snapshot) Complete() time.Time {
 	at := s.Link.LastContact
 	if s.traffic != nil && s.Link.State != LinkDisconnected {
-		at = s.traffic.noted(&s.traffic.watched)
+		at = s.traffic.watchedUntil()
 	}
 	for _, k := range []Kind{KindNode, KindPod, KindDeployment, KindEndpointSlice} {
 		if until := s.Access[k].Until; !until.IsZero() && until.Before(at) {

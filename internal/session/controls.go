@@ -42,21 +42,6 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 	async(c.s.loop, within, work, then)
 }
 
-// Stale passes the kinds whose watch does not deliver what the API server has in a
-// namespace to then, in a turn of the loop; none if the API server does not answer. It
-// reports false, and does nothing, without a cluster or a namespace.
-func (c Controls) Stale(namespace string, then func([]cluster.Kind)) bool {
-	w := c.s.opt.Watcher
-	if w == nil || namespace == "" {
-		return false
-	}
-	async(c.s.loop, apiTimeout, func(ctx context.Context) []cluster.Kind {
-		stale, _ := w.Stale(ctx, namespace) // the link shows the error
-		return stale
-	}, then)
-	return true
-}
-
 // Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 

@@ -44,8 +44,6 @@ type world struct {
 	blindly bool
 	// refuse: shutdowns are refused; stuck: machines do not come on again.
 	refuse, stuck bool
-	// stale are the kinds whose watch is stuck.
-	stale []cluster.Kind
 	// switched, unless nil, is told what was done to a machine.
 	switched func(action, node string)
 	// confirms, unless nil, runs before the API server answers Confirm.
@@ -66,11 +64,6 @@ func (w *world) Confirm(context.Context) error {
 	return nil
 }
 
-func (w *world) Stale(context.Context, string) ([]cluster.Kind, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.stale, nil
-}
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
 func (w *world) Switch(ctx context.Context, a power.Action, m power.Machine) error {
@@ -286,17 +279,6 @@ func TestARefusedShutdownIsNotObserved(t *testing.T) {
 	}
 	if i := slices.IndexFunc(sum.Steps, func(s record.Step) bool { return s.State == view.StepFailed }); i != 1 {
 		t.Errorf("steps %+v", sum.Steps)
-	}
-}
-
-// What a stuck watch delivers late would be judged late.
-func TestATrialWhoseWatchWasStuckIsNotObserved(t *testing.T) {
-	t.Parallel()
-	w := startWorld(t, session.Options{}, func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} })
-	w.x.Start(parse(t, shortPlan), trial.RunOptions{Auto: true, End: true})
-	sum, _ := w.outcome(t)
-	if sum.Verdict != view.NotObserved || !slices.Contains(sum.Why, "the watch of the pods was stuck: lightsout saw their changes late") {
-		t.Errorf("%s: %v", sum.Verdict, sum.Why)
 	}
 }
 

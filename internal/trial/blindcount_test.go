@@ -20,7 +20,6 @@ func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact 
 	dep := cluster.Key{Namespace: "default", Name: "web"}
 	now := zero
 	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2", wantedOff: true}}}
-	r.comparison.running, r.comparison.r = true, r
 	r.tracker.Zero(zero, nil)
 	r.tracker.Switched("k8s2", power.ActionOff, zero)
 	looks := eachSecond(func(s *cluster.Snapshot) {

@@ -51,7 +51,6 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	r.comparison.beginIfDue()
 	if !r.zero.IsZero() {
 		countPods(r, s)
 	}

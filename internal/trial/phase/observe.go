@@ -132,7 +132,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	at := x.Changed
 	if at.Before(n.off) {
-		at = s.At
+		at = t.sight.looked
 	}
 	boot := s.Boot(x).ID
 	n.boot = cmp.Or(n.boot, boot)

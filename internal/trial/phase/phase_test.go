@@ -265,9 +265,9 @@ func TestAPhaseOfABlindSpanIsAnInterval(t *testing.T) {
 		detected  string
 		endpoints string
 	}{
-		"seen live":                                 {[2]float64{10, 30}, false, 0, 50.5, 50, "50.5 true", "50.5 true"},
-		"hidden":                                    {[2]float64{32, 92}, false, 0, 92, 51, "51–52 true", "32–92 unknown"},
-		"hidden, by a clock that is ahead":          {[2]float64{32, 92}, false, 6 * time.Second, 92, 57, "51–52 true", "32–92 unknown"},
+		"seen live":                        {[2]float64{10, 30}, false, 0, 50.5, 50, "50.5 true", "50.5 true"},
+		"hidden":                           {[2]float64{32, 92}, false, 0, 92, 51, "51–52 true", "32–92 unknown"},
+		"hidden, by a clock that is ahead": {[2]float64{32, 92}, false, 6 * time.Second, 92, 57, "51–52 true", "32–92 unknown"},
 		"hidden, by a clock that lightsout mistook": {[2]float64{32, 92}, false, 0, 92, 163, "32–92 unknown", "32–92 unknown"},
 		"hidden in a short stall":                   {[2]float64{47, 52.5}, false, 0, 52.5, 50, "50–51 true", "47–52.5 unknown"},
 		"before its forecast for sure":              {[2]float64{4, 40}, false, 0, 40, 4, "4–5 false", "4–40 false"},

@@ -282,7 +282,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 			case v.allEnded.After(at): // it served before the pods that it replaces ended
 				at = v.allEnded
 			case !at.After(t.zero):
-				at = s.At
+				at = t.sight.looked
 			}
 			t.observe(view.PhaseReplaced, subject, at, time.Time{})
 		}
