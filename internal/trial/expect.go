@@ -144,7 +144,7 @@ func unaffected(name string) string {
 	if name == view.PhaseEvicted {
 		return ": no pod on it was subject to eviction, and the forecast expected none"
 	}
-	return ": no pod of it was on the nodes, and the forecast expected no replacement"
+	return ": no pod of it served on the nodes, and the forecast expected no replacement"
 }
 
 // watchedUntil is until when a phase that was not observed certainly had not come: the end of the

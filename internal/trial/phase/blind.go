@@ -137,14 +137,3 @@ func (v *sight) when(by, source time.Time) cluster.When {
 	}
 	return cluster.When{After: since, By: by}.Dated(source)
 }
-
-// last gives the end of the last span that ended after t in which the control plane may have been
-// cut off as well.
-func (v *sight) last(t time.Time) (time.Time, bool) {
-	for _, s := range slices.Backward(v.spans) {
-		if !s.To.IsZero() && !s.StoodStill {
-			return s.To, s.To.After(t)
-		}
-	}
-	return time.Time{}, false
-}

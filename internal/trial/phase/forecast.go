@@ -99,9 +99,6 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 		}
 	}
 	for _, name := range t.names {
-		if n := t.nodes[name]; n.deleted {
-			forecastDeleted(t, n)
-		}
 		t.forecastReturn(t.nodes[name], s)
 	}
 	if t.deployment != (cluster.Key{}) {
@@ -129,12 +126,11 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 		case !i.IsZero():
 			switch o.name {
 			case view.PhaseDetected:
-				i = delayed(t, n, i)
 			case view.PhaseEvicted:
 				i = since(t, view.PhaseTainted, n, i)
 			default:
 				detected := t.rows.of(view.PhaseDetected, n.name).when.After
-				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(detected) {
+				if i = since(t, view.PhaseDetected, n, i); i.From.Before(detected) {
 					i.From = detected
 				}
 			}
@@ -150,28 +146,6 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 		t.rows.of(view.PhaseDetected, n.name).explain(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
-
-// delayed widens the forecast of events that were due while the API server did not
-// answer: perhaps the control plane did not reach it either, and restarts its timers.
-func delayed(t *Tracker, n *node, i forecast.Interval) forecast.Interval {
-	if n.last == nil {
-		return i
-	}
-	end, ok := t.sight.last(n.off)
-	if _, heard := n.last.Heartbeat(); !ok || end.Before(heard) {
-		return i
-	}
-	set := t.snapshot.Settings
-	if to := end.Add(backAgain + set.GracePeriod.Value + 2*set.MonitorPeriod.Value); to.After(i.To) {
-		i.To = to
-	}
-	return i
-}
-
-// backAgain is the longest that the control plane's own watches may take to come
-// back after the API server has (client-go's Reflector: 30 s, with jitter up to
-// twice that).
-const backAgain = time.Minute
 
 // since moves a forecast that was worked out from the control plane's own time of
 // an earlier phase to our clock, if the control plane's is another.
@@ -200,14 +174,6 @@ const readyRounds = 3
 func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready := t.rows.of(view.PhaseReady, n.name)
 	booted := t.rows.of(view.PhaseBooted, n.name)
-	ready.why, booted.why = "", ""
-	if n.deleted { // its kubelet registers it again when it boots
-		ready.why, booted.why = n.wasDeleted(), n.wasDeleted()
-		if !ready.seen() {
-			ready.predicted = forecast.Interval{}
-		}
-		return
-	}
 	if !booted.seen() || ready.seen() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}

@@ -15,43 +15,14 @@ func lost(taint string) bool {
 	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
 }
 
-// taintedAt records that the node has such a taint. Evictions count from the first one, also if
-// another replaces it (processPodOnNode in pkg/controller/tainteviction/taint_eviction.go).
-func (n *node) taintedAt(at time.Time) {
-	if !n.tainted {
-		n.tainted, n.taint = true, at
-	}
-}
-
-// evicts reports whether the control plane has deleted a pod at that time because of the node's
-// taint. Where it does not report that, it may have: a scale-down or a rollout, unlike an eviction,
-// need not wait for as long as the pod tolerates the taint. Both times have whole seconds.
-func (n *node) evicts(p *cluster.Pod, deleted time.Time, s *cluster.Snapshot) bool {
-	if p.Evicted || s.ReportsEvictions() {
-		return p.Evicted
-	}
-	if deleted.IsZero() || n.taint.IsZero() || otherTaint(s.Node(n.name)) {
-		return true
-	}
-	for _, wait := range []time.Duration{p.UnreachableFor, p.NotReadyFor} {
-		if wait >= 0 && !deleted.Before(n.taint.Truncate(time.Second).Add(wait-time.Second)) {
-			return true
-		}
-	}
-	return false
-}
-
-// otherTaint reports whether a node has a further taint by which pods are evicted.
-func otherTaint(x *cluster.Node) bool {
-	return x != nil && slices.ContainsFunc(x.Taints, func(t cluster.Taint) bool {
-		return t.Effect == "NoExecute" && !lost(t.Key+":"+t.Effect)
-	})
-}
+// evicts reports whether the control plane has deleted a pod because of the node's taint. Where it
+// does not report that, it may have.
+func evicts(p *cluster.Pod, s *cluster.Snapshot) bool { return p.Evicted || !s.ReportsEvictions() }
 
 // evicting reports whether a pod that is deleted on the node is deleted because
 // the node goes down.
 func evicting(t *Tracker, n *node) bool {
-	return (n.tainted || n.deleted) && !t.rows.seen(view.PhaseReady, n.name)
+	return n.tainted && !t.rows.seen(view.PhaseReady, n.name)
 }
 
 // returning reports whether the node is on its way back: it was found not Ready,
@@ -121,13 +92,7 @@ func changed(t *Tracker, s *cluster.Snapshot) bool {
 // observeNode finds the phases of a node that a Snapshot shows.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
-	gone := x == nil || !x.Gone.IsZero()
-	n.deleted = gone && (n.last != nil || n.deleted)
-	n.last = x
-	if gone {
-		if n.deleted {
-			observeEvictionOnce(t, n, s)
-		}
+	if n.last = x; x == nil || !x.Gone.IsZero() {
 		return
 	}
 	at := x.Changed
@@ -148,14 +113,16 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	for _, taint := range x.Taints {
 		if lost(taint.Key + ":" + taint.Effect) {
-			n.taintedAt(taint.TimeAdded)
+			n.tainted = true
 			t.observe(view.PhaseTainted, n.name, at, taint.TimeAdded)
 		}
 	}
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
 		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{})
 	}
-	observeEvictionOnce(t, n, s)
+	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
+		observeEviction(t, n, s)
+	}
 }
 
 // observeDetection records that a node is not Ready. A kubelet that shuts down reports it itself.
@@ -169,26 +136,16 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 	}
 }
 
-// observeEvictionOnce looks for the eviction of the pods on a node until it has found it.
-func observeEvictionOnce(t *Tracker, n *node, s *cluster.Snapshot) {
-	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
-		observeEviction(t, n, s)
-	}
-}
-
 // observeEviction finds in a Snapshot that pods on a node are being deleted. Those deleted before
 // the node went off may have been evicted too, if it was noticed late.
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	earlier := false
 	for _, p := range s.PodsOn(n.name) {
 		switch {
-		case n.collects(p):
-			t.observe(view.PhaseEvicted, n.name, p.Changed, time.Time{})
-			return
 		case !p.Gone.IsZero() || p.Deleting.IsZero():
 		case p.Deleting.Before(n.off.Add(-time.Second)):
 			earlier = true
-		case !n.evicts(p, p.Deleting, s):
+		case !evicts(p, s):
 		default:
 			t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting)
 			return

@@ -738,7 +738,7 @@ func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
 	for _, tc := range []struct {
 		version    string
 		scaledDown float64
-	}{{"v1.36.3", 8}, {"v1.36.3", 24}, {"v1.30.0", 8}} {
+	}{{"v1.36.3", 8}, {"v1.36.3", 24}} {
 		w := newWorld(t, 20000)
 		w.c.ServerVersion = tc.version
 		w.podsOn(n4, func(p *cluster.Pod) { p.UnreachableFor, p.NotReadyFor = 16*time.Second, 16*time.Second })

@@ -43,15 +43,12 @@ type node struct {
 	off, on time.Time
 	boot    string // boot id before
 	last    *cluster.Node
-	tainted bool      // has a taint by which its pods are evicted
-	taint   time.Time // when it got the first; zero: unknown
-	wave    int       // of the trial's outages, which one
+	tainted bool // has had a taint by which its pods are evicted
+	wave    int  // of the trial's outages, which one
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
 	wasDown bool
-	// deleted: its Node object was there and is not any more.
-	deleted bool
 	// unused: it was Ready then, and the API server showed that no endpoint on it was.
 	unused bool
 }
@@ -207,7 +204,7 @@ func (n *node) before(t *Tracker) {
 	}
 	for _, taint := range n.last.Taints {
 		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {
-			n.taintedAt(taint.TimeAdded)
+			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
 		}
 	}
@@ -255,7 +252,7 @@ func (t *Tracker) down() []string {
 }
 
 // up reports whether the newest snapshot shows the node Ready.
-func (n *node) up() bool { return !n.deleted && n.last != nil && n.last.Ready == cluster.TriTrue }
+func (n *node) up() bool { return n.last != nil && n.last.Ready == cluster.TriTrue }
 
 // isDown reports whether the node is one of the present outage.
 func isDown(t *Tracker, name string) bool {
@@ -300,9 +297,6 @@ func PodsStay(t *Tracker, name string) bool {
 func toEvict(t *Tracker, name string) (int, bool) {
 	if t.snapshot == nil {
 		return 0, false
-	}
-	if n := t.nodes[name]; n != nil && n.deleted {
-		return toCollect(t, name), true
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
 	return o.Pods, ok
