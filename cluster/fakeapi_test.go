@@ -45,7 +45,6 @@ type fakeAPI struct {
 	closes    bool              // closes each HTTP/1 connection after one answer
 	drops     int               // an increase ends all running watches
 	watches   int               // counts the watches
-	stuck     map[string]int    // watches of a resource up to this one send nothing more
 	lists     map[string]int
 	from      map[string]string // the address that last requested a resource
 	gitVer    string
@@ -113,10 +112,6 @@ func (f *fakeAPI) put(resource string, o runtime.Object) {
 }
 
 // stick has the running watches of a resource send nothing more.
-func (f *fakeAPI) stick(resource string) {
-	f.change(func() { f.stuck = map[string]int{resource: f.watches} })
-}
-
 func (f *fakeAPI) remove(resource, namespace, name string) {
 	f.change(func() {
 		key := namespace + "/" + name
@@ -278,7 +273,6 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 	}
 	generation := f.drops
 	f.watches++
-	number := f.watches
 	from, _ := strconv.Atoi(q.Get("resourceVersion"))
 	w.Header().Set("Content-Type", "application/json")
 	send := func(kind string, object []byte) {
@@ -298,7 +292,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namesp
 			f.mu.Unlock()
 			return
 		}
-		if !f.frozen && number > f.stuck[resource] {
+		if !f.frozen {
 			for _, e := range f.history {
 				if e.version > from && e.resource == resource {
 					var m struct{ Metadata metav1.ObjectMeta }

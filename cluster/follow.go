@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -46,27 +45,6 @@ type source struct {
 	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
 	// does for events.
 	bookmarks bool
-
-	// delivered is the newest resource version that the source has handed to the owner.
-	// API servers since v1.35 promise that versions can be compared (KEP-5504); etcd's
-	// revisions always could.
-	delivered atomic.Uint64
-	// end ends the running watch as a stuck one; nil before the first.
-	end atomic.Pointer[func()]
-}
-
-// reopen ends the running watch, which the follower then opens again.
-func (s *source) reopen() {
-	if end := s.end.Load(); end != nil {
-		(*end)()
-	}
-}
-
-// deliveredUpTo records the version of what the owner has received.
-func (s *source) deliveredUpTo(version string) {
-	if v, err := strconv.ParseUint(version, 10, 64); err == nil {
-		s.delivered.Store(v)
-	}
 }
 
 // line is the one that the source is followed on.
@@ -250,9 +228,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 // quiet for quietMost is stuck.
 func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string) (string, error) {
 	var stuck atomic.Bool
-	end := func() { stuck.Store(true); stream.Stop() }
-	src.end.Store(&end)
-	quiet := time.AfterFunc(w.quietMost, end)
+	quiet := time.AfterFunc(w.quietMost, func() { stuck.Store(true); stream.Stop() })
 	defer quiet.Stop()
 	if !src.bookmarks {
 		quiet.Stop()
@@ -280,7 +256,6 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
 		}
 		version = m.GetResourceVersion()
-		src.deliveredUpTo(version)
 	}
 	if stuck.Load() && ctx.Err() == nil {
 		return version, errQuiet
@@ -340,7 +315,6 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		if p.opts.Continue == "" {
 			src.watchedUntil = asked
 			w.send(ctx, listed{src, items, src.watchedUntil})
-			src.deliveredUpTo(m.GetResourceVersion())
 			return m.GetResourceVersion(), nil
 		}
 	}

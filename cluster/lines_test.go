@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -280,38 +279,6 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	f.put("nodes", tainted)
 	if err := w.Confirm(t.Context()); err != nil {
 		t.Errorf("the watch of the nodes works again: %v", err)
-	}
-}
-
-// The watch of one kind can be stuck while all others work. Then only a list tells, and
-// the next watch brings what was missed.
-func TestStaleNamesTheWatchThatIsStuck(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		resource string
-		kind     Kind
-		change   func(f *fakeAPI)
-	}{
-		{"pods", KindPod, func(f *fakeAPI) { f.remove("pods", "default", "web-11") }},
-		{"pods", KindPod, func(f *fakeAPI) { f.put("pods", apiPod("web-13", "kube-node1", "False")) }},
-		{"deployments", KindDeployment, func(f *fakeAPI) { f.put("deployments", apiDeployment(8)) }},
-	} {
-		f := newFakeAPI(t)
-		fill16(f)
-		_, w := watchThrough(t, f)
-		w.until("everything", synced)
-		if stale, err := w.Stale(t.Context(), "default"); len(stale) > 0 || err != nil {
-			t.Fatalf("all watches work: %v, %v", stale, err)
-		}
-		f.stick(c.resource)
-		c.change(f)
-		if stale, err := w.Stale(t.Context(), "default"); !slices.Equal(stale, []Kind{c.kind}) || err != nil {
-			t.Errorf("the watch of %s is stuck: %v, %v", c.resource, stale, err)
-		}
-		w.until("the watch begins again", func(*Snapshot) bool {
-			stale, err := w.Stale(t.Context(), "default")
-			return len(stale) == 0 && err == nil
-		})
 	}
 }
 

@@ -194,10 +194,6 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 	}
 }
 
-// Ping asks the API server a question on the connection of the watches: what they deliver
-// comes no sooner than the answer. The error is the reason why there is none.
-func (w *Watcher) Ping(ctx context.Context) error { return w.ask(ctx, mainLine) }
-
 // publishing asks the owner for a Snapshot with all news that came before it.
 type publishing struct{ done chan<- struct{} }
 

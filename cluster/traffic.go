@@ -27,9 +27,11 @@ type traffic struct {
 	serverClock
 	// Nanoseconds after base; 0 for never. answered counts answers that are no
 	// errors, received all that comes on a connection. All heartbeats that the server
-	// had at complete have been delivered.
+	// had at complete have been delivered, and all other changes that it had at watched.
 	answered, received [lineCount]atomic.Int64
-	complete           atomic.Int64
+	complete, watched  atomic.Int64
+	// wanted is when somebody last wanted to know watched.
+	wanted atomic.Int64
 	// skew is how far the wall clock was ahead of the monotonic clock, counted from
 	// base, at the last contact.
 	skew atomic.Int64

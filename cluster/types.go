@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -94,10 +93,6 @@ const (
 	WordRunning     = "Running"
 	WordTerminating = "Terminating"
 )
-
-// IsNotReady reports whether a node's word says NotReady, whatever stands in
-// brackets after it.
-func IsNotReady(word string) bool { return strings.HasPrefix(word, WordNotReady) }
 
 // Transition is one observed change of one thing: a node's status, a pod's
 // status, a Knative service's traffic, a deployment's word, a service's ready endpoints, a taint. None is

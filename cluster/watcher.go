@@ -92,6 +92,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.keepLink(ctx) })
 	wg.Go(func() { w.keepHeartbeats(ctx) })
+	wg.Go(func() { w.keepComplete(ctx) })
 	for range kubeletsAtOnce {
 		wg.Go(func() { w.askKubelets(ctx) })
 	}

@@ -213,9 +213,6 @@ type Blind struct {
 	Why  string  `json:"why"`
 	// StoodStill: lightsout itself did not run, so it sent no requests either.
 	StoodStill bool `json:"stood_still,omitempty"`
-	// Stalled: the API server's answer came late, on the connection of the watches, which
-	// delivered the changes of the span afterwards.
-	Stalled bool `json:"stalled,omitempty"`
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty

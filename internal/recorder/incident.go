@@ -105,7 +105,6 @@ func (o *incident) request(q loadgen.Record) {
 // none fired or resolved for Options.Steady; see also unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
-	o.tracker.Awake(now)
 	before := len(o.nodes)
 	for _, x := range news {
 		o.sign(x)
@@ -135,7 +134,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 
 // transition follows a change in the cluster.
 func (o *incident) transition(t cluster.Transition) {
-	o.tracker.Transition(t)
 	if t.Change == cluster.ChangeReplicas && t.Subject.Key == o.focus {
 		o.available(t.Available)
 	}

@@ -63,7 +63,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		if b.To.IsZero() {
 			b.To = now
 		}
-		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
+		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
 	planned := r.plans.downSince(o.zero)
 	for _, p := range planned {

@@ -158,13 +158,3 @@ func TestAgreementCountsDistancesFromTheForecast(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
-
-// A server that answered late has answered.
-func TestAStallIsNoSilence(t *testing.T) {
-	s := blindOf(&record.Summary{Blind: []record.Blind{{From: 10, To: 13, Why: "the API server's answer took 3s", Stalled: true}}})
-	for _, x := range s.Items {
-		if strings.Contains(x.Text, "did not answer") {
-			t.Errorf("%s", x.Text)
-		}
-	}
-}

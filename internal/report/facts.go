@@ -108,14 +108,11 @@ func apiAnswers(r *record.Record, from time.Time) time.Time {
 	return time.Time{}
 }
 
-// unseenIn lists the spans in which lightsout did not see the cluster, and no watch delivered
-// afterwards when everything was.
+// unseenIn lists the spans in which lightsout did not see the cluster.
 func unseenIn(r *record.Record) []unseen {
 	out := apiLost(r)
 	for _, b := range summaryOf(r).Blind {
-		if !b.Stalled {
-			out = append(out, unseen{secondsAfter(r, b.From), secondsAfter(r, b.To)})
-		}
+		out = append(out, unseen{secondsAfter(r, b.From), secondsAfter(r, b.To)})
 	}
 	return out
 }

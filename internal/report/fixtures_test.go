@@ -36,7 +36,7 @@ func (r *recording) add(s float64, lane view.Lane, subject, from, to, text strin
 		e.Change, e.Why = cluster.ChangeEndpoints, "ready"
 	case lane == view.LaneDeployment && strings.Contains(from, "/"):
 		e.Change, e.Why = cluster.ChangeReplicas, "available"
-	case lane == view.LaneNode && cluster.IsNotReady(to):
+	case lane == view.LaneNode && strings.HasPrefix(to, cluster.WordNotReady):
 		e.Code, e.Change, e.Was, e.Is = view.CodeNodeStatus, cluster.ChangeStatus, cluster.HealthGood, cluster.HealthBad
 	case lane == view.LaneNode:
 		e.Code, e.Change, e.Was, e.Is = view.CodeNodeStatus, cluster.ChangeStatus, cluster.HealthBad, cluster.HealthGood

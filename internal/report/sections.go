@@ -127,8 +127,6 @@ func blindOf(s *record.Summary) section {
 		switch {
 		case b.StoodStill:
 			text = fmt.Sprintf("For %s (%s – %s) lightsout did not run, and sent no requests", seconds(d), offset(b.From), offset(b.To))
-		case b.Stalled:
-			text = fmt.Sprintf("For %s (%s – %s) the API server answered late: lightsout saw changes late", seconds(d), offset(b.From), offset(b.To))
 		case b.Why != "":
 			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
 		}

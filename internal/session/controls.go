@@ -42,39 +42,6 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 	async(c.s.loop, within, work, then)
 }
 
-// Stale passes the kinds whose watch does not deliver what the API server has in a
-// namespace to then, in a turn of the loop; none if the API server does not answer. It
-// reports false, and does nothing, without a cluster or a namespace.
-func (c Controls) Stale(namespace string, then func([]cluster.Kind)) bool {
-	w := c.s.opt.Watcher
-	if w == nil || namespace == "" {
-		return false
-	}
-	async(c.s.loop, apiTimeout, func(ctx context.Context) []cluster.Kind {
-		stale, _ := w.Stale(ctx, namespace) // the link shows the error
-		return stale
-	}, then)
-	return true
-}
-
-// Ping asks the API server a question on the connection of the watches, and passes how long
-// the answer took to then, in a turn of the loop. It passes 0 without an answer. It reports
-// false, and does nothing, without a cluster.
-func Ping(c Controls, then func(took time.Duration)) bool {
-	w := c.s.opt.Watcher
-	if w == nil {
-		return false
-	}
-	async(c.s.loop, apiTimeout, func(ctx context.Context) time.Duration {
-		asked := time.Now()
-		if w.Ping(ctx) != nil {
-			return 0 // the link shows the error
-		}
-		return time.Since(asked)
-	}, then)
-	return true
-}
-
 // Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 

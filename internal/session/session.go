@@ -22,12 +22,6 @@ type Watcher interface {
 	// Confirm returns once the API server has answered a request made now and Snapshot
 	// shows everything that it sent before.
 	Confirm(ctx context.Context) error
-	// Stale returns the kinds whose watch does not deliver what the API server has in a
-	// namespace, and opens those watches again.
-	Stale(ctx context.Context, namespace string) ([]cluster.Kind, error)
-	// Ping returns once the API server has answered a question on the connection of the
-	// watches, or with the reason why it did not.
-	Ping(ctx context.Context) error
 	// WantKubelets has these nodes' kubelets asked for their settings, which the
 	// forecast of an outage stands on. It does not wait for them.
 	WantKubelets(nodes ...string)

@@ -136,9 +136,6 @@ func (w *still) WantKubelets(nodes ...string) { w.wanted.Store(&nodes) }
 
 func (w *still) Confirm(context.Context) error { return nil }
 
-func (w *still) Ping(context.Context) error                            { return nil }
-func (w *still) Stale(context.Context, string) ([]cluster.Kind, error) { return nil, nil }
-
 func (w *still) Changed() <-chan struct{} { return w.changed }
 
 // mdxSnapshot is the cluster of the mdx article: 4 workers with 4 pods each.

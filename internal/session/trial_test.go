@@ -44,10 +44,6 @@ type world struct {
 	blindly bool
 	// refuse: shutdowns are refused; stuck: machines do not come on again.
 	refuse, stuck bool
-	// stale are the kinds whose watch is stuck.
-	stale []cluster.Kind
-	// answersIn is how long the API server takes to answer Ping.
-	answersIn time.Duration
 	// switched, unless nil, is told what was done to a machine.
 	switched func(action, node string)
 	// confirms, unless nil, runs before the API server answers Confirm.
@@ -67,20 +63,7 @@ func (w *world) Confirm(context.Context) error {
 	}
 	return nil
 }
-func (w *world) Ping(ctx context.Context) error {
-	select {
-	case <-time.After(w.answersIn):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
-func (w *world) Stale(context.Context, string) ([]cluster.Kind, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.stale, nil
-}
 func (w *world) Changed() <-chan struct{} { return w.changed }
 
 func (w *world) Switch(ctx context.Context, a power.Action, m power.Machine) error {
@@ -286,7 +269,6 @@ func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 		"boot IDs of the host": {world: nodes(func(n *cluster.Node) { n.BootID = "host" }), want: view.Pass},
 		"no boot IDs":          {world: nodes(func(n *cluster.Node) { n.BootID = "" }), want: view.Pass},
 		"a refused shutdown":   {world: func(w *world) { w.refuse = true }, want: view.NotObserved, why: "kube-node3 never went down"},
-		"a stuck watch":        {world: func(w *world) { w.stale = []cluster.Kind{cluster.KindPod} }, want: view.NotObserved, why: "the watch of the pods was stuck"},
 		"an unmet expectation": {plan: edit("- failed: 0", "- failed: {min: 1}"), want: view.Fail, why: "wanted at least 1, got 0"},
 		"nobody notices":       {world: func(w *world) { w.blindly = true }, plan: edit("within: 20s", "within: 300ms"), want: view.NotObserved},
 		"left off":             {plan: edit(shortPlan[strings.Index(shortPlan, "  - on:"):strings.Index(shortPlan, "expect:")], "", "  - failed: 0\n    step: after\n", ""), keepOff: true, want: view.Pass, left: 2},

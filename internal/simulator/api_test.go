@@ -101,11 +101,6 @@ func (e *eyes) Confirm(ctx context.Context) error {
 	}
 }
 
-// Stale finds no stuck watch: the simulated world has only one, of everything.
-func (e *eyes) Ping(context.Context) error { return nil }
-
-func (e *eyes) Stale(context.Context, string) ([]cluster.Kind, error) { return nil, nil }
-
 // Change changes the annotation of a node, and waits until the process sees it.
 func (e *eyes) Change(ctx context.Context, node string, change func(power.Note) (power.Note, bool)) error {
 	p, w := e.p, e.p.w

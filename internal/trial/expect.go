@@ -97,13 +97,10 @@ func spread(f [2]int) string {
 	return fmt.Sprintf("%d–%d", f[0], f[1])
 }
 
-// unseen is how many seconds after zero nobody saw the pods. After a stall the watches deliver the
-// changes: it can only hide pods that were unavailable for less than that.
+// unseen is how many seconds after zero nobody saw the pods.
 func unseen(sum *record.Summary) (seconds float64) {
 	for _, b := range sum.Blind {
-		if !b.Stalled {
-			seconds += max(0, b.To-max(0, b.From))
-		}
+		seconds += max(0, b.To-max(0, b.From))
 	}
 	return seconds
 }
@@ -147,7 +144,7 @@ func unaffected(name string) string {
 	if name == view.PhaseEvicted {
 		return ": no pod on it was subject to eviction, and the forecast expected none"
 	}
-	return ": no pod of it was on the nodes, and the forecast expected no replacement"
+	return ": no pod of it served on the nodes, and the forecast expected no replacement"
 }
 
 // watchedUntil is until when a phase that was not observed certainly had not come: the end of the

@@ -83,7 +83,6 @@ func TestAMeasureIsAnInterval(t *testing.T) {
 	unforeseen.Phases[0].Predicted = nil
 	precise := out(f(58), nil)
 	precise.Phases[0].Inside = new(bool)
-	stall := record.Blind{From: 5, To: 8, Stalled: true}
 	three := 3
 	for name, tc := range map[string]struct {
 		x    plan.Expectation
@@ -111,7 +110,6 @@ func TestAMeasureIsAnInterval(t *testing.T) {
 		"pending pods that nobody counted":       {plan.Expectation{Measure: "pending", Max: f(2)}, record.Summary{}, "?"},
 		"pending pods without a forecast":        {plan.Expectation{Measure: "pending", Predicted: true}, record.Summary{Pending: &three}, "no"},
 		"few available pods that nobody saw":     {plan.Expectation{Measure: "lowest_available", Min: f(2)}, blind(record.Summary{LowestAvailable: &three}, record.Blind{From: 5, To: 60}), "?"},
-		"a stall hides none of them":             {plan.Expectation{Measure: "lowest_available", Min: f(2)}, blind(record.Summary{LowestAvailable: &three}, stall), "yes"},
 		"a ledger without requests":              {plan.Expectation{Measure: "balanced", Min: f(1), Max: f(1)}, record.Summary{}, "?"},
 		"an estimated peak":                      {plan.Expectation{Measure: "peak_served", Step: "a", Min: f(2)}, record.Summary{Load: []record.Load{{Step: "a", PeakServed: 3, Basis: "estimated"}}}, "?"},
 	} {

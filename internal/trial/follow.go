@@ -11,7 +11,6 @@ import (
 	"lightsout/cluster/forecast"
 	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -53,8 +52,6 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	r.comparison.beginIfDue()
-	r.pings.askIfDue()
 	if !r.zero.IsZero() {
 		countPods(r, s)
 	}
@@ -79,7 +76,9 @@ func countPods(r *run, s *cluster.Snapshot) {
 			r.lowest = &n
 		}
 	}
-	r.pending.count(r, s)
+	if live {
+		countPending(r, s)
+	}
 }
 
 // follow follows the ends of requests, all of which are in the record.
@@ -174,13 +173,9 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		} else {
 			n.wantedOff, n.wantedOn, n.booted, n.early = true, false, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
+			r.tracker.Switched(n.name, a, now)
 			s := r.s.Snapshot()
 			n.bootID = cmp.Or(s.Boot(s.Node(n.name)).ID, b.Node.BootID)
-		}
-		if on {
-			phase.Agreed(r.tracker, b.Node.Name, now)
-		} else {
-			r.tracker.Switched(b.Node.Name, a, now)
 		}
 	}
 	if !on {

@@ -58,9 +58,9 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 		got            string
 		ok, unobserved bool
 	}
-	none, noReplacement := judged{"0 s, none failed; the forecast expected none", true, false}, judged{"default/web: no pod of it was on the nodes, and the forecast expected no replacement", true, false}
+	none, noReplacement := judged{"0 s, none failed; the forecast expected none", true, false}, judged{"default/web: no pod of it served on the nodes, and the forecast expected no replacement", true, false}
 	noForecast := judged{"0 s, none failed, with no forecast", false, false}
-	unforeseen := judged{"default/web at 0.0 s, with no forecast, none of its pods was on the nodes", false, false}
+	unforeseen := judged{"default/web at 0.0 s, with no forecast, none of its pods served on the nodes", false, false}
 	for name, tc := range map[string]struct {
 		is              func(c *emptyNode)
 		errors, replace judged
@@ -92,7 +92,7 @@ func TestTheForecastOfNothingHoldsIfNothingHappens(t *testing.T) {
 			p := *c.Pods[0]
 			p.Name, p.Node, p.Ready = "web-2", "k8s2", false
 			c.Pods = append(c.Pods, &p)
-		}, noForecast, judged{"default/web not observed, none of its pods on the nodes was serving", false, true}},
+		}, none, noReplacement},
 		"the node was not Ready before": {func(c *emptyNode) {
 			for _, n := range c.Nodes {
 				n.Ready = cluster.TriUnknown

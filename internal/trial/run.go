@@ -58,10 +58,8 @@ type run struct {
 	failed  bool
 	aborted bool
 	// unsteady reports what the trial could not observe: nodes that were down before
-	// they were switched off, and watches that were stuck.
-	unsteady   []string
-	comparison comparison
-	pings      pings
+	// they were switched off, and how steps went in blind spans.
+	unsteady []string
 
 	loads []*loadRun
 	// totals are the requests in the record by the generator's runs, open those in flight
@@ -73,7 +71,8 @@ type run struct {
 	before, after map[string]int
 	skewRollout   *int
 	lowest        *int
-	pending       pendingPods
+	// pending is the number of pods without a node at the first power-on; nil: nobody counted.
+	pending *int
 	// pendingForecast is the forecast of the number of pods without a node.
 	pendingForecast *[2]int
 	settings        []record.Setting
@@ -128,7 +127,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 			r.steps = append(r.steps, &stepRun{Step: st, state: view.StepToCome})
 		}
 	}
-	r.tracker, r.comparison.r, r.pings.r = phase.NewTracker(r.deployment), r, r
+	r.tracker = phase.NewTracker(r.deployment)
 	return r, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Options holds the parts of a Runner.
@@ -198,7 +199,6 @@ func (t *Runner) rest(r *run) {
 // ifLive calls to with the live run, if there is one.
 func (t *Runner) ifLive(to func(*run)) {
 	if t.Live() {
-		t.run.tracker.Awake(t.run.now())
 		to(t.run)
 	}
 }
@@ -206,8 +206,6 @@ func (t *Runner) ifLive(to func(*run)) {
 // Handle handles what happens in the session.
 func (t *Runner) Handle(e session.Event) {
 	switch e := e.(type) {
-	case cluster.Transition:
-		t.ifLive(func(r *run) { r.tracker.Transition(e) })
 	case loadgen.Record: // and all others in the record
 		t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
 	case *cluster.Snapshot:
@@ -241,7 +239,7 @@ func (t *Runner) Handle(e session.Event) {
 func (r *run) powerOnSent(node string, at time.Time) {
 	early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
 	if !early { // else its outage has ended
-		r.tracker.PowerOnSent(node, at)
+		r.tracker.Switched(node, power.ActionOn, at)
 	}
 }
 

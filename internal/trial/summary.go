@@ -17,7 +17,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: r.pending.seen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	r.clock.End(r.now)
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
@@ -66,7 +66,7 @@ func blindSpans(r *run) (out []record.Blind) {
 		if b.From.Before(r.started) {
 			b.From = r.started
 		}
-		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill, Stalled: b.Stalled})
+		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
 	}
 	return out
 }

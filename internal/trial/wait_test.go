@@ -21,9 +21,10 @@ func stepsOf() (r steps, set func(s float64), see func(state cluster.LinkState, 
 	r = steps{&run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, tracker: phase.NewTracker(cluster.Key{}), nodes: []*nodeRun{{name: "k8s2"}}}}
 	r.tracker.Zero(zero, nil)
 	r.tracker.Switched("k8s2", power.ActionOff, zero)
+	looks := eachSecond(func(s *cluster.Snapshot) { r.tracker.Observe(s, s.At) })
 	return r, func(s float64) { now = at(s) }, func(state cluster.LinkState, contact float64) {
-		r.tracker.Observe(cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: state, LastContact: at(contact), Err: "connection refused"},
-			Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriUnknown}}}), now)
+		looks(cluster.Contents{At: now, Link: cluster.Link{State: state, LastContact: at(contact), Err: "connection refused"},
+			Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriUnknown}}})
 	}
 }
 
@@ -50,16 +51,15 @@ func TestAWaitThatEndsBlindIsNotObserved(t *testing.T) {
 		poll := r.Wait(&plan.Wait{For: tc.what, Within: 25 * time.Second})
 		set(2)
 		see(cluster.LinkLive, 2)
-		r.tracker.Awake(at(2))
 		if tc.blind > 0 {
 			set(tc.blind)
 			see(cluster.LinkDisconnected, 2)
 		}
 		set(tc.seen)
-		if tc.still {
-			r.tracker.Awake(at(tc.seen))
-		}
-		if tc.seen > 0 {
+		switch live := (cluster.Link{State: cluster.LinkLive, LastContact: at(tc.seen)}); {
+		case tc.still:
+			r.tracker.Observe(cluster.NewSnapshot(cluster.Contents{At: at(tc.seen), Link: live}), at(tc.seen))
+		case tc.seen > 0:
 			see(cluster.LinkLive, tc.seen)
 		}
 		set(26)
@@ -110,16 +110,18 @@ func TestAWaitForEvictionsFailsWhileLightsoutSeesThePods(t *testing.T) {
 		"they are there, as far as lightsout knows": {pods: true, blind: true, excused: true},
 	} {
 		r, set, _ := stepsOf()
+		looks := eachSecond(func(s *cluster.Snapshot) { r.tracker.Observe(s, s.At) })
 		see := func(s float64, state cluster.LinkState) {
 			set(s)
-			c := cluster.Contents{At: at(s), Link: cluster.Link{State: state, LastContact: at(2)}, Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriUnknown, ReadySince: at(1), BootID: "1"}}}
+			contact := map[cluster.LinkState]time.Time{cluster.LinkLive: at(s), cluster.LinkDisconnected: at(2)}
+			c := cluster.Contents{At: at(s), Link: cluster.Link{State: state, LastContact: contact[state]}, Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriUnknown, ReadySince: at(1), BootID: "1"}}}
 			if tc.back && s > 20 {
 				c.Nodes[0].Ready, c.Nodes[0].BootID = cluster.TriTrue, "2"
 			}
 			if tc.pods || s < 3 {
 				c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "web-1"}, Node: "k8s2", Phase: "Running", Status: "Running", OwnerKind: "ReplicaSet"})
 			}
-			r.tracker.Observe(cluster.NewSnapshot(c), at(s))
+			looks(c)
 		}
 		poll := r.Wait(&plan.Wait{For: view.PhaseEvicted, Within: 25 * time.Second})
 		see(2, cluster.LinkLive)
@@ -135,20 +137,5 @@ func TestAWaitForEvictionsFailsWhileLightsoutSeesThePods(t *testing.T) {
 		if got := len(r.unsteady) > 0; got != tc.excused {
 			t.Errorf("%s: %q", name, r.unsteady)
 		}
-	}
-}
-
-// lightsout stands still while its question is under way (Ctrl-Z). The answer may be the first
-// thing that it handles afterwards.
-func TestAnAnswerAfterLightsoutStoodStillIsNoStall(t *testing.T) {
-	t.Parallel()
-	r, see := countedRun()
-	see(10, cluster.LinkLive, 10, 6, 0)
-	r.tracker.Awake(at(10))
-	r.pings.asked = at(10.2)
-	r.t.opt.Now = func() time.Time { return at(40) }
-	r.pings.answered(29800 * time.Millisecond)
-	if spans := r.tracker.Blind(); len(spans) != 1 || !spans[0].StoodStill {
-		t.Errorf("%+v", spans)
 	}
 }

@@ -98,7 +98,7 @@ func (t *Tracker) forecastErrors() {
 		if i < len(errors)-1 {
 			text += fmt.Sprintf(" in an earlier window from %.1f s to %.1f s", w.First.Sub(t.zero).Seconds(), w.Ended.Sub(t.zero).Seconds())
 		}
-		r.from, r.observed = w.First, w.Ended
+		r.from, r.when = w.First, cluster.At(w.Ended)
 		r.explain(text)
 	}
 	if n := t.failures.all.AtZero(); n.Scheduled > 0 {

@@ -99,9 +99,6 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 		}
 	}
 	for _, name := range t.names {
-		if n := t.nodes[name]; n.deleted {
-			forecastDeleted(t, n)
-		}
 		t.forecastReturn(t.nodes[name], s)
 	}
 	if t.deployment != (cluster.Key{}) {
@@ -119,7 +116,7 @@ func returned(t *Tracker, n *node) bool {
 func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
 		r := t.rows.of(o.name, n.name)
-		if !r.observed.IsZero() {
+		if r.seen() {
 			continue
 		}
 		i, why := o.of(no)
@@ -129,12 +126,11 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 		case !i.IsZero():
 			switch o.name {
 			case view.PhaseDetected:
-				i = delayed(t, n, i)
 			case view.PhaseEvicted:
 				i = since(t, view.PhaseTainted, n, i)
 			default:
-				detected := t.rows.of(view.PhaseDetected, n.name).earliest()
-				if i = delayed(t, n, since(t, view.PhaseDetected, n, i)); i.From.Before(detected) {
+				detected := t.rows.of(view.PhaseDetected, n.name).when.After
+				if i = since(t, view.PhaseDetected, n, i); i.From.Before(detected) {
 					i.From = detected
 				}
 			}
@@ -151,45 +147,20 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	}
 }
 
-// delayed widens the forecast of events that were due while the API server did not
-// answer: perhaps the control plane did not reach it either, and restarts its timers.
-func delayed(t *Tracker, n *node, i forecast.Interval) forecast.Interval {
-	if n.last == nil {
-		return i
-	}
-	end, ok := t.blind.last(n.off)
-	if _, heard := n.last.Heartbeat(); !ok || end.Before(heard) {
-		return i
-	}
-	set := t.snapshot.Settings
-	if to := end.Add(backAgain + set.GracePeriod.Value + 2*set.MonitorPeriod.Value); to.After(i.To) {
-		i.To = to
-	}
-	return i
-}
-
-// backAgain is the longest that the control plane's own watches may take to come
-// back after the API server has (client-go's Reflector: 30 s, with jitter up to
-// twice that).
-const backAgain = time.Minute
-
 // since moves a forecast that was worked out from the control plane's own time of
 // an earlier phase to our clock, if the control plane's is another.
 func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
 	r := t.rows.of(name, n.name)
 	switch {
-	case r.coarse || r.hidden(): // nobody saw how far ahead its source's clock was
-		if !r.happened.IsZero() {
-			ahead := r.happened.Sub(r.source)
-			i.From, i.To = i.From.Add(ahead), i.To.Add(ahead)
-		}
+	case r.source.IsZero():
 		return i
-	case !r.exact || r.source.IsZero():
-		return i
+	case !r.when.Exact(): // nobody saw how far ahead its source's clock was
+		ahead := t.snapshot.Ahead()
+		return forecast.Interval{From: i.From.Add(-ahead), To: i.To.Add(-ahead)}
 	}
 	// The source's time has whole seconds, so it is up to a second early.
 	const half = time.Second / 2
-	if ahead := r.observed.Sub(r.source); ahead < -half || ahead > 3*half {
+	if ahead := r.when.By.Sub(r.source); ahead < -half || ahead > 3*half {
 		i.From, i.To = i.From.Add(ahead-half), i.To.Add(ahead-half)
 	}
 	return i
@@ -203,20 +174,12 @@ const readyRounds = 3
 func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
 	ready := t.rows.of(view.PhaseReady, n.name)
 	booted := t.rows.of(view.PhaseBooted, n.name)
-	ready.why, booted.why = "", ""
-	if n.deleted { // its kubelet registers it again when it boots
-		ready.why, booted.why = n.wasDeleted(), n.wasDeleted()
-		if ready.observed.IsZero() {
-			ready.predicted = forecast.Interval{}
-		}
-		return
-	}
-	if booted.observed.IsZero() || !ready.observed.IsZero() && !ready.predicted.IsZero() {
+	if !booted.seen() || ready.seen() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}
 	update := s.Settings.StatusUpdate.Value
 	if n.last != nil && n.last.Kubelet != nil {
 		update = n.last.Kubelet.StatusUpdate
 	}
-	ready.predicted = forecast.Interval{From: booted.earliest(), To: booted.observed.Add(readyRounds * update)}
+	ready.predicted = forecast.Interval{From: booted.when.After, To: booted.when.By.Add(readyRounds * update)}
 }

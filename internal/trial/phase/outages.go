@@ -51,11 +51,11 @@ func (t *Tracker) returnedAt() (last time.Time) {
 	if t.deployment == (cluster.Key{}) || restored == nil {
 		return last
 	}
-	if restored.observed.IsZero() {
+	if !restored.seen() {
 		return time.Time{}
 	}
-	if restored.observed.After(last) {
-		return restored.observed
+	if restored.when.By.After(last) {
+		return restored.when.By
 	}
 	return last
 }

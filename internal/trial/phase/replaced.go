@@ -18,12 +18,7 @@ func (v *service) replacement(t *Tracker, s *cluster.Snapshot) (last *cluster.Po
 	if v.allEnded.IsZero() {
 		v.allEnded = s.At
 	}
-	serving, fresh, lost := 0, 0, 0
-	for _, node := range v.pods {
-		if isDown(t, node) {
-			lost++
-		}
-	}
+	serving, fresh, lost := 0, 0, v.lost(t)
 	for _, p := range s.PodsOf(t.deployment) {
 		if !p.Serving() || isDown(t, p.Node) {
 			continue

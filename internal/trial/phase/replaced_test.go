@@ -2,7 +2,6 @@ package phase
 
 import (
 	"testing"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -123,63 +122,52 @@ func TestADrainedNodeOfALaterOutageHasNoPodsToReplace(t *testing.T) {
 	}
 }
 
-// Where no pod on the nodes was ready when they went off, as when they all load a model, there is
-// nothing to replace: the row is not observed, in a later outage too, and a wait for it can end.
-func TestPodsThatWereNotReadyNeedNoReplacement(t *testing.T) {
-	for _, later := range []bool{false, true} {
-		w := newWorld(t, 1000)
-		if later {
-			w.off(power.ActionOff, n3)
-			w.lose(n3, 40)
-			w.Switched(n3, power.ActionOn, at(60))
-			w.boot(n3, 65)
-			w.ready(n3, 70)
-			w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
+// Where no pod on the nodes served when they went off, as when they all load a model or are being
+// deleted, there is nothing to replace, in a later outage too.
+func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
+	for name, change := range map[string]func(*cluster.Pod){
+		"not ready":     func(p *cluster.Pod) { p.Ready = false },
+		"being deleted": func(p *cluster.Pod) { p.Deleting = at(98) },
+	} {
+		for _, later := range []bool{false, true} {
+			w := newWorld(t, 1000)
+			if later {
+				w.off(power.ActionOff, n3)
+				w.lose(n3, 40)
+				w.Switched(n3, power.ActionOn, at(60))
+				w.boot(n3, 65)
+				w.ready(n3, 70)
+				w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
+			}
+			w.podsOn(n4, change)
+			w.available(12)
+			w.look(99)
+			w.Switched(n4, power.ActionOff, at(100))
+			w.look(101)
+			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.Never(view.PhaseReplaced, llm.String()) != "" {
+				t.Errorf("%s, later: %t: %+v", name, later, p)
+			}
 		}
-		w.podsOn(n4, func(p *cluster.Pod) { p.Ready = false })
-		w.available(12)
-		w.look(99)
-		w.Switched(n4, power.ActionOff, at(100))
-		w.look(101)
-		const why = "none of its pods on the nodes was serving"
-		w.want(view.PhaseReplaced, llm.String(), "– | – | "+why)
-		if p := w.phase(view.PhaseReplaced, llm.String()); p.Unaffected || p.Before || w.Never(view.PhaseReplaced, llm.String()) != why {
-			t.Errorf("later: %t: %+v", later, p)
-		}
-		w.lose(n4, 140)
-		w.taint(n4, 141)
-		w.evict(n4, 441)
-		w.want(view.PhaseReplaced, llm.String(), "– | – | "+why)
 	}
 }
 
-// A recorder that began after the outage sees only that the pods are not ready any more: it does
-// not claim that there was nothing to replace.
-func TestPodsThatCeasedToBeReadyBeforeTheRecorderBegan(t *testing.T) {
+// The pods of a deployment that somebody deletes are not replaced: its two rows name the same
+// reason.
+func TestADeletedDeploymentIsNotReplaced(t *testing.T) {
 	w := newWorld(t, 1000)
-	w.now = at(13)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Ready, p.ReadySince = false, at(13) })
-	w.look(20)
 	w.off(power.ActionOff, n4)
-	w.look(21)
-	if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Unaffected || p.Note != "none of its pods on the nodes was seen to serve" {
-		t.Errorf("%+v", p)
-	}
-}
-
-// When somebody was deleting all pods on a node as it went off, no pod needs a replacement, and
-// a wait for `replaced` ends at once, also if the API server's clock is ahead.
-func TestPodsThatWereBeingDeletedNeedNoReplacement(t *testing.T) {
-	for _, ahead := range []float64{0, 30} {
-		w := newWorld(t, 1000)
-		w.c.Link.Ahead = time.Duration(ahead) * time.Second
-		w.now = at(-5)
-		w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(-5 + ahead) })
-		w.look(-4)
-		w.off(power.ActionOff, n4)
-		w.look(1)
-		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed != 0 || w.Never(view.PhaseReplaced, llm.String()) != "" {
-			t.Errorf("%v s ahead: %+v, never %q", ahead, p, w.Never(view.PhaseReplaced, llm.String()))
+	w.lose(n4, 40)
+	w.taint(n4, 41)
+	pods, deployments := w.c.Pods, w.c.Deployments
+	w.c.Pods, w.c.Deployments = nil, nil
+	w.look(60)
+	for _, name := range []string{view.PhaseReplaced, view.PhaseRestored} {
+		w.want(name, llm.String(), "– | – | the deployment is deleted")
+		if w.Never(name, llm.String()) == "" {
+			t.Errorf("%s may come", name)
 		}
 	}
+	w.c.Pods, w.c.Deployments = pods, deployments
+	w.look(70)
+	w.want(view.PhaseReplaced, llm.String(), "341..355 | – | ")
 }

@@ -23,7 +23,7 @@ type service struct {
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
-	// idle: it has pods on the nodes, none of which served: there is nothing to replace.
+	// idle: none of its pods served on the nodes: there is nothing to replace.
 	idle bool
 	// gone: all of its pods that served were on the nodes.
 	gone bool
@@ -63,76 +63,30 @@ func (v *service) forecastFirst(t *Tracker) {
 		v.room = h.Delayed(t.deployment)
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	serves := func(down bool) bool {
-		return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) == down })
-	}
-	v.gone = serves(true) && !serves(false)
-	unserved := !serves(true) && !v.served(t)
-	present := v.present(t, func(*cluster.Pod) bool { return true })
-	staying := v.present(t, func(p *cluster.Pod) bool {
-		return p.Deleting.IsZero() || p.Deleting.Add(-t.snapshot.Ahead()).After(t.nodes[p.Node].off.Add(deletedWith))
-	})
-	v.idle = unserved && staying && !v.present(t, func(p *cluster.Pod) bool { return !p.Ready && wasReady(t, p) })
-	if unserved && !v.idle {
-		r.observed, r.before, r.unaffected = t.zero, true, !present && shows(t.snapshot, cluster.KindPod)
-		r.notes = []string{"none of its pods was on the nodes"}
-		switch {
-		case present && !staying:
-			r.notes = []string{"all its pods on the nodes were being deleted"}
-		case present: // lightsout saw them only later
-			r.notes = []string{"none of its pods on the nodes was seen to serve"}
-		}
+	v.gone = v.before > 0 && v.lost(t) == v.before
+	if v.idle = v.lost(t) == 0; v.idle {
+		r.when, r.before, r.unaffected, r.notes = cluster.At(t.zero), true, shows(t.snapshot, cluster.KindPod), []string{"none of its pods served on the nodes"}
+		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "", false
 		return
 	}
-	r.observed, r.before, r.unaffected, r.notes = time.Time{}, false, false, nil
-	if v.idle {
-		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "none of its pods on the nodes was serving", true
-		return
-	}
+	r.when, r.before, r.unaffected, r.notes = cluster.When{}, false, false, nil
 	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
 	r.predicted, r.never = r.first, v.never(t)
 }
 
-// deletedWith is how long after a power-off, by the API server's clock, a deletion may be dated that
-// came before: Snapshot.Ahead ignores small differences.
-const deletedWith = 2 * time.Second
-
-// present reports whether the snapshot shows such a pod of the deployment on the nodes.
-func (v *service) present(t *Tracker, such func(*cluster.Pod) bool) bool {
-	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
-		return p.Gone.IsZero() && !p.Finished() && isDown(t, p.Node) && such(p)
-	})
+// lost is how many of the pods that served when the outage began are on its nodes.
+func (v *service) lost(t *Tracker) (n int) {
+	for _, node := range v.pods {
+		if isDown(t, node) {
+			n++
+		}
+	}
+	return n
 }
 
 // shows reports whether a snapshot has the objects of a kind as they are.
 func shows(s *cluster.Snapshot, k cluster.Kind) bool {
 	return s.Link.State == cluster.LinkLive && s.Access[k].Synced
-}
-
-// served reports whether a pod of the deployment served on one of the nodes when the outage began:
-// one that lightsout notices late has changed the pods already.
-func (v *service) served(t *Tracker) bool {
-	if t.wave == 0 {
-		return t.atZero != nil && slices.ContainsFunc(t.atZero.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Serving() && isDown(t, p.Node) })
-	}
-	for _, node := range v.pods {
-		if isDown(t, node) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool {
-		end := p.Deleting
-		if end.IsZero() {
-			end = p.Gone
-		}
-		return isDown(t, p.Node) && !p.Finished() && wasReady(t, p) && (end.IsZero() || end.After(t.nodes[p.Node].off.Add(-time.Second)))
-	})
-}
-
-// wasReady reports whether a pod may have been ready when its node, one of the outage, went off: it
-// is, or became not ready afterwards. Its times have whole seconds.
-func wasReady(t *Tracker, p *cluster.Pod) bool {
-	return p.Ready || !p.ReadySince.Add(time.Second-t.snapshot.Ahead()).Before(t.nodes[p.Node].off)
 }
 
 // never reports whether the pods are certain not to be replaced: no node has room, or
@@ -204,17 +158,13 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	v.renewReplaced(t, s.Deployment(t.deployment))
 	r := t.rows.of(view.PhaseRestored, t.deployment.String())
-	if r.observed.IsZero() {
-		r.why, r.never = notRestored(s.Deployment(t.deployment))
-		if r.why == "" {
-			r.why = deletedNode(t)
-		}
-		if r.why != "" {
+	if !r.seen() {
+		if r.why, r.never = notRestored(s.Deployment(t.deployment)); r.why != "" {
 			r.predicted = forecast.Interval{}
 			return
 		}
 	}
-	if !r.observed.IsZero() && !r.predicted.IsZero() || !v.learnt {
+	if r.seen() && !r.predicted.IsZero() || !v.learnt {
 		return
 	}
 	var last forecast.Interval
@@ -233,7 +183,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 // renewReplaced renews the forecast of the replacements.
 func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	if !r.observed.IsZero() || v.idle {
+	if r.seen() || v.idle {
 		return
 	}
 	if why, never := notRestored(d); why != "" {
@@ -277,14 +227,14 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	subject := t.deployment.String()
 	if !v.idle && !t.rows.seen(view.PhaseReplaced, subject) {
 		if last := v.replacement(t, s); last != nil {
-			at, source := last.Changed, stamp{last.ReadySince, true}
+			at := last.Changed
 			switch {
 			case v.allEnded.After(at): // it served before the pods that it replaces ended
-				at, source = v.allEnded, stamp{}
+				at = v.allEnded
 			case !at.After(t.zero):
-				at = s.At
+				at = t.sight.looked
 			}
-			t.observe(view.PhaseReplaced, subject, at, source, true)
+			t.observe(view.PhaseReplaced, subject, at, time.Time{})
 		}
 	}
 	if !t.rows.seen(view.PhaseRestored, subject) {
@@ -295,7 +245,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		at := d.Changed
 		for _, name := range t.names {
 			n := t.nodes[name]
-			ready := t.rows.of(view.PhaseReady, name).observed
+			ready := t.rows.of(view.PhaseReady, name).when.By
 			if !n.up() || isDown(t, name) && (n.on.IsZero() || ready.IsZero()) {
 				return
 			}
@@ -303,6 +253,6 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 				at = ready
 			}
 		}
-		t.observe(view.PhaseRestored, subject, at, stamp{}, true)
+		t.observe(view.PhaseRestored, subject, at, time.Time{})
 	}
 }

@@ -45,21 +45,24 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Unaffected = r.unaffected && (name != view.PhaseEvicted || r.observed.IsZero())
-	p.Before, p.HiddenFrom = r.before, offset(t, r.hiddenFrom)
+	p.Unaffected = r.unaffected && (name != view.PhaseEvicted || !r.seen())
+	p.Before = r.before
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
-	p.Observed, p.Source, p.From = offset(t, r.observed), offset(t, r.source), offset(t, r.from)
+	p.Observed, p.Source, p.From = offset(t, r.when.By), offset(t, r.source), offset(t, r.from)
+	if !r.when.Exact() {
+		p.HiddenFrom = offset(t, r.when.After)
+	}
 	if p.Predicted != nil && p.Observed != nil {
 		p.Inside = r.inside()
 	}
 	notes := slices.Clone(r.notes)
-	if name == view.PhaseErrors && !r.observed.IsZero() && t.failures.all.Unrecovered() {
+	if name == view.PhaseErrors && r.seen() && t.failures.all.Unrecovered() {
 		notes = append(notes, "nobody saw the failures end")
 		if p.Inside != nil && *p.Inside {
 			p.Inside = nil // its end is still to come
 		}
 	}
-	if r.observed.IsZero() {
+	if !r.seen() {
 		if r.why != "" {
 			notes = append(notes, r.why)
 		} else if text := t.overtaken(name, subject); text != "" {
@@ -70,15 +73,11 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	return p
 }
 
-// inside reports whether it happened in its forecast; nil if a blind span makes that unknown.
+// inside reports whether it happened in its forecast; nil if that is unknown.
 func (r *row) inside() *bool {
-	i := r.predicted
-	if r.coarse {
-		i.From = i.From.Add(-time.Second)
-	}
-	first, last := r.earliest(), r.observed
-	in := i.Contains(first) && i.Contains(last)
-	if in || first.Equal(last) || last.Before(i.From) || first.After(i.To) {
+	i, w := r.predicted, r.when
+	in := i.Contains(w.After) && i.Contains(w.By)
+	if in || w.Exact() || w.By.Before(i.From) || w.After.After(i.To) {
 		return &in
 	}
 	return nil

@@ -29,7 +29,7 @@ type Tracker struct {
 	wave       int
 	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
-	blind      blindness
+	sight      sight
 	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
@@ -39,21 +39,16 @@ type Tracker struct {
 type node struct {
 	name string
 	how  power.Action
-	// off and on are when it was asked for; on is zero until then.
+	// off and on are when the driver was asked for it; on is zero until then.
 	off, on time.Time
-	// sent: on is when the driver was asked, and no longer when somebody agreed to that.
-	sent    bool
 	boot    string // boot id before
 	last    *cluster.Node
-	tainted bool      // has a taint by which its pods are evicted
-	taint   time.Time // when it got the first; zero: unknown
-	wave    int       // of the trial's outages, which one
+	tainted bool // has had a taint by which its pods are evicted
+	wave    int  // of the trial's outages, which one
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
 	wasDown bool
-	// deleted: its Node object was there and is not any more.
-	deleted bool
 	// unused: it was Ready then, and the API server showed that no endpoint on it was.
 	unused bool
 }
@@ -75,29 +70,19 @@ func (all rows) of(name, subject string) *row {
 // seen reports whether a phase was observed.
 func (all rows) seen(name, subject string) bool {
 	r := all[rowKey{name, subject}]
-	return r != nil && !r.observed.IsZero()
+	return r != nil && r.seen()
 }
 
-// row is one phase of one subject.
+// row is one phase of one subject: its forecast, when it came, and whether it is expected.
 type row struct {
 	predicted, first forecast.Interval
-	observed, source time.Time
-	from             time.Time
-	// exact: observed is the time of a transition and not of a look.
-	exact bool
-	// happened is source by lightsout's clock; zero if lightsout does not know how far
-	// ahead that clock is.
-	happened time.Time
-	// coarse: observed is happened, in whole seconds.
-	coarse bool
-	// seen: observed is when the cluster showed it.
-	seen bool
-	// hiddenFrom is since when a blind span may have hidden it until observed; zero if none did.
-	hiddenFrom time.Time
-	// why it is not expected; empty when it is.
+	when             cluster.When
+	source           time.Time // that its object gives
+	from             time.Time // of an error window
+	// why it is not expected; empty when it is. never: the phase cannot come.
 	why   string
+	never bool
 	notes []string
-	never bool // the phase cannot come, and why is the reason
 	// before: it was so before the machine went off.
 	before bool
 	// unaffected: as no pod was on the nodes, or none that is subject to eviction, it is not
@@ -105,23 +90,15 @@ type row struct {
 	unaffected bool
 }
 
-// hidden reports whether a blind span hid it.
-func (r *row) hidden() bool { return !r.hiddenFrom.IsZero() }
-
-// earliest is the earliest time at which it can have happened; zero if it was not observed.
-func (r *row) earliest() time.Time {
-	if r.hidden() {
-		return r.hiddenFrom
-	}
-	return r.observed
-}
+// seen reports whether the phase was observed.
+func (r *row) seen() bool { return !r.when.IsZero() }
 
 // seenOr is when it was observed, or the forecast if it was not.
 func (r *row) seenOr(i forecast.Interval) forecast.Interval {
-	if r.observed.IsZero() {
+	if !r.seen() {
 		return i
 	}
-	return forecast.Interval{From: r.earliest(), To: r.observed}
+	return forecast.Interval{From: r.when.After, To: r.when.By}
 }
 
 func (r *row) explain(text string) {
@@ -165,7 +142,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
 		if n != nil && n.on.IsZero() {
-			n.on, n.sent = at, true
+			n.on = at
 			t.failures.outages.SwitchedOn(name, at)
 		}
 		return
@@ -199,32 +176,13 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 }
 
-// Agreed records that a machine is to be powered on: PowerOnSent follows when the driver is
-// asked, which an operation under way may delay. Switched records both.
-func Agreed(t *Tracker, name string, at time.Time) {
-	if n := t.nodes[name]; n != nil && n.on.IsZero() {
-		n.on = at
-	}
-}
-
-// PowerOnSent records that the driver is asked to power a machine on, or has answered that it
-// is on.
-func (t *Tracker) PowerOnSent(name string, at time.Time) {
-	n := t.nodes[name]
-	if n == nil || n.on.IsZero() || n.sent {
-		return
-	}
-	t.failures.outages.SwitchedOn(name, at)
-	n.on, n.sent = at, true
-}
-
 // before records the phases that had come before a node went off. The recorder reports a
 // node some time after that: the snapshot may show something younger. It can tell if it saw
 // the node Ready at zero.
 func (n *node) before(t *Tracker) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
-		r.observed, r.exact, r.before = n.off, true, true
+		r.when, r.before = cluster.At(n.off), true
 		r.explain(note)
 	}
 	var was *cluster.Node
@@ -246,7 +204,7 @@ func (n *node) before(t *Tracker) {
 	}
 	for _, taint := range n.last.Taints {
 		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {
-			n.taintedAt(taint.TimeAdded)
+			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
 		}
 	}
@@ -294,7 +252,7 @@ func (t *Tracker) down() []string {
 }
 
 // up reports whether the newest snapshot shows the node Ready.
-func (n *node) up() bool { return !n.deleted && n.last != nil && n.last.Ready == cluster.TriTrue }
+func (n *node) up() bool { return n.last != nil && n.last.Ready == cluster.TriTrue }
 
 // isDown reports whether the node is one of the present outage.
 func isDown(t *Tracker, name string) bool {
@@ -310,13 +268,10 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	}
 	row := t.rows.of(view.PhaseOff, name)
 	if !n.on.IsZero() && r.Arrived.After(n.on) {
-		if !row.observed.IsZero() || r.Proof != power.Proven {
-			return
-		}
-		// The operator agreed to power the machine on while it was still shutting down.
+		return
 	}
-	if row.observed.IsZero() {
-		row.observed = r.Arrived
+	if !row.seen() {
+		row.when = cluster.At(r.Arrived)
 	}
 	if r.Proof == power.Proven || len(row.notes) == 0 {
 		row.notes = []string{r.With(r.Proof.String())}
@@ -343,9 +298,6 @@ func toEvict(t *Tracker, name string) (int, bool) {
 	if t.snapshot == nil {
 		return 0, false
 	}
-	if n := t.nodes[name]; n != nil && n.deleted {
-		return toCollect(t, name), true
-	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
 	return o.Pods, ok
 }
@@ -354,7 +306,7 @@ func toEvict(t *Tracker, name string) (int, bool) {
 // is expected, or if nothing is known about it.
 func (t *Tracker) Why(name, subject string) string {
 	t.forecastFirst()
-	if r := t.rows[rowKey{name, subject}]; r != nil && r.observed.IsZero() {
+	if r := t.rows[rowKey{name, subject}]; r != nil && !r.seen() {
 		return r.why
 	}
 	return ""
@@ -370,13 +322,8 @@ func (t *Tracker) Never(name, subject string) string {
 	return why
 }
 
-// Awake records that lightsout runs. Call it before each observation, and at least once a
-// second: a longer pause is a span in which lightsout stood still, stopped or suspended.
-func (t *Tracker) Awake(now time.Time) { t.blind.run(now) }
+// StoodStill records a Pause from before the first look that shows what happened in it.
+func (t *Tracker) StoodStill(pause Blind) { t.sight.stoodStill(pause) }
 
-// StoodStill records a Pause from before the first call of Awake.
-func (t *Tracker) StoodStill(pause Blind) { t.blind.add(pause) }
-
-// Blind lists the spans in which the API server did not answer, or lightsout stood still,
-// oldest first.
-func (t *Tracker) Blind() []Blind { return slices.Clone(t.blind.spans) }
+// Blind lists the spans in which lightsout did not see every change, or stood still, oldest first.
+func (t *Tracker) Blind() []Blind { return slices.Clone(t.sight.spans) }

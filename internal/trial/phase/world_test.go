@@ -2,7 +2,6 @@ package phase
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +29,9 @@ type world struct {
 	*Tracker
 	c   cluster.Contents
 	now time.Time
+	// last is the newest snapshot that the Tracker has, and looked when it got it.
+	last   *cluster.Snapshot
+	looked time.Time
 }
 
 func newWorld(t *testing.T, cpu int64) *world {
@@ -49,7 +51,7 @@ func newWorld(t *testing.T, cpu int64) *world {
 			w.pod(fmt.Sprintf("llm-%d%d", i, k), name, cpu)
 		}
 	}
-	w.Observe(w.snapshot(), w.now)
+	w.look(-1)
 	return w
 }
 
@@ -79,10 +81,19 @@ func (w *world) snapshot() *cluster.Snapshot {
 	return cluster.NewSnapshot(w.c)
 }
 
-// look makes the time s seconds from zero and shows the cluster as it is.
+// look makes the time s seconds from zero and shows the cluster as it is. Until then the Tracker
+// has observed once a second that nothing changed.
 func (w *world) look(s float64) {
+	for next := w.looked.Add(time.Second); w.last != nil && next.Before(at(s-1)); next = next.Add(time.Second) {
+		c := w.last.Contents()
+		if c.At = next; c.Link.State == cluster.LinkLive {
+			c.Link.LastContact = next
+		}
+		w.Observe(cluster.NewSnapshot(c), next)
+	}
 	w.now = at(s)
-	w.Observe(w.snapshot(), w.now)
+	w.last, w.looked = w.snapshot(), w.now
+	w.Observe(w.last, w.now)
 }
 
 // node changes a node; earlier Snapshots keep the old one.
@@ -114,24 +125,6 @@ func (w *world) available(n int) {
 	w.c.Deployments = []*cluster.Deployment{&d}
 }
 
-func (w *world) told(kind cluster.Kind, name string, what cluster.Change, from, to string, seen float64, source time.Time) {
-	ns := ""
-	if kind != cluster.KindNode {
-		ns = "default"
-	}
-	tr := cluster.Transition{
-		Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: ns, Name: name}},
-		Change:  what, From: from, To: to, Seen: at(seen), SourceTime: source,
-	}
-	switch {
-	case to == "NotReady (shutting down)":
-		tr.Cause = cluster.CauseShutdown
-	case to == cluster.WordTerminating && slices.ContainsFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Name == name && p.Evicted }):
-		tr.Cause = cluster.CauseEvicted
-	}
-	w.Transition(tr)
-}
-
 // off switches nodes off at zero.
 func (w *world) off(how power.Action, nodes ...string) {
 	w.Zero(zero, w.snapshot())
@@ -147,8 +140,6 @@ func (w *world) lose(name string, s float64) {
 		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, w.now.Truncate(time.Second), 0
 	})
 	w.podsOn(name, func(p *cluster.Pod) { p.Ready = false })
-	w.told(cluster.KindNode, name, "status", "Ready", "NotReady (silent)", s, w.now.Truncate(time.Second))
-	w.told(cluster.KindNode, name, "endpoints", "4", "0", s+0.1, time.Time{})
 	w.look(s + 0.2)
 }
 
@@ -158,21 +149,15 @@ func (w *world) taint(name string, s float64) {
 	w.node(name, func(n *cluster.Node) {
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: added}}
 	})
-	w.told(cluster.KindNode, name, "taint", "", unreachable+":NoExecute", s, added)
 	w.look(s + 0.05)
 }
 
 // evict has the pods of a node deleted, s seconds after zero.
 func (w *world) evict(name string, s float64) {
 	w.now = at(s)
-	first := ""
 	w.podsOn(name, func(p *cluster.Pod) {
 		p.Deleting, p.Evicted, p.Status = w.now.Truncate(time.Second), true, "Terminating"
-		if first == "" {
-			first = p.Name
-		}
 	})
-	w.told(cluster.KindPod, first, "status", "Running", "Terminating", s, w.now.Truncate(time.Second))
 	w.look(s + 0.1)
 }
 
@@ -181,8 +166,6 @@ func (w *world) boot(name string, s float64) {
 	w.node(name, func(n *cluster.Node) {
 		n.BootID, n.Ready, n.RenewSeen, n.ReadySince = "second boot", cluster.TriFalse, w.now, w.now.Truncate(time.Second)
 	})
-	w.told(cluster.KindNode, name, "boot", "up", "rebooted", s, time.Time{})
-	w.told(cluster.KindNode, name, "status", "NotReady (silent)", "NotReady", s, w.now.Truncate(time.Second))
 	w.look(s + 0.1)
 }
 
@@ -191,7 +174,6 @@ func (w *world) ready(name string, s float64) {
 	w.node(name, func(n *cluster.Node) {
 		n.Ready, n.ReadySince, n.Taints = cluster.TriTrue, w.now.Truncate(time.Second), nil
 	})
-	w.told(cluster.KindNode, name, "status", "NotReady", "Ready", s, w.now.Truncate(time.Second))
 	w.look(s + 0.1)
 }
 
