@@ -92,7 +92,11 @@ func nodesOf(r *record.Record) []NodeFacts {
 	}
 	slices.SortFunc(all, func(a, b NodeFacts) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Node, b.Node)) })
 	for i := range all {
-		all[i].follow(r)
+		again := r.End.Add(gap)
+		if j := slices.IndexFunc(all[i+1:], func(n NodeFacts) bool { return n.Node == all[i].Node }); j >= 0 {
+			again = all[i+1+j].From
+		}
+		all[i].follow(r, again)
 	}
 	return all
 }
@@ -234,11 +238,10 @@ func nodeEvent(r *record.Record, node string, deleted bool, from time.Time) time
 	return time.Time{}
 }
 
-// follow adds the steps that no span shows.
-func (n *NodeFacts) follow(r *record.Record) {
-	during := func(at time.Time) bool {
-		return !at.Before(n.From) && (n.To.IsZero() || !at.After(n.To.Add(gap)))
-	}
+// follow adds the steps that no span shows, until the node goes down again. It may return under a
+// new object.
+func (n *NodeFacts) follow(r *record.Record, again time.Time) {
+	during := func(at time.Time) bool { return !at.Before(n.From) && at.Before(again) }
 	for _, p := range summaryOf(r).Phases {
 		if p.Subject != n.Node || p.Observed == nil || p.Before || !during(secondsAfter(r, *p.Observed)) {
 			continue
