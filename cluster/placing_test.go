@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Pods of one template share their Spec, whatever the names of their token volumes and
@@ -32,31 +31,11 @@ func TestPodsOfATemplateShareTheirSpec(t *testing.T) {
 	}
 }
 
-func TestExtraResourcesListsTheOtherResources(t *testing.T) {
-	got := extraResources(corev1.ResourceList{"cpu": quantity.MustParse("4"), "nvidia.com/gpu": quantity.MustParse("8"), "ephemeral-storage": quantity.MustParse("1Ki")})
-	if got != "ephemeral-storage=1024,nvidia.com/gpu=8" {
-		t.Error(got)
-	}
-}
-
 func BenchmarkTrimSpec(b *testing.B) {
 	spec := &corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": quantity.MustParse("1"), "memory": quantity.MustParse("1Gi")}}}},
 		Tolerations: []corev1.Toleration{{Key: TaintUnreachable, Operator: "Exists"}, {Key: TaintNotReady, Operator: "Exists"}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		NewSpec(spec, "ReplicaSet")
-	}
-}
-
-// The client can decode every kind that it watches.
-func TestTheClientDecodesEverySource(t *testing.T) {
-	for _, src := range (&Watcher{opts: WatchOptions{Namespaces: []string{"a"}}}).sources() {
-		group, err := schema.ParseGroupVersion(src.resource.apiVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := scheme.New(group.WithKind(src.resource.kind + "List")); err != nil {
-			t.Error(err)
-		}
 	}
 }

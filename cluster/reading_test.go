@@ -13,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -193,24 +192,6 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	}
 }
 
-func TestAStatusInPlaceOfAListIsAnError(t *testing.T) {
-	t.Parallel()
-	_, err := new(pages).decode([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`))
-	if !apierrors.IsResourceExpired(err) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// A list in JSON tells its continue token only when it is decoded.
-func TestOnlyProtobufTellsTheContinueTokenEarly(t *testing.T) {
-	t.Parallel()
-	for body, want := range map[string]string{podPage(t, "next"): "next", podPage(t, ""): "", `{"metadata":{"continue":"next"}}`: ""} {
-		if got := continueToken([]byte(body)); got != want {
-			t.Errorf("the token is %q, want %q", got, want)
-		}
-	}
-}
-
 func podPage(t *testing.T, token string) string {
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
 		ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: token}, Items: []corev1.Pod{heavyPod()}}
@@ -282,19 +263,4 @@ func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 			t.Error("strip changed the server's bytes")
 		}
 	})
-}
-
-// The control plane's settings are assumed until lightsout has read its pods.
-func TestSettingsAreUnreadUntilTheControlPlanesPodsAre(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	f.held["components"] = "first"
-	w := watchFake(t, f)
-	s := w.until("nodes", func(s *Snapshot) bool { return !s.Unread(KindNode) && !s.Unread(KindLease) })
-	if s.SettingsRead {
-		t.Error("the settings are known before the pods that have them are")
-	}
-	f.change(func() { clear(f.held) })
-	w.until("the settings", func(s *Snapshot) bool { return s.SettingsRead })
 }

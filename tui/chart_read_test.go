@@ -426,27 +426,6 @@ func lineIsThere(t *testing.T, c *chart, i int, got readColumn, want loadgen.Sec
 	}
 }
 
-// TestTwelveStandAtThreeQuarters is the picture of the experiment: 8 served requests
-// end at the line of 8, and 8 + 4 queued reach three quarters of 16.
-func TestTwelveStandAtThreeQuarters(t *testing.T) {
-	for _, look := range chartLooks {
-		for w := 60; w <= 200; w += 7 {
-			for h := 20; h <= 60; h++ {
-				m, _, _ := testModel(burstChart(), w, h, look.o)
-				c := &m.find("Requests").pane.(*requestsPane).chart
-				plainView(m)
-				if c.rows == 0 {
-					continue
-				}
-				eight, twelve, sixteen := c.eighths(8, 1), c.eighths(12, 1), c.eighths(16, 1)
-				if c.lineAt(8) != eight || eight*2 != sixteen || twelve*4 != sixteen*3 || c.t.grain == 4 && (eight%8 != 0 || twelve%4 != 0) {
-					t.Fatalf("%s %dx%d: 8 is at %d eighths, 12 at %d, 16 at %d, the line of 8 at %d", look.name, w, h, eight, twelve, sixteen, c.lineAt(8))
-				}
-			}
-		}
-	}
-}
-
 // TestARequestThatHangsIsNotGreen: while no request is answered, the chart has no cell
 // in the colour of answered requests.
 func TestARequestThatHangsIsNotGreen(t *testing.T) {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -59,27 +58,6 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 		for title := range strings.FieldsSeq(titles) {
 			if v := plainView(m); !strings.Contains(v, "] "+title) {
 				t.Errorf("pane %s has no column %s to choose:\n%s", pane, title, v)
-			}
-		}
-	}
-}
-
-func TestColumnsThatCannotBeKeptAreReported(t *testing.T) {
-	k := &keeper{}
-	k.newest.Store(&map[string]Choice{})
-	if say, ok := k.command(func(map[string]Choice) error { return errors.New("the disk is full") })().(SayMsg); !ok || !strings.Contains(string(say), "the disk is full") {
-		t.Errorf("the screen reports %q", say)
-	}
-}
-
-// Choices of a file that somebody has edited must not break the screen.
-func TestUnknownColumnsAreIgnored(t *testing.T) {
-	for _, c := range []Choice{{"NODE": false, "NONE": true}, {"STATUS": false, "POWER": false, "PODS": false}, {"MACHINE": true, "ADDRESS": true, "ROLE": true, "AGE": true, "CPU": true}} {
-		for _, s := range []size{{60, 15}, {80, 24}, {120, 36}} {
-			m, _, _ := testModel(outage(), s.w, s.h, Options{Columns: map[string]Choice{"Nodes": c, "Nothing": c}})
-			checkWidths(t, m, s.w, s.h)
-			if v := plainView(m); !strings.Contains(v, "kube-node3") {
-				t.Errorf("with %v at %dx%d there are no nodes:\n%s", c, s.w, s.h, v)
 			}
 		}
 	}

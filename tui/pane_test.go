@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,53 +48,6 @@ func TestAPaneIsAFileAndALine(t *testing.T) {
 	for _, s := range []size{{60, 15}, {80, 24}, {200, 60}, {40, 10}} {
 		resize(m, s.w, s.h)
 		checkWidths(t, m, s.w, s.h)
-	}
-}
-
-func TestTheModelHasFewMethods(t *testing.T) {
-	if n := reflect.TypeFor[*Model]().NumMethod(); n > 3 {
-		t.Errorf("%d exported methods: a tea.Model has three", n)
-	}
-}
-
-// withPods is the calm screen after the pods were changed.
-func withPods(f *view.Frame, change func(*cluster.Contents)) *view.Frame {
-	c := f.Snapshot.Contents()
-	c.Pods = append([]*cluster.Pod(nil), c.Pods...)
-	change(&c)
-	f.Snapshot = cluster.NewSnapshot(c)
-	return f
-}
-
-func TestDeletedPodsAreNotCounted(t *testing.T) {
-	f := withPods(calm(), func(c *cluster.Contents) {
-		for i := range 8 {
-			p := *c.Pods[i]
-			p.Name, p.UID, p.Ready, p.Gone = p.Name+"x", p.UID+"x", false, t0
-			c.Pods = append(c.Pods, &p)
-		}
-	})
-	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "16/16 ready") {
-		t.Errorf("pods that are gone are counted:\n%s", v)
-	}
-}
-
-func TestPodsOfNoNodeAreInSightWhileNodesAreMarked(t *testing.T) {
-	f := withPods(calm(), func(c *cluster.Contents) {
-		for i := range 3 {
-			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "waits-" + string(rune('a'+i))},
-				Phase: "Pending", Status: "Pending", Deployment: llm.Name, Created: t0})
-		}
-	})
-	m, _, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "down down space")
-	if v := plainView(m); !strings.Contains(v, "waits-a") || !strings.Contains(v, "3 on no node") {
-		t.Errorf("pods of no node are out of sight:\n%s", v)
-	}
-	typeKeys(m, "2 down")
-	if v := plainView(m); !strings.Contains(v, "Pods of llm") || !strings.Contains(v, "16/19 ready") {
-		t.Errorf("the deployment under the cursor is not followed while nodes are marked:\n%s", v)
 	}
 }
 
@@ -204,30 +156,6 @@ func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
 	}
 }
 
-func TestColumnsDoNotMoveAsNumbersGrow(t *testing.T) {
-	f := silent()
-	m, _, now := testModel(f, 120, 36, Options{})
-	column := func() int { return strings.Index(strings.Split(plainView(m), "\n")[2], "POWER") }
-	before := column()
-	for range 8 {
-		*now = now.Add(5 * time.Second)
-		m.Update(tickMsg{})
-		if got := column(); got != before {
-			t.Fatalf("POWER went from %d to %d", before, got)
-		}
-	}
-}
-
-func TestAnIdleRequestsPaneGivesItsLinesAway(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	idle := m.find("Requests").drawnFor.h
-	m.Update(FrameMsg{outage()})
-	m.View()
-	if busy := m.find("Requests").drawnFor.h; idle > 2 || busy < 7 {
-		t.Errorf("%d lines while nothing was sent, %d later", idle, busy)
-	}
-}
-
 // someNodes is a cluster of n nodes with k pods each, of which every 50th node
 // is not Ready.
 func someNodes(n, k int) *view.Frame {
@@ -244,35 +172,6 @@ func someNodes(n, k int) *view.Frame {
 		}
 	}
 	return &view.Frame{Title: view.Title{Cluster: "many"}, Now: t0, Snapshot: cluster.NewSnapshot(c)}
-}
-
-func TestThePictureHasRoomForEveryNode(t *testing.T) {
-	counts := []int{1, 4, 12, 40, 100, 400, 1000, 5000}
-	if testing.Short() {
-		counts = []int{1, 4, 12, 100, 1000}
-	}
-	for _, n := range counts {
-		f := someNodes(n, 1+6*min(1, 1000/n))
-		for _, s := range []size{{40, 10}, {60, 20}, {80, 24}, {120, 36}, {200, 60}} {
-			m, _, _ := testModel(f, s.w, s.h, Options{})
-			typeKeys(m, "p down")
-			checkWidths(t, m, s.w, s.h)
-			v := plainView(m)
-			if bad := (n + 42) / 50; bad > 0 && !strings.Contains(v, "✕") {
-				t.Errorf("%d nodes at %v: none of %d that are not Ready is seen:\n%s", n, s, bad, v)
-			}
-			if n <= 12 && s.w >= 80 && strings.Count(v, "╭─ ")-1 < n {
-				t.Errorf("%d nodes at %v are not racks:\n%s", n, s, v)
-			}
-		}
-	}
-	m, sent, _ := testModel(outage(), 120, 36, Options{})
-	typeKeys(m, "p g down down down o")
-	wantIntent(t, sent, view.AskPower{Action: power.ActionOn, Nodes: []string{"kube-node3"}})
-	typeKeys(m, "esc")
-	if m.active.name != "Nodes" {
-		t.Errorf("esc leads to %s", m.active.name)
-	}
 }
 
 // What is kept of the pieces of all pods says the same as going through all.

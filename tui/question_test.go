@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,17 +32,6 @@ func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
 	*now = now.Add(graceQuiet)
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
-}
-
-func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
-	m, sent, now := testModel(asked(), 80, 24, Options{})
-	m.View()
-	for range 5 {
-		*now = now.Add(graceMost / 5)
-		typeKeys(m, "right")
-	}
-	typeKeys(m, "enter")
-	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 }
 
 // A terminal that is too small for the screen hides the question.
@@ -110,25 +98,6 @@ func TestTypedOverrideOpensTheOtherChoice(t *testing.T) {
 	settleKeys(m, now)
 	typeKeys(m, "m d x enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes", Typed: "mdx"})
-}
-
-// With the whole text typed, the arrows choose as the foot promises: draining is not
-// answered by shutting down at once. Before, tab does.
-func TestTheArrowsChooseOnceTheTextIsTyped(t *testing.T) {
-	f := asked()
-	f.Question.Type = "mdx"
-	f.Question.Choices = append(slices.Clone(f.Question.Choices), view.Choice{ID: "drain", Label: "Drain, then shut down"})
-	m, sent, now := testModel(f, 80, 24, Options{})
-	settleKeys(m, now)
-	if v := plainView(m); !strings.Contains(v, "tab choose") || strings.Contains(v, "←/→ choose") {
-		t.Errorf("before the text is typed:\n%s", v)
-	}
-	typeKeys(m, "m d x")
-	if v := plainView(m); !strings.Contains(v, "←/→ choose") {
-		t.Errorf("once it is:\n%s", v)
-	}
-	typeKeys(m, "right enter")
-	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "drain", Typed: "mdx"})
 }
 
 func TestSecretIsNeverOnTheScreen(t *testing.T) {

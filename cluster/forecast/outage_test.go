@@ -51,13 +51,6 @@ func TestForecastOfAPowerCutFollowsTheControlPlanesRules(t *testing.T) {
 	}
 }
 
-func TestForecastOfALaterPowerCutAllowsForTheHeartbeatsUntilThen(t *testing.T) {
-	o, _ := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node4"}, nil, t0.Add(time.Hour)).Node("kube-node4")
-	if got := inSeconds(o.Detected); got != "3639.1 to 3660.5" {
-		t.Errorf("detected %s", got)
-	}
-}
-
 func TestForecastGoesOnFromWhatHasHappened(t *testing.T) {
 	found := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
 		if name >= "kube-node3" {

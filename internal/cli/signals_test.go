@@ -60,14 +60,6 @@ func TestAConfigMayBeAPipe(t *testing.T) {
 	}
 }
 
-// A config file without end is read no further than shows that it is too large.
-func TestAConfigWithoutEndIsTooLarge(t *testing.T) {
-	out, err := program(t, "config", "show", "--config", "/dev/zero").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "/dev/zero: the config is larger than 1048576 bytes") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 // A command whose kubeconfig or ssh configuration does not answer, such as one on a server that is away,
 // reports that, and one signal ends it.
 func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {

@@ -46,29 +46,6 @@ func TestPowerStatusSaysThatItCantTell(t *testing.T) {
 	}
 }
 
-// wordless is a driver whose power API reports no state.
-type wordless struct{ refusing }
-
-func (wordless) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
-	return power.Machine{Driver: "exec", ID: n.Name, Name: n.Name}, nil
-}
-
-func (wordless) State(context.Context, power.Machine) (power.Reading, error) {
-	return power.Reading{Detail: "Timed out waiting to power OFF"}, nil
-}
-
-func TestPowerStatusShowsWhyAStateIsUnknown(t *testing.T) {
-	f, err := power.NewFleet(power.Config{Off: "exec", On: "exec"}, nil, wordless{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-	var out strings.Builder
-	if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "unknown: Timed out waiting to power OFF") {
-		t.Errorf("%v: %s", err, out.String())
-	}
-}
-
 // unanswering is a driver whose power API takes each request and never answers it.
 type unanswering struct{ refusing }
 
@@ -94,24 +71,4 @@ func TestPowerStatusWaitsForNoDriverWithoutEnd(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 	})
-}
-
-// away is a driver that reports a word that is neither on nor off.
-type away struct{ plug }
-
-func (away) State(context.Context, power.Machine) (power.Reading, error) {
-	return power.Reported(power.Unknown, "vagrant: frozen"), nil
-}
-
-// A state that is neither on nor off is shown with the driver's own word for it.
-func TestPowerStatusShowsTheDriversWord(t *testing.T) {
-	f, err := power.NewFleet(power.Config{Off: "plug", On: "plug"}, nil, away{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-	if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "unknown") || !strings.Contains(out.String(), "vagrant: frozen") {
-		t.Errorf("%v:\n%s", err, out.String())
-	}
 }

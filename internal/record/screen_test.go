@@ -16,7 +16,6 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"lightsout/internal/testenv"
-	"lightsout/internal/view"
 )
 
 // playCast plays a cast on an emulator, and returns its codes in order and its markers.
@@ -154,23 +153,5 @@ func TestSavingAScreenReportsAWriteError(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestEachMomentIsReportedOnce(t *testing.T) {
-	var m Moments
-	off := func(seq int, node string) view.Event {
-		return view.Event{Seq: seq, Seen: t0, Lane: view.LanePower, Subject: node, From: "on", To: "off", Code: view.CodeMachineState}
-	}
-	old, one, two := off(1, "n1"), off(2, "n2"), off(3, "n3")
-	if got := m.In(&view.Frame{Events: []view.Event{old}}); len(got) > 0 {
-		t.Errorf("what was there is told: %q", got)
-	}
-	f := &view.Frame{Events: []view.Event{old, one, two}, Trial: &view.TrialView{Verdict: view.Pass}}
-	if got := fmt.Sprintf("%q", m.In(f)); got != `["n2, n3 machine off" "verdict: pass"]` {
-		t.Errorf("got %s", got)
-	}
-	if got := m.In(f); len(got) > 0 {
-		t.Errorf("told again: %q", got)
 	}
 }
