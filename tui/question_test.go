@@ -166,49 +166,6 @@ func TestAPictureIsKeptWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// clickOn clicks on the middle of a text on the screen.
-func clickOn(t *testing.T, m *Model, text string) {
-	t.Helper()
-	for y, line := range strings.Split(plainView(m), "\n") {
-		if before, _, found := strings.Cut(line, text); found {
-			m.Update(tea.MouseClickMsg{X: width(before) + width(text)/2, Y: y, Button: tea.MouseLeft})
-			return
-		}
-	}
-	t.Fatalf("%q is not on the screen:\n%s", text, plainView(m))
-}
-
-func TestTheMousePressesAQuestionsButtons(t *testing.T) {
-	for _, s := range []size{{80, 24}, {120, 36}} {
-		for label, want := range map[string]string{asked().Question.Choices[0].Label: "no", asked().Question.Choices[1].Label: "yes"} {
-			m, sent, now := testModel(asked(), s.w, s.h, Options{})
-			m.View()
-			clickOn(t, m, label)
-			if len(*sent) > 0 {
-				t.Fatalf("a click before the question could be read sent %#v", (*sent)[0])
-			}
-			*now = now.Add(graceMost)
-			clickOn(t, m, asked().Question.Lines[0].Text[:10])
-			if len(*sent) > 0 || m.dialogs.top() == nil {
-				t.Fatalf("a click beside the buttons sent %v", *sent)
-			}
-			clickOn(t, m, label)
-			wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: want})
-			if m.dialogs.top() != nil {
-				t.Error("the question is still open")
-			}
-		}
-	}
-	f := asked()
-	f.Question.Type = "mdx"
-	m, sent, now := testModel(f, 120, 36, Options{})
-	settleKeys(m, now)
-	*now = now.Add(graceMost)
-	if clickOn(t, m, f.Question.Choices[1].Label); len(*sent) > 0 {
-		t.Errorf("a click without the text to type sent %#v", (*sent)[0])
-	}
-}
-
 // aboutMachines asks about switching n machines.
 func aboutMachines(n int) *view.Frame {
 	f := calm()
@@ -269,10 +226,6 @@ func TestNoAnswerBeforeEachMachineWasReadable(t *testing.T) {
 	}
 	m, sent, now := testModel(aboutMachines(4), 40, 10, Options{})
 	settleKeys(m, now)
-	*now = now.Add(graceMost)
-	if clickOn(t, m, "Shut down 4"); len(*sent) > 0 {
-		t.Errorf("a click with one machine readable sent %v", *sent)
-	}
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
@@ -306,7 +259,7 @@ func TestNoButtonIsCut(t *testing.T) {
 						}
 					}
 				}
-				clickOn(t, m, "[ "+c.Label+" ]")
+				typeKeys(m, "enter")
 				wantIntent(t, sent, view.Answer{Question: f.Question.ID, Choice: f.Question.Choices[i].ID})
 			}
 		}

@@ -74,36 +74,6 @@ func TestThemesChangeColoursOnly(t *testing.T) {
 	}
 }
 
-func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	if m.View().MouseMode != tea.MouseModeNone {
-		t.Error("the mouse is taken from the terminal at first")
-	}
-	typeKeys(m, "O")
-	if m.View().MouseMode == tea.MouseModeNone {
-		t.Error("O does not take the mouse")
-	}
-	lines := strings.Split(plainView(m), "\n")
-	for y, l := range lines {
-		if strings.Contains(l, "kube-node4 ") {
-			m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
-			break
-		}
-	}
-	if nodesOf(m).cursor != "kube-node4" {
-		t.Errorf("a click chooses %s", nodesOf(m).cursor)
-	}
-	m.Update(tea.MouseClickMsg{X: 90, Y: 9, Button: tea.MouseLeft})
-	m.View()
-	if m.active.name != "Pods" {
-		t.Errorf("a click makes %s active", m.active.name)
-	}
-	m.Update(tea.MouseWheelMsg{X: 10, Y: 5, Button: tea.MouseWheelUp})
-	if nodesOf(m).cursor != "kube-node3" {
-		t.Errorf("the wheel leads to %s", nodesOf(m).cursor)
-	}
-}
-
 func TestLinesAndCommandsAreCopied(t *testing.T) {
 	copied := func(m *Model) string {
 		if _, cmd := m.Update(keyMsg("Y")); cmd != nil {

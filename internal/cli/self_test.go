@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,49 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 )
+
+// What of the way to the cluster can't be looked up is said, for the guards to
+// ask about; it never counts as "not one of these machines".
+func TestAnUnknownPartOfTheRouteIsReported(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for want, access := range map[string]*cluster.Config{
+		"set NODE_NAME":                       {Context: "in-cluster", Server: "https://10.0.0.1"},
+		"addresses of the API server api.inv": {Context: "x", Server: "https://api.invalid:6443"},
+	} {
+		info := selfInfo(context.Background(), &config.Config{}, nil, access)
+		if len(info.Unknown) != 1 || !strings.Contains(info.Unknown[0], want) {
+			t.Errorf("%s: %q", access.Server, info.Unknown)
+		}
+	}
+}
+
+// A pod runs on a node even if it has a kubeconfig of its own.
+func TestAPodWithAKubeconfigRunsOnANode(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	for node, unknown := range map[string]int{"": 1, "kube-node3": 0} {
+		t.Setenv("NODE_NAME", node)
+		info := selfInfo(t.Context(), &config.Config{}, nil, &cluster.Config{Context: "mine", Server: "https://10.0.0.1"})
+		if len(info.Unknown) != unknown || node != "" && !slices.Contains(info.Names, node) {
+			t.Errorf("NODE_NAME %q: %+v", node, info)
+		}
+	}
+}
+
+// A lab's pace that was left in the configuration of a cluster does not hide the machine
+// that lightsout runs on from the guards.
+func TestALabsSettingDoesNotHideThisMachine(t *testing.T) {
+	t.Setenv("NODE_NAME", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+	access := &cluster.Config{Context: "site", Server: "https://10.0.0.1"}
+	plain := selfInfo(t.Context(), &config.Config{}, nil, access)
+	for _, pace := range []string{"real", "fast"} {
+		info := selfInfo(t.Context(), &config.Config{Pace: pace}, nil, access)
+		if len(info.Unknown) != 1 || !slices.Equal(info.Addresses, plain.Addresses) {
+			t.Errorf("pace %s: %+v, without it %+v", pace, info, plain)
+		}
+	}
+}
 
 // Behind a bastion, only the bastion's name service knows which machine a name means.
 func TestLightsoutReportsAnAPIServerThatTheBastionCannotFind(t *testing.T) {
