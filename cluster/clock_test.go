@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -16,37 +14,6 @@ import (
 func set(t time.Time, d time.Duration) time.Time {
 	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
 	return t
-}
-
-func TestTheServersClockIsCompared(t *testing.T) {
-	at := func(d time.Duration) http.Header {
-		return http.Header{"Date": {time.Now().Add(d).UTC().Format(http.TimeFormat)}}
-	}
-	near := func(what string, got, want time.Duration) {
-		t.Helper()
-		if (got - want).Abs() > clockNoise {
-			t.Errorf("%s: %v ahead, wanted about %v", what, got, want)
-		}
-	}
-	c := serverClock{base: time.Now()}
-	near("never heard", c.ahead(), 0)
-	c.compare(at(0), time.Now())
-	if d := c.ahead(); d != 0 {
-		t.Errorf("the same clock is %v ahead", d)
-	}
-	before := c.base
-	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		c.base = set(before, -by) // as if this machine's clock had been set since
-		near("this machine's clock is set by "+by.String(), c.ahead(), -by)
-		if d := time.Since(c.base); d < 0 || d > time.Minute {
-			t.Fatalf("set changes what has passed: %v", d)
-		}
-		c.base = before
-	}
-	c.compare(at(-5*time.Minute), time.Now().Add(-time.Minute))
-	near("an answer that took a minute", c.ahead(), 0)
-	c.compare(at(-5*time.Minute), time.Now())
-	near("an answer of a slow clock", c.ahead(), -5*time.Minute)
 }
 
 // A server whose clock is minutes off: silence of nodes is told by our own clock,
@@ -120,26 +87,5 @@ func TestAnOldLeaseIsSilenceAtOnce(t *testing.T) {
 				return !silent
 			})
 		})
-	}
-}
-
-// What a node or a pod answers through the server has that machine's Date.
-func TestTheClockOfANodeIsNotTheServers(t *testing.T) {
-	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/proxy/") {
-			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
-		}
-		_, _ = w.Write([]byte(`{"gitVersion":"v1.36.3"}`))
-	}))
-	for _, ask := range []func() error{
-		func() error { _, err := c.Version(t.Context()); return err },
-		func() error { _, err := c.PodProxyGet(t.Context(), "shop", "web-1", 8080, "metrics"); return err },
-	} {
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
-		if d := c.traffic.ahead(); d != 0 {
-			t.Errorf("the server's clock is %v ahead", d)
-		}
 	}
 }

@@ -464,28 +464,3 @@ func TestChartsMatchTheirGoldenFiles(t *testing.T) {
 		}
 	}
 }
-
-// TestBarsDoNotHideTheCapacity: under bars of each height, all over the chart, the line of
-// the capacity, or the edge of a bar, is where the capacity is.
-func TestBarsDoNotHideTheCapacity(t *testing.T) {
-	for _, look := range chartLooks {
-		for _, at := range chartSizes {
-			for n := range 25 {
-				seconds := make([]loadgen.Second, 200)
-				for i := range seconds {
-					seconds[i] = loadgen.Second{Capacity: 16, Target: 16, Served: min(n, 16), Queued: max(n-16, 0)}
-				}
-				m, _, _ := testModel(chartFrame(loadgen.Spec{Shape: loadgen.Hold, N: n}, seconds), at.w, at.h, look.o)
-				plainView(m)
-				c := &m.find("Requests").pane.(*requestsPane).chart
-				y, ticks := c.level(16), 0
-				for x := range c.w {
-					ticks += btoi(c.glyph(y, x) == c.t.rules[(c.lineAt(16)-1)%8])
-				}
-				if edge := n > 0 && c.edge(1, y) == (c.lineAt(16)-1)%8+1; !edge && ticks < c.w/tickEvery-1 {
-					t.Errorf("%s %dx%d: %d in flight leave %d cells of the line of 16\n%s", look.name, at.w, at.h, n, ticks, plainView(m))
-				}
-			}
-		}
-	}
-}

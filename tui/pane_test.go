@@ -24,33 +24,6 @@ func (p *notePane) draw(s *scene, w, h int, _ bool) drawing {
 	return drawing{"Notes", "", s.message(s.t.dim, "nothing noted", w, h)}
 }
 
-func TestAPaneIsAFileAndALine(t *testing.T) {
-	before := paneSpecs
-	defer func() { paneSpecs = before }()
-	paneSpecs = append(paneSpecs[:len(paneSpecs):len(paneSpecs)], &paneSpec{
-		name: "Notes", place: placeLower, open: func() pane { return &notePane{} },
-		keys: []binding{bind(func(m *Model) { m.say("noted") }, "note", "e", "note it", "e")},
-	})
-	m, _, _ := testModel(calm(), 120, 40, Options{})
-	number := string(rune('0' + len(paneSpecs)))
-	typeKeys(m, number)
-	if v := plainView(m); !strings.Contains(v, number+" Notes") || !strings.Contains(v, "nothing noted") || !strings.Contains(v, "e note") {
-		t.Errorf("the pane, its digit or its key is not there:\n%s", v)
-	}
-	typeKeys(m, "e")
-	if v := plainView(m); !strings.Contains(v, "noted ") {
-		t.Errorf("its key does nothing:\n%s", v)
-	}
-	typeKeys(m, "?")
-	if v := plainView(m); !strings.Contains(v, "note it") {
-		t.Errorf("help does not have its key:\n%s", v)
-	}
-	for _, s := range []size{{60, 15}, {80, 24}, {200, 60}, {40, 10}} {
-		resize(m, s.w, s.h)
-		checkWidths(t, m, s.w, s.h)
-	}
-}
-
 func TestMarksCanBeBroughtBack(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "space down space esc")
@@ -172,53 +145,6 @@ func someNodes(n, k int) *view.Frame {
 		}
 	}
 	return &view.Frame{Title: view.Title{Cluster: "many"}, Now: t0, Snapshot: cluster.NewSnapshot(c)}
-}
-
-// What is kept of the pieces of all pods says the same as going through all.
-func TestAllPodsAreCountedByPieces(t *testing.T) {
-	build := cluster.NewBuilder()
-	contents := someNodes(300, 10).Snapshot.Contents()
-	for _, n := range contents.Nodes {
-		build.SetNode(n)
-	}
-	for _, p := range contents.Pods {
-		build.SetPod(p)
-	}
-	m, _, _ := testModel(&view.Frame{Now: t0, Snapshot: build.Snapshot(contents)}, 120, 36, Options{})
-	typeKeys(m, "3 a")
-	for i := range 60 {
-		p := *contents.Pods[i*37%len(contents.Pods)]
-		switch i % 4 {
-		case 0:
-			p.Ready = !p.Ready
-			build.SetPod(&p)
-		case 1:
-			p.Gone = t0
-			build.SetPod(&p)
-		case 2:
-			build.DropPod(p.Key)
-		default:
-			p.Name, p.Node, p.Ready = p.Name+"-new", "", false
-			build.SetPod(&p)
-		}
-		snap := build.Snapshot(contents)
-		m.Update(FrameMsg{&view.Frame{Now: t0, Snapshot: snap}})
-		ready, total := 0, 0
-		for _, p := range snap.Pods() {
-			meant, ok := counted(p)
-			ready, total = ready+btoi(ok), total+btoi(meant)
-		}
-		pods := podsOf(m)
-		if pods.ready != ready || pods.total != total || len(pods.rows) != len(snap.Pods()) {
-			t.Fatalf("step %d: %d/%d of %d, want %d/%d of %d", i, pods.ready, pods.total, len(pods.rows), ready, total, len(snap.Pods()))
-		}
-		want := byTrouble(&m.s, snap.Pods(), podTrouble)
-		for j := range want {
-			if pods.rows[j] != want[j] {
-				t.Fatalf("step %d: row %d is %s, want %s", i, j, pods.rows[j].Name, want[j].Name)
-			}
-		}
-	}
 }
 
 // A machine that lightsout left off keeps its row when the cluster deletes its node, and o

@@ -55,27 +55,6 @@ func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 	}
 }
 
-func TestNextListsPodsThatHangOrFindNoNode(t *testing.T) {
-	c := mdx(func(name string, n *cluster.Node) {
-		if name == "kube-node4" {
-			lostFor(400 * time.Second)(n)
-			tainted(t0.Add(-310 * time.Second))(n)
-		}
-	})
-	for _, p := range c.Pods {
-		if p.Node == "kube-node4" {
-			p.Deleting, p.Status = t0.Add(-10*time.Second), "Terminating"
-		}
-	}
-	for i := range 4 {
-		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprintf("new-%d", i)), Phase: "Pending", Status: "Pending", Deployment: "llm"})
-	}
-	want := []string{"4 pods of kube-node4 stay Terminating until it returns", "4 pods wait for a node with room"}
-	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-}
-
 func TestEvictAtFollowsTheTaintAndThePodsOwnToleration(t *testing.T) {
 	c := mdx(func(name string, n *cluster.Node) {
 		if name == "kube-node3" {

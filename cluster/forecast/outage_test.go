@@ -136,19 +136,6 @@ func TestForecastKnowsWhenNothingIsEvicted(t *testing.T) {
 	}
 }
 
-func TestStartTimesAreLearntFromPodsThatNeverRestarted(t *testing.T) {
-	c := mdx(nil)
-	for i, p := range c.Pods {
-		p.Created, p.ReadySince = t0.Add(-time.Hour), t0.Add(-time.Hour+time.Duration(3+i)*time.Second)
-		if i == 15 {
-			p.Restarts, p.ReadySince = 1, t0
-		}
-	}
-	if most, ok := StartTime(cluster.NewSnapshot(c), key("default", "llm")); !ok || most != 17*time.Second {
-		t.Errorf("%v, %v", most, ok)
-	}
-}
-
 func TestSettingsListSaysWhereEachValueComesFrom(t *testing.T) {
 	c := mdx(nil)
 	c.Pods[0].UnreachableFor = 20 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lightsout/cluster"
@@ -52,23 +51,4 @@ type unanswering struct{ refusing }
 func (unanswering) Find(ctx context.Context, _ power.NodeRef, _ string) (power.Machine, error) {
 	<-ctx.Done()
 	return power.Machine{}, ctx.Err()
-}
-
-// A power API that does not answer holds up power status for statusWait and statusEach at most.
-func TestPowerStatusWaitsForNoDriverWithoutEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, err := power.NewFleet(power.Config{Off: "exec", On: "exec"}, nil, unanswering{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-		began := time.Now()
-		var out strings.Builder
-		if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "n1") {
-			t.Errorf("%v: %s", err, out.String())
-		}
-		if took := time.Since(began); took > statusWait+5*time.Second {
-			t.Errorf("it took %s", took)
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,47 +38,6 @@ func onFullDisk(t *testing.T, f *file, clock func() time.Time) *fullDisk {
 	d := &fullDisk{File: real, room: 10}
 	f.disk, f.now = d, clock
 	return d
-}
-
-func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), EventsFile)
-	now := t0
-	clock := func() time.Time { return now }
-	l, err := NewTimeline(path, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "before"})
-	d := onFullDisk(t, l.file, clock)
-	for i := range 100 {
-		l.Add(view.Event{Lane: view.LanePower, Text: fmt.Sprint("full ", i)})
-	}
-	if err := l.Err(); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the error is %v", err)
-	}
-	var h Health
-	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || !strings.Contains(e.Text, "no space left on device") || e.Level != view.Bad {
-		t.Errorf("%v %+v", ok, e)
-	}
-	d.room = 1 << 30
-	if l.Err() == nil {
-		t.Error("it was tried again at once")
-	}
-	now = now.Add(retryEach)
-	if err := l.Err(); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || e.Text != "the record can be written again; nothing is missing" {
-		t.Errorf("%v %+v", ok, e)
-	}
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "after"})
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	events, torn, err := eventsIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
-	if err != nil || torn || len(events) != 102 || events[101].Text != "after" || events[101].Seq != 102 {
-		t.Errorf("%d events are read, torn %v, %v", len(events), torn, err)
-	}
 }
 
 func TestTheRecordCountsAndReportsLinesThatAFullDiskLoses(t *testing.T) {

@@ -36,27 +36,6 @@ func TestEventsAreOnDiskWhenAddReturns(t *testing.T) {
 	}
 }
 
-func TestATimeThatCantBeWrittenLeavesTheRestReadable(t *testing.T) {
-	dir := t.TempDir()
-	tl, err := NewTimeline(filepath.Join(dir, EventsFile), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tl.Start(time.Now())
-	tl.Add(view.Event{Text: "a source's year of six digits", At: time.Unix(1<<42, 0)})
-	tl.Add(view.Event{Text: "the next one"})
-	if err := tl.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Events) != 2 || len(r.Torn) > 0 || !r.Events[0].At.Equal(r.Events[0].Seen) {
-		t.Errorf("%+v, torn %v", r.Events, r.Torn)
-	}
-}
-
 func TestNoEventIsLostAmongManyWriters(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events.jsonl")
