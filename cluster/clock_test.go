@@ -3,18 +3,9 @@ package cluster
 import (
 	"testing"
 	"time"
-	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// set gives t as a clock that was set by d since gives it: the monotonic part
-// stays. (A Time with such a part keeps its seconds above the 30 bits of its
-// nanoseconds; package time.)
-func set(t time.Time, d time.Duration) time.Time {
-	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
-	return t
-}
 
 // A server whose clock is minutes off: silence of nodes is told by our own clock,
 // and that its times are off is said.

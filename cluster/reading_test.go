@@ -169,16 +169,6 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	}
 }
 
-func podPage(t *testing.T, token string) string {
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
-		ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: token}, Items: []corev1.Pod{heavyPod()}}
-	var b bytes.Buffer
-	if err := protobuf.NewSerializer(scheme, scheme).Encode(list, &b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 	codec := protobuf.NewSerializer(scheme, scheme)
 	var b bytes.Buffer

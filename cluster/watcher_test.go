@@ -207,6 +207,23 @@ func TestWatcherListsAgainWhenHistoryIsGoneAndReportsTheDifference(t *testing.T)
 	}
 }
 
+// Twenty programs that lose their place at once don't list at once.
+func TestListsAfterALostHistoryAreSpread(t *testing.T) {
+	thirds := map[time.Duration]int{}
+	for range 300 {
+		pause := relistPause()
+		if pause < followMin || pause >= relistWithin {
+			t.Fatalf("a list waits for %v", pause)
+		}
+		thirds[pause/(relistWithin/3)]++
+	}
+	for third := range time.Duration(3) {
+		if thirds[third] < 40 {
+			t.Errorf("%d of 300 lists are in the third number %d: %v", thirds[third], third, thirds)
+		}
+	}
+}
+
 func TestWatcherDegradesOneResourceAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,17 +11,6 @@ import (
 	"lightsout/internal/view"
 	"lightsout/power"
 )
-
-// notePane is a pane that a test adds: a file like this one and a line in
-// paneSpecs are all that it takes.
-type notePane struct{ unmoving }
-
-func (p *notePane) settle(*scene)             {}
-func (p *notePane) row(*scene) (object, bool) { return object{}, false }
-func (p *notePane) want(*scene, int) want     { return want{least: 2, most: 2} }
-func (p *notePane) draw(s *scene, w, h int, _ bool) drawing {
-	return drawing{"Notes", "", s.message(s.t.dim, "nothing noted", w, h)}
-}
 
 func TestMarksCanBeBroughtBack(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
@@ -127,24 +115,6 @@ func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
 			t.Errorf("%v: the notice is not in the history, or the keys are not the dialog's:\n%s", s, v)
 		}
 	}
-}
-
-// someNodes is a cluster of n nodes with k pods each, of which every 50th node
-// is not Ready.
-func someNodes(n, k int) *view.Frame {
-	c := cluster.Contents{At: t0, Link: cluster.Link{State: cluster.LinkLive, LastContact: t0}, Access: synced}
-	for i := range n {
-		node := &cluster.Node{Name: fmt.Sprintf("node-%04d", i), Ready: cluster.TriTrue, RenewSeen: t0, LeaseDuration: 40 * time.Second}
-		if i%50 == 7 {
-			node.Ready = cluster.TriUnknown
-		}
-		c.Nodes = append(c.Nodes, node)
-		for j := range k {
-			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "x", Name: fmt.Sprintf("p-%d-%d", i, j)}, Node: node.Name,
-				Phase: "Running", Status: "Running", Ready: i%50 != 7})
-		}
-	}
-	return &view.Frame{Title: view.Title{Cluster: "many"}, Now: t0, Snapshot: cluster.NewSnapshot(c)}
 }
 
 // A machine that lightsout left off keeps its row when the cluster deletes its node, and o

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -43,12 +42,4 @@ func TestPowerStatusSaysThatItCantTell(t *testing.T) {
 			t.Errorf("%+v: %q", was, out.String())
 		}
 	}
-}
-
-// unanswering is a driver whose power API takes each request and never answers it.
-type unanswering struct{ refusing }
-
-func (unanswering) Find(ctx context.Context, _ power.NodeRef, _ string) (power.Machine, error) {
-	<-ctx.Done()
-	return power.Machine{}, ctx.Err()
 }

@@ -129,8 +129,6 @@ func TestALostSampleCostsNoMoreThanUpToTheNextKeyframe(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }
 	samples := jsonl(t,
