@@ -68,37 +68,3 @@ func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
 		}
 	}
 }
-
-func TestWhatCannotBeLearntIsOneSentence(t *testing.T) {
-	answer := func(code int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(code)
-			_, _ = w.Write([]byte(body))
-		}
-	}
-	const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
-	ctx := context.Background()
-	for body, want := range map[string]string{`{}`: "does not report its version", `{"gitVersion":"v1.36.3\u001b[31m"}`: ""} {
-		v, err := clientOf(t, answer(200, body)).Version(ctx)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(v, "\x1b") {
-			t.Errorf("%s: %q, %v", body, v, err)
-		}
-	}
-	if _, err := clientOf(t, answer(403, forbidden)).Nodes(ctx); err == nil || !strings.Contains(err.Error(), "may not list and watch nodes") {
-		t.Errorf("nodes: %v", err)
-	}
-	for body, want := range map[string]string{forbidden: "nodes/proxy", `{"kubeletconfig": 1}`: "not a kubelet's configuration"} {
-		code := 200
-		if body == forbidden {
-			code = 403
-		}
-		if _, err := clientOf(t, answer(code, body)).Kubelet(ctx, "n3"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "n3") {
-			t.Errorf("%s: %v", body, err)
-		}
-	}
-	k, err := clientOf(t, answer(200, `{"kubeletconfig": {"shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s"}}`)).Kubelet(ctx, "n3")
-	if err != nil || k.ShutdownGrace.Seconds() != 30 || k.ShutdownGraceCritical.Seconds() != 10 {
-		t.Errorf("%+v, %v", k, err)
-	}
-}

@@ -1,53 +1,11 @@
 package cluster
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// set gives t as a clock that was set by d since gives it: the monotonic part
-// stays. (A Time with such a part keeps its seconds above the 30 bits of its
-// nanoseconds; package time.)
-func set(t time.Time, d time.Duration) time.Time {
-	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
-	return t
-}
-
-func TestTheServersClockIsCompared(t *testing.T) {
-	at := func(d time.Duration) http.Header {
-		return http.Header{"Date": {time.Now().Add(d).UTC().Format(http.TimeFormat)}}
-	}
-	near := func(what string, got, want time.Duration) {
-		t.Helper()
-		if (got - want).Abs() > clockNoise {
-			t.Errorf("%s: %v ahead, wanted about %v", what, got, want)
-		}
-	}
-	c := serverClock{base: time.Now()}
-	near("never heard", c.ahead(), 0)
-	c.compare(at(0), time.Now())
-	if d := c.ahead(); d != 0 {
-		t.Errorf("the same clock is %v ahead", d)
-	}
-	before := c.base
-	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		c.base = set(before, -by) // as if this machine's clock had been set since
-		near("this machine's clock is set by "+by.String(), c.ahead(), -by)
-		if d := time.Since(c.base); d < 0 || d > time.Minute {
-			t.Fatalf("set changes what has passed: %v", d)
-		}
-		c.base = before
-	}
-	c.compare(at(-5*time.Minute), time.Now().Add(-time.Minute))
-	near("an answer that took a minute", c.ahead(), 0)
-	c.compare(at(-5*time.Minute), time.Now())
-	near("an answer of a slow clock", c.ahead(), -5*time.Minute)
-}
 
 // A server whose clock is minutes off: silence of nodes is told by our own clock,
 // and that its times are off is said.
@@ -119,71 +77,6 @@ func TestAnOldLeaseIsSilenceAtOnce(t *testing.T) {
 				_, silent := s.Silent(s.Node("dead"), time.Now())
 				return !silent
 			})
-		})
-	}
-}
-
-// What a node or a pod answers through the server has that machine's Date.
-func TestTheClockOfANodeIsNotTheServers(t *testing.T) {
-	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/proxy/") {
-			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
-		}
-		_, _ = w.Write([]byte(`{"gitVersion":"v1.36.3"}`))
-	}))
-	for _, ask := range []func() error{
-		func() error { _, err := c.Version(t.Context()); return err },
-		func() error { _, err := c.PodProxyGet(t.Context(), "shop", "web-1", 8080, "metrics"); return err },
-	} {
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
-		if d := c.traffic.ahead(); d != 0 {
-			t.Errorf("the server's clock is %v ahead", d)
-		}
-	}
-}
-
-// A machine without a battery behind its clock boots in 1970 or hours away, and its kubelet
-// dates its conditions by that.
-func TestAWrongClockOfANodeDatesNoChange(t *testing.T) {
-	now := time.Date(2026, 11, 29, 9, 0, 0, 0, time.UTC)
-	for _, tc := range []struct {
-		name                string
-		first, second, want time.Duration // of the Ready conditions, from now on
-	}{
-		{"a right clock", -time.Hour, -2 * time.Second, -2 * time.Second},
-		{"booted in 1970", -time.Hour, -56 * 365 * 24 * time.Hour, 0},
-		{"an hour ahead", -time.Hour, time.Hour, 0},
-		{"behind the last change", -time.Minute, -2 * time.Minute, 0},
-		{"a little ahead", -time.Hour, 5 * time.Second, 5 * time.Second},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			told := map[Change]Transition{}
-			s := newState(&Watcher{
-				client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets(),
-				opts: WatchOptions{Sink: func(t Transition) { told[t.Change] = t }},
-			})
-			put := func(ready bool, since time.Duration, quiet bool) {
-				is := map[bool]Tri{true: TriTrue, false: TriUnknown}[ready]
-				(&Node{Name: "n", UID: "n", Ready: is, ReadySince: now.Add(since)}).put(s, now, quiet)
-				(&Pod{Key: Key{"d", "p"}, UID: "p", Node: "n", Ready: ready, ReadySince: now.Add(since)}).put(s, now, quiet)
-			}
-			put(false, tc.first, true)
-			put(true, tc.second, false)
-			for _, change := range []Change{ChangeStatus, ChangeReady} {
-				if got := told[change].SourceTime.Sub(now); got != tc.want {
-					t.Errorf("%s is dated %v, want %v", told[change].Subject.Kind, got, tc.want)
-				}
-			}
-			put(true, tc.second, false) // the same condition again
-			if got := s.node("n").ReadySince.Sub(now); got != tc.want {
-				t.Errorf("the node is Ready since %v, want %v", got, tc.want)
-			}
-			put(false, 5*time.Minute, false) // by the control plane's clock
-			if got := told[ChangeStatus].SourceTime.Sub(now); got != 5*time.Minute {
-				t.Errorf("the control plane's time became %v", got)
-			}
 		})
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -262,24 +259,6 @@ func drainAll(t *testing.T, a *drainAPI) (held string, err error) {
 	return held, err
 }
 
-// The API server answers an eviction with a conflict when the update of its budget conflicts, and forbids it
-// while its namespace is being deleted: lightsout reports that and asks again.
-func TestARefusedEvictionIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	conflict := status(409, metav1.StatusReasonConflict, `Operation cannot be fulfilled on poddisruptionbudgets.policy "web": the object has been modified`)
-	terminating := status(403, metav1.StatusReasonForbidden, "unable to create new content in namespace default because it is being terminated")
-	terminating.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
-	for want, refusal := range map[string]metav1.Status{"poddisruptionbudgets": conflict, "its namespace is being deleted": terminating} {
-		a := &drainAPI{unschedulable: true}
-		a.pod("web-1", "ReplicaSet", nil)
-		left := a.refuseTimes(1, "/eviction", refusal)
-		held, err := drainAll(t, a)
-		if err != nil || *left > 0 || !strings.Contains(held, want) {
-			t.Errorf("%q: held by %q; %v", want, held, err)
-		}
-	}
-}
-
 // While the API server fails for a moment, a drain waits and goes on.
 func TestADrainOutlastsAnAPIServerThatFailsForAMoment(t *testing.T) {
 	t.Parallel()
@@ -298,89 +277,5 @@ func TestADrainOutlastsAnAPIServerThatFailsForAMoment(t *testing.T) {
 				t.Errorf("%s: held by %q", what, held)
 			}
 		}
-	}
-}
-
-// If the API server fails until the drain's time is over, the error names that.
-func TestADrainNamesTheFailureThatOutlastedIt(t *testing.T) {
-	t.Parallel()
-	a := &drainAPI{unschedulable: true}
-	down := status(503, metav1.StatusReasonServiceUnavailable, "shutting down")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	budget := status(429, metav1.StatusReasonTooManyRequests, "the budget")
-	lists := 0
-	a.refuse = func(_, at string) *metav1.Status {
-		if !strings.HasSuffix(at, "/api/v1/pods") {
-			return &budget
-		}
-		if lists++; lists == 4 {
-			cancel()
-		}
-		if lists > 1 {
-			return &down
-		}
-		return nil
-	}
-	d := newDrain(clientOf(t, a), "n3")
-	d.pause, d.look = 5*time.Millisecond, 5*time.Millisecond
-	if err := d.run(ctx, nil); err == nil || !strings.Contains(err.Error(), "its pods can't be listed") || !strings.Contains(err.Error(), "shutting down") {
-		t.Errorf("the drain ended with %v", err)
-	}
-}
-
-// The API server takes the list of pods and never answers, while it answers other requests: the drain
-// reports that, and ends with its time.
-func TestADrainThatGetsNoAnswerReportsIt(t *testing.T) {
-	t.Parallel()
-	a := &drainAPI{unschedulable: true}
-	a.pod("web-1", "ReplicaSet", nil)
-	c := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/pods") {
-			<-r.Context().Done()
-			return
-		}
-		a.ServeHTTP(w, r)
-	}))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	waiting := ""
-	err := c.Drain(ctx, "n3", func(p DrainProgress) {
-		if waiting = p.Waiting; waiting != "" {
-			cancel()
-		}
-	})
-	if !strings.Contains(waiting, "its pods can't be listed") || err == nil || !strings.Contains(err.Error(), "its pods can't be listed") {
-		t.Errorf("reported %q; ended with %v", waiting, err)
-	}
-}
-
-// The ways in which a server that stops ends a request: each may succeed when it is sent again.
-func TestARequestThatAStoppingServerEndsPasses(t *testing.T) {
-	t.Parallel()
-	for name, handle := range map[string]func(*httptest.Server, http.ResponseWriter){
-		"a stream that it ends": func(*httptest.Server, http.ResponseWriter) { panic(http.ErrAbortHandler) },
-		"GOAWAY": func(s *httptest.Server, _ http.ResponseWriter) {
-			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-			defer cancel()
-			_ = s.Config.Shutdown(ctx)
-			_ = s.Config.Close()
-		},
-	} {
-		var s *httptest.Server
-		s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { handle(s, w) }))
-		s.EnableHTTP2 = true
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.StartTLS()
-		resp, err := s.Client().Get(s.URL)
-		if err == nil {
-			_, err = io.ReadAll(resp.Body)
-			resp.Body.Close()
-		}
-		if err == nil || !passes(err) || !strings.Contains(describe(err, &Config{Server: s.URL}), "closed the connection") {
-			t.Errorf("%s: %v", name, err)
-		}
-		s.CloseClientConnections()
-		s.Close()
 	}
 }

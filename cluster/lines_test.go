@@ -350,33 +350,3 @@ func TestTheAgeOfALostServerNeverRunsBackwards(t *testing.T) {
 		t.Errorf("nodes are silent:\n%s", told)
 	}
 }
-
-// TestASlowLineMakesNoNodeSilent: but one that is silent is found to be.
-func TestASlowLineMakesNoNodeSilent(t *testing.T) {
-	testenv.Long(t, 25)
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	x, w := watchThrough(t, f)
-	w.until("everything", synced)
-	stop := w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
-	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
-	x.of(f, "leases", func(c *cable) { c.delay = time.Second })
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		s := w.Snapshot()
-		for _, n := range s.Nodes() {
-			if word := s.NodeWord(n, time.Now()); word != "Ready" {
-				t.Fatalf("%s is %s", n.Name, word)
-			}
-		}
-		if a := s.Access[KindLease]; a.Err != "" {
-			t.Fatalf("heartbeats: %+v", a)
-		}
-	}
-	stop()
-	w.beat(f, "kube-node1", "kube-node2", "kube-node3")
-	w.untilTold("node kube-node4 heartbeat: on time → overdue")
-	if told := w.told(); len(told) != 1 {
-		t.Errorf("told %q", told)
-	}
-}

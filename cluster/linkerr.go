@@ -43,17 +43,7 @@ func (c *Client) why(ctx context.Context, err error, need, absent string) string
 // the next step.
 func describe(err error, c *Config) string {
 	at := "the API server at " + hostOf(c.Server)
-	var (
-		dns       *net.DNSError
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		invalid   x509.CertificateInvalidError
-		record    tls.RecordHeaderError
-		alert     tls.AlertError
-		verify    *tls.CertificateVerificationError
-		unready   *notReady
-		way       *net.OpError
-	)
+	var unready *notReady
 	switch {
 	case isOtherCluster(err):
 		return otherCluster(err).Error()
@@ -71,6 +61,44 @@ func describe(err error, c *Config) string {
 		return at + " drops its watch history too early; lightsout shows data from lists"
 	case apierrors.IsForbidden(err):
 		return at + " forbids it (403); the user lacks the permission"
+	}
+	if why := unconnected(err, at, c); why != "" {
+		return why
+	}
+	switch {
+	case timedOut(err):
+		return at + " does not answer; check that it runs and that the route to it is open"
+	case connLost(err):
+		return at + " closed the connection; it may be restarting"
+	case strings.Contains(err.Error(), gettingCredentials):
+		return fmt.Sprintf("the kubeconfig's credential plugin failed; run kubectl once to log in, or start lightsout again (%s)", flat(innermost(err)))
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
+	}
+	if c.Proxy != "" {
+		at += " cannot be reached through the proxy " + c.Proxy
+	} else {
+		at += " cannot be reached"
+	}
+	return fmt.Sprintf("%s (%s)", flat(withoutURL(err)), at)
+}
+
+// unconnected is describe for an error of the connection, from the name to the certificate; empty
+// if it is none of these.
+func unconnected(err error, at string, c *Config) string {
+	var (
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		alert     tls.AlertError
+		verify    *tls.CertificateVerificationError
+		way       *net.OpError
+	)
+	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect": // net/http's word
 		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
 	case errors.As(err, &dns):
@@ -91,23 +119,8 @@ func describe(err error, c *Config) string {
 		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
 	case errors.As(err, &alert):
 		return fmt.Sprintf("%s ends the TLS handshake (%s); check the client certificate in the kubeconfig", at, flat(alert))
-	case timedOut(err):
-		return at + " does not answer; check that it runs and that the route to it is open"
-	case connLost(err):
-		return at + " closed the connection; it may be restarting"
-	case strings.Contains(err.Error(), gettingCredentials):
-		return fmt.Sprintf("the kubeconfig's credential plugin failed; run kubectl once to log in, or start lightsout again (%s)", flat(innermost(err)))
 	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return fmt.Sprintf("%s answers with an error (%d %s)", at, status.Status().Code, harmless(status.Status().Message))
-	}
-	if c.Proxy != "" {
-		at += " cannot be reached through the proxy " + c.Proxy
-	} else {
-		at += " cannot be reached"
-	}
-	return fmt.Sprintf("%s (%s)", flat(withoutURL(err)), at)
+	return ""
 }
 
 // timedOut reports whether err means that the server has stopped answering. net/http

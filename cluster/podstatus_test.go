@@ -172,10 +172,3 @@ func TestTolerations(t *testing.T) {
 		}
 	}
 }
-
-func TestLabelsAreKeptAsOneText(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"tier": "db", "app": "web\x1b[31m", "bare": ""}}}
-	if got := trimPod(pod).Labels; got != `app=web\x1b[31m,bare=,tier=db` {
-		t.Errorf("labels are %q", got)
-	}
-}

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -71,26 +67,6 @@ func TestAKindIsUnreadUntilItsWholeListHasArrived(t *testing.T) {
 			})
 		}
 	}
-}
-
-// The screen shows nodes while pods are still arriving.
-func TestTheWatcherReadsNodesBeforePods(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	f.held["deployments"] = "first"
-	w := watchFake(t, f)
-	s := w.until("nodes", func(s *Snapshot) bool { return !s.Unread(KindNode) && !s.Unread(KindLease) })
-	if len(s.Nodes()) != 4 || !s.Unread(KindPod) || !s.Unread(KindDeployment) {
-		t.Errorf("%d nodes; access %+v", len(s.Nodes()), s.Access)
-	}
-	f.mu.Lock()
-	if n := f.lists["pods"]; n != 0 {
-		t.Errorf("the watcher requested pods %d times before it had read the deployments", n)
-	}
-	f.mu.Unlock()
-	f.change(func() { clear(f.held) })
-	w.until("everything", synced)
 }
 
 // heavyPod is a pod that mostly consists of fields that lightsout does not use.
@@ -193,75 +169,6 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	}
 }
 
-func TestAStatusInPlaceOfAListIsAnError(t *testing.T) {
-	t.Parallel()
-	_, err := new(pages).decode([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`))
-	if !apierrors.IsResourceExpired(err) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// A list in JSON tells its continue token only when it is decoded.
-func TestOnlyProtobufTellsTheContinueTokenEarly(t *testing.T) {
-	t.Parallel()
-	for body, want := range map[string]string{podPage(t, "next"): "next", podPage(t, ""): "", `{"metadata":{"continue":"next"}}`: ""} {
-		if got := continueToken([]byte(body)); got != want {
-			t.Errorf("the token is %q, want %q", got, want)
-		}
-	}
-}
-
-func podPage(t *testing.T, token string) string {
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"},
-		ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: token}, Items: []corev1.Pod{heavyPod()}}
-	var b bytes.Buffer
-	if err := protobuf.NewSerializer(scheme, scheme).Encode(list, &b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// While lightsout decodes a page, the server prepares the next one.
-func TestTheNextPageIsRequestedBeforeThisOneIsDecoded(t *testing.T) {
-	t.Parallel()
-	requested := make(chan string, 3)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := r.URL.Query().Get("continue")
-		requested <- token
-		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
-		_, _ = io.WriteString(w, podPage(t, map[string]string{"": "second"}[token]))
-	}))
-	defer s.Close()
-	cfg, err := LoadConfig(Options{Path: writeKubeconfig(t, s.URL, "")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	p := &pages{w: NewWatcher(c, WatchOptions{}), src: &source{kind: KindPod, resource: resources[KindPod]}, opts: metav1.ListOptions{Limit: 1}}
-	for _, want := range []string{"second", ""} {
-		page, err := p.next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		list := page.(*corev1.PodList)
-		if len(list.Items) != 1 || list.Continue != want {
-			t.Errorf("a page has %d pods and continues at %q, want 1 and %q", len(list.Items), list.Continue, want)
-		}
-		if want != "" {
-			<-requested
-			if got := <-requested; got != want { // nobody has called next
-				t.Errorf("lightsout requested page %q, want %q", got, want)
-			}
-		}
-		p.opts.Continue = list.Continue
-	}
-	p.end()
-}
-
 func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 	codec := protobuf.NewSerializer(scheme, scheme)
 	var b bytes.Buffer
@@ -282,19 +189,4 @@ func FuzzStrippedListKeepsWhatItCannotRead(f *testing.F) {
 			t.Error("strip changed the server's bytes")
 		}
 	})
-}
-
-// The control plane's settings are assumed until lightsout has read its pods.
-func TestSettingsAreUnreadUntilTheControlPlanesPodsAre(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	f.held["components"] = "first"
-	w := watchFake(t, f)
-	s := w.until("nodes", func(s *Snapshot) bool { return !s.Unread(KindNode) && !s.Unread(KindLease) })
-	if s.SettingsRead {
-		t.Error("the settings are known before the pods that have them are")
-	}
-	f.change(func() { clear(f.held) })
-	w.until("the settings", func(s *Snapshot) bool { return s.SettingsRead })
 }

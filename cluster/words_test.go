@@ -5,7 +5,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/internal/text"
@@ -151,17 +150,6 @@ func TestDeploymentWords(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 0: "0s", 59900 * time.Millisecond: "59s", time.Minute: "1m00s", 252 * time.Second: "4m12s",
-		time.Hour + 2*time.Minute: "1h02m", 76 * time.Hour: "3d04h",
-	} {
-		if got := Span(d); got != want {
-			t.Errorf("Span(%v) = %q, want %q", d, got, want)
-		}
-	}
-}
-
 func FuzzWords(f *testing.F) {
 	f.Add(uint8(1), int64(23), "node is shutting down", true, int64(40))
 	f.Add(uint8(3), int64(-5), "\x1b[0m", false, int64(-1))
@@ -206,15 +194,6 @@ func TestADeploymentIsUpdatingUntilItsRolloutIsComplete(t *testing.T) {
 	}
 }
 
-func TestTheStatusMarksCountsOfAnEarlierGeneration(t *testing.T) {
-	for _, observed := range []int64{1, 2} {
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: 2}, Status: appsv1.DeploymentStatus{ObservedGeneration: observed}}
-		if got := trimDeployment(d).Behind; got != (observed < 2) {
-			t.Errorf("generation 2, observed %d: %v", observed, got)
-		}
-	}
-}
-
 func TestANodesStatusHasAShortForm(t *testing.T) {
 	for _, c := range []struct {
 		s           NodeStatus
@@ -230,18 +209,5 @@ func TestANodesStatusHasAShortForm(t *testing.T) {
 		if c.s.String() != c.text || c.s.Short() != c.short {
 			t.Errorf("%q, %q; want %q, %q", c.s.String(), c.s.Short(), c.text, c.short)
 		}
-	}
-}
-
-// TestNamesThatDifferStayDifferent: an invisible character makes another name, which
-// must not look like the name without it, or be taken for it.
-func TestNamesThatDifferStayDifferent(t *testing.T) {
-	seen := map[string]string{}
-	for _, name := range []string{"n1", "n1\x1b[31m", "n1\x1b[32m", "n\u200b1", "\u202en1", "n1\n", "n1\x00", "n1\u3164"} {
-		got := trimNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}).Name
-		if other, twice := seen[got]; twice || harmless(got) != got {
-			t.Errorf("%q is shown as %q, as %q is", name, got, other)
-		}
-		seen[got] = name
 	}
 }

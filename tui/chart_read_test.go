@@ -426,27 +426,6 @@ func lineIsThere(t *testing.T, c *chart, i int, got readColumn, want loadgen.Sec
 	}
 }
 
-// TestTwelveStandAtThreeQuarters is the picture of the experiment: 8 served requests
-// end at the line of 8, and 8 + 4 queued reach three quarters of 16.
-func TestTwelveStandAtThreeQuarters(t *testing.T) {
-	for _, look := range chartLooks {
-		for w := 60; w <= 200; w += 7 {
-			for h := 20; h <= 60; h++ {
-				m, _, _ := testModel(burstChart(), w, h, look.o)
-				c := &m.find("Requests").pane.(*requestsPane).chart
-				plainView(m)
-				if c.rows == 0 {
-					continue
-				}
-				eight, twelve, sixteen := c.eighths(8, 1), c.eighths(12, 1), c.eighths(16, 1)
-				if c.lineAt(8) != eight || eight*2 != sixteen || twelve*4 != sixteen*3 || c.t.grain == 4 && (eight%8 != 0 || twelve%4 != 0) {
-					t.Fatalf("%s %dx%d: 8 is at %d eighths, 12 at %d, 16 at %d, the line of 8 at %d", look.name, w, h, eight, twelve, sixteen, c.lineAt(8))
-				}
-			}
-		}
-	}
-}
-
 // TestARequestThatHangsIsNotGreen: while no request is answered, the chart has no cell
 // in the colour of answered requests.
 func TestARequestThatHangsIsNotGreen(t *testing.T) {
@@ -481,31 +460,6 @@ func TestChartsMatchTheirGoldenFiles(t *testing.T) {
 				typeKeys(m, "4")
 				plainView(m)
 				golden(t, fmt.Sprintf("chart/%s-%dx%d-%s.ansi", sc.name, at.w, at.h, look.name), strings.Join(m.find("Requests").drawn.lines, "\n"))
-			}
-		}
-	}
-}
-
-// TestBarsDoNotHideTheCapacity: under bars of each height, all over the chart, the line of
-// the capacity, or the edge of a bar, is where the capacity is.
-func TestBarsDoNotHideTheCapacity(t *testing.T) {
-	for _, look := range chartLooks {
-		for _, at := range chartSizes {
-			for n := range 25 {
-				seconds := make([]loadgen.Second, 200)
-				for i := range seconds {
-					seconds[i] = loadgen.Second{Capacity: 16, Target: 16, Served: min(n, 16), Queued: max(n-16, 0)}
-				}
-				m, _, _ := testModel(chartFrame(loadgen.Spec{Shape: loadgen.Hold, N: n}, seconds), at.w, at.h, look.o)
-				plainView(m)
-				c := &m.find("Requests").pane.(*requestsPane).chart
-				y, ticks := c.level(16), 0
-				for x := range c.w {
-					ticks += btoi(c.glyph(y, x) == c.t.rules[(c.lineAt(16)-1)%8])
-				}
-				if edge := n > 0 && c.edge(1, y) == (c.lineAt(16)-1)%8+1; !edge && ticks < c.w/tickEvery-1 {
-					t.Errorf("%s %dx%d: %d in flight leave %d cells of the line of 16\n%s", look.name, at.w, at.h, n, ticks, plainView(m))
-				}
 			}
 		}
 	}

@@ -27,8 +27,6 @@ type fitting struct {
 	// extra columns are there only where all others are in full, and go before
 	// anything else does; those that come first stay longest.
 	extra bool
-	// hidden columns are there never.
-	hidden bool
 	// middle shortens in the middle; right aligns to the right.
 	middle, right bool
 }
@@ -210,7 +208,7 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	p := plan{widths: make([]int, len(cols)), short: make([]bool, len(cols)), gap: 2}
 	gone := make([]bool, len(cols))
 	for i, c := range cols {
-		gone[i] = c.extra || c.hidden
+		gone[i] = c.extra
 	}
 	fits := func(floor func(fitting) int) bool {
 		for i, c := range cols {
@@ -233,7 +231,7 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	little, much := func(c fitting) int { return c.ease }, func(c fitting) int { return c.min }
 	if fits(little) {
 		for i, c := range cols { // the remaining cells, of which there are none if a column was shortened, go to the extra ones
-			if n := max(need.full[i], c.least); c.extra && !c.hidden && n > 0 && p.used()+p.gap+n <= w {
+			if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
 				p.widths[i] = n
 			}
 		}

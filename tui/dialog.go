@@ -93,9 +93,6 @@ func (s *dialogs) hidden() {
 func (s *dialogs) draw(sc *scene, lines []string, w, h int) []string {
 	for _, d := range s.stack {
 		box, x, y, wide := frameDialog(sc, d, w, h)
-		if q, ok := d.(*questionDialog); ok {
-			q.x, q.y = x+2, y+1 // inside the frame
-		}
 		lines = over(sc.t, lines, box, w, x, y, wide)
 	}
 	return lines

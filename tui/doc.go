@@ -1,9 +1,9 @@
 // Package tui is the screen: it draws a view.Frame and turns keys into
 // view.Intents.
 //
-// The screen is one tea.Model, Model; the heat map of lightsout survey is another, HeatMap.
+// The screen is one tea.Model, Model.
 // Model holds the newest frame, the panes and a stack of dialogs. A pane implements one small interface (pane): it finds its rows, draws
-// itself in given cells, handles movement keys and clicks, and returns the object under
+// itself in given cells, handles movement keys, and returns the object under
 // its cursor and its filter. paneSpecs lists all panes: a new one needs a file with its
 // spec, and a line there. Lists share their columns, headers, order, filter and cursor
 // (list). A drawn pane stays until its data changes, or a second has passed. Rows,

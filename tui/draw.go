@@ -21,7 +21,6 @@ func (m *Model) screen() tea.View {
 	m.clock()
 	v := tea.NewView(strings.Join(m.draw(), "\n"))
 	v.AltScreen = true
-	v.MouseMode = mouseMode(m)
 	v.WindowTitle = "lightsout"
 	if c := clean(m.s.f.Cluster); c != "" {
 		v.WindowTitle += " " + fit(c, 60, m.s.t.ellipsis)

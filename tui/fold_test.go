@@ -46,37 +46,6 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	}
 }
 
-func TestEventsThatNameTheirPodsAreFolded(t *testing.T) {
-	var events []view.Event
-	for i := range 8 {
-		e := view.Event{Seq: i + 1, Lane: view.LaneEvent, Kind: "pod", Subject: fmt.Sprint("llm-", i), Change: cluster.ChangeEvent,
-			To: "TaintManagerEviction", Why: fmt.Sprint("Marking for deletion Pod default/llm-", i)}
-		e.Text = e.Sentence()
-		events = append(events, e)
-	}
-	if got := fold(events); len(got) != 1 || got[0].Subject != "8 pods" || got[0].Sentence() != "TaintManagerEviction: Marking for deletion Pod default/…" {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestManyNodesAreFoldedAndFewAreNot(t *testing.T) {
-	at := time.Date(2026, 11, 21, 5, 37, 18, 0, time.UTC)
-	lost := func(n int) []view.Event {
-		var out []view.Event
-		for i := range n {
-			name := fmt.Sprint("node-", i)
-			out = append(out, view.Event{Seq: i + 1, Seen: at, At: at, Lane: view.LaneNode, Subject: name, From: fmt.Sprintf("Ready (silent %ds)", 40+i), To: "NotReady"})
-		}
-		return out
-	}
-	if got := fold(lost(4)); len(got) != 4 || got[0].Subject != "node-0" {
-		t.Errorf("4 nodes become %d rows, the first of %s", len(got), got[0].Subject)
-	}
-	if got := fold(lost(100)); len(got) != 1 || got[0].Subject != "100 nodes" {
-		t.Errorf("100 nodes become %d rows, the first of %s", len(got), got[0].Subject)
-	}
-}
-
 // ready is a step of the number of a service's ready endpoints.
 func ready(namespace, from, to string) view.Event {
 	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindEndpointSlice, Key: cluster.Key{Namespace: namespace, Name: "web"}},
@@ -107,40 +76,5 @@ func TestOnlyStepsOfOneCountAreFolded(t *testing.T) {
 		if got := strings.Join(rows, "; "); got != what {
 			t.Errorf("folded to %s, wanted %s", got, what)
 		}
-	}
-}
-
-// Pods of two namespaces that become one row belong to neither.
-func TestAFoldedRowOfManyPodsHasNoNamespace(t *testing.T) {
-	var events []view.Event
-	for _, namespace := range []string{"shop", "blog"} {
-		events = append(events, view.Event{Seen: t0, Lane: view.LanePod, Kind: "pod", Namespace: namespace, Subject: "db-0", Text: "Running → Terminating"})
-	}
-	if got := fold(numbered(events...)); len(got) != 1 || got[0].Subject != "2 pods" || got[0].Namespace != "" {
-		t.Errorf("%+v", got)
-	}
-}
-
-// The timeline names the namespace of a subject only if another namespace has one of the
-// same name: in its rows, under a filter, and in the line that is copied.
-func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {
-	f := calm()
-	f.Events = numbered(ready("shop", "16", "8"), ready("blog", "4", "0"))
-	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "shop/web ") || !strings.Contains(v, "blog/web ") {
-		t.Errorf("the services have one name:\n%s", v)
-	}
-	typeKeys(m, "5 / s h o p / enter")
-	if v := plainView(m); !strings.Contains(v, "shop/web ") || strings.Contains(v, "blog/web ") {
-		t.Errorf("the filter does not find the name in the row:\n%s", v)
-	}
-	if o, _ := m.active.row(&m.s); !strings.Contains(o.name, " shop/web ") || !strings.Contains(o.title, " shop/web ") {
-		t.Errorf("copied is %q, and the details are called %q", o.name, o.title)
-	}
-	f = calm()
-	f.Events = numbered(ready("shop", "16", "8"))
-	m, _, _ = testModel(f, 120, 36, Options{})
-	if v := plainView(m); strings.Contains(v, "shop/web ") {
-		t.Errorf("the only service of its name has a namespace:\n%s", v)
 	}
 }

@@ -31,10 +31,6 @@ func FuzzScreen(f *testing.F) {
 		for range 60 {
 			*now = now.Add(time.Duration(rnd.IntN(1500)) * time.Millisecond)
 			switch rnd.IntN(8) {
-			case 3:
-				m.Update(tea.MouseClickMsg{X: rnd.IntN(w), Y: rnd.IntN(h), Button: tea.MouseLeft})
-			case 4:
-				m.Update(tea.MouseWheelMsg{X: rnd.IntN(w), Y: rnd.IntN(h), Button: tea.MouseWheelDown})
 			case 0:
 				m.Update(FrameMsg{randomFrame(rnd, text)})
 			case 1:

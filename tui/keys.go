@@ -17,7 +17,6 @@ var rowKeys = []binding{
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
 	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
 	bind(sortBy(true), "", "I", "reverse the sort", "I"),
-	bind(openColumns, "", "v", "choose the columns", "v"),
 }
 
 // The key bar lists first the keys that a trial offers, then those of the active
@@ -111,7 +110,6 @@ func screenKeys() group {
 		bind(openPalette, "commands", ":", "find a command by its name, or a pane by kubectl's (:po, :deploy, :ns NAME, :q)", ":"),
 		bind(copyName, "", "Y", "copy the name or line under the cursor, or a question's command (OSC 52)", "Y"),
 		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
-		bind(toggleMouse, "", "O", "mouse on or off; when off, the terminal selects and copies", "O"),
 		bind(openNotices, "", "M", "messages of the program", "M"),
 		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H"),
 		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file beside the records (asciicast), or stop", "ctrl+r"),

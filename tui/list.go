@@ -28,7 +28,6 @@ const mostSorted = 20_000
 // come, go or change places.
 type list[K comparable, R any] struct {
 	columns []column[R]
-	choice  Choice // of columns
 	fits    []fitting
 	id      func(R) K
 	// object is what a row stands for.
@@ -224,13 +223,6 @@ func (l *list[K, R]) key(s *scene, m motion) {
 	}
 	if l.chosen != nil && len(l.rows) > 0 {
 		l.chosen(s, l.cursor)
-	}
-}
-
-// click puts the cursor on the row at line y, as it was drawn last.
-func (l *list[K, R]) click(_ *scene, y int) {
-	if i := l.top + y - l.headers; y >= l.headers && i < len(l.rows) {
-		l.at, l.cursor, l.moved = i, l.id(l.rows[i]), true
 	}
 }
 

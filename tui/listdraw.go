@@ -87,7 +87,7 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	if l.needW != w {
 		l.fits, l.needW = nil, w
 		for i := range l.columns {
-			l.fits = append(l.fits, l.fitted(i))
+			l.fits = append(l.fits, l.columns[i].fitting)
 		}
 		l.need, l.lately = l.titled(titles), l.titled(titles)
 	}
@@ -132,7 +132,7 @@ func (l *list[K, R]) plan(w int) plan {
 	p := l.fit(w)
 	l.tight = p.gap < 2 || slices.Contains(p.short, true)
 	for i, c := range l.fits {
-		l.tight = l.tight || !c.extra && !c.hidden && p.widths[i] < l.need.full[i]
+		l.tight = l.tight || !c.extra && p.widths[i] < l.need.full[i]
 	}
 	return p
 }

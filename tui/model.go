@@ -36,11 +36,6 @@ type Options struct {
 	Burst, Hold int
 	// LoadOnly: there is no cluster, and the requests have the whole screen.
 	LoadOnly bool
-	// Columns are the choices of columns to begin with, by the names of panes.
-	Columns map[string]Choice
-	// KeepColumns keeps the choices for the next session. It may block, and is called
-	// by one goroutine after the other. Nil keeps nothing.
-	KeepColumns func(map[string]Choice) error
 }
 
 // FrameMsg hands a new frame to the Model.
@@ -75,7 +70,6 @@ type Model struct {
 	dialogs dialogs
 	notices notices
 	step    stepGuard
-	keeper  keeper
 
 	got      time.Time // when the frame came, by opts.Now
 	any      bool      // a frame has come
@@ -84,7 +78,6 @@ type Model struct {
 	stopAt   time.Time // until when, outside the requests pane, a second c stops
 
 	changes    int          // changes of the data in the panes
-	mouse      bool         // the program reads the mouse
 	inspecting view.Inspect // the last request to the session
 	rec        bool         // the screen is being recorded
 	caption    string       // for spectators; may be empty
@@ -112,7 +105,6 @@ func New(o Options) *Model {
 		sizes: sizes{last: loadgen.Burst, of: map[loadgen.Shape]float64{
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}
-	m.adoptColumns()
 	m.active, m.list = m.panes[0], m.panes[0]
 	if o.LoadOnly {
 		m.active, m.zoom = m.find("Requests"), true
@@ -175,9 +167,6 @@ func (m *Model) take(msg tea.Msg) bool {
 	case tea.KeyPressMsg:
 		m.changes++
 		m.press(msg)
-	case tea.MouseClickMsg, tea.MouseWheelMsg:
-		m.changes++
-		point(m, msg.(tea.MouseMsg).Mouse())
 	case tea.PasteMsg:
 		m.changes++
 		if m.dialogs.top() != nil {

@@ -59,17 +59,6 @@ func TestSwitchingNeedsAChoice(t *testing.T) {
 	}
 }
 
-func TestMarkAllTakesWorkersOnly(t *testing.T) {
-	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "* s")
-	wantIntent(t, sent, view.AskPower{Action: power.ActionShutdown,
-		Nodes: []string{"kube-node1", "kube-node2", "kube-node3", "kube-node4"}})
-	typeKeys(m, "*")
-	if len(m.s.marks) != 0 {
-		t.Error("the second * leaves marks")
-	}
-}
-
 func TestCursorStaysOnItsRowWhenRowsMove(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	typeKeys(m, "down down") // kube-node3
@@ -87,19 +76,6 @@ func TestCursorStaysOnItsRowWhenRowsMove(t *testing.T) {
 	m.Update(FrameMsg{f})
 	if got := nodesOf(m).cursor; got != "kube-node4" {
 		t.Errorf("with its node gone the cursor went to %s", got)
-	}
-}
-
-func TestMarksOfNodesThatAreGoneAreDropped(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "space")
-	f := calm()
-	c := f.Snapshot.Contents()
-	c.Nodes = slices.DeleteFunc(c.Nodes, func(n *cluster.Node) bool { return n.Name == "kube-node1" })
-	f.Snapshot = cluster.NewSnapshot(c)
-	m.Update(FrameMsg{f})
-	if len(m.s.marks) > 0 {
-		t.Error("a mark is left on a node that is gone")
 	}
 }
 
@@ -140,50 +116,6 @@ func TestStopCancelsAtTheSecondPress(t *testing.T) {
 	*now = now.Add(cancelTwice + time.Second)
 	typeKeys(m, "c")
 	wantIntent(t, sent, view.StopLoad{})
-}
-
-// A key in a list may have been meant for another program: it neither stops nor changes
-// the load that runs.
-func TestLoadKeysOfAListDoNotTouchTheLoadThatRuns(t *testing.T) {
-	f := calm()
-	f.Load.Active, f.Load.Spec = true, loadgen.Spec{Shape: loadgen.Hold, N: 16}
-	m, sent, now := testModel(f, 120, 36, Options{Hold: 16})
-	typeKeys(m, "1 h + - c")
-	if len(*sent) > 0 {
-		t.Errorf("sent %v", *sent)
-	}
-	typeKeys(m, "c")
-	wantIntent(t, sent, view.StopLoad{})
-	*now = now.Add(cancelTwice + time.Second)
-	typeKeys(m, "R esc") // the session asks, and the operator refuses
-	*sent = nil
-	typeKeys(m, "4 +")
-	wantIntent(t, sent, view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 17}})
-}
-
-// Escape with nothing to clear leaves the cursor on its machine.
-func TestEscapeLeavesTheCursor(t *testing.T) {
-	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "1 g j j esc esc s")
-	if last, ok := (*sent)[len(*sent)-1].(view.AskPower); !ok || len(last.Nodes) != 1 || last.Nodes[0] == m.s.f.Snapshot.Nodes()[0].Name {
-		t.Errorf("sent %+v", *sent)
-	}
-}
-
-// The timeline follows the newest events again once another pane is active.
-func TestTheTimelineFollowsAgainAfterTheFocusHasLeft(t *testing.T) {
-	m, _, _ := testModel(outage(), 120, 36, Options{})
-	was := m.View().Content
-	typeKeys(m, "5 g 1")
-	if now := m.View().Content; now == "" || !strings.Contains(now, lastLine(was)) {
-		t.Errorf("the newest event is out of sight:\n%s", now)
-	}
-}
-
-// lastLine returns the last line of the timeline in a frame.
-func lastLine(frame string) string {
-	lines := strings.Split(frame, "\n")
-	return lines[len(lines)-3]
 }
 
 func TestLoadThatCantBeSentSaysWhy(t *testing.T) {
@@ -254,28 +186,6 @@ func TestQuitAsksAndCtrlCTwiceLeaves(t *testing.T) {
 	}
 }
 
-func TestChangesStandOutForAFewSeconds(t *testing.T) {
-	f := outage()
-	m, _, now := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "▸NotReady") || !strings.Contains(v, "▸Scaling") {
-		t.Errorf("changes do not stand out:\n%s", v)
-	}
-	*now = now.Add(freshFor)
-	m.Update(tickMsg{})
-	if v := plainView(m); strings.Contains(v, "▸") {
-		t.Errorf("changes still stand out:\n%s", v)
-	}
-}
-
-func TestWhatWasThereAtTheStartIsNoNews(t *testing.T) {
-	m := New(Options{Now: func() time.Time { return t0 }})
-	m.Update(FrameMsg{outage()})
-	resize(m, 120, 36)
-	if v := plainView(m); strings.Contains(v, "▸") {
-		t.Errorf("the first frame is shown as news:\n%s", v)
-	}
-}
-
 func TestAStaleScreenKeepsItsContentAndItsAge(t *testing.T) {
 	m, _, _ := testModel(stale(), 120, 36, Options{})
 	v := plainView(m)
@@ -283,46 +193,6 @@ func TestAStaleScreenKeepsItsContentAndItsAge(t *testing.T) {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)
 		}
-	}
-}
-
-// TestABannerSaysFirstWhatIsNeededMost: of a long server's name and a narrow screen
-// it is the name that goes.
-func TestABannerSaysFirstWhatIsNeededMost(t *testing.T) {
-	f := stale()
-	c := f.Snapshot.Contents()
-	c.Server = "https://the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443"
-	c.Link.Err = "the API server at " + strings.TrimPrefix(c.Server, "https://") + " does not answer; check that it runs and that the route to it is open"
-	f.Snapshot = cluster.NewSnapshot(c)
-	for w, want := range map[int]string{
-		200: "STALE 12s, next try in 4 s – the API server at the-api-server-of-a-cluster.with-a-long-name.in-a-region.example.com:6443 does not answer; check",
-		120: "STALE 12s, next try in 4 s – the API server does not answer; check that it runs and that the route to it is open",
-		80:  "STALE 12s, next try in 4 s – the API server does not answer; check",
-	} {
-		m, _, _ := testModel(f, w, 30, Options{})
-		if v := plainView(m); !strings.Contains(v, want) {
-			t.Errorf("%d wide: %q is missing:\n%s", w, want, v)
-		}
-	}
-}
-
-func TestForbiddenKindsSayForbidden(t *testing.T) {
-	f := calm()
-	c := f.Snapshot.Contents()
-	c.Nodes, c.Access = nil, map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}, cluster.KindPod: {Synced: true}}
-	f.Snapshot = cluster.NewSnapshot(c)
-	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "forbidden") || strings.Contains(v, "no nodes") {
-		t.Errorf("a forbidden list is not told from an empty one:\n%s", v)
-	}
-}
-
-func TestAnUnbalancedLedgerIsReportedInWords(t *testing.T) {
-	f := outage()
-	f.Load.Totals.OK--
-	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "does not balance") {
-		t.Errorf("no word of it:\n%s", v)
 	}
 }
 
@@ -388,31 +258,6 @@ func TestTheScreenReportsUnwatchedKindsAndWrongClocks(t *testing.T) {
 	} {
 		if !strings.Contains(tc.screen, tc.want) || strings.Contains(tc.screen, tc.not) {
 			t.Errorf("%s: wanted %q and not %q:\n%s", name, tc.want, tc.not, tc.screen)
-		}
-	}
-}
-
-// A sentence that nobody asked for has the sign of what it tells: only what
-// went wrong has one that says so.
-func TestANoticeHasTheSignOfItsLevel(t *testing.T) {
-	for level, sign := range map[view.Level]string{view.Info: "", view.Good: "✓ ", view.Warning: "! "} {
-		f := calm()
-		f.Notice = view.Notice{Text: "the report is report.html", At: f.Now, Level: level}
-		m, _, _ := testModel(f, 120, 36, Options{})
-		if got := m.foot(60).s; got != " "+sign+"the report is report.html " {
-			t.Errorf("level %d: %q", level, got)
-		}
-	}
-}
-
-// While "Power on, then leave" waits, the screen names what it waits for.
-func TestTheScreenNamesWhatLeavingWaitsFor(t *testing.T) {
-	f := calm()
-	f.LeavesAfter = []string{"kube-node3", "kube-node4"}
-	for _, w := range []int{80, 120} {
-		m, _, _ := testModel(f, w, 36, Options{})
-		if got := plainView(m); !strings.Contains(got, "leaving as soon as these are back: kube-node3, kube-node4; q asks again") {
-			t.Errorf("%d cells:\n%s", w, got)
 		}
 	}
 }

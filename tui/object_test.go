@@ -81,27 +81,6 @@ func TestARefusedActionIsNotUnderWay(t *testing.T) {
 	}
 }
 
-func TestTheChainLeadsToTheKnativeService(t *testing.T) {
-	m, sent, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "2 d")
-	chain := []cluster.Ref{deploymentObject(llm).ref,
-		{Kind: cluster.KindRevision, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001"}},
-		{Kind: cluster.KindKnativeService, Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b"}}}
-	for i, ref := range chain {
-		wantIntent(t, sent, view.Inspect{Of: ref})
-		f := calm()
-		f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: &cluster.Description{Ref: ref}}
-		if i+1 < len(chain) {
-			f.Inspection.Object.Owner = chain[i+1]
-		}
-		m.Update(FrameMsg{f})
-		typeKeys(m, "u")
-	}
-	if v := plainView(m); !strings.Contains(v, "Knative service default/llm-jp-31-13b") {
-		t.Errorf("the service is not shown:\n%s", v)
-	}
-}
-
 // A Knative service shows its revisions, whether they are Ready or why not, their share of
 // the requests, and their bounds; in a replay as well.
 func TestAKnativeServiceShowsItsRevisionsAndItsTraffic(t *testing.T) {
@@ -198,72 +177,6 @@ func TestDetailsAreSearched(t *testing.T) {
 	}
 }
 
-func TestAReplayAsksNobody(t *testing.T) {
-	m, sent, _ := testModel(replayed(), 120, 36, Options{})
-	typeKeys(m, "1 d y u")
-	if len(*sent) > 0 {
-		t.Errorf("sent %#v", (*sent)[0])
-	}
-	if v := plainView(m); strings.Contains(v, "asking") {
-		t.Errorf("a replay asks:\n%s", v)
-	}
-}
-
-func TestDetailsTellTheServicesOfADeployment(t *testing.T) {
-	f := calm()
-	c := mdxContents(f.Now)
-	web := cluster.Key{Namespace: llm.Namespace, Name: "web"}
-	c.Endpoints = []*cluster.Endpoints{{Service: web, Ready: 3}}
-	f.Snapshot = cluster.NewSnapshot(c)
-	ref := deploymentObject(llm).ref
-	o := &cluster.Description{Ref: ref, Services: []cluster.Service{{Key: web, Type: "NodePort", Ports: "http 80/TCP on node port 31514"}}}
-	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: ref}, Object: o}
-	m, _, _ := testModel(f, 120, 60, Options{})
-	typeKeys(m, "2 d")
-	if v := plainView(m); !strings.Contains(v, "NodePort · http 80/TCP on node port 31514 · 3 ready endpoints") {
-		t.Errorf("the service is not told:\n%s", v)
-	}
-	o.Services, o.ServicesErr = nil, "forbidden; the user needs list on services"
-	m.Update(FrameMsg{f})
-	if v := plainView(m); !strings.Contains(v, "needs list on services") {
-		t.Errorf("the missing right is not told:\n%s", v)
-	}
-}
-
-// What is found in a log that is followed comes into sight, wherever it stands.
-func TestALogThatIsFollowedIsSearched(t *testing.T) {
-	m, _, _ := testModel(outage(), 80, 24, Options{})
-	typeKeys(m, "3 l")
-	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod, Log: true})()})
-	typeKeys(m, "/ r e q u e s t space 7 space enter")
-	if v := plainView(m); !strings.Contains(v, "request 7 done") {
-		t.Errorf("what is looked for is not in sight:\n%s", v)
-	}
-}
-
-// An event's YAML is that of what it is about.
-func TestTheObjectOfAnEventIsNamed(t *testing.T) {
-	m, sent, _ := testModel(outage(), 120, 36, Options{})
-	typeKeys(m, "5 y")
-	ref := m.dialogs.top().(*objectDialog).ref
-	wantIntent(t, sent, view.Inspect{Of: ref})
-	if v, want := plainView(m), "YAML of "+string(ref.Kind)+" "+ref.Key.String(); !strings.Contains(v, want) {
-		t.Errorf("it is not called %q:\n%s", want, v)
-	}
-}
-
-// What could not be read of one object is not said of the next.
-func TestAnErrorIsOfItsObject(t *testing.T) {
-	m, _, _ := testModel(outage(), 120, 36, Options{})
-	f := outage()
-	f.Inspection = &view.Inspection{Inspect: view.Inspect{Of: nodeObject("kube-node1").ref}, Err: "node kube-node1 can't be read"}
-	m.Update(FrameMsg{f})
-	typeKeys(m, "3 d")
-	if v := plainView(m); strings.Contains(v, "kube-node1 can't be read") || !strings.Contains(v, "asking the API server") {
-		t.Errorf("another object's error:\n%s", v)
-	}
-}
-
 // change is the event of a change of an object.
 func change(kind cluster.Kind, namespace, name string) view.Event {
 	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: namespace, Name: name}},
@@ -315,16 +228,6 @@ func TestAnEventLeadsToTheObjectOfItsNamespaceAndKind(t *testing.T) {
 			t.Errorf("the event of %s %s/%s leads to %q, not %q", c.event.Kind, c.event.Namespace, c.event.Subject, got, c.want)
 		}
 	}
-}
-
-// The log that an event opens is that of its own pod.
-func TestTheLogOfAnEventIsOfItsPod(t *testing.T) {
-	f := sameNames()
-	f.Events = numbered(change(cluster.KindPod, "shop", "web"))
-	m, sent, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "5 l")
-	want := podObject(cluster.Key{Namespace: "shop", Name: "web"}).ref
-	wantIntent(t, sent, view.Inspect{Of: want, Log: true})
 }
 
 // The details of an object list its own events, and none of an object of the same name.

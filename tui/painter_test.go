@@ -45,14 +45,6 @@ func TestAPainterDrawsWhatTheScreenShows(t *testing.T) {
 	}
 }
 
-func TestAPainterShowsWhatHasChanged(t *testing.T) {
-	p := NewPainter(Options{})
-	p.Paint(silent(), 120, 36)
-	if v := stripped(p.Paint(outage(), 120, 36)); !strings.Contains(v, "▸NotReady") {
-		t.Errorf("the change does not stand out:\n%s", v)
-	}
-}
-
 // BenchmarkPaint is a frame of an outage under load, painted.
 func BenchmarkPaint(b *testing.B) {
 	p := NewPainter(Options{})

@@ -167,7 +167,6 @@ var commandNames = map[string][]string{
 	"ctrl+r":   {"record", "cast", "gif"},
 	"H":        {"records", "history", "outages", "reports"},
 	"r":        {"rollout", "restart"},
-	"v":        {"columns", "column", "cols", "wide"},
 }
 
 // write puts a text into the input.

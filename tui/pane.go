@@ -15,8 +15,6 @@ type pane interface {
 	draw(s *scene, w, h int, active bool) drawing
 	// key takes a movement key.
 	key(s *scene, m motion)
-	// click puts the cursor on the row at line y, as it was drawn last.
-	click(s *scene, y int)
 	// row returns the object under the cursor; ok is false if there is none.
 	row(s *scene) (o object, ok bool)
 	// filter is what its rows are filtered by; nil where it has none.
@@ -153,5 +151,4 @@ type unmoving struct{}
 
 func (unmoving) settle(*scene)      {}
 func (unmoving) key(*scene, motion) {}
-func (unmoving) click(*scene, int)  {}
 func (unmoving) filter() *filter    { return nil }

@@ -58,8 +58,7 @@ func (p *picturePane) key(s *scene, m motion) {
 }
 
 // It has no rows to be filtered, or to be chosen by their lines.
-func (p *picturePane) filter() *filter   { return nil }
-func (p *picturePane) click(*scene, int) {}
+func (p *picturePane) filter() *filter { return nil }
 
 func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 	p.find(s)

@@ -92,15 +92,6 @@ func TestTheScreenSwitchesContexts(t *testing.T) {
 	}
 }
 
-func TestTheHeaderNamesTheNamespaces(t *testing.T) {
-	f := calm()
-	f.Namespaces = "shop,db"
-	m, _, _ := testModel(f, 80, 24, Options{})
-	if v := plainView(m); !strings.Contains(v, "mdx /shop,db") {
-		t.Errorf("they are not named:\n%s", v)
-	}
-}
-
 // The keys of a deployment act on none that a filter or a choice of namespaces hides, and
 // say why; nor do its pods stay chosen.
 func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
@@ -123,18 +114,6 @@ func TestNoKeyActsOnAHiddenDeployment(t *testing.T) {
 		}
 		if m.s.deployment.Name != "" || podsOf(m).of != "" {
 			t.Errorf("%s: %v is chosen, with the pods of %q", keys, m.s.deployment, podsOf(m).of)
-		}
-	}
-}
-
-// Without a deployment and a pod, the keys of a deployment show why they do nothing.
-func TestTheKeysOfADeploymentNeedOne(t *testing.T) {
-	f := withPods(calm(), func(c *cluster.Contents) { c.Deployments, c.Pods = nil, nil })
-	f.Focus = cluster.Key{}
-	m, sent, _ := testModel(f, 120, 36, Options{})
-	for keys, want := range map[string]string{"2 f": "no deployments", "2 r": "no deployments", "1 r": "no deployments", "3 f": "no pods"} {
-		if typeKeys(m, keys); len(*sent) > 0 || m.notices.newest() != want {
-			t.Errorf("%s: sent %#v, said %q", keys, *sent, m.notices.newest())
 		}
 	}
 }

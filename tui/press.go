@@ -5,7 +5,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"lightsout/internal/view"
 )
@@ -148,60 +147,7 @@ func (g *stepGuard) echo(now time.Time) bool {
 	return !g.waits && !g.sent.IsZero() && now.Sub(g.sent) < stepAgain/2
 }
 
-// toggleMouse lets the program have the mouse, or leaves it to the terminal,
-// which then selects and copies.
-func toggleMouse(m *Model) {
-	m.mouse = !m.mouse
-	if m.mouse {
-		m.say("mouse on: it selects panes and rows (O turns it off)")
-	} else {
-		m.say("mouse off: the terminal selects and copies")
-	}
-}
-
-// mouseMode is the mouse mode that the screen requests from the terminal.
-func mouseMode(m *Model) tea.MouseMode {
-	if m.mouse {
-		return tea.MouseModeCellMotion
-	}
-	return tea.MouseModeNone
-}
-
 // retaken draws all of the screen on a terminal that somebody else has had.
 func (m *Model) retaken() {
 	m.cmd = tea.ClearScreen
-	if m.mouse {
-		m.cmd = tea.Sequence(tea.Raw(ansi.SetModeMouseButtonEvent+ansi.SetModeMouseExtSgr), tea.ClearScreen)
-	}
-}
-
-// point handles the mouse in a pane: a click makes it active and selects the row, the wheel
-// moves its cursor. A dialog covers all of them; a click presses a question's button.
-func point(m *Model, at tea.Mouse) {
-	if q, ok := m.dialogs.top().(*questionDialog); ok && at.Button == tea.MouseLeft {
-		if intent, done := q.click(at.X, at.Y); done {
-			m.dialogs.close(q)
-			m.step.uncovered()
-			m.reply(q, intent)
-		}
-		return
-	}
-	panes := m.shown.all()
-	i := slices.IndexFunc(panes, func(p placed) bool {
-		return at.X >= p.x && at.X < p.x+p.w+2 && at.Y >= p.y && at.Y <= p.y+p.h
-	})
-	if i < 0 || m.dialogs.top() != nil {
-		return
-	}
-	switch p := panes[i]; at.Button {
-	case tea.MouseWheelUp:
-		p.key(&m.s, moveUp)
-	case tea.MouseWheelDown:
-		p.key(&m.s, moveDown)
-	case tea.MouseLeft:
-		m.activate(p.openPane)
-		if at.Y > p.y {
-			p.click(&m.s, at.Y-p.y-1)
-		}
-	}
 }

@@ -20,13 +20,7 @@ type questionDialog struct {
 	read   map[string]bool
 	now    func() time.Time
 	grace
-
-	x, y  int    // where its lines begin on the screen
-	spots []spot // where each button is; none without room
 }
-
-// spot is the place of a button, from the first line and column of the question.
-type spot struct{ choice, y, from, to int }
 
 // renew takes the same question with other lines or choices.
 func (d *questionDialog) renew(q *view.Question) {
@@ -175,20 +169,6 @@ func (d *questionDialog) press(p pressed) (view.Intent, bool) {
 	return nil, false
 }
 
-// click answers by the button at a place of the screen; done is false if there is none,
-// or if it needs a text first. Clicks are absorbed as keys are.
-func (d *questionDialog) click(x, y int) (intent view.Intent, done bool) {
-	if d.absorbs(d.now()) {
-		return nil, false
-	}
-	for _, b := range d.spots {
-		if y-d.y == b.y && x-d.x >= b.from && x-d.x < b.to && (b.choice == 0 || d.open()) {
-			return d.answer(b.choice), true
-		}
-	}
-	return nil, false
-}
-
 func (d *questionDialog) answer(choice int) view.Intent {
 	a := view.Answer{Question: d.q.ID, Choice: d.choices()[choice].ID}
 	if choice > 0 && d.typing() {
@@ -227,11 +207,9 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	}
 	tail = slices.Concat(tail, space)
 	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)-len(rows)), tail)
-	d.spots = nil
 	for _, row := range rows {
-		all = append(all, d.buttonRow(t, labels, row, wide, len(all)))
+		all = append(all, buttonRow(t, labels, row, wide))
 	}
-	d.spots = slices.DeleteFunc(d.spots, func(b spot) bool { return b.y >= h })
 	d.look(body)
 	return all, wide
 }
@@ -305,8 +283,8 @@ func rowWidth(labels []span, row []int) int {
 	return n
 }
 
-// buttonRow draws buttons in the middle of line y, and keeps where they are.
-func (d *questionDialog) buttonRow(t *theme, labels []span, row []int, wide, y int) string {
+// buttonRow draws buttons in the middle of a line.
+func buttonRow(t *theme, labels []span, row []int, wide int) string {
 	x := max(0, (wide-rowWidth(labels, row))/2)
 	r := newRow(wide).space(x)
 	for k, i := range row {
@@ -316,7 +294,6 @@ func (d *questionDialog) buttonRow(t *theme, labels []span, row []int, wide, y i
 		}
 		label := fit(labels[i].s, wide-x, t.ellipsis)
 		r.put(labels[i].st, label)
-		d.spots = append(d.spots, spot{i, y, x, x + width(label)})
 		x += width(label)
 	}
 	return r.String()

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,17 +32,6 @@ func TestQuestionIgnoresKeysTypedBeforeItWasSeen(t *testing.T) {
 	*now = now.Add(graceQuiet)
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
-}
-
-func TestQuestionAbsorbsNoLongerThanItsBound(t *testing.T) {
-	m, sent, now := testModel(asked(), 80, 24, Options{})
-	m.View()
-	for range 5 {
-		*now = now.Add(graceMost / 5)
-		typeKeys(m, "right")
-	}
-	typeKeys(m, "enter")
-	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes"})
 }
 
 // A terminal that is too small for the screen hides the question.
@@ -112,25 +100,6 @@ func TestTypedOverrideOpensTheOtherChoice(t *testing.T) {
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "yes", Typed: "mdx"})
 }
 
-// With the whole text typed, the arrows choose as the foot promises: draining is not
-// answered by shutting down at once. Before, tab does.
-func TestTheArrowsChooseOnceTheTextIsTyped(t *testing.T) {
-	f := asked()
-	f.Question.Type = "mdx"
-	f.Question.Choices = append(slices.Clone(f.Question.Choices), view.Choice{ID: "drain", Label: "Drain, then shut down"})
-	m, sent, now := testModel(f, 80, 24, Options{})
-	settleKeys(m, now)
-	if v := plainView(m); !strings.Contains(v, "tab choose") || strings.Contains(v, "←/→ choose") {
-		t.Errorf("before the text is typed:\n%s", v)
-	}
-	typeKeys(m, "m d x")
-	if v := plainView(m); !strings.Contains(v, "←/→ choose") {
-		t.Errorf("once it is:\n%s", v)
-	}
-	typeKeys(m, "right enter")
-	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "drain", Typed: "mdx"})
-}
-
 func TestSecretIsNeverOnTheScreen(t *testing.T) {
 	f := calm()
 	f.Question = &view.Question{ID: "key", Kind: "secret", Title: "Passphrase of id_ed25519", Secret: true,
@@ -197,49 +166,6 @@ func TestAPictureIsKeptWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// clickOn clicks on the middle of a text on the screen.
-func clickOn(t *testing.T, m *Model, text string) {
-	t.Helper()
-	for y, line := range strings.Split(plainView(m), "\n") {
-		if before, _, found := strings.Cut(line, text); found {
-			m.Update(tea.MouseClickMsg{X: width(before) + width(text)/2, Y: y, Button: tea.MouseLeft})
-			return
-		}
-	}
-	t.Fatalf("%q is not on the screen:\n%s", text, plainView(m))
-}
-
-func TestTheMousePressesAQuestionsButtons(t *testing.T) {
-	for _, s := range []size{{80, 24}, {120, 36}} {
-		for label, want := range map[string]string{asked().Question.Choices[0].Label: "no", asked().Question.Choices[1].Label: "yes"} {
-			m, sent, now := testModel(asked(), s.w, s.h, Options{})
-			m.View()
-			clickOn(t, m, label)
-			if len(*sent) > 0 {
-				t.Fatalf("a click before the question could be read sent %#v", (*sent)[0])
-			}
-			*now = now.Add(graceMost)
-			clickOn(t, m, asked().Question.Lines[0].Text[:10])
-			if len(*sent) > 0 || m.dialogs.top() == nil {
-				t.Fatalf("a click beside the buttons sent %v", *sent)
-			}
-			clickOn(t, m, label)
-			wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: want})
-			if m.dialogs.top() != nil {
-				t.Error("the question is still open")
-			}
-		}
-	}
-	f := asked()
-	f.Question.Type = "mdx"
-	m, sent, now := testModel(f, 120, 36, Options{})
-	settleKeys(m, now)
-	*now = now.Add(graceMost)
-	if clickOn(t, m, f.Question.Choices[1].Label); len(*sent) > 0 {
-		t.Errorf("a click without the text to type sent %#v", (*sent)[0])
-	}
-}
-
 // aboutMachines asks about switching n machines.
 func aboutMachines(n int) *view.Frame {
 	f := calm()
@@ -300,10 +226,6 @@ func TestNoAnswerBeforeEachMachineWasReadable(t *testing.T) {
 	}
 	m, sent, now := testModel(aboutMachines(4), 40, 10, Options{})
 	settleKeys(m, now)
-	*now = now.Add(graceMost)
-	if clickOn(t, m, "Shut down 4"); len(*sent) > 0 {
-		t.Errorf("a click with one machine readable sent %v", *sent)
-	}
 	typeKeys(m, "enter")
 	wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: "no"})
 }
@@ -337,7 +259,7 @@ func TestNoButtonIsCut(t *testing.T) {
 						}
 					}
 				}
-				clickOn(t, m, "[ "+c.Label+" ]")
+				typeKeys(m, "enter")
 				wantIntent(t, sent, view.Answer{Question: f.Question.ID, Choice: f.Question.Choices[i].ID})
 			}
 		}

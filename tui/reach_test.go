@@ -39,17 +39,6 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	}
 }
 
-func TestANameIsCopied(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	_, cmd := m.Update(keyMsg("Y"))
-	if cmd == nil || fmt.Sprint(cmd()) != "kube-node1" {
-		t.Error("the name under the cursor is not handed to the terminal")
-	}
-	if v := plainView(m); !strings.Contains(v, "copied: kube-node1") {
-		t.Errorf("the screen does not say so:\n%s", v)
-	}
-}
-
 func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	if _, cmd := m.Update(keyMsg("ctrl+z")); cmd == nil {
@@ -68,21 +57,6 @@ func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
 	}
 }
 
-// What is typed after ctrl+z is for the shell, also when a dialog is open.
-func TestSuspendingWithADialogOpen(t *testing.T) {
-	filtering, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(filtering, "/")
-	question, _, _ := testModel(asked(), 120, 36, Options{})
-	for name, m := range map[string]*Model{"a filter": filtering, "a question": question} {
-		_, cmd := m.Update(keyMsg("ctrl+z"))
-		if cmd == nil {
-			t.Errorf("ctrl+z does nothing over %s", name)
-		} else if _, ok := cmd().(tea.SuspendMsg); !ok {
-			t.Errorf("ctrl+z gives %T over %s", cmd(), name)
-		}
-	}
-}
-
 func TestThemesChangeColoursOnly(t *testing.T) {
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	before, looks := plainView(m), map[string]bool{}
@@ -97,50 +71,6 @@ func TestThemesChangeColoursOnly(t *testing.T) {
 	}
 	if len(looks) < len(Themes) {
 		t.Errorf("%d themes look like %d", len(Themes), len(looks))
-	}
-}
-
-func TestTheMouseChoosesWhenItIsOn(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	if m.View().MouseMode != tea.MouseModeNone {
-		t.Error("the mouse is taken from the terminal at first")
-	}
-	typeKeys(m, "O")
-	if m.View().MouseMode == tea.MouseModeNone {
-		t.Error("O does not take the mouse")
-	}
-	lines := strings.Split(plainView(m), "\n")
-	for y, l := range lines {
-		if strings.Contains(l, "kube-node4 ") {
-			m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
-			break
-		}
-	}
-	if nodesOf(m).cursor != "kube-node4" {
-		t.Errorf("a click chooses %s", nodesOf(m).cursor)
-	}
-	m.Update(tea.MouseClickMsg{X: 90, Y: 9, Button: tea.MouseLeft})
-	m.View()
-	if m.active.name != "Pods" {
-		t.Errorf("a click makes %s active", m.active.name)
-	}
-	m.Update(tea.MouseWheelMsg{X: 10, Y: 5, Button: tea.MouseWheelUp})
-	if nodesOf(m).cursor != "kube-node3" {
-		t.Errorf("the wheel leads to %s", nodesOf(m).cursor)
-	}
-}
-
-// A picture has no rows: where a node is drawn is not where it stands in the list.
-func TestAClickInThePictureChoosesNoOtherNode(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "O p")
-	before := nodeUnderCursor(m)
-	for y := range 30 {
-		m.View()
-		m.Update(tea.MouseClickMsg{X: 10, Y: y, Button: tea.MouseLeft})
-		if now := nodeUnderCursor(m); now != before {
-			t.Fatalf("a click at line %d chooses %v", y, now)
-		}
 	}
 }
 

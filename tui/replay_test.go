@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -36,22 +35,6 @@ func TestReplayKeys(t *testing.T) {
 			typeKeys(m, pane+" "+c.key)
 			wantIntent(t, sent, c.want)
 		}
-	}
-}
-
-func TestGoingBackFromAMarkWhilePlayingLeadsToTheOneBefore(t *testing.T) {
-	f := replayed()
-	f.Replay.Paused = false
-	f.Now = f.Replay.Marks[1].At.Add(400 * time.Millisecond)
-	m, sent, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "[")
-	wantIntent(t, sent, view.ReplaySeek{At: f.Replay.Marks[0].At})
-	f.Now = f.Replay.Start
-	m.Update(FrameMsg{f})
-	before := len(*sent)
-	typeKeys(m, "[")
-	if len(*sent) != before {
-		t.Errorf("there is no mark before the start, but %#v was sent", last(t, sent))
 	}
 }
 
@@ -97,51 +80,4 @@ func TestARecordedQuestionTakesNoKeys(t *testing.T) {
 	}
 	typeKeys(m, "right space")
 	wantIntent(t, sent, view.ReplayPause{})
-}
-
-func TestTheTrackShowsWhereWeAre(t *testing.T) {
-	for _, c := range []struct {
-		at   time.Duration
-		want string
-	}{{0, "●─────┼───"}, {5 * time.Second, "━━━━━●┼───"}, {9 * time.Second, "━━━━━━┿━━●"}, {time.Minute, "━━━━━━┿━━●"}, {-time.Minute, "●─────┼───"}} {
-		r := &view.ReplayView{Start: t0, End: t0.Add(9 * time.Second), Marks: []view.Bookmark{{At: t0.Add(6 * time.Second)}}}
-		if got := stripped(newRow(10).track(newTheme(Options{NoColor: true}), r, t0.Add(c.at), 10).String()); got != c.want {
-			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
-		}
-	}
-}
-
-func TestSpaceAtTheEndPlaysFromTheStart(t *testing.T) {
-	f := replayed()
-	f.Now = f.Replay.End
-	m, sent, _ := testModel(f, 120, 36, Options{})
-	typeKeys(m, "space")
-	if len(*sent) != 2 || !reflect.DeepEqual((*sent)[0], view.ReplaySeek{At: f.Replay.Start}) || !reflect.DeepEqual((*sent)[1], view.ReplayPause{}) {
-		t.Errorf("sent %#v", *sent)
-	}
-}
-
-func TestAReplayNamesEachThingOnce(t *testing.T) {
-	m, _, _ := testModel(replayed(), 120, 36, Options{})
-	typeKeys(m, "p ]")
-	v := plainView(m)
-	if n := strings.Count(v, "trial mdx"); n != 1 {
-		t.Errorf("the trial is named %d times:\n%s", n, v)
-	}
-	if _, says := m.notices.answer(m.s.now); says {
-		t.Errorf("the marker stands above the scrubber and in a notice")
-	}
-	if !strings.Contains(v, "space continue") || strings.Contains(v, "space pause") {
-		t.Errorf("a paused replay offers to pause:\n%s", v)
-	}
-}
-
-func TestTheHelpHasTwoColumnsOnWideScreens(t *testing.T) {
-	m, _, _ := testModel(calm(), 200, 60, Options{})
-	typeKeys(m, "?")
-	v := plainView(m)
-	if len(strings.Split(v, "\n")) != 60 || !strings.Contains(v, "Nodes") || !strings.Contains(v, "Symbols of requests") {
-		t.Errorf("the help is not whole on one screen:\n%s", v)
-	}
-	checkWidths(t, m, 200, 60)
 }

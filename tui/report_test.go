@@ -47,16 +47,6 @@ func TestTheVerdictLeadsToTheReport(t *testing.T) {
 	}
 }
 
-func TestBeforeTheVerdictEnterShowsTheTrial(t *testing.T) {
-	m, sent, _ := testModel(driven(), 120, 36, Options{})
-	m.s.f.Trial.Waiting = false
-	m.step.waits = false
-	typeKeys(m, "6 enter")
-	if m.dialogs.top() != nil || !m.zoom {
-		t.Errorf("the trial is not on the whole screen: %v", *sent)
-	}
-}
-
 func TestTheScreenAndTheTimelineAreKept(t *testing.T) {
 	for keys, want := range map[string]view.Intent{
 		"P": view.SaveScreen{}, "E": view.SaveTimeline{}, ": s h o t enter": view.SaveScreen{}, "5 : t i m e l i n e enter": view.SaveTimeline{},

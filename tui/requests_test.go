@@ -36,16 +36,6 @@ func TestTheScreenShowsTheServersReports(t *testing.T) {
 	}
 }
 
-func TestHowLongAnswersTakeIsOnTheScreen(t *testing.T) {
-	f := told()
-	f.Load.Latency = loadgen.Latency{Sent: loadgen.Quantiles{Count: 72, P50: 9100 * time.Millisecond, P99: 19 * time.Second, Max: 19200 * time.Millisecond},
-		FirstToken: loadgen.Quantiles{Count: 72, P50: 120 * time.Millisecond}}
-	m, _, _ := testModel(f, 120, 36, Options{})
-	if v := plainView(m); !strings.Contains(v, "p50 9.1 s · p99 19.0 s · slowest 19.2 s · first token p50 120 ms") {
-		t.Errorf("it is not there:\n%s", v)
-	}
-}
-
 func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 	m, _, now := testModel(told(), 120, 36, Options{})
 	for i := range 15 {
@@ -67,45 +57,6 @@ func TestARateIsTakenOverTheLastSeconds(t *testing.T) {
 		}
 		if v := plainView(m); strings.Contains(v, "/s") != active {
 			t.Errorf("more requests will be sent: %t; the screen:\n%s", active, v)
-		}
-	}
-}
-
-// Where nobody can tell queued requests from those at pods that are gone, the pane shows
-// neither as a guess.
-func TestTheScreenShowsUnknownRequests(t *testing.T) {
-	f := outage()
-	f.Load.Gauge = loadgen.Gauge{Capacity: 8, Target: 8, Limited: true, Served: 1, Heard: 1, Unknown: 2, Outstanding: 3, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
-	f.Load.Totals.Failed, f.Load.LastError = nil, ""
-	for i := range f.Load.Seconds {
-		s := &f.Load.Seconds[i]
-		s.Served, s.Queued, s.Stalled, s.OnDead, s.Unknown = 1, 0, 0, 0, 2
-	}
-	for _, o := range []Options{{}, {ASCII: true}} {
-		m, _, _ := testModel(f, 120, 36, o)
-		out := plainView(m)
-		for _, text := range []string{"serving 1 of 8", "queued 0", "unknown 2", "2 wait beside 7 free slots"} {
-			if !strings.Contains(out, text) {
-				t.Errorf("%q is not on the screen:\n%s", text, out)
-			}
-		}
-	}
-}
-
-// Behind Knative's activator a request may wait up to 20 s for a pod that is gone while
-// slots are free: the screen explains that.
-func TestTheScreenExplainsARequestThatWaitsBesideFreeSlots(t *testing.T) {
-	f := outage()
-	for _, tt := range []struct {
-		queued int
-		basis  loadgen.Basis
-		said   bool
-	}{{2, loadgen.BasisMeasured, true}, {0, loadgen.BasisMeasured, false}, {2, loadgen.BasisPartial, false}} {
-		f.Load.Gauge = loadgen.Gauge{Capacity: 8, Target: 16, Limited: true, Served: 1, Heard: 1, Queued: tt.queued, Outstanding: 1 + tt.queued, Basis: tt.basis, Source: "queue-proxy"}
-		f.Load.Totals.Failed, f.Load.LastError = nil, ""
-		m, _, _ := testModel(f, 120, 36, Options{})
-		if said := strings.Contains(plainView(m), "2 wait beside 7 free slots"); said != tt.said {
-			t.Errorf("%d queued, %s: said %v\n%s", tt.queued, tt.basis, said, plainView(m))
 		}
 	}
 }

@@ -1,12 +1,10 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 // modes are the keys that lead to every pane, dialog and mode, and back.
@@ -74,21 +72,5 @@ func checkFrame(t *testing.T, m *Model, keys string) {
 	}
 	if m.dialogs.top() != nil && strings.TrimSpace(last) == "" {
 		t.Fatalf("%dx%d, keys %q: the last line does not say what the dialog takes", m.w, m.h, keys)
-	}
-}
-
-// A title that has no room is another word, not the beginning of one.
-func TestTitlesAreWords(t *testing.T) {
-	f := outage()
-	f.Power["kube-node1"] = view.MachineView{Reading: power.Reading{State: power.Off, Proof: power.Presumed}} // "off?"
-	for w := 60; w <= 200; w++ {
-		for _, f := range []*view.Frame{f, names()} {
-			m, _, _ := testModel(f, w, 24, Options{})
-			for _, title := range strings.Fields(strings.ReplaceAll(plainView(m), "│", " ")) {
-				if slices.Contains([]string{"POW", "POWE", "PO", "REA", "READ"}, title) {
-					t.Errorf("%d cells wide: %s", w, title)
-				}
-			}
-		}
 	}
 }

@@ -14,16 +14,3 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
-
-func TestALineSaysFirstWhatIsSo(t *testing.T) {
-	for text, want := range map[string]string{
-		"kube-node2 (10.0.0.12:22) is off, proven (PowerOFF)": "off, proven (PowerOFF)",
-		"kube-node2: shutdown asked for (ssh)":                "shutdown asked for (ssh)",
-		"kube-node2 (alone":                                   "(alone",
-		"machine off (PowerOFF)":                              "machine off (PowerOFF)",
-	} {
-		if got := brief("kube-node2", text); got != want {
-			t.Errorf("%q is %q", text, got)
-		}
-	}
-}

@@ -7,8 +7,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // steps counts the NextSteps sent.
@@ -99,16 +97,6 @@ func TestADeclinedStepCanBeTakenAgain(t *testing.T) {
 	wantSteps(t, sent, 2, "after the question")
 }
 
-func TestEnterThatClosesADialogTakesNoStep(t *testing.T) {
-	m, sent, now := testModel(driven(), 120, 36, Options{})
-	settleKeys(m, now)
-	typeKeys(m, "? enter enter")
-	wantSteps(t, sent, 0, "closing help")
-	*now = now.Add(graceQuiet)
-	typeKeys(m, "enter")
-	wantSteps(t, sent, 1, "later")
-}
-
 func TestEnterShowsDetailsUnlessAStepWaits(t *testing.T) {
 	m, _, _ := testModel(silent(), 120, 36, Options{})
 	typeKeys(m, "enter")
@@ -122,16 +110,6 @@ func TestEnterShowsDetailsUnlessAStepWaits(t *testing.T) {
 		t.Error("d shows no details while a step waits")
 	}
 	wantSteps(t, sent, 0, "details")
-}
-
-func TestAReplayedStepDoesNotWaitForEnter(t *testing.T) {
-	m, sent, now := testModel(replayed(), 120, 36, Options{})
-	settleKeys(m, now)
-	typeKeys(m, "enter")
-	wantSteps(t, sent, 0, "in a replay")
-	if m.dialogs.top() == nil {
-		t.Error("enter shows no details")
-	}
 }
 
 func TestTrialAndRolloutKeysAsk(t *testing.T) {
@@ -167,18 +145,6 @@ func TestTheTrialIsShownWhole(t *testing.T) {
 	}
 }
 
-func TestTheTrialCanBeScrolledOnASmallScreen(t *testing.T) {
-	m, _, _ := testModel(failed(), 80, 24, Options{})
-	typeKeys(m, "T")
-	if v := plainView(m); strings.Contains(v, "capacity restored") {
-		t.Fatalf("nothing to scroll:\n%s", v)
-	}
-	typeKeys(m, "G")
-	if v := plainView(m); !strings.Contains(v, "capacity restored") {
-		t.Errorf("the end can't be reached:\n%s", v)
-	}
-}
-
 func TestForecastCountsDown(t *testing.T) {
 	f := silent()
 	m, _, now := testModel(f, 150, 36, Options{})
@@ -190,74 +156,6 @@ func TestForecastCountsDown(t *testing.T) {
 	m.Update(tickMsg{})
 	if v := plainView(m); !strings.Contains(v, "in 11s") {
 		t.Errorf("the table does not count down:\n%s", v)
-	}
-}
-
-func TestAWaitingTrialIsNotDrawnAnew(t *testing.T) {
-	m, _, now := testModel(driven(), 120, 36, Options{})
-	before := m.View().Content
-	*now = now.Add(300 * time.Millisecond)
-	m.Update(FrameMsg{driven()})
-	if m.View().Content != before {
-		t.Error("a frame that says the same changes the screen")
-	}
-}
-
-func TestThereIsNoTrialPaneWithoutATrial(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "6")
-	if m.active.name == "Trial" {
-		t.Error("6 leads to a pane that is not there")
-	}
-	for range paneSpecs {
-		typeKeys(m, "tab")
-		if m.active.name == "Trial" {
-			t.Error("tab leads to a pane that is not there")
-		}
-	}
-	m.Update(FrameMsg{silent()})
-	typeKeys(m, "T")
-	m.Update(FrameMsg{calm()})
-	if v := plainView(m); m.active.name == "Trial" || m.zoom {
-		t.Errorf("the pane of a trial that is gone stays:\n%s", v)
-	}
-}
-
-// Where only a load is shown nothing is offered that needs a cluster.
-func TestALoadAloneOffersNoTrial(t *testing.T) {
-	f := calm()
-	f.ReadOnly = true
-	m, sent, _ := testModel(f, 120, 36, Options{LoadOnly: true})
-	typeKeys(m, "t s o S T")
-	if v := plainView(m); m.dialogs.top() != nil || len(*sent) > 0 || strings.Contains(v, "trial") || strings.Contains(v, "read-only") {
-		t.Errorf("a load's screen offers what it has not (%v sent):\n%s", *sent, v)
-	}
-	typeKeys(m, "?")
-	if v := plainView(m); !strings.Contains(v, "send this many at once") || strings.Contains(v, "Machines") || strings.Contains(v, "shut down") {
-		t.Errorf("its help is\n%s", v)
-	}
-	var all strings.Builder
-	for _, x := range helpFacts(m)(&m.s) {
-		all.WriteString(x.label + " " + x.value + "\n")
-	}
-	for _, not := range []string{"1 nodes", "2 deployments", "3 pods", "6 trial", "picture", "Symbols of nodes", "Symbols of timeline"} {
-		if strings.Contains(all.String(), not) {
-			t.Errorf("its help names %s:\n%s", not, all.String())
-		}
-	}
-}
-
-// Nobody knows whether a phase that a blind span hid was in its forecast.
-func TestAHiddenPhaseHasNoSignOfSuccess(t *testing.T) {
-	f := driven()
-	f.Trial.Phases = []view.Phase{
-		{Name: view.PhaseDetected, Subject: "kube-node3", Predicted: between(40, 50), Observed: at(45), Inside: yes(true)},
-		{Name: view.PhaseEndpointsOut, Subject: "kube-node3", Predicted: between(47, 58), Observed: at(62), HiddenFrom: at(50)},
-	}
-	m, _, _ := testModel(f, 120, 36, Options{})
-	got := ansi.Strip(phaseFlow(&m.s, 110))
-	if !strings.Contains(got, "✓ detected") || !strings.Contains(got, "– endpoints out") {
-		t.Errorf("%q", got)
 	}
 }
 

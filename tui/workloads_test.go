@@ -100,23 +100,3 @@ func TestThePaneOfWorkloadsNamesWhatItCannotRead(t *testing.T) {
 		t.Errorf("the screen shows a list as empty that lightsout is still reading:\n%s", v)
 	}
 }
-
-func TestTheFateOfWorkloadsHasRoomBesideLongNames(t *testing.T) {
-	f := withWorkloads()
-	c := f.Snapshot.Contents()
-	for i, name := range []string{"llm-jp-31-13b-00001-private", "autoscaler"} {
-		c.Endpoints = append(c.Endpoints, &cluster.Endpoints{Service: cluster.Key{Namespace: "knative-serving", Name: name}, Ready: 12, Total: 12 + 4*i})
-	}
-	f.Snapshot = cluster.NewSnapshot(c)
-	m, _, _ := testModel(f, 80, 24, Options{})
-	typeKeys(m, "W")
-	for _, want := range []string{`sts +1/2 +Scaling +db-1 hangs until`, `svc +12/16 +Partly +12 of 16 endpoints left`} {
-		if v := plainView(m); !regexp.MustCompile(want).MatchString(v) {
-			t.Errorf("%q is not on the screen:\n%s", want, v)
-		}
-	}
-	m, _, _ = testModel(calm(), 80, 24, Options{})
-	if typeKeys(m, ": s t s enter"); !strings.Contains(plainView(m), "no StatefulSets") {
-		t.Errorf("the empty pane does not name the kind:\n%s", plainView(m))
-	}
-}

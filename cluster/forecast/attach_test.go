@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lightsout/cluster"
-	"lightsout/cluster/place"
 )
 
 // notes is a cluster of three nodes with a deployment of one pod on a, whose volume one node at
@@ -105,26 +104,6 @@ func TestTheForecastSaysUntilWhenAQuotaDelaysPods(t *testing.T) {
 		}
 		if got := f.Hits().Delayed(key("d", "notes")); (got != "") != strings.Contains(tt.want, "until") || got != "" && tt.want != "! "+got {
 			t.Errorf("%s: delayed: %q", what, got)
-		}
-	}
-}
-
-// A pod that a quota delays may become Pending only after a trial has looked.
-func TestThePodsThatAQuotaDelaysArePendingLater(t *testing.T) {
-	s := notes(func(c *cluster.Contents) {
-		c.Pods[0].Spec = cluster.NewSpec(&corev1.PodSpec{NodeSelector: map[string]string{"only": "a"}}, "ReplicaSet")
-		amount := corev1.ResourceList{"pods": resource.MustParse("1")}
-		c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindQuota, Key: key("d", "q"), Value: &corev1.ResourceQuota{
-			Spec: corev1.ResourceQuotaSpec{Hard: amount}, Status: corev1.ResourceQuotaStatus{Used: amount}}})
-	})
-	f := Outage(s, []string{"a"}, nil, t0)
-	if got, want := f.Unscheduled(), (place.Range{Low: 0, High: 1}); got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-	lines := strings.Join(texts(f.FollowLines(f.Hits())), "\n")
-	for _, want := range []string{"! no room for 1 pod", "! a quota keeps 1 pod from being created until about"} {
-		if !strings.Contains(lines, want) {
-			t.Errorf("no %q in\n%s", want, lines)
 		}
 	}
 }

@@ -250,27 +250,6 @@ func FuzzForecast(f *testing.F) {
 	})
 }
 
-// Where the zone rule stops evictions, a node that has its taint still loses its pods, unless
-// no node is Ready: then the control plane takes the taints away.
-func TestATaintedNodeDoesNotStay(t *testing.T) {
-	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
-		if name == "kube-node2" {
-			lostFor(100 * time.Second)(n)
-			tainted(t0.Add(-48 * time.Second))(n)
-		}
-	}))
-	for _, tt := range []struct{ down, stay []string }{
-		{[]string{"kube-node2", "kube-node3"}, nil},
-		{[]string{"kube-node1", "kube-node2", "kube-node3"}, []string{"kube-node1", "kube-node3"}},
-		{[]string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}, []string{"kube-cp1", "kube-node1", "kube-node2", "kube-node3", "kube-node4"}},
-	} {
-		stay, why := Outage(s, tt.down, nil, t0).Staying()
-		if !slices.Equal(stay, tt.stay) || (why == "") != (len(tt.stay) == 0) {
-			t.Errorf("%q are down: %q stay, %q\nwant %q", tt.down, stay, why, tt.stay)
-		}
-	}
-}
-
 // A node is down, whatever the API server calls it: its machine is off, or it is silent.
 func TestNodesThatAreDownAlreadyTakeNoPods(t *testing.T) {
 	roomy := func(change func(name string, n *cluster.Node)) *cluster.Snapshot {
@@ -311,14 +290,5 @@ func TestNodesThatAreDownAlreadyTakeNoPods(t *testing.T) {
 				t.Errorf("%s: a pod moves to %s", name, m.Node)
 			}
 		}
-	}
-}
-
-// The rule counts the nodes that the control plane will find down besides the selected one.
-func TestTheZoneRuleCountsMachinesThatAreOffAlready(t *testing.T) {
-	f := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node2"}, []string{"kube-node3", "kube-node4"}, t0)
-	stay, _ := f.Staying()
-	if !strings.Contains(f.ZoneRule(), "3 of 5 nodes not ready") || len(stay) != 3 || len(f.Nodes) != 1 {
-		t.Errorf("%q: the pods of %v stay, and %d nodes are selected", f.ZoneRule(), stay, len(f.Nodes))
 	}
 }

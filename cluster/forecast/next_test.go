@@ -55,39 +55,6 @@ func TestNextCountsTheHomelessPodsOfEachNodeThatIsLost(t *testing.T) {
 	}
 }
 
-func TestNextSaysWhenTheControlPlaneIsLate(t *testing.T) {
-	s := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
-		if name == "kube-node3" {
-			silentFor(80 * time.Second)(n)
-		}
-	}))
-	want := "kube-node3 should have been marked NotReady 20 s ago (last heartbeat 1m20s ago)"
-	if got := new(Next).Lines(s, nil, t0); len(got) != 1 || got[0] != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestNextListsPodsThatHangOrFindNoNode(t *testing.T) {
-	c := mdx(func(name string, n *cluster.Node) {
-		if name == "kube-node4" {
-			lostFor(400 * time.Second)(n)
-			tainted(t0.Add(-310 * time.Second))(n)
-		}
-	})
-	for _, p := range c.Pods {
-		if p.Node == "kube-node4" {
-			p.Deleting, p.Status = t0.Add(-10*time.Second), "Terminating"
-		}
-	}
-	for i := range 4 {
-		c.Pods = append(c.Pods, &cluster.Pod{Key: key("default", fmt.Sprintf("new-%d", i)), Phase: "Pending", Status: "Pending", Deployment: "llm"})
-	}
-	want := []string{"4 pods of kube-node4 stay Terminating until it returns", "4 pods wait for a node with room"}
-	if got := new(Next).Lines(cluster.NewSnapshot(c), nil, t0); !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-}
-
 func TestEvictAtFollowsTheTaintAndThePodsOwnToleration(t *testing.T) {
 	c := mdx(func(name string, n *cluster.Node) {
 		if name == "kube-node3" {
@@ -148,25 +115,5 @@ func TestNextForecastsHowMuchLaterTheOtherNodesFollow(t *testing.T) {
 	got := new(Next).Lines(cluster.NewSnapshot(lost(map[string]time.Duration{"kube-node2": 0, "kube-node3": 0, "kube-node4": 0})), nil, t0)
 	if len(got) != 1 || !strings.Contains(got[0], "3 of 5 nodes not ready") {
 		t.Errorf("zone rule: %q", got)
-	}
-}
-
-func TestWhatComesNextPlacesNoPodsOnMachinesThatAreOff(t *testing.T) {
-	c := mdx(func(name string, n *cluster.Node) {
-		if name == "kube-node4" {
-			lostFor(55 * time.Second)(n)
-			tainted(t0.Add(-time.Second))(n)
-		}
-	})
-	for _, p := range c.Pods {
-		p.CPUMilli = 20_000 // each node has room for 2 more
-	}
-	s := cluster.NewSnapshot(c)
-	const full = "no room for 4 pods: Pending until the nodes return"
-	if got := new(Next).Lines(s, nil, t0); slices.Contains(got, full) {
-		t.Errorf("all others on: %q", got)
-	}
-	if got := new(Next).Lines(s, []string{"kube-node3"}, t0); !slices.Contains(got, full) {
-		t.Errorf("kube-node3 off: %q", got)
 	}
 }

@@ -51,13 +51,6 @@ func TestForecastOfAPowerCutFollowsTheControlPlanesRules(t *testing.T) {
 	}
 }
 
-func TestForecastOfALaterPowerCutAllowsForTheHeartbeatsUntilThen(t *testing.T) {
-	o, _ := Outage(cluster.NewSnapshot(mdx(nil)), []string{"kube-node4"}, nil, t0.Add(time.Hour)).Node("kube-node4")
-	if got := inSeconds(o.Detected); got != "3639.1 to 3660.5" {
-		t.Errorf("detected %s", got)
-	}
-}
-
 func TestForecastGoesOnFromWhatHasHappened(t *testing.T) {
 	found := cluster.NewSnapshot(mdx(func(name string, n *cluster.Node) {
 		if name >= "kube-node3" {
@@ -140,19 +133,6 @@ func TestForecastKnowsWhenNothingIsEvicted(t *testing.T) {
 	c = mdx(func(_ string, n *cluster.Node) { n.RenewSeen = time.Time{} })
 	if o := nodeOf(t, cluster.NewSnapshot(c), "kube-node4", "kube-node4"); !o.Detected.IsZero() || !o.Evicted.IsZero() || !strings.Contains(o.NoDetection, "heartbeats") {
 		t.Errorf("no leases: %+v", o)
-	}
-}
-
-func TestStartTimesAreLearntFromPodsThatNeverRestarted(t *testing.T) {
-	c := mdx(nil)
-	for i, p := range c.Pods {
-		p.Created, p.ReadySince = t0.Add(-time.Hour), t0.Add(-time.Hour+time.Duration(3+i)*time.Second)
-		if i == 15 {
-			p.Restarts, p.ReadySince = 1, t0
-		}
-	}
-	if most, ok := StartTime(cluster.NewSnapshot(c), key("default", "llm")); !ok || most != 17*time.Second {
-		t.Errorf("%v, %v", most, ok)
 	}
 }
 

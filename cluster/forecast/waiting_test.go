@@ -70,13 +70,3 @@ func TestPodsThatWaitedBeforeAreNotOfTheOutage(t *testing.T) {
 		}
 	}
 }
-
-// Where pods waited before, the sentence counts only those of the outage.
-func TestNoRoomCountsThePodsOfTheOutage(t *testing.T) {
-	c := mdx(nil)
-	c.Objects = []*cluster.Object{{Kind: cluster.KindNeighbour, Key: key("other", "large"), Value: &cluster.Pod{Key: key("other", "large"), Phase: "Pending", CPUMilli: 500000}}}
-	f := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0)
-	if got, want := f.Hits().Room().Text, "no room for 4 pods: Pending until the nodes return"; got != want {
-		t.Errorf("%q\nwant %q", got, want)
-	}
-}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,17 +25,12 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
-	"lightsout/internal/survey"
 	"lightsout/internal/testenv"
 )
 
 var (
-	worlds = flag.Int("worlds", 40, "the number of random worlds in TestPlaceAgainstTheScheduler")
-	pairs  = flag.Int("pairs", 0, "the number of pairs of nodes of each world that are lost, judged by a survey; 0: the world's own loss")
-	seed   = flag.Uint64("seed", 1, "seed of the first world")
-	only   = flag.String("family", "", "play only worlds of one family")
-	planes = flag.Int("planes", 4, "number of parallel control planes")
-	twice  = flag.Int("twice", 0, "the number of worlds that the real scheduler plays a second time from the same start")
+	seed = flag.Uint64("seed", 1, "seed of the first world")
+	only = flag.String("family", "", "play only worlds of one family")
 )
 
 // shared creates the objects that all worlds use.
@@ -85,8 +80,6 @@ func (p *plane) create(ctx context.Context, o runtime.Object) {
 }
 
 func statusOf(n *corev1.Node) []byte {
-	b, _ := (&corev1.Node{Status: n.Status}).Status.Allocatable, 0
-	_ = b
 	var list []string
 	for name, q := range n.Status.Allocatable {
 		list = append(list, fmt.Sprintf("%q:%q", name, q.String()))
@@ -100,7 +93,6 @@ type result struct {
 	*world
 	truth, likely int
 	forecast      place.Range
-	again         int // a second run with the real scheduler; -1: not run
 	told          *place.Outcome
 	owners        map[string]int
 }
@@ -108,15 +100,12 @@ type result struct {
 // play creates a world, makes the forecast, and then causes the outage.
 func (p *plane) play(t testing.TB, w *world) *result {
 	ctx := t.Context()
-	p.build(ctx, w, nil)
-	out := &result{world: w, again: -1, owners: map[string]int{}}
+	p.build(ctx, w)
+	out := &result{world: w, owners: map[string]int{}}
 	s := p.snapshot(t, w)
 	begin := p.mine(w.prefix)
 	out.told = place.New(s).Lose(w.lost, place.Options{Seed: w.seed})
 	out.forecast, out.likely = out.told.Pending, out.told.Likely
-	if *pairs > 0 {
-		out.survey(t, s)
-	}
 	p.outage(ctx, w)
 	if missing := len(begin) - len(p.mine(w.prefix)); w.family == "quota" && (missing < out.told.Missing.Low || missing > out.told.Missing.High) {
 		t.Errorf("seed %d: %d pods were not created again, forecast %v for good, %v for a while", w.seed, missing, out.told.Missing, out.told.Late)
@@ -126,27 +115,7 @@ func (p *plane) play(t testing.TB, w *world) *result {
 		out.owners[pod.Labels["app"]]++
 	}
 	p.clear(ctx, w)
-	if w.seed < *seed+uint64(*twice) && !w.hasJobs() {
-		p.build(ctx, w, begin)
-		p.outage(ctx, w)
-		out.again = len(p.homeless(w))
-		p.clear(ctx, w)
-	}
 	return out
-}
-
-// survey takes the forecast of the lost pair from a survey of all pairs.
-func (r *result) survey(t testing.TB, s *cluster.Snapshot) {
-	report, err := survey.Make(t.Context(), s, survey.Options{Pairs: true}, nil)
-	must(t, err)
-	r.forecast = place.Range{Low: report.Waiting, High: report.Waiting}
-	for _, l := range report.Of(survey.Pair) {
-		if slices.Contains(l.Nodes, r.lost[0]) && slices.Contains(l.Nodes, r.lost[1]) {
-			r.forecast.Low += l.Homeless.Low
-			r.forecast.High += l.Homeless.High
-		}
-	}
-	r.likely = min(max(r.likely, r.forecast.Low), r.forecast.High)
 }
 
 // homeless returns the pods of a world that have no node.
@@ -154,27 +123,8 @@ func (p *plane) homeless(w *world) []*corev1.Pod {
 	return slices.DeleteFunc(p.mine(w.prefix), func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
 }
 
-// start creates the pods of an earlier start on the nodes that they had, those without a
-// node last. Their owners adopt them.
-func (p *plane) start(ctx context.Context, begin []*corev1.Pod) {
-	slices.SortFunc(begin, func(a, b *corev1.Pod) int {
-		return cmp.Or(count(a.Spec.NodeName == "")-count(b.Spec.NodeName == ""), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	for _, old := range begin {
-		p.create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace, Labels: old.Labels}, Spec: old.Spec})
-	}
-	placed := slices.DeleteFunc(slices.Clone(begin), func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" })
-	p.until("the pods of the same start run", func() bool {
-		running := 0
-		for _, pod := range p.mine("") {
-			running += count(pod.Status.Phase == corev1.PodRunning)
-		}
-		return running >= len(placed)
-	})
-}
-
-// build creates a world. begin holds the pods of an earlier start of this world.
-func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
+// build creates a world.
+func (p *plane) build(ctx context.Context, w *world) {
 	p.mu.Lock()
 	clear(p.lost)
 	p.last = time.Now()
@@ -199,12 +149,9 @@ func (p *plane) build(ctx context.Context, w *world, begin []*corev1.Pod) {
 		}
 		return err == nil && ready == len(w.nodes)
 	})
-	p.start(ctx, begin)
 	want := 0
 	for _, o := range w.objects {
-		if _, bare := o.(*corev1.Pod); !bare || begin == nil {
-			p.create(ctx, o)
-		}
+		p.create(ctx, o)
 		switch x := o.(type) {
 		case *corev1.Pod:
 			want++
@@ -349,24 +296,14 @@ func (p *plane) clear(ctx context.Context, w *world) {
 
 // The forecast of where pods go matches a real control plane in random worlds of every
 // family. The scheduler picks at random among equal nodes: its result must lie in the
-// forecast range.
+// forecast range. LIGHTSOUT_WORLDS=40 plays that many.
 func TestPlaceAgainstTheScheduler(t *testing.T) {
-	testenv.Long(t, 100)
+	testenv.Long(t, 40)
+	worlds, err := strconv.Atoi(cmp.Or(os.Getenv("LIGHTSOUT_WORLDS"), "8"))
+	must(t, err)
 	var list []*world
-	for i := range *worlds {
-		family := cmp.Or(*only, families[i%len(families)])
-		list = append(list, newWorld(*seed+uint64(i), family))
-		for k := range *pairs {
-			w := newWorld(*seed+uint64(i), family)
-			w.lost = nil
-			for _, at := range rand.New(rand.NewPCG(w.seed, uint64(k))).Perm(len(w.nodes))[:2] {
-				w.lost = append(w.lost, w.nodes[at].Name)
-			}
-			if k == 0 {
-				list = list[:len(list)-1]
-			}
-			list = append(list, w)
-		}
+	for i := range worlds {
+		list = append(list, newWorld(*seed+uint64(i), cmp.Or(*only, families[i%len(families)])))
 	}
 	next := make(chan *world, len(list))
 	for _, w := range list {
@@ -376,7 +313,7 @@ func TestPlaceAgainstTheScheduler(t *testing.T) {
 	var mu sync.Mutex
 	var results []*result
 	t.Run("worlds", func(t *testing.T) {
-		for i := range min(*planes, len(list)) {
+		for i := range min(4, len(list)) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				for len(next) > 0 { // a new plane after a world that failed
@@ -386,7 +323,7 @@ func TestPlaceAgainstTheScheduler(t *testing.T) {
 						for w := range next {
 							begun := time.Now()
 							r := p.play(t, w)
-							fmt.Fprintf(os.Stderr, "seed %d, %s: %d pending, again %d, forecast %v, likely %d, late %v (%.1f s)\n", w.seed, w.family, r.truth, r.again, r.forecast, r.likely, r.told.Late, time.Since(begun).Seconds())
+							fmt.Fprintf(os.Stderr, "seed %d, %s: %d pending, forecast %v, likely %d, late %v (%.1f s)\n", w.seed, w.family, r.truth, r.forecast, r.likely, r.told.Late, time.Since(begun).Seconds())
 							mu.Lock()
 							results = append(results, r)
 							mu.Unlock()
@@ -401,7 +338,7 @@ func TestPlaceAgainstTheScheduler(t *testing.T) {
 
 // judge prints the table of the families and fails if one is not good enough.
 func judge(t *testing.T, results []*result) {
-	type row struct{ worlds, homeless, exact, inside, narrow, twice, same int }
+	type row struct{ worlds, homeless, exact, inside, narrow int }
 	rows := map[string]*row{}
 	var all row
 	slices.SortFunc(results, func(a, b *result) int { return cmp.Compare(a.seed, b.seed) })
@@ -415,16 +352,14 @@ func judge(t *testing.T, results []*result) {
 			x.exact += count(r.truth == r.likely)
 			x.inside += count(r.truth >= r.forecast.Low && r.truth <= r.forecast.High)
 			x.narrow += count(r.forecast.High-r.forecast.Low <= 1)
-			x.twice += count(r.again >= 0)
-			x.same += count(r.again == r.truth)
 		}
 		if r.truth != r.likely {
 			t.Logf("seed %d, %s: %d pods pending, forecast %v, likely %d; by owner %v\n%s", r.seed, r.family, r.truth, r.forecast, r.likely, r.owners, told(r.told))
 		}
 	}
-	out := "family | worlds | with homeless pods | exact | in the range | range of one pod or none | real scheduler twice | same result\n"
+	out := "family | worlds | with homeless pods | exact | in the range | range of one pod or none\n"
 	line := func(name string, x *row) {
-		out += fmt.Sprintf("%s | %d | %d | %d | %d | %d | %d | %d\n", name, x.worlds, x.homeless, x.exact, x.inside, x.narrow, x.twice, x.same)
+		out += fmt.Sprintf("%s | %d | %d | %d | %d | %d\n", name, x.worlds, x.homeless, x.exact, x.inside, x.narrow)
 	}
 	for _, f := range families {
 		if rows[f] != nil {
@@ -436,7 +371,11 @@ func judge(t *testing.T, results []*result) {
 	// Of 40 worlds, some 36 are exact and 39 or 40 in the range; the scheduler's dice move
 	// the exact ones by 1.5 worlds a run (standard deviation). These bounds lie four of
 	// them below. An estimate by CPU and pod counts alone is right in half of the worlds.
-	if all.exact*100 < all.worlds*75 || all.inside*100 < all.worlds*90 {
+	exact, inside := 75, 90
+	if all.worlds < 40 { // a few of them move the shares further
+		exact, inside = 50, 75
+	}
+	if all.exact*100 < all.worlds*exact || all.inside*100 < all.worlds*inside {
 		t.Errorf("of %d worlds (seeds from %d) %d exact, %d in the range", all.worlds, *seed, all.exact, all.inside)
 	}
 }

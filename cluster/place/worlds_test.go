@@ -293,12 +293,6 @@ func (w *world) add(spec *corev1.PodSpec, replicas int) {
 // spaces returns the world's namespaces.
 func (w *world) spaces() []string { return []string{w.space(0), w.space(1)} }
 
-// hasJobs reports whether the world needs the time that Jobs wait before they replace a
-// pod.
-func (w *world) hasJobs() bool {
-	return slices.ContainsFunc(w.objects, func(o runtime.Object) bool { _, ok := o.(*batchv1.Job); return ok })
-}
-
 func (w *world) quota() bool {
 	return slices.ContainsFunc(w.objects, func(o runtime.Object) bool { _, ok := o.(*corev1.ResourceQuota); return ok })
 }

@@ -81,17 +81,3 @@ func TestConfigCheckFindsUnknownNames(t *testing.T) {
 		}
 	}
 }
-
-// One config file may serve several kubeconfigs, so a context that is missing from this one
-// is no error; but a misspelt name protects nothing, and the operator must see it.
-func TestConfigCheckWarnsOfUnknownProductionContexts(t *testing.T) {
-	file := namesServer(t, "production_contexts: [c, wesst]\n")
-	var out, progress bytes.Buffer
-	if err := checkConfig(t.Context(), config.Flags{File: file}, &out, &progress); err != nil {
-		t.Error(err)
-	}
-	want := "warning: production_contexts names \"wesst\", and the kubeconfig has no such context (there are: c)\n"
-	if !strings.Contains(out.String(), want) || strings.Contains(out.String(), `names "c"`) {
-		t.Errorf("%s", out.String())
-	}
-}

@@ -185,20 +185,3 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, int
 		t.Error("completion ran the folder's credential plugin")
 	}
 }
-
-// Completion shows a flag's help without the signs that mark its value.
-func TestCompletionShowsNoBackticks(t *testing.T) {
-	was := os.Args
-	defer func() { os.Args = was }()
-	os.Args = []string{"lightsout", cobra.ShellCompRequestCmd, "trial", "run", "--"}
-	root := Command("1")
-	var out strings.Builder
-	root.SetOut(&out)
-	root.SetArgs(os.Args[1:])
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := out.String(); strings.Contains(s, "`") || !strings.Contains(s, "--config\tconfig file") {
-		t.Errorf("completion shows %s", s)
-	}
-}

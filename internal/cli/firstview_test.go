@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"lightsout/cluster"
-	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -41,18 +40,6 @@ func TestTheFirstViewWaitsForHeartbeatsAndSettings(t *testing.T) {
 	s.SettingsRead = false
 	if hitsKnown(s) {
 		t.Error("hitsKnown does not wait for the settings")
-	}
-}
-
-func TestADryRunAsksNobody(t *testing.T) {
-	c := &console{out: &bytes.Buffer{}, dryRun: true}
-	q := view.Question{Kind: view.QuestionSwitch, Title: "Shut down k8s2?", Type: "mdx"}
-	if typed, yes, err := c.decide(t.Context(), q, "Shut down"); typed != "mdx" || !yes || err != nil {
-		t.Errorf("answered %q, %v, %v", typed, yes, err)
-	}
-	q.Refused = true
-	if _, yes, err := c.decide(t.Context(), q, "Shut down"); yes || err == nil {
-		t.Error("a dry run answers a refused question with yes")
 	}
 }
 

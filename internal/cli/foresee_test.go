@@ -33,15 +33,3 @@ func TestADryRunCountsWhatEarlierStepsDo(t *testing.T) {
 		}
 	}
 }
-
-// The forecast of a dry run doesn't move pods: lightsout names the nodes for which that matters.
-func TestADryRunNamesNodesThatAnEarlierStepDrains(t *testing.T) {
-	t.Parallel()
-	steps := []plan.Step{{Action: &plan.Drain{Nodes: []string{"n1", "n2"}}}, {Action: &plan.Rollout{}}}
-	if got := drainedBefore(steps, []string{"n2", "n3"}); !slices.Equal(got, []string{"n2"}) {
-		t.Errorf("%v", got)
-	}
-	if got := drainedBefore(steps[1:], []string{"n2"}); len(got) > 0 {
-		t.Errorf("%v", got)
-	}
-}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -57,42 +56,4 @@ func TestEveryCommandHasHelpThatFitsATerminal(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The help lists commands and flags in groups, and every command is in one.
-func TestHelpIsInGroups(t *testing.T) {
-	root := Command("test")
-	for _, c := range root.Commands() {
-		if !c.IsAdditionalHelpTopicCommand() && c.GroupID == "" {
-			t.Errorf("%s is in no group", c.Name())
-		}
-	}
-	var out bytes.Buffer
-	root.SetOut(&out)
-	root.SetArgs([]string{"--help"})
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	last := 0
-	for _, want := range []string{
-		"Look at a cluster:", "  check ", "Switch machines:", "  power ", "  restore ", "Trials and load:", "  trial ", "Recordings:", "  replay ",
-		"Cluster flags:", "      --context", "Switching flags:", "      --dry-run", "Screen flags:", "Recording flags:", "      --cast", "lightsout help files",
-	} {
-		at := strings.Index(out.String(), want)
-		if at < last {
-			t.Errorf("the text lacks %q, or has it too early:\n%s", want, &out)
-		}
-		last = max(at, last)
-	}
-}
-
-func TestHelpTopics(t *testing.T) {
-	for topic, want := range map[string]string{
-		"keys": "shut the marked nodes down", "files": "lightsout-locks", "environment": "KUBECONFIG", "exit-status": "not observed",
-	} {
-		out, err := say(t, "help", topic)
-		if err != nil || !strings.Contains(out, want) {
-			t.Errorf("help %s: %v\n%s", topic, err, out)
-		}
-	}
 }

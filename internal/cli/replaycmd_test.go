@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -47,35 +44,6 @@ func TestTheExamplesAreWholeRecords(t *testing.T) {
 		if _, err := replay.New(r, replay.Options{}); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// The names in a record's texts are not all known, so a replay can't promise to replace them.
-func TestAReplayDoesNotPromiseToReplaceNames(t *testing.T) {
-	cast := filepath.Join(t.TempDir(), "x.cast")
-	cmd := Command("test")
-	cmd.SetArgs([]string{"replay", examples.Names()[0], "--cast", cast, "--redact"})
-	var usage usageError
-	if err := cmd.Execute(); !errors.As(err, &usage) || !strings.Contains(err.Error(), "run the trial with --redact") {
-		t.Errorf("%v", err)
-	}
-	if _, err := os.Stat(cast); err == nil {
-		t.Error("the screen is recorded")
-	}
-}
-
-// A folder that is there is meant before an example of that name.
-func TestAFolderIsMeantBeforeAnExample(t *testing.T) {
-	t.Chdir(t.TempDir())
-	name := examples.Names()[0]
-	if err := os.Mkdir(name, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openRecord(name); err == nil || !strings.Contains(err.Error(), "not a record") {
-		t.Errorf("an empty folder of that name: %v", err)
-	}
-	if _, err := openRecord("one-web-node"); err == nil || !strings.Contains(err.Error(), "there is no record one-web-node: `lightsout records` lists all") {
-		t.Errorf("without a folder: %v", err)
 	}
 }
 

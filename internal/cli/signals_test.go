@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -57,54 +56,5 @@ func TestAConfigMayBeAPipe(t *testing.T) {
 		case written != "" && (err != nil || !strings.Contains(out.String(), "context: piped")):
 			t.Errorf("%v\n%s", err, &out)
 		}
-	}
-}
-
-// A config file without end is read no further than shows that it is too large.
-func TestAConfigWithoutEndIsTooLarge(t *testing.T) {
-	out, err := program(t, "config", "show", "--config", "/dev/zero").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "/dev/zero: the config is larger than 1048576 bytes") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// A command whose kubeconfig or ssh configuration does not answer, such as one on a server that is away,
-// reports that, and one signal ends it.
-func TestASignalEndsTheReadingOfAKubeconfig(t *testing.T) {
-	dir := t.TempDir()
-	pipe, config, state := filepath.Join(dir, "pipe"), filepath.Join(dir, "lightsout.yaml"), filepath.Join(dir, "state")
-	err := errors.Join(os.Mkdir(state, 0o700), syscall.Mkfifo(pipe, 0o600), os.WriteFile(config, []byte("ssh: {config: pipe}\n"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		args []string
-		what string
-	}{
-		{[]string{"power", "status", "--kubeconfig", pipe}, "the kubeconfig"},
-		{[]string{"restore", "--kubeconfig", pipe}, "the kubeconfig"},
-		{[]string{"restore", "--kubeconfig", "/dev/null", "--config", config}, "the ssh configuration"},
-	} {
-		t.Run(strings.Join(c.args[:2], " ")+" "+c.what, func(t *testing.T) {
-			t.Parallel()
-			cmd := program(t, append(c.args, "--state", state)...)
-			errs, err := cmd.StderrPipe()
-			if err == nil {
-				err = cmd.Start()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewScanner(errs)
-			for lines.Scan() && !strings.Contains(lines.Text(), "still reading "+c.what) {
-			}
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Error(err)
-			}
-			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(syscall.SIGTERM) {
-				t.Errorf("%v after %q", err, lines.Text())
-			}
-		})
 	}
 }

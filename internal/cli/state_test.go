@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,30 +40,5 @@ func TestPlainPrintsTheStateInLines(t *testing.T) {
 	}
 	if strings.ContainsRune(text, '\x1b') || strings.Contains(text, " \n") {
 		t.Errorf("not harmless, or ends in blanks:\n%q", text)
-	}
-}
-
-// While the API server does not answer, the state is old, and shows how old.
-func TestPlainPrintsTheAgeOfAnOldState(t *testing.T) {
-	now := time.Date(2026, 3, 4, 10, 20, 30, 0, time.UTC)
-	for _, c := range []struct {
-		state   cluster.LinkState
-		contact time.Duration
-		want    string
-	}{{cluster.LinkLive, 0, ""}, {cluster.LinkLive, 41 * time.Second, "STALE: this state is up to 41s old"}, {cluster.LinkDisconnected, 3 * time.Second, "STALE: this state is up to 3s old"}} {
-		f := &view.Frame{Now: now, Snapshot: cluster.NewSnapshot(cluster.Contents{
-			At: now, Link: cluster.Link{State: c.state, LastContact: now.Add(-c.contact)}, Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Synced: true}},
-		})}
-		if got := stateLines(f)[1]; strings.HasPrefix(got, "STALE") != (c.want != "") || c.want != "" && got != c.want {
-			t.Errorf("%s, %s ago: %q", c.state, c.contact, got)
-		}
-	}
-}
-
-// An account that may not list nodes gets the state, with that reason.
-func TestPlainPrintsThatNodesAreForbidden(t *testing.T) {
-	s := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}}})
-	if got := stateNodes(&view.Frame{Snapshot: s}); !readable(s) || !slices.Equal(got, []string{"Nodes: forbidden"}) {
-		t.Errorf("%q", got)
 	}
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lightsout/cluster"
@@ -43,75 +41,5 @@ func TestPowerStatusSaysThatItCantTell(t *testing.T) {
 		if got := strings.Contains(out.String(), "n1 is Ready again since ") && strings.Contains(out.String(), "can't tell whether it booted"); got != want {
 			t.Errorf("%+v: %q", was, out.String())
 		}
-	}
-}
-
-// wordless is a driver whose power API reports no state.
-type wordless struct{ refusing }
-
-func (wordless) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, error) {
-	return power.Machine{Driver: "exec", ID: n.Name, Name: n.Name}, nil
-}
-
-func (wordless) State(context.Context, power.Machine) (power.Reading, error) {
-	return power.Reading{Detail: "Timed out waiting to power OFF"}, nil
-}
-
-func TestPowerStatusShowsWhyAStateIsUnknown(t *testing.T) {
-	f, err := power.NewFleet(power.Config{Off: "exec", On: "exec"}, nil, wordless{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-	var out strings.Builder
-	if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "unknown: Timed out waiting to power OFF") {
-		t.Errorf("%v: %s", err, out.String())
-	}
-}
-
-// unanswering is a driver whose power API takes each request and never answers it.
-type unanswering struct{ refusing }
-
-func (unanswering) Find(ctx context.Context, _ power.NodeRef, _ string) (power.Machine, error) {
-	<-ctx.Done()
-	return power.Machine{}, ctx.Err()
-}
-
-// A power API that does not answer holds up power status for statusWait and statusEach at most.
-func TestPowerStatusWaitsForNoDriverWithoutEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, err := power.NewFleet(power.Config{Off: "exec", On: "exec"}, nil, unanswering{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-		began := time.Now()
-		var out strings.Builder
-		if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "n1") {
-			t.Errorf("%v: %s", err, out.String())
-		}
-		if took := time.Since(began); took > statusWait+5*time.Second {
-			t.Errorf("it took %s", took)
-		}
-	})
-}
-
-// away is a driver that reports a word that is neither on nor off.
-type away struct{ plug }
-
-func (away) State(context.Context, power.Machine) (power.Reading, error) {
-	return power.Reported(power.Unknown, "vagrant: frozen"), nil
-}
-
-// A state that is neither on nor off is shown with the driver's own word for it.
-func TestPowerStatusShowsTheDriversWord(t *testing.T) {
-	f, err := power.NewFleet(power.Config{Off: "plug", On: "plug"}, nil, away{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	s := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n1"}}})
-	if err := printStatus(t.Context(), &out, s, &machines{fleet: f}, nil); err != nil || !strings.Contains(out.String(), "unknown") || !strings.Contains(out.String(), "vagrant: frozen") {
-		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

@@ -16,8 +16,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/survey"
-	"lightsout/internal/terminal"
-	"lightsout/tui"
 )
 
 // surveying holds the flags of `lightsout survey`.
@@ -26,7 +24,6 @@ type surveying struct {
 	format, require, from string
 	min                   []string
 	wait                  time.Duration
-	heat                  bool
 }
 
 func newSurveyCommand(o *options) *cobra.Command {
@@ -45,7 +42,6 @@ func newSurveyCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&q.min, "min", nil, "the smallest number of pods that a workload must keep, as `NAMESPACE/NAME=N` (may be repeated)")
 	f.StringVar(&q.require, "require", "", "exit with 1 unless the cluster survives any node (n-1), any pair (n-2) or any zone (zone)")
 	f.StringVarP(&q.format, "output", "o", survey.Table, "the `format`: "+strings.Join(survey.Formats, ", "))
-	f.BoolVar(&q.heat, "map", false, "show the loss of every pair of nodes as a heat map on the screen (with --pairs)")
 	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")
 	return cmd
 }
@@ -78,10 +74,7 @@ func (q *surveying) check() error {
 	if q.require != "" && !slices.Contains(survey.Requirements, q.require) {
 		return usageError{fmt.Errorf("there is no requirement %q: --require takes %s", q.require, strings.Join(survey.Requirements, ", "))}
 	}
-	if q.heat && !term.IsTerminal(int(os.Stdout.Fd())) {
-		return usageError{errors.New("--map needs a terminal; -o html writes the heat map to a file")}
-	}
-	q.Pairs = q.Pairs || q.heat || q.require == "n-2"
+	q.Pairs = q.Pairs || q.require == "n-2"
 	q.Min = map[cluster.Key]int{}
 	for _, text := range q.min {
 		key, count, _ := strings.Cut(text, "=")
@@ -117,12 +110,7 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 			return usageError{fmt.Errorf("no node has the label %q of --by", label)}
 		}
 	}
-	if q.heat {
-		err = showHeat(ctx, r)
-	} else {
-		err = r.Write(os.Stdout, q.format)
-	}
-	if err != nil {
+	if err := r.Write(os.Stdout, q.format); err != nil {
 		return err
 	}
 	for _, l := range r.Losses {
@@ -155,27 +143,6 @@ func offByJournal(o options) (nodes []string) {
 		nodes = append(nodes, l.Node)
 	}
 	return nodes
-}
-
-// showHeat shows the heat map until the operator quits.
-func showHeat(ctx context.Context, r *survey.Report) error {
-	cells := r.Map()
-	if len(cells) == 0 {
-		return fmt.Errorf("lightsout draws a heat map of 1 to %d workers; this cluster has %d: use the table, or -o html", survey.MapMost, len(r.Names))
-	}
-	h := &tui.HeatMap{Title: r.Headline(), Names: r.Names}
-	for _, row := range cells {
-		var line []tui.HeatCell
-		for _, c := range row {
-			one := tui.HeatCell{Heat: c.Heat, Brief: c.Name + ": every pod finds a node", Explain: []string{"Every pod of these nodes finds another node, and no minimum breaks."}}
-			if c.Heat > 0 {
-				one.Brief, one.Explain = c.Name+": "+c.Loss.Brief(), c.Loss.Explain()
-			}
-			line = append(line, one)
-		}
-		h.Cells = append(h.Cells, line)
-	}
-	return terminal.ShowHeat(ctx, h)
 }
 
 func (q *surveying) snapshot(ctx context.Context, o options) (*cluster.Snapshot, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/record/examples"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 )
 
 // The file has all runs of a trial, without names.
@@ -92,13 +90,6 @@ func TestAPlanThatAsksNeedsSomebodyToAsk(t *testing.T) {
 	}
 }
 
-func TestADryRunIsDoneOnce(t *testing.T) {
-	_, err := say(t, "trial", "run", "mdx", "--dry-run", "--times", "2")
-	if err == nil || !isUsage(err) || !strings.Contains(err.Error(), "--times") {
-		t.Error(err)
-	}
-}
-
 // A trial whose record is gone, or was not written, proves nothing.
 func TestATrialWithoutItsRecordFails(t *testing.T) {
 	example, ok := examples.Open("mdx")
@@ -125,50 +116,5 @@ func TestATrialWithoutItsRecordFails(t *testing.T) {
 	}
 	if _, err := provenBy(filepath.Join(dir, "none")); err == nil {
 		t.Error("no folder")
-	}
-}
-
-// A redacted request of a cluster called local still has a class.
-func TestARedactedClassIsKnown(t *testing.T) {
-	names := record.NewNames()
-	names.Add(record.NameHost, "local", "error", "stale")
-	for _, class := range loadgen.Classes() {
-		b, err := json.Marshal(loadgen.Record{ID: "1-1", Class: class})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r loadgen.Record
-		if err := json.Unmarshal(names.JSON(b), &r); err != nil {
-			t.Fatal(err)
-		}
-		if r.Class.Code() < 0 {
-			t.Errorf("%q: %q", class, r.Class)
-		}
-	}
-}
-
-// With --redact, the name of a plan whose run did not begin is not in the file.
-func TestJUnitHasNoNameOfARunThatDoesNotBegin(t *testing.T) {
-	f := &junitFile{path: filepath.Join(t.TempDir(), "junit.xml"), redact: true}
-	if err := f.add("k8s2-off", nil, "the run did not begin", nil); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(f.path); err != nil || strings.Contains(string(b), "k8s2") {
-		t.Errorf("%v\n%s", err, b)
-	}
-}
-
-// A trial that was stopped before all its runs has not passed, whatever its runs did.
-func TestRunsThatAreMissingHaveNotPassed(t *testing.T) {
-	f := trialFlags{times: 3}
-	if err := f.stopped("mdx", 3, nil); err != nil {
-		t.Errorf("all runs: %v", err)
-	}
-	if err := f.stopped("mdx", 1, nil); err == nil || !strings.Contains(err.Error(), "before run 2 of 3") {
-		t.Errorf("one run of three: %v", err)
-	}
-	failed := errors.New("failed")
-	if err := f.stopped("mdx", 2, failed); !errors.Is(err, failed) {
-		t.Errorf("a failed run: %v", err)
 	}
 }

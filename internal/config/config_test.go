@@ -177,12 +177,3 @@ func TestParseNamesTheWrongValueAndItsLine(t *testing.T) {
 		}
 	}
 }
-
-// A pattern or a blank would protect nothing.
-func TestProductionContextsAreExact(t *testing.T) {
-	for text, want := range map[string]string{"[west, eu-1]": "", `["site-*"]`: `has "site-*": name each context exactly`, `[" west"]`: `has " west"`, `[""]`: `has ""`} {
-		if _, err := Parse([]byte("production_contexts: " + text + "\n")); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}

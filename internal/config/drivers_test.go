@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
 	"lightsout/power/driver/fence"
 )
@@ -66,26 +65,6 @@ power:
 	n, f := c.Power.Nodes["n1"].Own["fence"].(*fence.Node), c.Power.Sections["fence"].(*fence.Options)
 	if n.Plug != "3" || n.Params["ipport"] != "6230" || f.Params["ssl_insecure"] != "false" {
 		t.Errorf("the agent's parameters are %+v, %+v", n, f)
-	}
-}
-
-func TestDriversThatNeedNothingAreBuiltWhenNamed(t *testing.T) {
-	for _, yaml := range []string{
-		"power: {off_by: vagrant, on_by: vagrant}", "power: {off_by: openstack, on_by: openstack}", "power: {off_by: ssh, on_by: wol}",
-		"power: {off_by: ssh, nodes: {n1: {on_by: wol, mac: \"52:54:00:12:34:56\"}}}",
-	} {
-		c, err := Parse([]byte(yaml))
-		if err != nil {
-			t.Errorf("%s: %v", yaml, err)
-			continue
-		}
-		drivers, err := c.Power.Drivers(nil)
-		if err != nil || len(drivers) != 1 {
-			t.Errorf("%s: %v, %v", yaml, drivers, err)
-		}
-		for _, d := range drivers {
-			Close(d)
-		}
 	}
 }
 
@@ -244,33 +223,6 @@ power:
 	})
 	if strings.Contains(said.String(), planted) || !strings.Contains(said.String(), "vm-a") {
 		t.Errorf("the secret is in what was said or written:\n%s", &said)
-	}
-}
-
-func TestAPortalInTheOpenNeedsAWord(t *testing.T) {
-	for yaml, ok := range map[string]bool{
-		"power: {mdx: {url: \"http://portal.example/\", token_env: T}}":                   false,
-		"power: {mdx: {url: \"http://127.0.0.1.example/\", token_env: T}}":                false,
-		"power: {mdx: {url: \"http://portal.example/\", token_env: T, plain_http: true}}": true,
-		"power: {mdx: {url: \"http://127.0.0.1:8080/\", token_env: T}}":                   true,
-		"power: {mdx: {url: \"https://portal.example/\", token_env: T}}":                  true,
-		"{pace: fast, power: {mdx: {url: \"http://10.0.0.2/\", token_env: T}}}":           false,
-	} {
-		if _, err := Parse([]byte(yaml)); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "plain_http: true") {
-			t.Errorf("%s: %v", yaml, err)
-		}
-	}
-}
-
-// An error that names the field to set names one that exists.
-func TestTheErrorOfANodeWithoutADriverNamesTheFieldToSet(t *testing.T) {
-	b, _ := bind(t, "power: {}", "", "10.0.0.13")
-	for side, text := range map[string]string{"off": b.OffErr, "on": b.OnErr} {
-		_, field, _ := strings.Cut(text, "power.")
-		field, _, _ = strings.Cut(field, ")")
-		if !slices.Contains(yamlfile.Names(Power{}), field) {
-			t.Errorf("%s: there is no field power.%s: %s", side, field, text)
-		}
 	}
 }
 

@@ -84,33 +84,6 @@ func TestANodeDoesNotChooseWhoGetsASecret(t *testing.T) {
 	}
 }
 
-// TestAnAnnotationIsNoProgram hands a machine's name to a command's own shell.
-func TestAnAnnotationIsNoProgram(t *testing.T) {
-	mark := filepath.Join(t.TempDir(), "ran")
-	yaml := `power: {on_by: exec, exec: {state_command: [sh, -c, 'sh -c "echo on $LIGHTSOUT_MACHINE $LIGHTSOUT_ADDRESS"'], on_command: ["true"]}}`
-	for _, hostile := range []power.NodeRef{
-		{Name: "n", Addresses: []string{"10.0.0.13"}, Annotations: map[string]string{power.AnnotationMachine: "vm3; touch " + mark + " #"}},
-		{Name: "n", Addresses: []string{"$(touch " + mark + ")"}},
-	} {
-		_, fleet := bind(t, yaml, "", "")
-		b := fleet.Resolve(t.Context(), []power.NodeRef{hostile})[0]
-		if b.On != nil || !strings.Contains(b.OnErr, "not a plain name") {
-			t.Errorf("bound to %+v (%s)", b.On, b.OnErr)
-		}
-		// The same from a journal that somebody has edited.
-		m := power.Machine{Driver: "exec", ID: hostile.Named("x"), Address: hostile.Addresses[0], Params: map[string]string{"node": "n"}}
-		if hostile.Named("") != "" {
-			m.ID = hostile.Named("")
-		}
-		if errs := fleet.Prove(t.Context(), []power.Binding{{Node: hostile, On: &m}}); len(errs) == 0 {
-			t.Error("a journal's machine was asked for its state")
-		}
-	}
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("the annotation was run as a program")
-	}
-}
-
 // TestNoSecretFollowsARedirect has each API that a secret is sent to lead on to
 // another host.
 func TestNoSecretFollowsARedirect(t *testing.T) {

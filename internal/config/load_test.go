@@ -168,19 +168,6 @@ func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
 	}
 }
 
-// TestFilesOfTheLoadThatAreNotThere are told by name.
-func TestFilesOfTheLoadThatAreNotThere(t *testing.T) {
-	for field, profile := range map[string]string{"body_file": "http", "prompts_file": "chat", "ca_file": "http"} {
-		c, err := Parse([]byte("load: {url: \"https://x/\", profile: " + profile + ", " + field + ": /nonexistent/file}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Load.Options(); err == nil || !strings.Contains(err.Error(), "/nonexistent/file") {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-}
-
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

@@ -16,7 +16,7 @@ import (
 // maxSize bounds the size of a config file, in bytes.
 const maxSize = 1 << 20
 
-var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize, Sharing: true}
+var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize}
 
 // maxFaults bounds the number of reported errors.
 const maxFaults = 100

@@ -87,7 +87,7 @@ func (r *release) common() error {
 			return err
 		}
 	}
-	for to, from := range map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "clusterrole.yaml": "docs/clusterrole.yaml", "lightsout-recorder.service": "docs/lightsout-recorder.service"} {
+	for to, from := range map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "clusterrole.yaml": "docs/clusterrole.yaml", "recorder.yaml": "docs/recorder.yaml", "lightsout-recorder.service": "docs/lightsout-recorder.service"} {
 		b, err := os.ReadFile(filepath.Join(root, from))
 		if err != nil {
 			return err

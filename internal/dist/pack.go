@@ -48,7 +48,7 @@ func (r *release) contents(format string) files.Contents {
 		"completions/lightsout.bash": "/usr/share/bash-completion/completions/lightsout",
 		"completions/lightsout.fish": "/usr/share/fish/vendor_completions.d/lightsout.fish",
 		"completions/_lightsout":     zsh + "/_lightsout",
-		"LICENSE":                    doc + license, "README.md": doc + "README.md", "clusterrole.yaml": doc + "examples/clusterrole.yaml",
+		"LICENSE":                    doc + license, "README.md": doc + "README.md", "clusterrole.yaml": doc + "examples/clusterrole.yaml", "recorder.yaml": doc + "examples/recorder.yaml",
 		"lightsout-recorder.service": "/usr/lib/systemd/system/lightsout-recorder.service",
 		"lightsout.yaml.example":     doc + "examples/lightsout.yaml", "lightsout.cdx.json": doc + "lightsout.cdx.json",
 	} {

@@ -8,37 +8,6 @@ import (
 	"testing"
 )
 
-// The bars of a chart consist of eighths of cells, and its lines lie at the ends of
-// bars. In pixels, a block covers exactly its eighths, and a line covers the topmost
-// pixels of the layer below it.
-func TestBlocksEndWhereTheirEighthsAre(t *testing.T) {
-	covered := func(r rune, h int) (rows []int) {
-		for j := range h {
-			if drawn[r](0.25, (float64(j)+0.5)/float64(h), 9, float64(h)) > 0.5 {
-				rows = append(rows, j)
-			}
-		}
-		return rows
-	}
-	for h := 10; h <= 48; h++ {
-		for k := 1; k <= 8; k++ {
-			rows := covered(rune(0x2580+k), h)
-			if d := 8*len(rows) - k*h; d < -4 || d > 4 || len(rows) > 0 && (rows[0] != h-len(rows) || rows[len(rows)-1] != h-1) {
-				t.Errorf("%d of 8 eighths of %d pixels are the rows %v", k, h, rows)
-			}
-		}
-		for r, at := range map[rune]float64{'▔': 8, '⎻': 6, '━': 4.5, '⎼': 3, '▁': 1} {
-			rows := covered(r, h)
-			if len(rows) == 0 || len(rows) > h/4 {
-				t.Fatalf("%c covers the rows %v of %d", r, rows, h)
-			}
-			if top := float64(h-rows[0]) * 8 / float64(h); top < at-0.9 || top > at+0.9 {
-				t.Errorf("%c of %d pixels ends at %.1f eighths", r, h, top)
-			}
-		}
-	}
-}
-
 // A browser shows an SVG at any size: areas and lines must neither leave gaps nor
 // vanish, and an eighth is a whole number of its units.
 func TestAnSVGHasNoGaps(t *testing.T) {

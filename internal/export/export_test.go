@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"image/png"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -354,52 +352,6 @@ func errorsOf(frames []Frame) error {
 	return SVG(io.Discard, frames, Options{Captions: true})
 }
 
-// bomb returns a recording of this many pictures in which every cell changes, or one
-// row.
-func bomb(pictures int, all bool) *Cast {
-	c := &Cast{Width: 500, Height: 200}
-	for i := range pictures {
-		data := "\x1b[H"
-		for range 200 {
-			if data += strings.Repeat(string(rune('a'+i%26)), 500); !all {
-				break
-			}
-		}
-		c.Events = append(c.Events, Event{At: time.Duration(i) * time.Second, Code: "o", Data: data})
-	}
-	return c
-}
-
-// Film refuses a recording whose pictures do not fit into memory; pictures share
-// unchanged rows.
-func TestFilmRefusesARecordingThatNeedsTooMuchMemory(t *testing.T) {
-	if _, err := Film(t.Context(), bomb(200, true), Options{}); err == nil || !strings.Contains(err.Error(), "--least") {
-		t.Errorf("all cells change: %v", err)
-	}
-	frames, err := Film(t.Context(), bomb(3, false), Options{})
-	if err != nil || len(frames) != 3 {
-		t.Fatalf("a row changes: %d pictures, %v", len(frames), err)
-	}
-	if a, b := frames[1].Screen.row(5), frames[2].Screen.row(5); &a[0] != &b[0] {
-		t.Error("the film keeps an unchanged row twice")
-	}
-}
-
-// The product of two sizes may be more than a number holds.
-func TestAScreenOfAnAbsurdSizeIsRefused(t *testing.T) {
-	if c, err := Read(strings.NewReader(`{"version":2,"width":8589934592,"height":2147483648}` + "\n" + `[0, "o", "x"]`)); err == nil {
-		t.Errorf("it is taken: %d by %d", c.Width, c.Height)
-	}
-	c, err := Read(strings.NewReader(`{"version":2,"width":20,"height":4}` + "\n" + `[0, "o", "x"]` + "\n" + `[1, "r", "8589934592x2147483648"]` + "\n" + `[2, "o", "y"]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	frames, err := Film(t.Context(), c, Options{})
-	if err != nil || frames[len(frames)-1].Screen.Width != 20 {
-		t.Errorf("%d frames, %v", len(frames), err)
-	}
-}
-
 // An emulator does as often as it is told to what a sequence says.
 func TestWhatIsRepeatedAMilliardTimesIsLeftOut(t *testing.T) {
 	for _, final := range "@ABCDEFGHIJKLMPSTXZ`abdefg" {
@@ -411,33 +363,6 @@ func TestWhatIsRepeatedAMilliardTimesIsLeftOut(t *testing.T) {
 		if _, err := Film(t.Context(), c, Options{}); err != nil {
 			t.Errorf("%q: %v", final, err)
 		}
-	}
-}
-
-func TestAFilmEndsWhenItIsNotWantedAnyMore(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Film(ctx, scene(t), Options{}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-// Keys stand in front of the caption for a while, and only on request.
-func TestACaptionOnTheScreenIsNotRepeated(t *testing.T) {
-	c := &Cast{Width: 40, Height: 2, Events: []Event{
-		{0, "m", "two nodes shut down"}, {0, "o", "> two nodes shut down"}, {time.Second, "o", "\x1b[H\x1b[2Kgone"},
-		{2 * time.Second, "m", "k1 off"}, {2 * time.Second, "o", "\x1b[H\x1b[2Kpower k1 off"},
-	}}
-	frames, err := Film(t.Context(), c, Options{Captions: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, f := range frames {
-		got = append(got, f.Caption)
-	}
-	if want := []string{"", "", "k1 off"}; !slices.Equal(got, want) {
-		t.Errorf("the captions are %q, want %q", got, want)
 	}
 }
 

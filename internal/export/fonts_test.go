@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"context"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,40 +61,6 @@ func TestJapaneseIsDrawnByAnInstalledFont(t *testing.T) {
 	_, b, _ := still(t, o, "本")
 	if !bytes.Equal(a, b) {
 		t.Error("boxes differ")
-	}
-}
-
-// Every wide letter fills its two cells and no others, in pixels and in an SVG.
-func TestAWideLetterStaysInItsCells(t *testing.T) {
-	frames, picture, _ := still(t, Options{}, "\x1b[7m"+japanese)
-	img, err := png.Decode(bytes.NewReader(picture))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cell := img.Bounds().Dx() / 62
-	for y := range frames[0].Screen.Height {
-		row, ends := frames[0].Screen.row(y), 0
-		for x, c := range row {
-			if c.Width > 0 && x < ends || c.Width == 0 && x >= ends {
-				t.Errorf("row %d: the cell %d is %+v, and the one before ends at %d", y, x, c, ends)
-			}
-			ends = max(ends, x+int(c.Width))
-		}
-	}
-	var svg bytes.Buffer
-	if err := SVG(&svg, frames, Options{Title: "二台 off"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		`x="16" y="36" textLength="128">計算ノード二号機</text>`, `x="152" y="36" textLength="40">ﾎﾟｯﾄﾞ</text>`, `x="200" y="36" textLength="80">がくしゅう</text>`,
-		`x="8" y="16" textLength="32">二台</text>`, `x="48" y="16" textLength="24">off</text>`,
-	} {
-		if !strings.Contains(svg.String(), want) {
-			t.Errorf("there is no %s in\n%s", want, svg.String())
-		}
-	}
-	if cell < 8 {
-		t.Errorf("a cell is %d pixels wide", cell)
 	}
 }
 

@@ -1,12 +1,10 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -40,47 +38,6 @@ func onFullDisk(t *testing.T, f *file, clock func() time.Time) *fullDisk {
 	d := &fullDisk{File: real, room: 10}
 	f.disk, f.now = d, clock
 	return d
-}
-
-func TestADiskThatWasFullForAWhileCostsNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), EventsFile)
-	now := t0
-	clock := func() time.Time { return now }
-	l, err := NewTimeline(path, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "before"})
-	d := onFullDisk(t, l.file, clock)
-	for i := range 100 {
-		l.Add(view.Event{Lane: view.LanePower, Text: fmt.Sprint("full ", i)})
-	}
-	if err := l.Err(); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the error is %v", err)
-	}
-	var h Health
-	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || !strings.Contains(e.Text, "no space left on device") || e.Level != view.Bad {
-		t.Errorf("%v %+v", ok, e)
-	}
-	d.room = 1 << 30
-	if l.Err() == nil {
-		t.Error("it was tried again at once")
-	}
-	now = now.Add(retryEach)
-	if err := l.Err(); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-	if e, ok := h.Observe("the record", l.Err(), l.Lost()); !ok || e.Text != "the record can be written again; nothing is missing" {
-		t.Errorf("%v %+v", ok, e)
-	}
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "after"})
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	events, torn, err := eventsIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
-	if err != nil || torn || len(events) != 102 || events[101].Text != "after" || events[101].Seq != 102 {
-		t.Errorf("%d events are read, torn %v, %v", len(events), torn, err)
-	}
 }
 
 func TestTheRecordCountsAndReportsLinesThatAFullDiskLoses(t *testing.T) {
@@ -118,18 +75,6 @@ func TestTheRecordCountsAndReportsLinesThatAFullDiskLoses(t *testing.T) {
 	}
 	if want := fmt.Sprintf("%d events are missing in %s: it could not be written", lost, EventsFile); len(r.Torn) != 1 || r.Torn[0] != want {
 		t.Errorf("the record says %q, not %q", r.Torn, want)
-	}
-}
-
-func TestTheRecordReportsADiskThatIsFullAtTheEnd(t *testing.T) {
-	l, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onFullDisk(t, l.file, time.Now)
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "never written"})
-	if err := l.Close(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "1 line is missing") {
-		t.Errorf("the end says %v", err)
 	}
 }
 
@@ -171,78 +116,5 @@ func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
 	}
 	if keys == 0 {
 		t.Error("no keyframe follows the gap")
-	}
-}
-
-// slowDisk takes its time to sync.
-type slowDisk struct {
-	*os.File
-	begun   chan struct{}
-	release chan struct{}
-	syncs   atomic.Int32
-}
-
-func (d *slowDisk) Sync() error {
-	d.syncs.Add(1)
-	d.begun <- struct{}{}
-	<-d.release
-	return d.File.Sync()
-}
-
-func TestNothingWaitsForADiskThatIsSlowToSync(t *testing.T) {
-	l, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &slowDisk{File: l.file.disk.(*os.File), begun: make(chan struct{}, 9), release: make(chan struct{})}
-	l.file.disk = d
-	l.Add(view.Event{Lane: view.LaneLoad, Text: "not worth it"})
-	if n := d.syncs.Load(); n != 0 {
-		t.Errorf("%d syncs for a line of load", n)
-	}
-	l.Add(view.Event{Lane: view.LanePower, Text: "off"})
-	<-d.begun
-	for range 10 { // all while the first is under way
-		l.Add(view.Event{Lane: view.LaneOperator, Text: "more"})
-	}
-	close(d.release)
-	if err := l.Close(); err != nil { // which waits
-		t.Error(err)
-	}
-	if n := d.syncs.Load(); n != 2 {
-		t.Errorf("%d syncs: one for the first line, one for all that came meanwhile", n)
-	}
-}
-
-// Somebody deletes the folder of a record while lightsout writes it.
-func TestLightsoutReportsARecordThatSomebodyDeletes(t *testing.T) {
-	for name, remove := range map[string]func(path string) error{
-		"deleted":  os.Remove,
-		"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "events.jsonl")
-			f, err := openFile(path, "fault")
-			if err != nil {
-				t.Fatal(err)
-			}
-			now := time.Now()
-			f.now = func() time.Time { return now }
-			f.add("before")
-			if err := f.Err(); err != nil {
-				t.Fatal(err)
-			}
-			if err := remove(path); err != nil {
-				t.Fatal(err)
-			}
-			now = now.Add(2 * retryEach)
-			if err := f.Err(); err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("the file is gone: %v", err)
-			}
-			f.add("after")
-			if err := f.Close(); err == nil || !strings.Contains(err.Error(), "1 line is missing") {
-				t.Errorf("closed: %v", err)
-			}
-		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -25,27 +24,26 @@ const (
 	NameHost      NameKind = "host" // a machine, a node, a cluster
 	NameUser      NameKind = "user"
 	NameNamespace NameKind = "ns"
+	nameIP        NameKind = "ip"
+	nameMAC       NameKind = "mac"
 )
 
-// Names replaces names of hosts, users and namespaces, and addresses, by pseudonyms:
-// the same one for the same name everywhere, and of the same length if possible, so
-// that columns stay aligned. It knows the names that were added, and recognizes
-// addresses. It is safe for concurrent use; a nil Names replaces nothing.
+// Names replaces names of hosts, users and namespaces, and addresses, by stand-ins: the same one for
+// the same name everywhere, and of the same length if possible, so that columns stay aligned. It knows
+// the names that were added, and recognizes addresses. It is safe for concurrent use; a nil Names
+// replaces nothing.
 type Names struct {
-	mu        sync.Mutex
-	standIn   map[string]string
-	addresses map[string]string // pseudonyms of addresses
-	used      map[string]bool
-	words     int // number of words in the longest name
-	longest   int // length of the longest name
-	// odd marks the bytes that begin or end a name but do not belong to a word.
-	odd  [256]bool
-	seen *cluster.Snapshot
+	mu      sync.Mutex
+	standIn map[string]string
+	used    map[string]bool
+	// lengths has those of the names that begin with two bytes, the longest first.
+	lengths map[string][]int
+	seen    *cluster.Snapshot
 }
 
 // NewNames makes a Names that knows no name.
 func NewNames() *Names {
-	return &Names{standIn: map[string]string{}, addresses: map[string]string{}, used: map[string]bool{}}
+	return &Names{standIn: map[string]string{}, used: map[string]bool{}, lengths: map[string][]int{}}
 }
 
 // plainNames tell nothing, because every cluster or host has them.
@@ -59,7 +57,10 @@ const numberMost = 6
 
 // plain reports whether a name identifies nothing, or is an address, which Text recognizes.
 func plain(name string) bool {
-	if plainNames[name] || ownWords[name] || len(name) < 2 || isAddress(withoutPort(name)) {
+	if plainNames[name] || len(name) < 2 || isAddress(withoutPort(name)) {
+		return true
+	}
+	if !slices.ContainsFunc(wordsOf(name), func(w string) bool { return !ownWords[w] }) {
 		return true
 	}
 	return len(name) <= numberMost && !strings.ContainsFunc(name, unicode.IsLetter)
@@ -127,38 +128,54 @@ func (n *Names) AddContexts(contexts ...string) {
 func (n *Names) AddContext(context string) {
 	n.AddContexts(context)
 	for _, part := range betweenParts.Split(context, -1) {
-		if part = strings.Trim(part, ".-"); len(part) < partLeast {
-			continue
+		if part = strings.Trim(part, ".-"); len(part) >= partLeast {
+			n.AddMachine(part)
 		}
-		if first, _, _ := strings.Cut(part, "."); len(first) < partLeast {
-			n.Add(NameUser, part) // as a whole: its first label is too short to be a name
-			continue
-		}
-		n.AddMachine(part)
 	}
 }
 
-// add gives a name its stand-in. A host is also called by the first part of its
-// name: the stand-in of that begins the one of the whole.
+// add gives a name its stand-in. A host is also called by the first label of its name, unless that
+// is too short: the stand-in of that begins the one of the whole.
 func (n *Names) add(kind NameKind, name string) {
 	if plain(name) || n.standIn[name] != "" {
 		return
 	}
-	n.words, n.longest = max(n.words, countWords(name)), max(n.longest, len(name))
-	if first, last := name[0], name[len(name)-1]; !wordByte(first) || !wordByte(last) {
-		n.odd[first], n.odd[last] = true, true
-	}
 	s := ""
-	if first, domain, ok := strings.Cut(name, "."); ok && kind == NameHost && !plain(first) {
+	if first, domain, ok := strings.Cut(name, "."); ok && kind == NameHost && len(first) >= partLeast && !plain(first) {
 		n.add(kind, first)
 		s = n.standIn[first] + "." + strings.Repeat("x", len(domain))
 	}
-	for i := len(n.standIn) + 1; s == "" || n.used[s] || n.standIn[s] != ""; i++ {
-		if s = fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i); len(s) > len(name) {
-			s = fmt.Sprintf("%c%0*d", kind[0], max(0, len(name)-1), i)
-		}
+	if s == "" || n.used[s] || n.standIn[s] != "" {
+		s = n.fresh(kind, name)
 	}
 	n.standIn[name], n.used[s] = s, true
+	start := name[:2]
+	if at, known := slices.BinarySearchFunc(n.lengths[start], len(name), func(a, b int) int { return b - a }); !known {
+		n.lengths[start] = slices.Insert(n.lengths[start], at, len(name))
+	}
+}
+
+// address returns the stand-in of an address. Text does not look for it as for a name: it may begin
+// another address.
+func (n *Names) address(kind NameKind, address string) string {
+	if n.standIn[address] == "" {
+		s := n.fresh(kind, address)
+		n.standIn[address], n.used[s] = s, true
+	}
+	return n.standIn[address]
+}
+
+// fresh returns a stand-in of the name's length, if there is one, that nobody has.
+func (n *Names) fresh(kind NameKind, name string) string {
+	for i := len(n.standIn) + 1; ; i++ {
+		s := fmt.Sprintf("%s-%0*d", kind, max(0, len(name)-len(kind)-1), i)
+		if len(s) > len(name) {
+			s = fmt.Sprintf("%c%0*d", kind[0], max(0, len(name)-1), i)
+		}
+		if !n.used[s] && n.standIn[s] == "" {
+			return s
+		}
+	}
 }
 
 // Way adds the names in a route: "via user@host:port".
@@ -237,140 +254,4 @@ func (n *Names) paths(command string) {
 			n.AddMachine(word)
 		}
 	}
-}
-
-// Text replaces the names in a text.
-func (n *Names) Text(text string) string {
-	if n == nil || text == "" {
-		return text
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text(text)
-}
-
-// addresses matches every text that may be an address, or contain one between colons.
-var addresses = regexp.MustCompile(`(?:[0-9A-Fa-f]*:)*\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]*(?::[0-9A-Fa-f]*){2,7}`)
-
-func (n *Names) text(text string) string {
-	var out strings.Builder
-	last := 0
-	for i := 0; i < len(text); i++ {
-		if !n.begin(text, i) {
-			continue
-		}
-		end, standIn := n.at(text, i)
-		if end == i {
-			continue
-		}
-		// A name that begins within this one and ends after it is replaced with it.
-		for k := i + 1; k < end; k++ {
-			if !n.begin(text, k) {
-				continue
-			}
-			if further, also := n.at(text, k); further > end {
-				end, standIn = further, standIn+"-"+also
-			}
-		}
-		out.WriteString(text[last:i])
-		out.WriteString(standIn)
-		i, last = end-1, end
-	}
-	return addresses.ReplaceAllStringFunc(out.String()+text[last:], n.ofAddress)
-}
-
-// begin reports whether a name may begin at i.
-func (n *Names) begin(text string, i int) bool {
-	if !wordByte(text[i]) {
-		return n.odd[text[i]]
-	}
-	return i == 0 || !wordByte(text[i-1])
-}
-
-// at finds the longest name that begins at i and ends where a word does. Parts
-// that are joined by hyphens and dots are words.
-func (n *Names) at(text string, i int) (end int, standIn string) {
-	end = i
-	for j, words := i, 0; j < len(text) && j-i < n.longest && words <= n.words; j++ {
-		word := wordByte(text[j])
-		switch ends := j+1 == len(text) || !wordByte(text[j+1]); {
-		case word && !ends:
-			continue
-		case word:
-			words++
-		case !n.odd[text[j]]:
-			continue
-		}
-		if s, ok := n.standIn[text[i:j+1]]; ok {
-			end, standIn = j+1, s
-		}
-	}
-	return end, standIn
-}
-
-// countWords gives the number of words in a name.
-func countWords(name string) int {
-	return len(strings.FieldsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !wordByte(byte(r)) }))
-}
-
-func wordByte(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-}
-
-// ofAddress replaces the address in a text that addresses matches: the longest part between
-// colons that is one.
-func (n *Names) ofAddress(s string) string {
-	parts := strings.Split(s, ":")
-	for size := len(parts); size > 0; size-- {
-		for from := range len(parts) - size + 1 {
-			address := strings.Join(parts[from:from+size], ":")
-			if !isAddress(address) {
-				continue
-			}
-			return strings.Join(slices.Concat(parts[:from], []string{n.address(address)}, parts[from+size:]), ":")
-		}
-	}
-	return s
-}
-
-// address returns the pseudonym of an address. Those that every host has stay.
-func (n *Names) address(s string) string {
-	if known := n.addresses[s]; known != "" {
-		return known
-	}
-	ip, err := netip.ParseAddr(s)
-	mac := err != nil
-	if !mac && (ip.IsLoopback() || ip.IsUnspecified()) {
-		return s
-	}
-	for i := len(n.addresses); ; i++ {
-		standIn := fmt.Sprintf("2001:db8::%x:%x", i>>16, i&0xffff)
-		switch {
-		case mac:
-			standIn = fmt.Sprintf("02:00:00:00:%02x:%02x", i>>8&255, i&255)
-		case ip.Is4():
-			standIn = likeIPv4(s, i)
-		}
-		if !n.used[standIn] && standIn != s {
-			n.addresses[s], n.used[standIn] = standIn, true
-			return standIn
-		}
-	}
-}
-
-// likeIPv4 is the i-th address whose numbers have as many digits as those of s;
-// when there are no more of them, one with other numbers.
-func likeIPv4(s string, i int) string {
-	octets, all := strings.Split(s, "."), i
-	first := [...]string{"9", "11", "198"}[len(octets[0])-1]
-	out := []string{first}
-	for _, o := range octets[1:] {
-		from, n := [...]int{0, 10, 100}[len(o)-1], [...]int{10, 90, 156}[len(o)-1]
-		out = append(out, fmt.Sprint(from+i%n))
-		i /= n
-	}
-	if i > 0 {
-		return fmt.Sprintf("11.%d.%d.%d", all>>16&255, all>>8&255, all&255)
-	}
-	return strings.Join(out, ".")
 }

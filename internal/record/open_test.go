@@ -110,20 +110,6 @@ func TestHugeFilesAndLinesAreRefused(t *testing.T) {
 	}
 }
 
-func TestALineThatLacksOnlyItsEndIsRead(t *testing.T) {
-	e := jsonl(t, view.Event{Seq: 1, Seen: t0}, view.Event{Seq: 2, Seen: t0})
-	for cut, want := range map[string]int{e: 2, e[:len(e)-1]: 2, e[:len(e)-2]: 1, e + "\x00\x00\x00": 2, e[:len(e)-9] + "\x00\x00": 1} {
-		r, err := OpenFS(folder(map[string]string{EventsFile: cut}), "DIR")
-		if err != nil {
-			t.Fatal(err)
-		}
-		torn := !strings.HasPrefix(e, cut) || want == 1
-		if len(r.Events) != want || (len(r.Torn) > 0) != torn {
-			t.Errorf("%q: %d events, torn %q", cut, len(r.Events), r.Torn)
-		}
-	}
-}
-
 func TestALostSampleCostsNoMoreThanUpToTheNextKeyframe(t *testing.T) {
 	cl := func(name string) *view.Title { return &view.Title{Cluster: name} }
 	text := jsonl(t, Sample{At: at(0), Key: true, Title: cl("a")}, Sample{At: at(1), Title: cl("b")}) + "garbage\n" +
@@ -142,23 +128,6 @@ func TestALostSampleCostsNoMoreThanUpToTheNextKeyframe(t *testing.T) {
 		t.Errorf("%q, torn %q", names, r.Torn)
 	}
 }
-
-func TestZeroIsFoundWhereverItStands(t *testing.T) {
-	off := 2.5
-	events := jsonl(t, view.Event{Seq: 1, At: at(1), Seen: at(1)}, view.Event{Seq: 2, At: at(12.5), Seen: at(13), Offset: &off})
-	for name, files := range map[string]map[string]string{
-		"events":  {EventsFile: events},
-		"summary": {EventsFile: "", SummaryFile: jsonl(t, Summary{Version: SummaryVersion, Zero: at(10)})},
-		"samples": {EventsFile: "", SamplesFile: jsonl(t, Sample{At: at(0), Key: true}, Sample{At: at(11), Zero: ptr(at(10))})},
-	} {
-		r, err := OpenFS(folder(files), "DIR")
-		if err != nil || !r.Zero.Equal(at(10)) {
-			t.Errorf("%s: %v, %v", name, r.Zero, err)
-		}
-	}
-}
-
-func ptr[T any](v T) *T { return &v }
 
 func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 	node := func(name string, r cluster.Tri) *cluster.Node { return &cluster.Node{Name: name, Ready: r} }

@@ -1,13 +1,15 @@
 package record
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -17,8 +19,8 @@ import (
 	"lightsout/power"
 )
 
-// ownWords are words in the format of a record. A name that is one of them stays: it
-// reveals nothing, and the record would be unreadable without it.
+// ownWords are the words in the format of a record. A name of such words alone stays: it reveals
+// nothing, and the record would be unreadable without it.
 var ownWords = map[string]bool{}
 
 func init() {
@@ -29,7 +31,9 @@ func init() {
 		error_window endpoints_out
 		Running Pending Succeeded Failed Unknown Ready NotReady control-plane control plane worker kubernetes k8s io
 		unreachable not-ready out-of-service NoSchedule NoExecute PreferNoSchedule v1 default
-		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz`) {
+		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz
+		accepted bad changing clearing cut deferred degraded deleted down estimated good hostkey measured move partly preparing quit secret
+		sending silent skipped switch uncertain unnoticed to come under way not back`) {
 		ownWords[w] = true
 	}
 	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
@@ -40,43 +44,25 @@ func init() {
 	}
 }
 
-// ownWord adds a name or a value of the format, and all parts of it that begin and end where
-// a word does: a name is replaced within a longer text too.
+// ownWord adds the words of a name or a value of the format: a name is replaced within a longer
+// text too.
 func ownWord(s string) {
-	for i := range len(s) {
-		if i > 0 && (wordByte(s[i-1]) || !wordByte(s[i])) {
-			continue
-		}
-		for j := i + 1; j <= len(s); j++ {
-			if j == len(s) || wordByte(s[j-1]) && !wordByte(s[j]) {
-				ownWords[s[i:j]] = true
-			}
+	for _, w := range wordsOf(s) {
+		if strings.ContainsFunc(w, unicode.IsLetter) { // a number may tell nodes apart
+			ownWords[w] = true
 		}
 	}
 }
 
-// values are those that the enumerated fields of a record can have.
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && !wordByte(byte(r)) })
+}
+
+// values are those that the enumerated fields of a record can have, as far as lists have them; the
+// words of the others are in ownWords.
 func values() (out []string) {
-	out = slices.Concat(out, view.PhaseNames, texts(loadgen.Classes()), texts(view.Codes()), texts(view.Verdicts), texts(cluster.Changes))
-	out = slices.Concat(out,
-		texts([]loadgen.Shape{loadgen.Burst, loadgen.Hold, loadgen.Rate}),
-		texts([]loadgen.Basis{loadgen.BasisIdle, loadgen.BasisMeasured, loadgen.BasisPartial, loadgen.BasisEstimated}),
-		texts([]Severity{SeverityUnknown, SeverityUnnoticed, SeverityDegraded, SeverityDown}),
-		texts([]cluster.Health{cluster.HealthGood, cluster.HealthBad, cluster.HealthChanging}),
-		texts([]cluster.Cause{cluster.CauseShutdown, cluster.CauseNodeNotReady, cluster.CauseEvicted, cluster.CauseDeleted}),
-		texts(slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindKnativeService, cluster.KindRevision})),
-		texts([]power.Action{power.ActionShutdown, power.ActionOff, power.ActionOn}),
-		texts([]power.Stage{power.StagePreparing, power.StageDeferred, power.StageWaiting, power.StageSending, power.StageAccepted,
-			power.StageDone, power.StageFailed, power.StageUncertain, power.StageClearing}))
-	out = slices.Concat(out,
-		texts([]view.Lane{view.LanePower, view.LaneHeartbeat, view.LaneNode, view.LaneTaint, view.LanePod, view.LaneEndpoints,
-			view.LaneDeployment, view.LaneEvent, view.LaneLoad, view.LaneLink, view.LaneOperator}),
-		texts([]view.StepState{view.StepToCome, view.StepUnderWay, view.StepDone, view.StepFailed, view.StepSkipped, view.StepCut}),
-		texts([]view.SpanKind{view.SpanOff, view.SpanSilent, view.SpanNotReady}),
-		texts([]view.Sign{view.SignSilent, view.SignNotReady, view.SignNotBack, view.SignEndpoints, view.SignRequests, view.SignPending, view.SignAPI}),
-		slices.Collect(maps.Values(view.SignSubjects)),
-		texts([]view.QuestionKind{view.QuestionSwitch, view.QuestionDrain, view.QuestionRestore, view.QuestionQuit, view.QuestionTrial,
-			view.QuestionRollout, view.QuestionLoad, view.QuestionMove, view.QuestionHostKey, view.QuestionSecret}))
+	out = slices.Concat(out, view.PhaseNames, texts(loadgen.Classes()), texts(view.Codes()), texts(view.Verdicts), texts(cluster.Changes),
+		texts(cluster.Kinds), texts(cluster.WorkloadKinds), texts(cluster.PlaceKinds), slices.Collect(maps.Values(view.SignSubjects)))
 	for s := power.Unknown; s <= power.Transitioning; s++ {
 		out = append(out, s.String())
 	}
@@ -119,133 +105,151 @@ func fieldNames(t reflect.Type, add func(string), been map[reflect.Type]bool) {
 	}
 }
 
-// inJSON replaces the names in a JSON string, given without its quotes.
-func (n *Names) inJSON(b []byte) []byte {
-	var s string
-	if bytes.IndexByte(b, '\\') < 0 || json.Unmarshal(slices.Concat([]byte(`"`), b, []byte(`"`)), &s) != nil {
-		return []byte(n.text(string(b)))
+// Text replaces the names in a text, wherever one stands between the ends of words, and the addresses.
+func (n *Names) Text(text string) string {
+	if n == nil || text == "" {
+		return text
 	}
-	is := n.text(s)
-	if is == s {
-		return b
-	}
-	out, err := json.Marshal(is)
-	if err != nil {
-		return nil // impossible: it is text
-	}
-	return out[1 : len(out)-1]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text(text)
 }
 
-// JSON replaces the names in lines of JSON, keys and values alike. Pseudonyms need no
-// escapes, so that readable lines stay readable.
+func (n *Names) text(text string) string {
+	var out strings.Builder
+	last := 0
+	for i := 0; i+2 <= len(text); i++ {
+		if i > 0 && wordByte(text[i-1]) && wordByte(text[i]) {
+			continue
+		}
+		for _, length := range n.lengths[text[i:i+2]] {
+			end := i + length
+			if end > len(text) || end < len(text) && wordByte(text[end-1]) && wordByte(text[end]) || n.standIn[text[i:end]] == "" {
+				continue
+			}
+			out.WriteString(text[last:i] + n.standIn[text[i:end]])
+			i, last = end-1, end
+			break
+		}
+	}
+	out.WriteString(text[last:])
+	return n.addresses(out.String())
+}
+
+func wordByte(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+// forms match what may be an address, with a colon before or after it. The kinds follow each other
+// so that an IPv6 address may end with an IPv4 address.
+var forms = []struct {
+	kind NameKind
+	form *regexp.Regexp
+}{
+	{nameIP, regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)},
+	{nameMAC, regexp.MustCompile(`(?i)\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`)},
+	{nameIP, regexp.MustCompile(`(?i)[0-9a-f]*(?::[0-9a-f]*){2,8}`)},
+}
+
+// addresses replaces the addresses in a text. Those that every host has stay.
+func (n *Names) addresses(text string) string {
+	for _, f := range forms {
+		text = f.form.ReplaceAllStringFunc(text, func(s string) string {
+			for _, a := range []string{s, strings.TrimSuffix(s, ":"), strings.TrimPrefix(s, ":"), strings.Trim(s, ":")} {
+				ip, err := netip.ParseAddr(a)
+				switch {
+				case !isAddress(a):
+				case err == nil && (ip.IsLoopback() || ip.IsUnspecified()):
+					return s
+				default:
+					return strings.Replace(s, a, n.address(f.kind, a), 1)
+				}
+			}
+			return s
+		})
+	}
+	return text
+}
+
+// quoted matches a string in JSON.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// JSON replaces the names in lines of JSON, keys and values alike.
 func (n *Names) JSON(lines []byte) []byte {
 	if n == nil {
 		return lines
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	out := make([]byte, 0, len(lines))
-	for inside := false; ; inside = !inside {
-		end := 0 // the next quote that is not escaped
-		for end < len(lines) && lines[end] != '"' {
-			if lines[end] == '\\' {
-				end++
-			}
-			end++
+	return quoted.ReplaceAllFunc(lines, func(b []byte) []byte {
+		var s string
+		if json.Unmarshal(b, &s) != nil {
+			return []byte(n.text(string(b)))
 		}
-		end = min(end, len(lines))
-		if inside {
-			out = append(out, n.inJSON(lines[:end])...)
-		} else {
-			out = append(out, lines[:end]...)
+		is := n.text(s)
+		if is == s {
+			return b
 		}
-		if end == len(lines) {
-			return out
-		}
-		out, lines = append(out, '"'), lines[end+1:]
-	}
+		b, _ = json.Marshal(is) // it never fails: it is text
+		return b
+	})
 }
 
-// Line replaces the names in a line of a screen, which may hold SGR sequences.
-// What an ellipsis leaves of a name or an address becomes x. Where a stand-in is longer than its name, names are not looked for across
-// the sequences.
+// sgr matches the sequences that give a text its looks.
+var sgr = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+
+// Line replaces the names in a line of a screen, which may hold SGR sequences. What an ellipsis
+// leaves of a name or an address becomes x. Where a stand-in is longer than its name, names are not
+// looked for across the sequences.
 func (n *Names) Line(line string) string {
 	if n == nil || line == "" {
 		return line
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	parts := strings.Split(line, "\x1b")
-	sgr, was := make([]string, len(parts)), ""
-	for i, p := range parts {
-		if end := strings.IndexByte(p, 'm') + 1; i > 0 {
-			sgr[i], parts[i] = p[:end], p[end:]
-		}
-		was += parts[i]
-	}
+	looks, texts := append([]string{""}, sgr.FindAllString(line, -1)...), sgr.Split(line, -1)
+	was := strings.Join(texts, "")
 	is := n.screenText(was)
 	inPlace := len(is) == len(was) // byte by byte
-	for i, p := range parts {
+	var out strings.Builder
+	for i, t := range texts {
 		if inPlace {
-			p, is = is[:len(p)], is[len(p):]
+			t, is = is[:len(t)], is[len(t):]
 		} else {
-			p = n.screenText(p)
+			t = n.screenText(t)
 		}
-		parts[i] = sgr[i] + p
+		out.WriteString(looks[i] + t)
 	}
-	return strings.Join(parts, "\x1b")
+	return out.String()
 }
 
-// cutWord matches the words that an ellipsis cuts, with it.
-var cutWord = regexp.MustCompile(`[\pL\pN.:_-]*(?:…|\.{2,})[\pL\pN.:_-]*`)
+var (
+	// cutWord matches the words that an ellipsis cuts, with it.
+	cutWord = regexp.MustCompile(`[\pL\pN.:_-]*(?:…|\.{2,})[\pL\pN.:_-]*`)
+	letter  = regexp.MustCompile(`[\pL\pN]`)
+)
 
 // screenText replaces the names in a text of a screen.
 func (n *Names) screenText(text string) string {
-	var out strings.Builder
-	last := 0
-	for _, at := range cutWord.FindAllStringIndex(text, -1) {
-		out.WriteString(n.text(text[last:at[0]]))
-		out.WriteString(n.masked(text[at[0]:at[1]]))
-		last = at[1]
-	}
-	return out.String() + n.text(text[last:])
+	return n.text(cutWord.ReplaceAllStringFunc(text, n.masked))
 }
 
-// masked replaces what is left of a cut word by x, letter by letter: it may be of a name or an address.
-// A word that has no digit and no part of a name stays.
+// masked replaces what is left of a cut word by x, letter by letter: it may be of a name or an
+// address. A word without a digit that has no part of a name beside the cut stays.
 func (n *Names) masked(word string) string {
+	const beside = 3
 	head, tail, _ := strings.Cut(strings.Trim(strings.ReplaceAll(word, "..", "…"), "."), "…")
-	if !strings.ContainsAny(word, "0123456789") && n.text(word) == word && !n.isCut(head, tail) {
+	head, tail = head[max(0, len(head)-beside):], tail[:min(beside, len(tail))]
+	if !strings.ContainsAny(word, "0123456789") && n.text(word) == word && !n.partly(head) && !n.partly(tail) {
 		return word
 	}
 	return letter.ReplaceAllStringFunc(word, func(s string) string { return strings.Repeat("x", ansi.StringWidth(s)) })
 }
 
-var letter = regexp.MustCompile(`[\pL\pN]`)
-
-// leastCut is how much of a name must be left of it, on one side, to tell something.
-const leastCut = 3
-
-// isCut reports whether a part of head, from the beginning of a word on, begins a name, or a part of
-// tail ends one.
-func (n *Names) isCut(head, tail string) bool {
-	for i := range head {
-		if part := head[i:]; len(part) >= leastCut && !ownWords[part] && n.begin(head, i) && n.some(part, strings.HasPrefix) {
-			return true
-		}
-	}
-	for i := len(tail); i >= leastCut; i-- {
-		if part := tail[:i]; !ownWords[part] && n.some(part, strings.HasSuffix) {
-			return true
-		}
-	}
-	return false
-}
-
-// some reports whether text is such a part of a name.
-func (n *Names) some(text string, isPart func(name, text string) bool) bool {
+// partly reports whether a text is a part of a name.
+func (n *Names) partly(text string) bool {
 	for name := range n.standIn {
-		if isPart(name, text) {
+		if text != "" && strings.Contains(name, text) {
 			return true
 		}
 	}

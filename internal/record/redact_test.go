@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func constants(t *testing.T, pkg string, types []string) (out []string) {
 			of, _ := spec.Type.(*ast.Ident)
 			for _, v := range spec.Values {
 				lit, isText := v.(*ast.BasicLit)
-				if of == nil || !isText || lit.Kind != token.STRING || !contains(types, of.Name) {
+				if of == nil || !isText || lit.Kind != token.STRING || !slices.Contains(types, of.Name) {
 					continue
 				}
 				value, err := strconv.Unquote(lit.Value)
@@ -75,15 +76,6 @@ func constants(t *testing.T, pkg string, types []string) (out []string) {
 		})
 	}
 	return out
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 var wordOf = regexp.MustCompile(`[0-9A-Za-z]+`)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,16 +48,5 @@ func TestRequestsAreWrittenBeforeAddReturns(t *testing.T) {
 	l.Add(loadgen.Record{ID: "late"}) // is nowhere, and does no harm
 	if err := l.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestTheFolderOfACluster(t *testing.T) {
-	for context, want := range map[string]string{
-		"日本": "日本", "中国": "中国", "arn:aws:eks:eu-1:1:cluster/a b": "arn_aws_eks_eu-1_1_cluster_a_b", "a/../../etc": "a_.._.._etc",
-		"..": "cluster", "東" + strings.Repeat("京", 40): "東" + strings.Repeat("京", 32), "日本\u202e\x1b[2J/x": "日本_2J_x",
-	} {
-		if got := FolderName(context); got != want {
-			t.Errorf("%q: %q, want %q", context, got, want)
-		}
 	}
 }

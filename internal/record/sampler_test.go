@@ -78,18 +78,6 @@ func TestEveryFieldOfAFrameIsRecordedOrKnownNotToBe(t *testing.T) {
 	}
 }
 
-func TestTitlesAreRecorded(t *testing.T) {
-	dir := t.TempDir()
-	f := &view.Frame{Title: view.Title{Cluster: "c", Via: "v", Pace: "fast", ReadOnly: true, DryRun: true, Production: true}, Now: t0, NoLoad: "no load"}
-	if err := record.RecordFrames(dir, nil, []*view.Frame{f}, false); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(dir, record.EventsFile), "")
-	if d := differs(show(t, dir).at(t0), f); d != "" {
-		t.Error(d)
-	}
-}
-
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

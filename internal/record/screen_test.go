@@ -2,21 +2,18 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/x/vt"
 
 	"lightsout/internal/testenv"
-	"lightsout/internal/view"
 )
 
 // playCast plays a cast on an emulator, and returns its codes in order and its markers.
@@ -93,84 +90,5 @@ func checkPlays(t *testing.T, path string) {
 	}
 	if strings.LastIndex(string(out), "\x1b[?7h") < strings.LastIndex(string(out), "\x1b[?7l") {
 		t.Errorf("the terminal wraps no lines afterwards:\n%q", out)
-	}
-}
-
-func TestPicturesWithoutRoomAreLeftOutWholeAndCounted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "screen.cast")
-	s, err := NewScreen(path, "", CastOptions{Width: 20, Height: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cast.mu.Lock() // as a disk that does not answer
-	const more = 50
-	for i := range queued + 1 + more {
-		s.Show(t0.Add(time.Duration(i)*time.Millisecond), 20, 2, fmt.Sprintf("picture %d\n", i))
-		for i == 0 && len(s.queue) > 0 { // it is being written
-			time.Sleep(time.Millisecond)
-		}
-	}
-	s.Mark("the last")
-	left := s.LeftOut()
-	s.cast.mu.Unlock()
-	if left < more || left > more+1 {
-		t.Fatalf("%d are left out", left)
-	}
-	for len(s.queue) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	s.Show(t0.Add(time.Second), 20, 2, "in the end\n")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	em := vt.NewEmulator(20, 2)
-	_, marks, _ := playCast(t, em, path)
-	if want := []string{"the last", fmt.Sprintf("frames left out here: %d", left)}; fmt.Sprint(marks) != fmt.Sprint(want) || !strings.Contains(screenText(em), "in the end") {
-		t.Errorf("%q, and the screen is %q", marks, screenText(em))
-	}
-}
-
-func TestSavingAScreenReportsAWriteError(t *testing.T) {
-	s, err := NewScreen(filepath.Join(t.TempDir(), "screen.cast"), "", CastOptions{Width: 20, Height: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cast.mu.Lock()
-	d := onFullDisk(t, s.cast.file, func() time.Time { return time.Now().Add(time.Hour) }) // it is tried again at once
-	s.cast.mu.Unlock()
-	for i := 0; s.Err() == nil; i++ {
-		s.Show(t0.Add(time.Duration(i)*time.Second), 20, 2, fmt.Sprintf("picture %d\n", i))
-		time.Sleep(time.Millisecond)
-	}
-	if err := s.Err(); !errors.Is(err, syscall.ENOSPC) {
-		t.Error(err)
-	}
-	s.cast.mu.Lock()
-	d.room = 1 << 20
-	s.cast.mu.Unlock()
-	for i := 0; s.Err() != nil; i++ {
-		s.Show(t0.Add(time.Duration(i)*time.Minute), 20, 2, fmt.Sprintf("there is room %d\n", i))
-		time.Sleep(time.Millisecond)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestEachMomentIsReportedOnce(t *testing.T) {
-	var m Moments
-	off := func(seq int, node string) view.Event {
-		return view.Event{Seq: seq, Seen: t0, Lane: view.LanePower, Subject: node, From: "on", To: "off", Code: view.CodeMachineState}
-	}
-	old, one, two := off(1, "n1"), off(2, "n2"), off(3, "n3")
-	if got := m.In(&view.Frame{Events: []view.Event{old}}); len(got) > 0 {
-		t.Errorf("what was there is told: %q", got)
-	}
-	f := &view.Frame{Events: []view.Event{old, one, two}, Trial: &view.TrialView{Verdict: view.Pass}}
-	if got := fmt.Sprintf("%q", m.In(f)); got != `["n2, n3 machine off" "verdict: pass"]` {
-		t.Errorf("got %s", got)
-	}
-	if got := m.In(f); len(got) > 0 {
-		t.Errorf("told again: %q", got)
 	}
 }

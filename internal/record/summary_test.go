@@ -47,22 +47,3 @@ func TestTheSchemaIsDocumented(t *testing.T) {
 		}
 	}
 }
-
-func TestASummaryHasListsForNothing(t *testing.T) {
-	dir := t.TempDir()
-	if err := (&Summary{Load: []Load{{Step: "x"}}}).Write(dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"settings": []`, `"expectations": []`, `"phases": []`, `"nodes": []`, `"blind": []`, `"failed_by_class": {}`} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("no %s in\n%s", want, b)
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".summary*")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}

@@ -3,12 +3,10 @@ package record
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 )
 
@@ -35,41 +33,6 @@ func TestEventsAreOnDiskWhenAddReturns(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-}
-
-func TestOffsetsCountFromTheFirstZero(t *testing.T) {
-	zero := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	tl, _ := NewTimeline("", func() time.Time { return zero })
-	if e := tl.Add(view.Event{}); e.Offset != nil {
-		t.Errorf("an offset before there is a zero: %v", *e.Offset)
-	}
-	if !tl.Start(zero) || tl.Start(zero.Add(time.Hour)) {
-		t.Error("the zero is set once")
-	}
-	if e := tl.Add(view.Event{At: zero.Add(-1500 * time.Millisecond), Seen: zero}); *e.Offset != -1.5 {
-		t.Errorf("offset %v", *e.Offset)
-	}
-}
-
-func TestATimeThatCantBeWrittenLeavesTheRestReadable(t *testing.T) {
-	dir := t.TempDir()
-	tl, err := NewTimeline(filepath.Join(dir, EventsFile), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tl.Start(time.Now())
-	tl.Add(view.Event{Text: "a source's year of six digits", At: time.Unix(1<<42, 0)})
-	tl.Add(view.Event{Text: "the next one"})
-	if err := tl.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Events) != 2 || len(r.Torn) > 0 || !r.Events[0].At.Equal(r.Events[0].Seen) {
-		t.Errorf("%+v, torn %v", r.Events, r.Torn)
 	}
 }
 
@@ -113,20 +76,5 @@ func TestNoEventIsLostAmongManyWriters(t *testing.T) {
 	}
 	if s := tl.Since(0); len(s) == 0 || s[len(s)-1].Seq != writers*each {
 		t.Error("since the beginning gives what is kept")
-	}
-}
-
-func TestTheScreenReportsAFullDisk(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		testenv.Skip(t, "no /dev/full here")
-	}
-	tl, err := NewTimeline("/dev/full", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tl.Add(view.Event{Text: "kept in memory all the same"})
-	// What is wrong stands before where: a line of the screen may have room for one.
-	if err := tl.Err(); err == nil || !strings.HasPrefix(err.Error(), "no space left on device") || len(tl.Last(1)) != 1 {
-		t.Errorf("err %v, %d events", err, len(tl.Last(1)))
 	}
 }

@@ -152,19 +152,6 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 	}
 }
 
-// A minimum counts where all pods that move certainly find a node: those of a DaemonSet do
-// not move.
-func TestAMinimumCountsPodsThatDoNotMove(t *testing.T) {
-	c := tiny("abc")
-	for _, node := range []string{"a", "b", "c"} {
-		put(c, "DaemonSet", "agent", node, cpus("1")).UnreachableFor = -1
-	}
-	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{{Namespace: "d", Name: "agent"}: 2}})
-	if got, want := r.Headline(), "survives any single node; can't spare 3 of 3 pairs"; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-}
-
 // The control plane evicts no pod of a rack that is most of the zone, nor of the last nodes.
 func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 	c := tiny("abcde")

@@ -147,35 +147,6 @@ func waiting(n place.Range) string {
 	return counted(n, "waits for its node", "wait for their node")
 }
 
-// Brief is the effect of the loss in a few words.
-func (l *Loss) Brief() string {
-	var out []string
-	if l.Homeless.High > 0 {
-		out = append(out, l.Homeless.String()+" without a node")
-	}
-	if l.Missing.High > 0 {
-		out = append(out, l.Missing.String()+" not created")
-	}
-	if l.Stuck.High > 0 {
-		out = append(out, waiting(l.Stuck))
-	}
-	if n := l.unreplaced(); n.High > 0 {
-		out = append(out, n.String()+" not replaced")
-	}
-	if n := len(l.Broken) + len(l.Budgets); n > 0 {
-		out = append(out, text.Count(n, "broken minimum or budget", "broken minimums or budgets"))
-	}
-	return strings.Join(out, ", ")
-}
-
-// Explain describes the loss, one sentence a line.
-func (l *Loss) Explain() (out []string) {
-	for _, why := range l.whys(3) {
-		out = append(out, text.Clean(why, 600)+".")
-	}
-	return out
-}
-
 func (r *Report) table(out io.Writer) error {
 	parts := []string{r.Headline()}
 	if len(r.Losses) > 0 {

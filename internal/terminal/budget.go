@@ -9,17 +9,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
-	"golang.org/x/time/rate"
 )
 
 const (
-	// screenBytes is how much a second a stream of frames may write to the
-	// terminal, so that a thin ssh line carries it; screenBurst comes at once,
-	// as whole screens do.
-	screenBytes = 4 << 10
-	screenBurst = 32 << 10
-	// oldestFrame is how long a frame waits for that at most.
-	oldestFrame = time.Second
 	// askedEvery is the number of bytes that lightsout writes to a promptly answering
 	// terminal before it asks for the next answer. With more requests, the answers
 	// would delay the Escape key, which a pause of 50 ms separates from a sequence.
@@ -43,17 +35,13 @@ const (
 	answer   = uv.UnknownCsiEvent("\x1b[0n")
 )
 
-// budget delays frames that would exceed the terminal's share of its line, or that the
-// terminal would get only behind output that it has not shown yet. On a slow line it
-// drops frames and never queues them. It does not delay keys: the screen answers them
+// budget delays frames that the terminal would get only behind output that it has not shown yet. On
+// a slow line it drops frames and never queues them. It does not delay keys: the screen answers them
 // by itself. It does not wait for a terminal that has not answered or has stopped
 // answering. It is safe for concurrent use.
 type budget struct {
-	limit *rate.Limiter
-
 	mu      sync.Mutex
 	news    chan struct{} // closed at the next answer
-	written int           // since the last frame
 	unasked int           // written since the last question
 	asked   int           // questions that are on their way
 	askedAt time.Time     // the last one
@@ -63,7 +51,7 @@ type budget struct {
 }
 
 func newBudget() *budget {
-	return &budget{limit: rate.NewLimiter(screenBytes, screenBurst), news: make(chan struct{})}
+	return &budget{news: make(chan struct{})}
 }
 
 // output is the terminal, counted and asked.
@@ -96,7 +84,6 @@ func (f *countedFile) Write(p []byte) (int, error) {
 func (b *budget) asks(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.written += n
 	b.unasked += n
 	due := b.asked == 0
 	if b.answers {
@@ -124,25 +111,16 @@ func (b *budget) takes(msg tea.Msg) bool {
 	return true
 }
 
-// wait waits until the bytes written since the last call are paid for and, if the
-// terminal is known to answer, shown; or ctx ends.
+// wait waits until what was written is shown, if the terminal is known to answer; or ctx ends.
 func (b *budget) wait(ctx context.Context) {
 	b.mu.Lock()
-	written, answers, slow := b.written, b.answers, b.slow
-	b.written = 0
+	answers, slow := b.answers, b.slow
 	b.mu.Unlock()
-	hold := b.limit.ReserveN(time.Now(), min(written, screenBurst))
-	pause := hold.Delay()
-	if pause > oldestFrame {
-		pause = oldestFrame
-		hold.Cancel() // no debt for later
-	}
 	if answers && slow {
-		pause = max(pause, drawnWithin)
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
+		select {
+		case <-ctx.Done():
+		case <-time.After(drawnWithin):
+		}
 	}
 	if answers {
 		b.answered(ctx, givenUp)

@@ -39,13 +39,10 @@ func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) 
 	if n.Kind != yaml.MappingNode {
 		return g, []error{mustBe(n, name, "a group of fields")}
 	}
-	merged := Group{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		first, twice := g[k.Value]
 		switch {
-		case k.ShortTag() == "!!merge":
-			faults = append(faults, merged.merge(v, name)...)
 		case k.Kind != yaml.ScalarNode:
 			faults = append(faults, errorOf(k, "the name of a field in %s can't be %s", name, Is(k)))
 		case twice:
@@ -56,27 +53,7 @@ func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) 
 			g[k.Value] = Field{k, v}
 		}
 	}
-	maps.Copy(merged, g) // the mapping's own fields take precedence
-	return merged, faults
-}
-
-// merge adds the fields of a merge key's value; a field that the group already has
-// stays.
-func (g Group) merge(v *yaml.Node, name string) (faults []error) {
-	sources := []*yaml.Node{v}
-	if v.Kind == yaml.SequenceNode {
-		sources = v.Content
-	}
-	for _, from := range sources {
-		more, wrong := Open(from, name)
-		faults = append(faults, wrong...)
-		for field, f := range more {
-			if _, first := g[field]; !first {
-				g[field] = f
-			}
-		}
-	}
-	return faults
+	return g, faults
 }
 
 // Fields is Open, but returns only the first fault.

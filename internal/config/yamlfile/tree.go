@@ -14,16 +14,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Kind is a kind of file: its name in errors, and its limits.
+// Kind is a kind of file: its name in errors, and its limit. None has anchors, aliases, merge keys
+// or tags: they are what YAML bombs are made of.
 type Kind struct {
 	// Noun is the name of such a file in errors ("plan"). Empty is the error for an
 	// empty file; without it, an empty file is a group without fields.
 	Noun, Empty string
 	// MaxSize bounds it, in bytes.
 	MaxSize int
-	// Sharing lets it have anchors and aliases; without, they, merge keys and
-	// tags are refused: they are what YAML bombs are made of.
-	Sharing bool
 }
 
 // Read parses text as one YAML document and returns its root node. Every error is an
@@ -55,7 +53,7 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 		}
 		return nil, ErrorAt(max(line, 1), "%s", k.Empty)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(version.ReplaceAll(text, []byte("${1}1.1"))))
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	doc, err := nextDocument(dec)
 	if errors.Is(err, io.EOF) {
 		return empty(1)
@@ -70,12 +68,7 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Anchor == "" {
 		return empty(root.Line)
 	}
-	check := k.refuseSharing
-	if k.Sharing {
-		left := maxNodes
-		check = func(n *yaml.Node) error { return writeOut(n, map[*yaml.Node]bool{}, &left) }
-	}
-	if err := check(root); err != nil {
+	if err := k.refuseSharing(root); err != nil {
 		return nil, err
 	}
 	switch second, err := nextDocument(dec); {
@@ -87,10 +80,6 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 	}
 	return root, nil
 }
-
-// version is the version of YAML that a file names before its first document. The
-// library refuses all but 1.1, and reads them all alike.
-var version = regexp.MustCompile(`^(\x{feff}?(?:[ \t]*(?:#[^\n]*)?\r?\n)*%YAML )1\.\d\b`)
 
 // nextDocument never panics: input that makes the library panic is an error.
 func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
@@ -119,32 +108,6 @@ func checkText(text []byte) error {
 			return ErrorAt(line, "there is an invisible character here (U+%04X): take it out", r)
 		}
 		i += n
-	}
-	return nil
-}
-
-// maxNodes bounds the size of a file with every alias written out.
-const maxNodes = 200_000
-
-// writeOut replaces each alias by its value. It refuses an alias that refers to itself,
-// and a document that becomes too large.
-func writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
-	*left--
-	if *left < 0 {
-		return ErrorAt(n.Line, "this file is too large when its aliases are expanded")
-	}
-	around[n] = true
-	defer delete(around, n)
-	for i, c := range n.Content {
-		if c.Kind == yaml.AliasNode && (n.Kind == yaml.SequenceNode || i%2 == 1) { // else a name, which it can't be
-			if around[c.Alias] {
-				return ErrorAt(c.Line, "%s refers to itself", Quote("*"+c.Value))
-			}
-			c, n.Content[i] = c.Alias, c.Alias
-		}
-		if err := writeOut(c, around, left); err != nil {
-			return err
-		}
 	}
 	return nil
 }
