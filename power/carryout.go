@@ -89,8 +89,8 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 const refusedPolls = 5
 
 // refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
-// the machine is then proven off, the request counts as carried out. If the polls do not find it
-// on, it may go off, and the journal lists it. Neither holds if nothing was sent, or if another
+// the machine is then proven off, the request counts as carried out; otherwise it may go off, and the
+// journal lists it. Neither holds if nothing was sent, or if another
 // request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
 	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
@@ -99,44 +99,34 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 	if o.action == ActionOn || o.sentAt.IsZero() {
 		return StageFailed, refusal.Error()
 	}
-	o.refusal = true
+	o.refusal, o.sent = true, true
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
-	r, unread := o.afterRefusal(deadline)
-	because := fmt.Sprintf("it was last seen %s, %s (%s)", r.State, r.Proof, r.Detail)
-	switch {
-	case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
-		o.last, o.sent = r, true
-		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
-	case r.State == Unknown && unread == 0: // the time was over before a poll ended
-		because = "lightsout stopped polling it"
-	case unread > 1, r.State == Unknown:
-		because = "its state can't be read"
-	case r.State == On, r.State == Off && r.Proof == Proven: // off since before the request
-		return StageFailed, refusal.Error()
+	if o.afterRefusal(deadline) {
+		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
 	}
-	o.last, o.sent = r, true
-	return StageUncertain, fmt.Sprintf("%s; %s may be off, because %s: check again with: %s", refusal, o.machine.Title(), because, o.fleet.cfg.WayBack)
+	stage := StageUncertain
+	if o.last.State == On {
+		stage = StageFailed
+	}
+	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
+		o.last.State, o.last.Detail, time.Now().Add(RefusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
 }
 
-// afterRefusal polls the machine until it is proven off. It returns the last reading that tells a
-// state, and how many polls after it told none.
-func (o *operation) afterRefusal(deadline context.Context) (last Reading, unread int) {
+// afterRefusal polls the machine, and reports whether it is proven off since the request.
+func (o *operation) afterRefusal(deadline context.Context) bool {
+	o.last = Reading{}
 	for i := range refusedPolls {
 		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
-		r, err := o.poll(deadline)
-		switch {
-		case err == nil && r.State != Unknown:
-			last, unread = r, 0
-		case deadline.Err() == nil:
-			unread++
+		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
+			o.last = r
 		}
-		if last.State == Off && last.Proof == Proven && last.CountsFrom().After(o.sentAt) {
-			break
+		if o.last.State == Off && o.last.Proof == Proven && o.last.CountsFrom().After(o.sentAt) {
+			return true
 		}
 	}
-	return last, unread
+	return false
 }
 
 // timeOver is the end of an operation that can't ask any more.

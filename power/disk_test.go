@@ -69,7 +69,7 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 60 {
 			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n", Settles: []string{"x"}}); err != nil && !IsLate(err) {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n"}); err != nil && !IsLate(err) {
 					t.Error(err)
 				}
 			})
@@ -93,7 +93,7 @@ func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
 		j, takes := slowJournal(t, time.Hour)
 		began := time.Now()
 		for _, node := range []string{"n1", "n2"} {
-			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !IsLate(err) {
+			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node}); !IsLate(err) {
 				t.Errorf("%s: %v", node, err)
 			}
 		}
@@ -137,10 +137,10 @@ func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(25*time.Second, func() { other.Close() })
-		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1", Settles: []string{"x"}}); !IsLate(err) {
+		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1"}); !IsLate(err) {
 			t.Error(err)
 		}
-		if err := j.append(Entry{Kind: EntrySeen, Node: "n2", Settles: []string{"x"}}); err == nil {
+		if err := j.append(Entry{Kind: EntrySeen, Node: "n2"}); err == nil {
 			t.Error("n2 was written before n1")
 		}
 		time.Sleep(time.Minute)
@@ -158,7 +158,7 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, _ := slowJournal(t, 3500*time.Millisecond)
 		for _, n := range []string{"n1", "n2"} {
-			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n, Settles: []string{"x"}}) }()
+			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n}) }()
 			time.Sleep(100 * time.Millisecond)
 		}
 		if err := j.Close(); err != nil {
@@ -177,7 +177,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, node := range []string{"n1", "n2"} {
 			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); err != nil {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node}); err != nil {
 					t.Errorf("%s: %v", node, err)
 				}
 			})

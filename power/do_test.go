@@ -465,7 +465,7 @@ func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
 func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3", "n4")
 	f, j := testFleet(t, Config{}, api)
-	j.carriedOut = time.Minute
+	j.SetCarriedOut(time.Minute)
 	write(t, j, intent("1", "n3", ActionShutdown))
 	waited := make(chan struct{})
 	over := make(chan error, 1)
@@ -487,7 +487,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 
 	// One that has had its time is on.
 	g, k := testFleet(t, Config{}, api)
-	k.carriedOut = 20 * time.Millisecond
+	k.SetCarriedOut(20 * time.Millisecond)
 	write(t, k, intent("1", "n4", ActionShutdown))
 	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil, nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
 		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, k), api.callsTo("n4"))

@@ -27,8 +27,13 @@ const (
 	EntryIntent EntryKind = "intent"
 	// EntryOutcome is written when an action has ended.
 	EntryOutcome EntryKind = "outcome"
-	// EntrySeen records that a machine was seen on again.
+	// EntrySeen records what was seen of a machine or a node, if that changes what the journal's facts
+	// say of it.
 	EntrySeen EntryKind = "seen"
+	// EntryChecked records that machines were polled because of damaged lines.
+	EntryChecked EntryKind = "checked"
+	// EntryBegin is the first line.
+	EntryBegin EntryKind = "begin"
 	// EntryCordoned is written before a node is cordoned by this program,
 	// EntryUncordoned when it has been uncordoned, or was found to be.
 	EntryCordoned   EntryKind = "cordoned"
@@ -59,21 +64,17 @@ type Entry struct {
 	// Binding is kept in full, so that powering on needs neither the API
 	// server nor a look-up. Node.BootID is the boot before the action.
 	Binding Binding `json:"binding"`
-	// BootID is the boot that was seen (EntrySeen).
-	BootID string `json:"bootID,omitempty"`
 	// Heard is the time of the node's last heartbeat before the judgement
 	// (EntryIntent); zero if unknown.
 	Heard time.Time `json:"heard,omitzero"`
 	// RequestedAt is the time of the poll whose answer is the entry's evidence.
 	RequestedAt time.Time `json:"asked,omitzero"`
-	// Settles are the ids of the operations that this entry closes: their
-	// machine is on, and they can't switch it off any more.
-	Settles []string `json:"settles,omitzero"`
-	// Reopens lists the IDs of operations that a boot had settled although their
-	// machine was proven off afterwards.
-	Reopens []string `json:"reopens,omitzero"`
+	// ReadySince is since when the node that was seen was Ready (EntrySeen of a node).
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// Checked names damaged lines (EntryChecked).
+	Checked []string `json:"checked,omitempty"`
 
-	// Stage ("phase" in the file), State, Proof and Text describe the outcome. Sent: the
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen. Sent: the
 	// request may have reached the machine, whatever the outcome.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
@@ -125,12 +126,8 @@ type Journal struct {
 	mu      mutex
 	cluster Cluster
 	closed  bool
-	// tails are the files to read: the journal itself comes last, after those from the
-	// time when each context had one, which are never written.
-	tails []*tail
-	left  *journalState
-	// carriedOut is CarriedOutWithin, or a shorter time in tests.
-	carriedOut time.Duration
+	tail    tail
+	left    *journalState
 }
 
 // JournalName is the journal's file in the state directory.
@@ -138,8 +135,7 @@ const JournalName = "power.jsonl"
 
 // OpenJournal opens the journal in dir, which is made (mode 0700) if it is not there;
 // the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
-// file with the drivers' settings, for a later restore. The lines of a journal
-// in a folder below dir, which earlier versions wrote, count as damaged.
+// file with the drivers' settings, for a later restore.
 //
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
@@ -154,13 +150,8 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(), carriedOut: CarriedOutWithin}
-	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
-	for _, path := range old {
-		j.tails = append(j.tails, &tail{path: path})
-	}
-	j.tails = append(j.tails, &tail{path: j.path})
-	return j
+	path := filepath.Join(dir, JournalName)
+	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -278,9 +269,7 @@ func (j *Journal) end() bool {
 		return false
 	}
 	j.closed = true
-	for _, t := range j.tails {
-		_ = t.file.Close() // those that were never opened are no matter
-	}
+	_ = j.tail.file.Close() // if it was never opened, that is no matter
 	return true
 }
 
@@ -304,7 +293,7 @@ func (j *Journal) Begin() error {
 	if j.id() != "" {
 		return nil
 	}
-	return j.append(Entry{Kind: EntrySeen, Settles: []string{"begin-" + newOp()}, Text: "the journal begins"})
+	return j.append(Entry{Kind: EntryBegin, Op: newOp(), Text: "the journal begins"})
 }
 
 // annotating writes that lightsout is about to put an annotation with this ID on nodes.

@@ -146,7 +146,7 @@ func (s *Switcher) mayBeLate(damaged []Entry) error {
 				return err
 			}
 		}
-		if until := at.Add(s.Journal.carriedOut); time.Now().Before(until) {
+		if until := at.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
 			return fmt.Errorf("an earlier request may still switch a machine off until %s; run restore again then", until.Local().Format("15:04:05"))
 		}
 	}
@@ -198,17 +198,4 @@ func (s *Switcher) unaccounted(ctx context.Context, without []string) (off []Off
 		err = fmt.Errorf("the machines of these nodes report no state: %s", strings.Join(unread, ", "))
 	}
 	return off, err
-}
-
-// Evidence returns the evidence of a reading of a binding's machine; ok is false unless
-// it proves the machine to be on.
-func (f *Fleet) Evidence(b Binding, r Reading) (seen Seen, ok bool) {
-	m, ok := f.stateMachine(b)
-	if !ok || r.State != On || r.Proof != Proven {
-		return Seen{}, false
-	}
-	return Seen{
-		Node: NodeRef{Name: b.Node.Name}, Machine: &m,
-		RequestedAt: r.CountsFrom(), Text: fmt.Sprintf("%s is on (%s)", m.Title(), r.Detail),
-	}, true
 }

@@ -154,12 +154,14 @@ func (c *tunnelled) listed(t *testing.T) (nodes []string) {
 	t.Helper()
 	j := power.JournalToRead(c.path("st"), power.Cluster{})
 	defer j.Close()
-	left, err := j.LeftOffAll()
+	left, err := j.Machines()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range left {
-		nodes = append(nodes, l.Node)
+		if !l.IsOn() {
+			nodes = append(nodes, l.Node)
+		}
 	}
 	return nodes
 }

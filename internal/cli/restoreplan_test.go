@@ -42,9 +42,7 @@ func TestPlanRestore(t *testing.T) {
 		"only such a note":                    {facts{notes: []power.NodeNote{older}}, "n3 power on?", ""},
 		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", ""},
 		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "lightsout has cordoned n4; to uncordon, repeat this command with: n4, or: kubectl uncordon n4"},
-		"refused and on":                      {facts{late: []offMachine{refused(power.On)}}, "", ""},
-		"refused and unknown":                 {facts{late: []offMachine{refused(power.Unknown)}}, "n3 leave", "n3 may be off: its power API refused"},
-		"late and unknown":                    {facts{late: []offMachine{off("n3")}}, "", ""},
+		"refused and unknown":                 {facts{off: []offMachine{refused(power.Unknown)}}, "n3 power on", ""},
 		"machines that another call restores": {facts{elsewhere: []elsewhere{{[]string{"n3", "n8"}, "of cluster b: off"}}}, "n3 leave, n8 leave", "n3, n8 of cluster b: off"},
 	} {
 		row.facts.at = now
