@@ -265,10 +265,6 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		} else if err == nil {
 			unread = 0
 		}
-		if seen, ok := o.seenOff(r); ok {
-			o.last = seen
-			return StageDone, o.wasSeenOff(seen, r)
-		}
 		if err == nil {
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
@@ -303,32 +299,6 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		}
 		return o.gaveUp(ctx, lastErr)
 	}
-}
-
-// seenOff returns a reading of Watch that proves the machine off since the request to switch it
-// off, if the operation's own poll does not: somebody may have powered it on between two polls.
-func (o *operation) seenOff(own Reading) (Reading, bool) {
-	if o.action == ActionOn || o.sentAt.IsZero() || o.wanted(own) {
-		return Reading{}, false
-	}
-	m, ok := o.fleet.stateMachine(o.binding)
-	if !ok {
-		return Reading{}, false
-	}
-	return o.fleet.watchedOff(m, o.sentAt)
-}
-
-// wasSeenOff tells of a machine that Watch saw off, and what the operation's own poll found, if
-// that began later.
-func (o *operation) wasSeenOff(seen, own Reading) string {
-	name, at := o.machine.Title(), seen.CountsFrom().Local().Format(time.TimeOnly)
-	switch {
-	case own.State == Unknown, !own.CountsFrom().After(seen.CountsFrom()):
-		return fmt.Sprintf("%s is %s, %s (%s)", name, seen.State, seen.Proof, seen.Detail)
-	case own.State == On:
-		return fmt.Sprintf("%s was off at %s (%s), and is on again: somebody else powered it on", name, at, seen.Detail)
-	}
-	return fmt.Sprintf("%s was off at %s (%s), and is %s now (%s)", name, at, seen.Detail, own.State, own.Detail)
 }
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the

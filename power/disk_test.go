@@ -2,7 +2,6 @@ package power
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"strings"
 	"sync"
@@ -86,45 +85,6 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 	})
 }
 
-// Entries that wait for a hung disk are written once it answers, before later ones, and nobody waits
-// for it without end.
-func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, takes := slowJournal(t, time.Hour)
-		began := time.Now()
-		for _, node := range []string{"n1", "n2"} {
-			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node}); !IsLate(err) {
-				t.Errorf("%s: %v", node, err)
-			}
-		}
-		if err := j.Uncordoned("n3", "uncordoned"); !IsLate(err) {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("they took %s", took)
-		}
-		takes.Store(0)
-		if err := j.Cordoned("n4", "cordoned"); err != nil { // waits for the disk
-			t.Error(err)
-		}
-		b, _ := os.ReadFile(j.Path())
-		var got []string
-		for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
-			var e Entry
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, e.Node)
-		}
-		if strings.Join(got, " ") != "n1 n2 n3 n4" {
-			t.Errorf("the order is %v", got)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // Another program holds the journal for longer than lightsout waits: the late entry is written in the end.
 func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,57 +130,6 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 	})
 }
 
-// An entry that waits while the journal is closed is written.
-func TestCloseWritesWhatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, _ := slowJournal(t, time.Second)
-		var wg sync.WaitGroup
-		for _, node := range []string{"n1", "n2"} {
-			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node}); err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-			})
-		}
-		time.Sleep(500 * time.Millisecond)
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 2 {
-			t.Errorf("the journal has %q", b)
-		}
-	})
-}
-
-// The disk hangs for the intent of a power-on and answers before its outcome is late: nothing claims that
-// the outcome is missing.
-func TestAnOutcomeThatWasWrittenIsNotReportedMissing(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		disk := switchedOff(t, p, 0)
-		var last []string
-		err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-			disk.Store(int64(8100 * time.Millisecond))
-			go func() { time.Sleep(2 * time.Second); disk.Store(0) }()
-		}, Report: func(pr Progress) {
-			if pr.Stage == StageDone || pr.Stage == StageUncertain {
-				last = append(last, pr.Text)
-			}
-		}}, &yes{p: p})
-		time.Sleep(time.Minute)
-		b, _ := os.ReadFile(p.journal.Path())
-		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-		var end Entry
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil {
-			t.Fatal(err)
-		}
-		written := end.Kind == EntryOutcome && end.Action == ActionOn
-		if err != nil || !written || len(last) == 0 || strings.Contains(strings.Join(last, " "), "not in the journal") {
-			t.Errorf("%v; written %v; %q", err, written, last)
-		}
-	})
-}
-
 // The disk of the journal hangs: lightsout powers the machine on all the same.
 func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
@@ -237,39 +146,6 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 		<-ended
 		time.Sleep(3 * time.Hour) // the disk answers
 	})
-}
-
-// Another entry keeps the journal's disk busy for 30 s, before the restore or after its question: each
-// wait has a line within 10 s.
-func TestAnotherEntryOfTheJournalDelaysNoLine(t *testing.T) {
-	for _, late := range []bool{false, true} {
-		inModel(t, func(t *testing.T, _ *model, p *program) {
-			disk := switchedOff(t, p, 0)
-			busy := func() {
-				disk.Store(int64(30 * time.Second))
-				go func() { _ = p.journal.Cordoned("n4", "x"); disk.Store(0) }()
-				time.Sleep(time.Millisecond)
-			}
-			if !late {
-				busy()
-			}
-			began, first := time.Now(), time.Duration(0)
-			err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-				if late {
-					busy()
-				}
-				began = time.Now()
-			}, Report: func(Progress) {
-				if first == 0 {
-					first = time.Since(began)
-				}
-			}}, &yes{p: p})
-			if err != nil || first == 0 || first > 10*time.Second {
-				t.Errorf("late %v: the first line came after %s: %v", late, first, err)
-			}
-			time.Sleep(time.Minute) // the disk answers
-		})
-	}
 }
 
 // The machine comes on while its question is open, and then the disk of the journal hangs: the wait has a

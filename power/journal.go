@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -121,7 +122,9 @@ type Journal struct {
 	file    *os.File
 	// stuck is when locking the journal failed last.
 	stuck time.Time
-	queue queue
+	// waiting is how many calls of appendSoon write, and late how many entries their callers no longer wait for.
+	waiting, late atomic.Int32
+	over          chan struct{} // closed by Close
 
 	mu      mutex
 	cluster Cluster
@@ -151,7 +154,7 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
 	path := filepath.Join(dir, JournalName)
-	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
+	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin), over: make(chan struct{})}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -231,35 +234,40 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 	return e.ClusterUID, e.At
 }
 
-// Close writes the entries that still wait, and closes the file. Nothing can be written or read
+// Close waits for the entries that are being written, and closes the file. Nothing can be written or read
 // afterwards. If the disk hangs, Close returns an error after closeWait, or after diskWait if entries
 // wait, and the system closes the file when the program ends.
 func (j *Journal) Close() error {
 	wait := closeWait
-	if j.queue.length() > 0 {
+	if j.unwritten() > 0 {
 		wait = diskWait
 	}
 	closed := make(chan error, 1)
 	go func() {
+		for j.waiting.Load() > 0 && sleep(context.Background(), closePoll) {
+		}
 		j.writing.Lock()
 		defer j.writing.Unlock()
-		err := j.writeQueue()
 		if j.end() && j.file != nil {
-			err = errors.Join(err, j.file.Close())
+			closed <- j.file.Close()
+			return
 		}
-		closed <- err
+		closed <- nil
 	}()
 	select {
 	case err := <-closed:
-		if n := j.queue.length(); n > 0 {
-			return fmt.Errorf("the journal %s lacks %s: %w", j.path, text.Count(n, "entry", "entries"), err)
+		if n := int(j.late.Load()); n > 0 {
+			return fmt.Errorf("the journal %s lacks %s", j.path, text.Count(n, "entry", "entries"))
 		}
 		return err
 	case <-time.After(wait):
 		j.end()
-		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.queue.length(), "entry", "entries"))
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.unwritten(), "entry", "entries"))
 	}
 }
+
+// unwritten is the number of entries that wait to be written.
+func (j *Journal) unwritten() int { return int(max(j.waiting.Load(), j.late.Load())) }
 
 // end ends reading, and refuses new entries. It reports whether that was the first call.
 func (j *Journal) end() bool {
@@ -269,12 +277,16 @@ func (j *Journal) end() bool {
 		return false
 	}
 	j.closed = true
+	close(j.over)
 	_ = j.tail.file.Close() // if it was never opened, that is no matter
 	return true
 }
 
 // closeWait bounds the wait of Close for an entry that is being written.
 const closeWait = 2 * time.Second
+
+// closePoll is the pause of Close before it looks again for entries that are being written.
+const closePoll = 20 * time.Millisecond
 
 // Cordoned writes down that this program is about to cordon a node, which was
 // not cordoned before. Nothing must be changed when it returns an error.
@@ -336,7 +348,7 @@ func (j *Journal) id() string {
 	return line
 }
 
-// append writes one entry and syncs it, after those that wait. A line is written whole or not at all
+// append writes one entry and syncs it. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
@@ -345,16 +357,6 @@ func (j *Journal) append(e Entry) error {
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	if err := j.writeQueue(); err != nil {
-		return err // the order of the entries counts
-	}
-	return j.appendHeld(e)
-}
-
-// appendHeld is append while writing is held.
-func (j *Journal) appendHeld(e Entry) error {
-	j.queue.writes(time.Now())
-	defer j.queue.writes(time.Time{})
 	line, err := j.line(e)
 	if err != nil {
 		return err
@@ -378,7 +380,10 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	if e.Cluster == "" {
 		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
 	}
-	e.At, e.PID = time.Now().UTC(), os.Getpid()
+	e.PID = os.Getpid()
+	if e.At.IsZero() {
+		e.At = time.Now().UTC()
+	}
 	if e.Config == "" {
 		e.Config = j.config
 	}
