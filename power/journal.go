@@ -1,13 +1,11 @@
 package power
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +31,6 @@ const (
 	EntrySeen EntryKind = "seen"
 	// EntryChecked records that machines were polled because of damaged lines.
 	EntryChecked EntryKind = "checked"
-	// EntryBegin is the first line.
-	EntryBegin EntryKind = "begin"
 	// EntryCordoned is written before a node is cordoned by this program,
 	// EntryUncordoned when it has been uncordoned, or was found to be.
 	EntryCordoned   EntryKind = "cordoned"
@@ -300,14 +296,6 @@ func (j *Journal) Uncordoned(node, why string) error {
 	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(why)})
 }
 
-// Begin makes sure that the journal has a first line, by which it is known again.
-func (j *Journal) Begin() error {
-	if j.id() != "" {
-		return nil
-	}
-	return j.append(Entry{Kind: EntryBegin, Op: newOp(), Text: "the journal begins"})
-}
-
 // annotating writes that lightsout is about to put an annotation with this ID on nodes.
 func (j *Journal) annotating(id string, nodes []string) error {
 	return j.append(Entry{Kind: EntryAnnotating, Op: id, Text: Clean("annotates " + strings.Join(nodes, ", "))})
@@ -328,24 +316,6 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 	}
 	line := j.left.annotating[id]
 	return line > 0, line > 0 && j.left.intents[node] > line
-}
-
-// id distinguishes this journal from one that replaces it after a loss: it is the first
-// line, which no other journal has. It is empty while there is none.
-func (j *Journal) id() string {
-	if noFile(j.path) != nil {
-		return ""
-	}
-	f, err := os.Open(j.path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, entryLimit)).ReadString('\n')
-	if err != nil {
-		return ""
-	}
-	return line
 }
 
 // append writes one entry and syncs it. A line is written whole or not at all

@@ -60,7 +60,7 @@ func parseEntry(line []byte) (Entry, bool) {
 		return e, e.Node != "" && e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
 	case EntrySeen, EntryCordoned, EntryUncordoned:
 		return e, e.Node != ""
-	case EntryAnnotating, EntryBegin:
+	case EntryAnnotating:
 		return e, e.Op != ""
 	case EntryChecked:
 		return e, len(e.Checked) > 0

@@ -252,7 +252,7 @@ func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
 	state.Nodes = slices.Clone(state.Nodes)
 	for i := range state.Nodes {
 		if state.Nodes[i].Name == u.noted {
-			state.Nodes[i].Notes = []Note{{By: "tanaka@jump-7", Journal: "theirs", At: time.Now()}}
+			state.Nodes[i].Notes = []Note{{By: "tanaka@jump-7", At: time.Now()}}
 		} else if time.Now().Before(u.until) {
 			state.Nodes[i].WhyUnheard, state.Nodes[i].AwaitsHeartbeat = "has sent lightsout no heartbeat yet", true
 		}

@@ -137,7 +137,7 @@ func TestCheckSeesWhatIsOffByAnotherAddressOrAccount(t *testing.T) {
 			c.set(t, "none", strings.ReplaceAll(string(kubeconfig), "127.0.0.1", "localhost"))
 		},
 		"another account": func(c *tunnelled) {
-			c.onNode, c.annotated = "n3", power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour)}.Text()
+			c.onNode, c.annotated = "n3", power.Note{By: "anna@other-host", At: time.Now().Add(-time.Hour)}.Text()
 		},
 	} {
 		c := throughATunnel(t)

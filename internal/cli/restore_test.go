@@ -296,7 +296,7 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 			t.Errorf("%v: n3 is %s: %v", row.named, c.state("n3"), err)
 		}
 	}
-	c.annotated = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(time.Minute)}.Text() // after this journal
+	c.annotated = power.Note{By: "anna@other-host", At: time.Now().Add(time.Minute)}.Text() // after this journal
 	c.switchOff(t, "n3", "uid-a")
 	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "others have switched off n3") {
 		t.Errorf("switched off since by another: n3 is %s: %v", c.state("n3"), err)

@@ -155,9 +155,6 @@ func offWord(r power.Reading) string {
 
 // noteWhy describes the annotation of a machine that this journal does not list as off.
 func noteWhy(n power.NodeNote) string {
-	if n.Older {
-		return "lightsout annotated it, but this journal has no request to switch it off: lightsout ended before it sent one, or the journal is an older copy. The annotation: " + n.Note.String()
-	}
 	return "it was switched off by " + n.Note.String()
 }
 

@@ -92,7 +92,7 @@ func TestALineOfTheScreenKeepsItsLooksAndItsWidth(t *testing.T) {
 }
 
 func TestAFramesMachineIDsAndNotesAreLearned(t *testing.T) {
-	mark := power.Note{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /srv/customer-9/state, by tanaka@jump-7"}
+	mark := power.Note{By: "tanaka@jump-7", Back: "lightsout restore --state /srv/customer-9/state, by tanaka@jump-7"}
 	node := &cluster.Node{Name: "n1", ProviderID: "openstack:///0e7d-77aa/n1", Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 	machine := "off: ssh 10.0.0.13:22 · on: mdx gpu-vm (956a0ca1-3198-83c2), spot: mdx may refuse"
 	n := NewNames()

@@ -890,7 +890,7 @@ expect:
 	w.x.frame("they are off", func(f *view.Frame) bool {
 		return f.Power["kube-node3"].LeftOff && f.Power["kube-node4"].LeftOff && f.Power["kube-node3"].Busy == "" && f.Power["kube-node4"].Busy == "" && f.Trial != nil && strings.Contains(f.Trial.Doing, "pause")
 	})
-	note := power.Note{By: "tanaka@jump-7", Journal: "theirs", ID: "x", At: time.Now().Add(2 * time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
+	note := power.Note{By: "tanaka@jump-7", ID: "x", At: time.Now().Add(2 * time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
 	w.mu.Lock()
 	c := w.s.Contents()
 	c.Nodes = slices.Clone(c.Nodes)
