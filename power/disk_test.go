@@ -148,63 +148,6 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 	})
 }
 
-// The machine comes on while its question is open, and then the disk of the journal hangs: the wait has a
-// line within 10 s, and restore ends.
-func TestAHungDiskDelaysNoResult(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		disk := switchedOff(t, p, 0)
-		time.Sleep(time.Minute)
-		began, first := time.Now(), time.Duration(0)
-		_ = p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-			p.w.mu.Lock()
-			p.w.vms["n1"].on, p.w.vms["n1"].since = true, time.Now()
-			p.w.vms["n1"].boot++
-			p.w.mu.Unlock()
-			disk.Store(int64(time.Hour))
-			began = time.Now()
-		}, Report: func(Progress) {
-			if first == 0 {
-				first = time.Since(began)
-			}
-		}}, &yes{p: p})
-		if took := time.Since(began); first == 0 || first > 10*time.Second || took > time.Minute {
-			t.Errorf("the first line came after %s, the end after %s", first, took)
-		}
-		began = time.Now()
-		_ = p.journal.Close()
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("the journal was closed after %s", took)
-		}
-		time.Sleep(3 * time.Hour) // the disk answers
-	})
-}
-
-// Sound drivers may be slow, and one of them dead: lightsout switches off all the same.
-func TestSlowDriversDoNotRefuseASwitchOff(t *testing.T) {
-	for name, c := range map[string]struct {
-		parallel int
-		wrap     func(Driver) Driver
-		api      time.Duration
-	}{
-		"polls of 3.5 s in two rounds": {2, func(d Driver) Driver { return lateDriver{d, func() time.Duration { return 3500 * time.Millisecond }} }, 0},
-		"polls of 4.5 s in two rounds": {2, func(d Driver) Driver { return lateDriver{d, func() time.Duration { return 4500 * time.Millisecond }} }, 0},
-		"a dead one":                   {10, func(d Driver) Driver { return unansweringDriver{d, "n2"} }, 1200 * time.Millisecond},
-	} {
-		inModel(t, func(t *testing.T, _ *model, p *program) {
-			f := p.switcher.Fleet
-			slow, err := NewFleet(Config{Off: "portal", On: "portal", Parallel: c.parallel, Locks: f.cfg.Locks}, p.journal, c.wrap(f.drivers["portal"]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.switcher.Fleet = slow
-			p.switcher.Cluster = lateView{p, func() { time.Sleep(c.api) }}
-			if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
-}
-
 // lateView answers when f has returned, with the state of that time.
 type lateView struct {
 	ClusterReader
@@ -240,28 +183,4 @@ func TestAJudgementDoesNotUseOldPolls(t *testing.T) {
 			t.Errorf("%d views; sent at %s: %v", views, sent, err)
 		}
 	})
-}
-
-// A second finding of a rule that the operator has accepted once, or another operator's note, needs
-// another answer.
-func TestAFurtherFindingOfTheSameRuleIsWorse(t *testing.T) {
-	unknown := func(text string) Finding { return Finding{Rule: RuleWayUnknown, Effect: Override, Text: text} }
-	api, bastion := unknown("the addresses of the API server are unknown"), unknown("the addresses of the bastion are unknown")
-	by := func(who string) Finding {
-		return Finding{Rule: RuleOther, Effect: Override, Node: "n1", Text: "The machine of n1 was switched off by " + who}
-	}
-	for name, c := range map[string]struct {
-		agreed, again []Finding
-		worse         bool
-	}{
-		"one more":         {[]Finding{api}, []Finding{api, bastion}, true},
-		"another note":     {[]Finding{by("alice")}, []Finding{by("bob")}, true},
-		"the same":         {[]Finding{api, by("alice")}, []Finding{api, by("alice")}, false},
-		"one in new words": {[]Finding{api}, []Finding{bastion}, false},
-		"one less":         {[]Finding{api, bastion}, []Finding{api}, false},
-	} {
-		if got := worse(Question{Findings: c.agreed}, Question{Findings: c.again}); len(got) > 0 != c.worse {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
 }

@@ -325,33 +325,6 @@ func TestAFullDiskSwitchesNothing(t *testing.T) {
 	}
 }
 
-// The journal can be written at first and not any more when the machine is off.
-func TestLightsoutReportsAnOutcomeThatItCannotWrite(t *testing.T) {
-	s, dir := newSite(t), t.TempDir()
-	j := power.OpenJournal(dir, power.Cluster{Name: "lab"}, "")
-	j.SetCarriedOut(time.Millisecond)
-	s.answer = func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost {
-			j.Close()
-		}
-		return false
-	}
-	f, err := power.NewFleet(quick, j, s.driver(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last power.Progress
-	if err := f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) { last = p }, nil); err != nil {
-		t.Error(err)
-	}
-	if last.Stage != power.StageDone || !strings.Contains(last.Text, "not in the journal") {
-		t.Errorf("told %q (%s)", last.Text, last.Stage)
-	}
-	if got := held(t, dir); !reflect.DeepEqual(got, []string{"intent off"}) || leftOff(t, dir) != "kube-node3 uncertain" {
-		t.Errorf("the journal holds %q, left off %q", got, leftOff(t, dir))
-	}
-}
-
 func init() { power.Child = switchAndDie }
 
 // switchAndDie is what the child of the next test runs: it switches off at the

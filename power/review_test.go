@@ -2,7 +2,6 @@ package power
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -125,32 +124,6 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 	}
 }
 
-// Several machines wait for one judgement: a refusal that took its time is not repeated
-// for each of them.
-func TestMachinesShareARefusal(t *testing.T) {
-	asked := 0
-	j := &judgement{mu: newMutex(), while: t.Context(), again: func(context.Context) (time.Time, error) {
-		asked++
-		return time.Time{}, errors.New("the API server did not answer")
-	}}
-	for range 3 {
-		var refused *RefusedError
-		if err := j.fresh(t.Context()); !errors.As(err, &refused) || asked != 1 {
-			t.Errorf("judged %d times: %v", asked, err)
-		}
-	}
-	j.refusedAt = time.Now().Add(-2 * judgedFor)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := j.fresh(ended); err == nil || asked != 2 {
-		t.Errorf("judged %d times: %v", asked, err)
-	}
-	j.again = func(context.Context) (time.Time, error) { return time.Now(), nil }
-	if err := j.fresh(t.Context()); err != nil {
-		t.Errorf("the end of one machine's wait refuses another: %v", err)
-	}
-}
-
 // A machine that is busy, or whose request is refused, does not delay the others.
 func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
@@ -242,51 +215,6 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 	})
 }
 
-// unansweringDriver does not answer polls of one machine.
-type unansweringDriver struct {
-	Driver
-	name string
-}
-
-func (d unansweringDriver) State(ctx context.Context, m Machine) (Reading, error) {
-	if m.Name == d.name {
-		<-ctx.Done()
-		return Reading{}, ctx.Err()
-	}
-	return d.Driver.State(ctx, m)
-}
-
-// With a damaged line lightsout polls every machine, which takes long if some do not answer.
-// Those that the journal lists do not wait for that.
-func TestPollsForADamagedLineDelayNoMachineOfTheJournal(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		text, _ := os.ReadFile(p.journal.Path())
-		if err := os.WriteFile(p.journal.Path(), append(text, `{"kind":"intent","op":"0123","action":"off","node":"n3","bin`+"\n"...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p.switcher.Fleet.drivers["portal"] = unansweringDriver{p.switcher.Fleet.drivers["portal"], "n2"}
-		p.w.mu.Lock()
-		p.w.vms["n3"].on, p.w.vms["n3"].since = false, time.Now() // by hand
-		p.w.mu.Unlock()
-		var asked time.Duration
-		began := time.Now()
-		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
-			if pr.Stage == StageSending {
-				asked = time.Since(began)
-			}
-		}}, Automatic{})
-		if err == nil || !strings.Contains(err.Error(), "the machines of these nodes report no state: n2") || !p.w.vms["n1"].on || asked >= p.switcher.Fleet.cfg.ReadTimeout {
-			t.Errorf("n1 on: %v, asked after %s: %v", p.w.vms["n1"].on, asked, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), "neither journal nor annotation explains why: n3") {
-			t.Errorf("a machine without a state hides one that is off: %v", err)
-		}
-	})
-}
-
 // When a stopped program or another account holds a lock, powering on continues and
 // names the holder.
 func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
@@ -308,48 +236,6 @@ func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
 		}
 		if all := strings.Join(told, "\n"); !strings.Contains(all, "without the lock") || !strings.Contains(all, "pid ") {
 			t.Errorf("the text lacks the holder: %s", all)
-		}
-	})
-}
-
-// While another program holds the lock of a machine, its request may still be under way:
-// that the machine was off for another reason, and is on again, does not settle it.
-func TestWhatAnotherProgramIsSwitchingStaysOpen(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		left, _ := p.journal.LeftOff()
-		machine := *left[0].Binding.On
-		restore := func(want string) {
-			t.Helper()
-			err := p.switcher.Restore(t.Context(), Request{}, Automatic{})
-			if !p.w.vms["n1"].on || (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Fatalf("n1 on: %v; %v", p.w.vms["n1"].on, err)
-			}
-		}
-		restore("")
-		// Another program is stopped after its request, and the machine loses its power.
-		if err := p.journal.append(Entry{Kind: EntryIntent, Op: newOp(), Action: ActionShutdown, Node: "n1", Binding: left[0].Binding}); err != nil {
-			t.Fatal(err)
-		}
-		free, err := p.switcher.Fleet.cfg.Locks.take(t.Context(), machineLock(p.switcher.Fleet.cluster(), machine))
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
-		p.w.mu.Lock()
-		p.w.vms["n1"].on, p.w.vms["n1"].since = false, time.Now()
-		p.w.mu.Unlock()
-		restore("an earlier request may still switch it off")
-		free()
-		if left, err := p.journal.LeftOff(); len(left) != 1 || left[0].Certainty != LeftOffUncertain {
-			t.Errorf("left off: %+v, %v", left, err)
-		}
-		time.Sleep(CarriedOutWithin)
-		restore("")
-		if left, err := p.journal.LeftOff(); len(left) > 0 {
-			t.Errorf("still left off: %+v, %v", left, err)
 		}
 	})
 }
@@ -378,28 +264,6 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The clock was an hour ahead when a machine was switched off, and is correct now.
-func TestAClockThatWasAheadDoesNotKeepAMachineInTheJournal(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	e := intent("1", "n3", ActionOff)
-	e.At, e.Cluster, e.ClusterUID = time.Now().Add(time.Hour), labCluster.Name, labCluster.UID
-	line, err := json.Marshal(e)
-	if err == nil {
-		err = os.WriteFile(j.Path(), append(withSum(line), '\n'), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	machine := bind("ssh", "mdx", "n3")[0].On
-	if left := leftOff(t, j); len(left) != 1 {
-		t.Fatalf("left off: %v", left)
-	}
-	wasOff := time.Now()
-	if changed, err := j.Saw(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, State: On, Proof: Proven, WasOff: wasOff, RequestedAt: time.Now()}); !changed || err != nil {
-		t.Errorf("not settled, %v", err)
-	}
 }
 
 // A machine that was powered on a moment ago does not count as a worker that is left,
