@@ -195,6 +195,7 @@ func TestADamagedLineIsNoFailureOfAPowerOn(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
 	leave(t, dir, b, "kube-node3")
+	b.state["kube-node4"] = power.Off // and nobody knows who did it
 	journal, err := os.OpenFile(filepath.Join(dir, "power.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
