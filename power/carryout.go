@@ -89,8 +89,8 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 const refusedPolls = 5
 
 // refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
-// the machine is then proven off, the request counts as carried out. If the polls do not find it
-// on, it may go off, and the journal lists it. Neither holds if nothing was sent, or if another
+// the machine is then proven off, the request counts as carried out; otherwise it may go off, and the
+// journal lists it. Neither holds if nothing was sent, or if another
 // request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
 	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
@@ -99,44 +99,34 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 	if o.action == ActionOn || o.sentAt.IsZero() {
 		return StageFailed, refusal.Error()
 	}
-	o.refusal = true
+	o.refusal, o.sent = true, true
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
-	r, unread := o.afterRefusal(deadline)
-	because := fmt.Sprintf("it was last seen %s, %s (%s)", r.State, r.Proof, r.Detail)
-	switch {
-	case r.State == Off && r.Proof == Proven && r.CountsFrom().After(o.sentAt):
-		o.last, o.sent = r, true
-		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), r.Detail, refusal)
-	case r.State == Unknown && unread == 0: // the time was over before a poll ended
-		because = "lightsout stopped polling it"
-	case unread > 1, r.State == Unknown:
-		because = "its state can't be read"
-	case r.State == On, r.State == Off && r.Proof == Proven: // off since before the request
-		return StageFailed, refusal.Error()
+	if o.afterRefusal(deadline) {
+		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
 	}
-	o.last, o.sent = r, true
-	return StageUncertain, fmt.Sprintf("%s; %s may be off, because %s: check again with: %s", refusal, o.machine.Title(), because, o.fleet.cfg.WayBack)
+	stage := StageUncertain
+	if o.last.State == On {
+		stage = StageFailed
+	}
+	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
+		o.last.State, o.last.Detail, time.Now().Add(RefusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
 }
 
-// afterRefusal polls the machine until it is proven off. It returns the last reading that tells a
-// state, and how many polls after it told none.
-func (o *operation) afterRefusal(deadline context.Context) (last Reading, unread int) {
+// afterRefusal polls the machine, and reports whether it is proven off since the request.
+func (o *operation) afterRefusal(deadline context.Context) bool {
+	o.last = Reading{}
 	for i := range refusedPolls {
 		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
 			break
 		}
-		r, err := o.poll(deadline)
-		switch {
-		case err == nil && r.State != Unknown:
-			last, unread = r, 0
-		case deadline.Err() == nil:
-			unread++
+		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
+			o.last = r
 		}
-		if last.State == Off && last.Proof == Proven && last.CountsFrom().After(o.sentAt) {
-			break
+		if o.last.State == Off && o.last.Proof == Proven && o.last.CountsFrom().After(o.sentAt) {
+			return true
 		}
 	}
-	return last, unread
+	return false
 }
 
 // timeOver is the end of an operation that can't ask any more.
@@ -275,10 +265,6 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		} else if err == nil {
 			unread = 0
 		}
-		if seen, ok := o.seenOff(r); ok {
-			o.last = seen
-			return StageDone, o.wasSeenOff(seen, r)
-		}
 		if err == nil {
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
@@ -313,32 +299,6 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 		}
 		return o.gaveUp(ctx, lastErr)
 	}
-}
-
-// seenOff returns a reading of Watch that proves the machine off since the request to switch it
-// off, if the operation's own poll does not: somebody may have powered it on between two polls.
-func (o *operation) seenOff(own Reading) (Reading, bool) {
-	if o.action == ActionOn || o.sentAt.IsZero() || o.wanted(own) {
-		return Reading{}, false
-	}
-	m, ok := o.fleet.stateMachine(o.binding)
-	if !ok {
-		return Reading{}, false
-	}
-	return o.fleet.watchedOff(m, o.sentAt)
-}
-
-// wasSeenOff tells of a machine that Watch saw off, and what the operation's own poll found, if
-// that began later.
-func (o *operation) wasSeenOff(seen, own Reading) string {
-	name, at := o.machine.Title(), seen.CountsFrom().Local().Format(time.TimeOnly)
-	switch {
-	case own.State == Unknown, !own.CountsFrom().After(seen.CountsFrom()):
-		return fmt.Sprintf("%s is %s, %s (%s)", name, seen.State, seen.Proof, seen.Detail)
-	case own.State == On:
-		return fmt.Sprintf("%s was off at %s (%s), and is on again: somebody else powered it on", name, at, seen.Detail)
-	}
-	return fmt.Sprintf("%s was off at %s (%s), and is %s now (%s)", name, at, seen.Detail, own.State, own.Detail)
 }
 
 // lastPoll polls a machine after the deadline that lightsout has never polled, because the

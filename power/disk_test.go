@@ -2,7 +2,6 @@ package power
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"strings"
 	"sync"
@@ -69,7 +68,7 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 60 {
 			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n", Settles: []string{"x"}}); err != nil && !IsLate(err) {
+				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n"}); err != nil && !IsLate(err) {
 					t.Error(err)
 				}
 			})
@@ -79,45 +78,6 @@ func TestASlowDiskLosesNoEntry(t *testing.T) {
 		b, _ := os.ReadFile(j.Path())
 		if n := strings.Count(string(b), "\n"); n != 60 {
 			t.Errorf("%d of 60 lines", n)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Entries that wait for a hung disk are written once it answers, before later ones, and nobody waits
-// for it without end.
-func TestAHungDiskKeepsTheOrderOfEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, takes := slowJournal(t, time.Hour)
-		began := time.Now()
-		for _, node := range []string{"n1", "n2"} {
-			if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); !IsLate(err) {
-				t.Errorf("%s: %v", node, err)
-			}
-		}
-		if err := j.Uncordoned("n3", "uncordoned"); !IsLate(err) {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("they took %s", took)
-		}
-		takes.Store(0)
-		if err := j.Cordoned("n4", "cordoned"); err != nil { // waits for the disk
-			t.Error(err)
-		}
-		b, _ := os.ReadFile(j.Path())
-		var got []string
-		for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
-			var e Entry
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, e.Node)
-		}
-		if strings.Join(got, " ") != "n1 n2 n3 n4" {
-			t.Errorf("the order is %v", got)
 		}
 		if err := j.Close(); err != nil {
 			t.Error(err)
@@ -137,10 +97,10 @@ func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(25*time.Second, func() { other.Close() })
-		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1", Settles: []string{"x"}}); !IsLate(err) {
+		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1"}); !IsLate(err) {
 			t.Error(err)
 		}
-		if err := j.append(Entry{Kind: EntrySeen, Node: "n2", Settles: []string{"x"}}); err == nil {
+		if err := j.append(Entry{Kind: EntrySeen, Node: "n2"}); err == nil {
 			t.Error("n2 was written before n1")
 		}
 		time.Sleep(time.Minute)
@@ -158,7 +118,7 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, _ := slowJournal(t, 3500*time.Millisecond)
 		for _, n := range []string{"n1", "n2"} {
-			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n, Settles: []string{"x"}}) }()
+			go func() { _ = j.appendSoon(Entry{Kind: EntrySeen, Node: n}) }()
 			time.Sleep(100 * time.Millisecond)
 		}
 		if err := j.Close(); err != nil {
@@ -166,57 +126,6 @@ func TestCloseWaitsForASlowDisk(t *testing.T) {
 		}
 		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 2 {
 			t.Errorf("the journal has %q", b)
-		}
-	})
-}
-
-// An entry that waits while the journal is closed is written.
-func TestCloseWritesWhatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, _ := slowJournal(t, time.Second)
-		var wg sync.WaitGroup
-		for _, node := range []string{"n1", "n2"} {
-			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: node, Settles: []string{"x"}}); err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-			})
-		}
-		time.Sleep(500 * time.Millisecond)
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 2 {
-			t.Errorf("the journal has %q", b)
-		}
-	})
-}
-
-// The disk hangs for the intent of a power-on and answers before its outcome is late: nothing claims that
-// the outcome is missing.
-func TestAnOutcomeThatWasWrittenIsNotReportedMissing(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		disk := switchedOff(t, p, 0)
-		var last []string
-		err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-			disk.Store(int64(8100 * time.Millisecond))
-			go func() { time.Sleep(2 * time.Second); disk.Store(0) }()
-		}, Report: func(pr Progress) {
-			if pr.Stage == StageDone || pr.Stage == StageUncertain {
-				last = append(last, pr.Text)
-			}
-		}}, &yes{p: p})
-		time.Sleep(time.Minute)
-		b, _ := os.ReadFile(p.journal.Path())
-		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-		var end Entry
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil {
-			t.Fatal(err)
-		}
-		written := end.Kind == EntryOutcome && end.Action == ActionOn
-		if err != nil || !written || len(last) == 0 || strings.Contains(strings.Join(last, " "), "not in the journal") {
-			t.Errorf("%v; written %v; %q", err, written, last)
 		}
 	})
 }
@@ -237,96 +146,6 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 		<-ended
 		time.Sleep(3 * time.Hour) // the disk answers
 	})
-}
-
-// Another entry keeps the journal's disk busy for 30 s, before the restore or after its question: each
-// wait has a line within 10 s.
-func TestAnotherEntryOfTheJournalDelaysNoLine(t *testing.T) {
-	for _, late := range []bool{false, true} {
-		inModel(t, func(t *testing.T, _ *model, p *program) {
-			disk := switchedOff(t, p, 0)
-			busy := func() {
-				disk.Store(int64(30 * time.Second))
-				go func() { _ = p.journal.Cordoned("n4", "x"); disk.Store(0) }()
-				time.Sleep(time.Millisecond)
-			}
-			if !late {
-				busy()
-			}
-			began, first := time.Now(), time.Duration(0)
-			err := p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-				if late {
-					busy()
-				}
-				began = time.Now()
-			}, Report: func(Progress) {
-				if first == 0 {
-					first = time.Since(began)
-				}
-			}}, &yes{p: p})
-			if err != nil || first == 0 || first > 10*time.Second {
-				t.Errorf("late %v: the first line came after %s: %v", late, first, err)
-			}
-			time.Sleep(time.Minute) // the disk answers
-		})
-	}
-}
-
-// The machine comes on while its question is open, and then the disk of the journal hangs: the wait has a
-// line within 10 s, and restore ends.
-func TestAHungDiskDelaysNoResult(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		disk := switchedOff(t, p, 0)
-		time.Sleep(time.Minute)
-		began, first := time.Now(), time.Duration(0)
-		_ = p.switcher.Restore(t.Context(), Request{Acting: func(Question) {
-			p.w.mu.Lock()
-			p.w.vms["n1"].on, p.w.vms["n1"].since = true, time.Now()
-			p.w.vms["n1"].boot++
-			p.w.mu.Unlock()
-			disk.Store(int64(time.Hour))
-			began = time.Now()
-		}, Report: func(Progress) {
-			if first == 0 {
-				first = time.Since(began)
-			}
-		}}, &yes{p: p})
-		if took := time.Since(began); first == 0 || first > 10*time.Second || took > time.Minute {
-			t.Errorf("the first line came after %s, the end after %s", first, took)
-		}
-		began = time.Now()
-		_ = p.journal.Close()
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("the journal was closed after %s", took)
-		}
-		time.Sleep(3 * time.Hour) // the disk answers
-	})
-}
-
-// Sound drivers may be slow, and one of them dead: lightsout switches off all the same.
-func TestSlowDriversDoNotRefuseASwitchOff(t *testing.T) {
-	for name, c := range map[string]struct {
-		parallel int
-		wrap     func(Driver) Driver
-		api      time.Duration
-	}{
-		"polls of 3.5 s in two rounds": {2, func(d Driver) Driver { return lateDriver{d, func() time.Duration { return 3500 * time.Millisecond }} }, 0},
-		"polls of 4.5 s in two rounds": {2, func(d Driver) Driver { return lateDriver{d, func() time.Duration { return 4500 * time.Millisecond }} }, 0},
-		"a dead one":                   {10, func(d Driver) Driver { return unansweringDriver{d, "n2"} }, 1200 * time.Millisecond},
-	} {
-		inModel(t, func(t *testing.T, _ *model, p *program) {
-			f := p.switcher.Fleet
-			slow, err := NewFleet(Config{Off: "portal", On: "portal", Parallel: c.parallel, Locks: f.cfg.Locks}, p.journal, c.wrap(f.drivers["portal"]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.switcher.Fleet = slow
-			p.switcher.Cluster = lateView{p, func() { time.Sleep(c.api) }}
-			if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
-	}
 }
 
 // lateView answers when f has returned, with the state of that time.
@@ -364,28 +183,4 @@ func TestAJudgementDoesNotUseOldPolls(t *testing.T) {
 			t.Errorf("%d views; sent at %s: %v", views, sent, err)
 		}
 	})
-}
-
-// A second finding of a rule that the operator has accepted once, or another operator's note, needs
-// another answer.
-func TestAFurtherFindingOfTheSameRuleIsWorse(t *testing.T) {
-	unknown := func(text string) Finding { return Finding{Rule: RuleWayUnknown, Effect: Override, Text: text} }
-	api, bastion := unknown("the addresses of the API server are unknown"), unknown("the addresses of the bastion are unknown")
-	by := func(who string) Finding {
-		return Finding{Rule: RuleOther, Effect: Override, Node: "n1", Text: "The machine of n1 was switched off by " + who}
-	}
-	for name, c := range map[string]struct {
-		agreed, again []Finding
-		worse         bool
-	}{
-		"one more":         {[]Finding{api}, []Finding{api, bastion}, true},
-		"another note":     {[]Finding{by("alice")}, []Finding{by("bob")}, true},
-		"the same":         {[]Finding{api, by("alice")}, []Finding{api, by("alice")}, false},
-		"one in new words": {[]Finding{api}, []Finding{bastion}, false},
-		"one less":         {[]Finding{api, bastion}, []Finding{api}, false},
-	} {
-		if got := worse(Question{Findings: c.agreed}, Question{Findings: c.again}); len(got) > 0 != c.worse {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
 }

@@ -3,7 +3,6 @@ package power
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -109,24 +108,6 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 				t.Errorf("left off: %v", got)
 			}
 		})
-	}
-}
-
-// What the operator is told stays the controller's silence while nobody else
-// knows better.
-func TestASecondSourceThatKnowsNothingIsNotTaken(t *testing.T) {
-	api := newFake("ipmi", allAbilities, "n3")
-	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3")
-	ssh.machines["n3"].reading = Reading{Detail: "sshd stopped"}
-	api.machines["n3"].reading = Reading{Detail: "the controller does not answer", NoAnswer: true}
-	ssh.machines["n3"].obey = func(Action, *fakeMachine) error { return nil }
-	f, _ := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond}, ssh, api)
-	var got stages
-	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "ipmi", "n3"), record(&got), nil); err == nil {
-		t.Error("no error")
-	}
-	if last := got.last["n3"]; last.Stage != StageUncertain || last.Reading.Detail != "the controller does not answer" {
-		t.Errorf("ended %q with %+v", last.Stage, last.Reading)
 	}
 }
 
@@ -317,42 +298,6 @@ func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
 	}
 }
 
-func TestManyMachinesAreSwitchedSideBySideWithinTheBound(t *testing.T) {
-	const n, bound = 30, 4
-	var names []string
-	for i := range n {
-		names = append(names, fmt.Sprintf("n%d", i))
-	}
-	api := newFake("mdx", allAbilities, names...)
-	var (
-		once sync.Once
-		full = make(chan struct{})
-	)
-	for _, id := range names {
-		api.machines[id].obey = func(a Action, _ *fakeMachine) error {
-			api.mu.Lock()
-			reached := api.inFlight == bound
-			api.mu.Unlock()
-			if reached {
-				once.Do(func() { close(full) })
-			}
-			select { // nobody goes on before as many as may are under way
-			case <-full:
-			case <-time.After(10 * time.Second):
-			}
-			api.set(id, a)
-			return nil
-		}
-	}
-	f, _ := testFleet(t, Config{Parallel: bound}, api)
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", names...), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if api.most != bound {
-		t.Errorf("%d requests were under way at once, want %d", api.most, bound)
-	}
-}
-
 func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3")
 	asked, goOn := make(chan struct{}), make(chan struct{})
@@ -465,7 +410,7 @@ func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
 func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3", "n4")
 	f, j := testFleet(t, Config{}, api)
-	j.carriedOut = time.Minute
+	j.SetCarriedOut(time.Minute)
 	write(t, j, intent("1", "n3", ActionShutdown))
 	waited := make(chan struct{})
 	over := make(chan error, 1)
@@ -487,7 +432,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 
 	// One that has had its time is on.
 	g, k := testFleet(t, Config{}, api)
-	k.carriedOut = 20 * time.Millisecond
+	k.SetCarriedOut(20 * time.Millisecond)
 	write(t, k, intent("1", "n4", ActionShutdown))
 	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil, nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
 		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, k), api.callsTo("n4"))
@@ -503,50 +448,6 @@ func TestTheDriverThatProvesOffIsTheOneThatIsLookedAt(t *testing.T) {
 		if r := f.Read(context.Background(), []Binding{b})[0]; r.State != Off {
 			t.Errorf("off by %s, on by %s: %+v", b.Off.Driver, b.On.Driver, r)
 		}
-	}
-}
-
-// A request that fails again and again is told once, with how long it will go on,
-// and at the end how often it was tried.
-func TestARepeatedFailureIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	api := newFake("mdx", allAbilities, "n3")
-	api.set("n3", ActionOff)
-	why := errors.New("the portal is down")
-	api.machines["n3"].obey = func(_ Action, m *fakeMachine) error {
-		if len(m.calls) == 4 {
-			why = errors.New("the portal is busy")
-		}
-		return why
-	}
-	f, _ := testFleet(t, Config{OnTimeout: 400 * time.Millisecond}, api)
-	var told []string
-	if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) { told = append(told, p.Text) }, nil); err == nil {
-		t.Error("no error")
-	}
-	if len(told) != 4 || !strings.Contains(told[1], "the portal is down; asked 1 time, and again every 20ms for ") ||
-		!strings.Contains(told[2], "the portal is busy; asked 4 times") || !strings.Contains(told[3], "the portal is busy (asked ") {
-		t.Errorf("told %q", told)
-	}
-}
-
-// What is told of many machines is told in the order of its times.
-func TestWhatIsToldIsInOrder(t *testing.T) {
-	t.Parallel()
-	var names []string
-	for i := range 40 {
-		names = append(names, fmt.Sprint("n", i))
-	}
-	api := newFake("mdx", allAbilities, names...)
-	f, _ := testFleet(t, Config{}, api)
-	var last time.Time
-	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", names...), func(p Progress) {
-		if p.At.Before(last) {
-			t.Errorf("%s: %s after what came %v later", p.Node, p.Text, last.Sub(p.At))
-		}
-		last = p.At
-	}, nil); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -591,57 +492,4 @@ func TestAHangingDriverThatHasPoweredOnHasNotFailed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// Somebody powers a machine on again between two polls of the operation that switched it off: what
-// Watch saw meanwhile proves that it was off.
-func TestAMachineThatWasOffBetweenTwoPollsWasSwitchedOff(t *testing.T) {
-	api := newFake("mdx", allAbilities, "n3")
-	var f *Fleet
-	api.machines["n3"].obey = func(Action, *fakeMachine) error {
-		m := api.machines["n3"].Machine
-		f.noteOff(m, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(-time.Hour), Detail: "an old reading"})
-		f.noteOff(Machine{Driver: "mdx", ID: "old", Name: "n3"}, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(time.Second), Detail: "another machine"})
-		time.AfterFunc(50*time.Millisecond, func() {
-			f.noteOff(m, Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
-		})
-		return nil
-	}
-	fleet, j := testFleet(t, Config{}, api)
-	f = fleet
-	var got stages
-	began := time.Now()
-	if err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
-		t.Fatal(err)
-	}
-	if p := got.last["n3"]; p.Stage != StageDone || p.Reading.Detail != "PowerOFF" || p.Reading.RequestedAt.Before(began) {
-		t.Errorf("%+v", p)
-	}
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
-		t.Errorf("%v: a later look has to find it on", got)
-	}
-}
-
-// The operation's own poll finds a machine on that Watch saw off since the request: its end says so,
-// instead of that the machine is off.
-func TestAMachineThatIsOnAgainIsNotReportedOff(t *testing.T) {
-	api := newFake("mdx", allAbilities, "n3")
-	var f *Fleet
-	api.machines["n3"].obey = func(Action, *fakeMachine) error { // the operation polls it later, and finds it on
-		f.noteOff(api.machines["n3"].Machine, Reading{State: Off, Proof: Proven, RequestedAt: time.Now(), Detail: "PowerOFF"})
-		return nil
-	}
-	fleet, j := testFleet(t, Config{}, api)
-	f = fleet
-	var got stages
-	if err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), record(&got), nil); err != nil {
-		t.Fatal(err)
-	}
-	text := got.last["n3"].Text
-	if strings.Contains(text, "is off") || !strings.Contains(text, "n3 was off at ") || !strings.Contains(text, "(PowerOFF), and is on again: somebody else powered it on") {
-		t.Errorf("%q", text)
-	}
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off"}) {
-		t.Errorf("%v: a later poll has to find it on", got)
-	}
 }

@@ -15,7 +15,7 @@ var Child func()
 const ChildEnv = "LIGHTSOUT_TEST_CHILD"
 
 // SetCarriedOut shortens the time within which a shutdown may be carried out.
-func (j *Journal) SetCarriedOut(d time.Duration) { j.carriedOut = d }
+func (j *Journal) SetCarriedOut(d time.Duration) { j.left.carriedOut = d }
 
 // ReadJournal reads entries from r, oldest first. Lines that are no entries
 // (torn by a crash, damaged, longer than 1 MiB) are left out and counted; an

@@ -113,8 +113,6 @@ type Fleet struct {
 
 	mu   sync.Mutex
 	busy []claim
-	// off holds, by the key of a machine, the newest reading of Watch that proves it off.
-	off map[string]Reading
 	// resolved are bindings that were found a while ago, by node.
 	resolved map[string]resolved
 }

@@ -386,34 +386,6 @@ func TestAFailedPreflightHidesNoOtherMachine(t *testing.T) {
 	}
 }
 
-// A machine that does not answer the preflight is not asked a second time: the view would
-// grow too old.
-func TestASilentMachineIsAskedOnce(t *testing.T) {
-	asked := 0
-	d := silentDriver{newFake("ssh", allAbilities, "n1"), &asked}
-	f, _ := testFleet(t, Config{}, d)
-	found := (&Switcher{Fleet: f}).tryOut(t.Context(), ActionShutdown, bind("ssh", "", "n1"), map[string]Bound{})
-	if len(found) != 1 || found[0].Effect != Warn || asked != 1 {
-		t.Errorf("asked %d times: %+v", asked, found)
-	}
-}
-
-// silentDriver gets no answer.
-type silentDriver struct {
-	*fakeDriver
-	asked *int
-}
-
-func (d silentDriver) Preflight(context.Context, Action, Machine) error {
-	*d.asked++
-	return &SilentError{Text: "10.0.0.14:22 does not answer"}
-}
-
-func (d silentDriver) BootID(context.Context, Machine) (string, error) {
-	*d.asked++
-	return "", &SilentError{Text: "10.0.0.14:22 does not answer"}
-}
-
 // A machine that could not be compared before the question is compared before the request.
 func TestAnotherMachineIsNotShutDownAfterTheQuestion(t *testing.T) {
 	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2"), map[string]string{"n1": "boot-1", "n2": "boot-2"}}

@@ -92,8 +92,8 @@ func TestTwoClustersOfOneCAShareNoEvidence(t *testing.T) {
 				t.Fatal(err)
 			}
 			n3 := NodeRef{Name: "n3", BootID: "boot-of-b"}
-			if n, err := journals[1].SeenOn(Seen{Node: n3, Machine: &machine, RequestedAt: time.Now().Add(time.Hour), Text: "on"}); n > 0 || err != nil {
-				t.Errorf("evidence of B's node settles A's machine: %d, %v", n, err)
+			if changed, err := journals[1].Saw(Seen{Node: n3, Machine: &machine, State: On, Proof: Proven, RequestedAt: time.Now().Add(time.Hour), Text: "on"}); changed || err != nil {
+				t.Errorf("evidence of B's node settles A's machine: %v", err)
 			}
 			if left, _ := journals[0].LeftOff(); len(left) != 1 {
 				t.Errorf("A has forgotten its machine: %+v", left)

@@ -1,16 +1,15 @@
 package power
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +26,11 @@ const (
 	EntryIntent EntryKind = "intent"
 	// EntryOutcome is written when an action has ended.
 	EntryOutcome EntryKind = "outcome"
-	// EntrySeen records that a machine was seen on again.
+	// EntrySeen records what was seen of a machine or a node, if that changes what the journal's facts
+	// say of it.
 	EntrySeen EntryKind = "seen"
+	// EntryChecked records that machines were polled because of damaged lines.
+	EntryChecked EntryKind = "checked"
 	// EntryCordoned is written before a node is cordoned by this program,
 	// EntryUncordoned when it has been uncordoned, or was found to be.
 	EntryCordoned   EntryKind = "cordoned"
@@ -59,21 +61,17 @@ type Entry struct {
 	// Binding is kept in full, so that powering on needs neither the API
 	// server nor a look-up. Node.BootID is the boot before the action.
 	Binding Binding `json:"binding"`
-	// BootID is the boot that was seen (EntrySeen).
-	BootID string `json:"bootID,omitempty"`
 	// Heard is the time of the node's last heartbeat before the judgement
 	// (EntryIntent); zero if unknown.
 	Heard time.Time `json:"heard,omitzero"`
 	// RequestedAt is the time of the poll whose answer is the entry's evidence.
 	RequestedAt time.Time `json:"asked,omitzero"`
-	// Settles are the ids of the operations that this entry closes: their
-	// machine is on, and they can't switch it off any more.
-	Settles []string `json:"settles,omitzero"`
-	// Reopens lists the IDs of operations that a boot had settled although their
-	// machine was proven off afterwards.
-	Reopens []string `json:"reopens,omitzero"`
+	// ReadySince is since when the node that was seen was Ready (EntrySeen of a node).
+	ReadySince time.Time `json:"readySince,omitzero"`
+	// Checked names damaged lines (EntryChecked).
+	Checked []string `json:"checked,omitempty"`
 
-	// Stage ("phase" in the file), State, Proof and Text describe the outcome. Sent: the
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen. Sent: the
 	// request may have reached the machine, whatever the outcome.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
@@ -120,17 +118,15 @@ type Journal struct {
 	file    *os.File
 	// stuck is when locking the journal failed last.
 	stuck time.Time
-	queue queue
+	// waiting is how many calls of appendSoon write, and late how many entries their callers no longer wait for.
+	waiting, late atomic.Int32
+	over          chan struct{} // closed by Close
 
 	mu      mutex
 	cluster Cluster
 	closed  bool
-	// tails are the files to read: the journal itself comes last, after those from the
-	// time when each context had one, which are never written.
-	tails []*tail
-	left  *journalState
-	// carriedOut is CarriedOutWithin, or a shorter time in tests.
-	carriedOut time.Duration
+	tail    tail
+	left    *journalState
 }
 
 // JournalName is the journal's file in the state directory.
@@ -138,8 +134,7 @@ const JournalName = "power.jsonl"
 
 // OpenJournal opens the journal in dir, which is made (mode 0700) if it is not there;
 // the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
-// file with the drivers' settings, for a later restore. The lines of a journal
-// in a folder below dir, which earlier versions wrote, count as damaged.
+// file with the drivers' settings, for a later restore.
 //
 // A journal that cannot be written can still be read: Unwritable then returns the
 // reason, and so does every attempt to write.
@@ -154,13 +149,8 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
-	j := &Journal{path: filepath.Join(dir, JournalName), writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(), carriedOut: CarriedOutWithin}
-	old, _ := filepath.Glob(filepath.Join(dir, "*", JournalName)) // only a bad pattern is an error
-	for _, path := range old {
-		j.tails = append(j.tails, &tail{path: path})
-	}
-	j.tails = append(j.tails, &tail{path: j.path})
-	return j
+	path := filepath.Join(dir, JournalName)
+	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin), over: make(chan struct{})}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -240,35 +230,40 @@ func ledElsewhere(j *Journal) (uid string, at time.Time) {
 	return e.ClusterUID, e.At
 }
 
-// Close writes the entries that still wait, and closes the file. Nothing can be written or read
+// Close waits for the entries that are being written, and closes the file. Nothing can be written or read
 // afterwards. If the disk hangs, Close returns an error after closeWait, or after diskWait if entries
 // wait, and the system closes the file when the program ends.
 func (j *Journal) Close() error {
 	wait := closeWait
-	if j.queue.length() > 0 {
+	if j.unwritten() > 0 {
 		wait = diskWait
 	}
 	closed := make(chan error, 1)
 	go func() {
+		for j.waiting.Load() > 0 && sleep(context.Background(), closePoll) {
+		}
 		j.writing.Lock()
 		defer j.writing.Unlock()
-		err := j.writeQueue()
 		if j.end() && j.file != nil {
-			err = errors.Join(err, j.file.Close())
+			closed <- j.file.Close()
+			return
 		}
-		closed <- err
+		closed <- nil
 	}()
 	select {
 	case err := <-closed:
-		if n := j.queue.length(); n > 0 {
-			return fmt.Errorf("the journal %s lacks %s: %w", j.path, text.Count(n, "entry", "entries"), err)
+		if n := int(j.late.Load()); n > 0 {
+			return fmt.Errorf("the journal %s lacks %s", j.path, text.Count(n, "entry", "entries"))
 		}
 		return err
 	case <-time.After(wait):
 		j.end()
-		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.queue.length(), "entry", "entries"))
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.unwritten(), "entry", "entries"))
 	}
 }
+
+// unwritten is the number of entries that wait to be written.
+func (j *Journal) unwritten() int { return int(max(j.waiting.Load(), j.late.Load())) }
 
 // end ends reading, and refuses new entries. It reports whether that was the first call.
 func (j *Journal) end() bool {
@@ -278,14 +273,16 @@ func (j *Journal) end() bool {
 		return false
 	}
 	j.closed = true
-	for _, t := range j.tails {
-		_ = t.file.Close() // those that were never opened are no matter
-	}
+	close(j.over)
+	_ = j.tail.file.Close() // if it was never opened, that is no matter
 	return true
 }
 
 // closeWait bounds the wait of Close for an entry that is being written.
 const closeWait = 2 * time.Second
+
+// closePoll is the pause of Close before it looks again for entries that are being written.
+const closePoll = 20 * time.Millisecond
 
 // Cordoned writes down that this program is about to cordon a node, which was
 // not cordoned before. Nothing must be changed when it returns an error.
@@ -297,14 +294,6 @@ func (j *Journal) Cordoned(node, why string) error {
 // found not to be cordoned any more, or is gone.
 func (j *Journal) Uncordoned(node, why string) error {
 	return j.appendSoon(Entry{Kind: EntryUncordoned, Node: node, Text: Clean(why)})
-}
-
-// Begin makes sure that the journal has a first line, by which it is known again.
-func (j *Journal) Begin() error {
-	if j.id() != "" {
-		return nil
-	}
-	return j.append(Entry{Kind: EntrySeen, Settles: []string{"begin-" + newOp()}, Text: "the journal begins"})
 }
 
 // annotating writes that lightsout is about to put an annotation with this ID on nodes.
@@ -329,25 +318,7 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 	return line > 0, line > 0 && j.left.intents[node] > line
 }
 
-// id distinguishes this journal from one that replaces it after a loss: it is the first
-// line, which no other journal has. It is empty while there is none.
-func (j *Journal) id() string {
-	if noFile(j.path) != nil {
-		return ""
-	}
-	f, err := os.Open(j.path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, entryLimit)).ReadString('\n')
-	if err != nil {
-		return ""
-	}
-	return line
-}
-
-// append writes one entry and syncs it, after those that wait. A line is written whole or not at all
+// append writes one entry and syncs it. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
@@ -356,16 +327,6 @@ func (j *Journal) append(e Entry) error {
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	if err := j.writeQueue(); err != nil {
-		return err // the order of the entries counts
-	}
-	return j.appendHeld(e)
-}
-
-// appendHeld is append while writing is held.
-func (j *Journal) appendHeld(e Entry) error {
-	j.queue.writes(time.Now())
-	defer j.queue.writes(time.Time{})
 	line, err := j.line(e)
 	if err != nil {
 		return err
@@ -389,7 +350,10 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	if e.Cluster == "" {
 		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
 	}
-	e.At, e.PID = time.Now().UTC(), os.Getpid()
+	e.PID = os.Getpid()
+	if e.At.IsZero() {
+		e.At = time.Now().UTC()
+	}
 	if e.Config == "" {
 		e.Config = j.config
 	}

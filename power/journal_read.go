@@ -47,7 +47,7 @@ func sumHolds(line []byte) bool {
 
 func parseEntry(line []byte) (Entry, bool) {
 	var e Entry
-	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || e.Node == "" && len(e.Settles) == 0 && e.Kind != EntryAnnotating || !sumHolds(line) {
+	if len(line) > entryLimit || json.Unmarshal(line, &e) != nil || !sumHolds(line) {
 		return Entry{}, false
 	}
 	// A terminal shows this text later.
@@ -57,11 +57,13 @@ func parseEntry(line []byte) (Entry, bool) {
 	}
 	switch e.Kind {
 	case EntryIntent, EntryOutcome:
-		return e, e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
+		return e, e.Node != "" && e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
 	case EntrySeen, EntryCordoned, EntryUncordoned:
-		return e, true
+		return e, e.Node != ""
 	case EntryAnnotating:
 		return e, e.Op != ""
+	case EntryChecked:
+		return e, len(e.Checked) > 0
 	}
 	return Entry{}, false
 }

@@ -9,65 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
-
-// A shutdown that was not seen to its end is over once the journal has the
-// machine proven off, later and of the same machine and cluster.
-func TestAShutdownIsOverOnceTheJournalHasTheMachineOff(t *testing.T) {
-	asked := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageUncertain, true)}
-	asked[1].State, asked[1].Proof = On.String(), Proven.String()
-	on := func(k EntryKind, change func(e *Entry)) Entry {
-		e := intent("2", "n3", ActionOn)
-		if e.Kind = k; k == EntryOutcome {
-			e.Stage, e.State, e.Proof, e.WasOff = StageUncertain, Off.String(), Proven.String(), time.Now().Add(time.Minute) // as asked is written now
-		}
-		change(&e)
-		return e
-	}
-	pulled := outcome("2", "n3", ActionOff, StageDone, true)
-	pulled.Binding, pulled.WasOff = asked[0].Binding, time.Now().Add(time.Minute)
-	none := func(*Entry) {}
-	off := func(e *Entry) { e.WasOff = time.Now().Add(time.Minute) } // as asked is written now
-	for name, c := range map[string]struct {
-		entries []Entry
-		want    bool
-	}{
-		"nothing more":                           {nil, false},
-		"interrupted while it was off":           {[]Entry{on(EntryIntent, none), on(EntryOutcome, none)}, true},
-		"killed, seen off before the request":    {[]Entry{on(EntryIntent, off)}, true},
-		"interrupted while booting, off before":  {[]Entry{on(EntryOutcome, func(e *Entry) { off(e); e.State = Transitioning.String() })}, true},
-		"killed, and nothing was seen":           {[]Entry{on(EntryIntent, none)}, false},
-		"presumed off":                           {[]Entry{on(EntryOutcome, func(e *Entry) { e.Proof, e.WasOff = Presumed.String(), time.Time{} })}, false},
-		"seen on":                                {[]Entry{on(EntryOutcome, func(e *Entry) { e.State, e.WasOff = On.String(), time.Time{} })}, false},
-		"seen off before it was asked":           {[]Entry{on(EntryOutcome, func(e *Entry) { e.WasOff = time.Now().Add(-time.Minute) })}, false},
-		"another machine":                        {[]Entry{on(EntryOutcome, func(e *Entry) { e.Binding = bind("ssh", "mdx", "n4")[0] })}, false},
-		"another cluster":                        {[]Entry{on(EntryOutcome, func(e *Entry) { e.Cluster, e.ClusterUID = "lab", "uid-other" })}, false},
-		"a cluster that may be another":          {[]Entry{on(EntryOutcome, func(e *Entry) { e.Cluster = "lab" })}, false},
-		"the plug was pulled after it":           {[]Entry{intent("2", "n3", ActionOff), pulled}, true},
-		"asked once more after it was seen off":  {[]Entry{on(EntryIntent, off), intent("3", "n3", ActionShutdown)}, false},
-		"its own outcome says something else":    {[]Entry{on(EntryIntent, off), asked[1]}, false},
-		"seen off, and then asked by an old one": {[]Entry{on(EntryOutcome, none), intent("3", "n3", ActionShutdown), on(EntryOutcome, none)}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, testJournal(t, dir), append(asked[:2:2], c.entries...)...)
-			j := testJournal(t, dir) // as the next start reads it
-			left, err := j.LeftOff()
-			if err != nil || len(left) != 1 || left[0].Until.IsZero() != c.want {
-				t.Fatalf("left off: %+v, %v; over: want %v", left, err, c.want)
-			}
-			// It stays named until the machine is proven on.
-			seen := Seen{Node: NodeRef{Name: "n3"}, Machine: left[0].Binding.On, RequestedAt: time.Now().Add(2 * time.Minute)}
-			if _, err := j.SeenOn(seen); err != nil {
-				t.Fatal(err)
-			}
-			if settled := len(leftOff(t, j)) == 0; settled != c.want {
-				t.Errorf("settled by the machine being on: %v", settled)
-			}
-		})
-	}
-}
 
 // What stands where the journal should be and is none is said.
 func TestLightsoutReportsAFileThatIsNotAJournal(t *testing.T) {
@@ -146,25 +88,5 @@ func TestOnlyATornLineIsPassedOver(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Containers have the boot ID of their host, which is the same after they were off.
-func TestAMachineThatWasProvenOffIsSettledWhateverItsBootID(t *testing.T) {
-	for _, proof := range []Proof{Presumed, Proven} {
-		j := testJournal(t, t.TempDir())
-		b := bind("ssh", "mdx", "n3")[0]
-		b.Node.BootID = "host"
-		sent, gone := intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true)
-		sent.Binding, gone.Binding, gone.Proof = b, b, proof.String()
-		write(t, j, sent, gone)
-		seen := Seen{Node: b.Node, RequestedAt: time.Now().Add(time.Minute)}
-		if n, err := j.SeenOn(seen); n != 0 || err != nil {
-			t.Errorf("%s off: a heartbeat without a new Ready settled %d operations, %v", proof, n, err)
-		}
-		seen.ReadySince = time.Now().Add(time.Minute)
-		if n, err := j.SeenOn(seen); (n == 1) != (proof == Proven) || err != nil {
-			t.Errorf("%s off: a new Ready settled %d operations, %v", proof, n, err)
-		}
 	}
 }

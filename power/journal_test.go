@@ -43,9 +43,7 @@ func TestAJournalThatIsRemovedIsWrittenNoMore(t *testing.T) {
 func TestWhatIsSeenCountsWithoutAJournal(t *testing.T) {
 	j := OpenJournal(t.TempDir(), Cluster{Name: "lab"}, "")
 	t.Cleanup(func() { _ = j.Close() })
-	if err := errors.Join(j.append(intent("1", "n3", ActionOff)), j.append(outcome("1", "n3", ActionOff, StageDone, true))); err != nil {
-		t.Fatal(err)
-	}
+	write(t, j, intent("1", "n3", ActionOff), outcome("1", "n3", ActionOff, StageDone, true))
 	left := func() int {
 		l, err := j.LeftOff()
 		if err != nil {
@@ -60,14 +58,16 @@ func TestWhatIsSeenCountsWithoutAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	machine := bind("ssh", "mdx", "n3")[0].On
-	if n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: machine, RequestedAt: time.Now().Add(time.Second), Text: "on"}); n != 1 || err == nil {
-		t.Errorf("settled %d operations: %v", n, err)
+	saw := Seen{Node: NodeRef{Name: "n3"}, Machine: machine, State: On, Proof: Proven, RequestedAt: time.Now()}
+	if changed, err := j.Saw(saw); !changed || err == nil {
+		t.Errorf("on: %v, %v", changed, err)
 	}
 	if n := left(); n != 0 {
 		t.Errorf("a machine that is proven on is left off")
 	}
-	if n, err := j.SeenOff("n3", *machine, Reading{State: Off, Proof: Proven, RequestedAt: time.Now().Add(2 * time.Second)}); n != 1 || err == nil {
-		t.Errorf("reopened %d operations: %v", n, err)
+	saw.State, saw.RequestedAt = Off, time.Now()
+	if changed, err := j.Saw(saw); !changed || err == nil {
+		t.Errorf("off: %v, %v", changed, err)
 	}
 	if n := left(); n != 1 {
 		t.Errorf("a machine that is proven off again is not left off")
@@ -79,12 +79,9 @@ func intent(op, node string, a Action) Entry {
 }
 
 func outcome(op, node string, a Action, p Stage, sent bool) Entry {
-	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Stage: p, Sent: sent}
-	switch {
-	case a != ActionOn:
-		e.State, e.Proof = "off", Proven.String()
-	case p == StageDone:
-		e.Settles = []string{"1"}
+	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Stage: p, Sent: sent, State: Off.String(), Proof: Proven.String()}
+	if sent {
+		e.SentAt = time.Now()
 	}
 	return e
 }
@@ -92,44 +89,12 @@ func outcome(op, node string, a Action, p Stage, sent bool) Entry {
 func write(t *testing.T, j *Journal, entries ...Entry) {
 	t.Helper()
 	for _, e := range entries {
+		if e.Kind == EntryOutcome && e.RequestedAt.IsZero() {
+			e.RequestedAt = time.Now()
+		}
 		if err := j.append(e); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestLeftOffIsWhatWeSwitchedOffAndHaveNotSeenOnAgain(t *testing.T) {
-	off := []Entry{intent("1", "n3", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true)}
-	cases := map[string]struct {
-		entries []Entry
-		want    []string
-	}{
-		"nothing":                      {nil, nil},
-		"an intent without an outcome": {off[:1], []string{"n3 uncertain"}},
-		"seen off":                     {off, []string{"n3 off"}},
-		"not sent":                     {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageFailed, false)}, nil},
-		"sent and not seen off":        {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageFailed, true)}, []string{"n3 uncertain"}},
-		"uncertain":                    {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageUncertain, true)}, []string{"n3 uncertain"}},
-		"powering on was asked for":    {append(off[:2:2], intent("2", "n3", ActionOn)), []string{"n3 off"}},
-		"powering on failed":           {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, StageFailed, true)), []string{"n3 off"}},
-		"powered on":                   {append(off[:2:2], intent("2", "n3", ActionOn), outcome("2", "n3", ActionOn, StageDone, true)), nil},
-		"off, on, off": {append(off[:2:2], outcome("2", "n3", ActionOn, StageDone, true), intent("3", "n3", ActionOff)),
-			[]string{"n3 uncertain"}},
-		"asked twice, the second not sent": {append(off[:2:2], intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, StageFailed, false)),
-			[]string{"n3 off"}},
-		"soft, then hard": {[]Entry{off[0], outcome("1", "n3", ActionShutdown, StageUncertain, true), intent("2", "n3", ActionOff), outcome("2", "n3", ActionOff, StageDone, true)},
-			[]string{"n3 off"}},
-		"another node": {append(off[:2:2], intent("2", "n4", ActionShutdown)), []string{"n3 off", "n4 uncertain"}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, testJournal(t, dir), c.entries...)
-			again := testJournal(t, dir) // as the next start reads it
-			if got := leftOff(t, again); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("left off: %v, want %v", got, c.want)
-			}
-		})
 	}
 }
 
@@ -144,13 +109,13 @@ func TestLeftOffTakesInNoRequestsOfAnotherCluster(t *testing.T) {
 	}
 	write(t, of(""), intent("1", "n3", ActionOff))
 	write(t, of("uid-b"), intent("2", "n3", ActionOff))
-	for uid, want := range map[string][]string{"uid-a": {"1"}, "uid-b": {"1", "2"}, "": {"1", "2"}} {
+	for uid, want := range map[string]string{"uid-a": "", "uid-b": "uid-b", "": "uid-b"} {
 		left, err := of(uid).LeftOff()
-		if err != nil || len(left) != 1 || !slices.Equal(left[0].Ops, want) {
+		if err != nil || len(left) != 1 || left[0].ClusterUID != want {
 			t.Errorf("cluster %q: %+v, %v", uid, left, err)
 		}
 	}
-	if all, err := of("uid-a").LeftOffAll(); err != nil || len(all) != 1 || all[0].Of().UID != "uid-b" {
+	if all, err := of("uid-a").Machines(); err != nil || len(all) != 1 || all[0].Of().UID != "uid-b" {
 		t.Errorf("of all clusters: %+v, %v", all, err)
 	}
 }
@@ -164,99 +129,6 @@ func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
 	}
 	if want := bind("ssh", "mdx", "n3")[0]; len(left) != 1 || !reflect.DeepEqual(left[0].Binding, want) {
 		t.Errorf("got %+v, want the binding %+v", left, want)
-	}
-}
-
-func TestSeenOnSettlesOnlyWithANewBoot(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown), intent("2", "n4", ActionShutdown), outcome("1", "n3", ActionShutdown, StageDone, true))
-	ready := func(node, boot string) Seen {
-		return Seen{Node: NodeRef{Name: node, BootID: boot}, RequestedAt: time.Now()}
-	}
-	for _, boot := range []string{"", "boot-1", "boot-2"} {
-		if _, err := j.SeenOn(ready("n3", boot)); err != nil {
-			t.Fatal(err)
-		}
-		if settled := len(leftOff(t, j)) == 1; settled != (boot == "boot-2") {
-			t.Errorf("seen on with %q (it was off with boot-1): settled %v", boot, settled)
-		}
-	}
-	before, _ := os.ReadFile(j.Path())
-	if _, err := j.SeenOn(ready("n5", "boot-9")); err != nil {
-		t.Fatal(err)
-	}
-	if after, _ := os.ReadFile(j.Path()); !bytes.Equal(before, after) {
-		t.Error("a node that nobody switched off was written down")
-	}
-}
-
-// What closes an operation: its own evidence, on the same machine.
-func TestAnOperationIsSettledByItsOwnEvidence(t *testing.T) {
-	now := time.Now()
-	base := func() *operationLeft {
-		return &operationLeft{Entry: intent("1", "n3", ActionShutdown), certainty: LeftOffUncertain, asked: now}
-	}
-	machine := bind("ssh", "mdx", "n3")[0].On
-	on := func(after time.Duration) Seen {
-		return Seen{Node: NodeRef{Name: "n3"}, Machine: machine, RequestedAt: now.Add(after)}
-	}
-	for name, c := range map[string]struct {
-		change func(o *operationLeft, s *Seen)
-		after  time.Duration
-		want   bool
-	}{
-		"on, but the request may still act":       {nil, 3 * time.Minute, false},
-		"on for longer than the request may take": {nil, CarriedOutWithin + time.Second, true},
-		"it was seen off meanwhile":               {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(time.Second) }, time.Minute, true},
-		"it was seen off before the request":      {func(_ *operationLeft, s *Seen) { s.WasOff = now.Add(-time.Second) }, time.Minute, false},
-		"proven off, and on now":                  {func(o *operationLeft, _ *Seen) { o.certainty, o.proven = LeftOffSeen, true }, time.Second, true},
-		"presumed off, and on by a power API":     {func(o *operationLeft, _ *Seen) { o.certainty = LeftOffSeen }, time.Second, false},
-		"presumed off, and on 30 minutes later":   {func(o *operationLeft, _ *Seen) { o.certainty = LeftOffSeen }, CarriedOutWithin + time.Second, true},
-		"another boot of a node that was silent at the request": {func(o *operationLeft, s *Seen) {
-			o.Heard, s.Machine, s.Node.BootID = now.Add(-20*time.Second), nil, "boot-2"
-		}, time.Second, false},
-		"another boot of a silent node, after it was presumed off": {func(o *operationLeft, s *Seen) {
-			o.Heard, o.certainty, o.off, s.Machine, s.Node.BootID = now.Add(-time.Minute), LeftOffSeen, now, nil, "boot-2"
-		}, time.Second, false},
-		"another boot of a silent node, after it was proven off": {func(o *operationLeft, s *Seen) {
-			o.proven = true
-			o.Heard, o.certainty, o.off, s.Machine, s.Node.BootID = time.Time{}, LeftOffSeen, now, nil, "boot-2"
-		}, time.Second, true},
-		"another boot, in an answer to a request from before it was seen off": {func(o *operationLeft, s *Seen) {
-			o.certainty, o.off, s.Machine, s.Node.BootID = LeftOffSeen, now.Add(time.Minute), nil, "boot-2"
-		}, time.Second, false},
-		"another machine":                  {func(_ *operationLeft, s *Seen) { s.Machine = &Machine{Driver: "mdx", ID: "vm-9"} }, time.Hour, false},
-		"evidence from before the request": {func(o *operationLeft, _ *Seen) { o.At = now.Add(time.Minute) }, time.Second, false},
-		"the same boot":                    {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-1" }, time.Hour, false},
-		"another boot": {func(o *operationLeft, s *Seen) {
-			o.certainty, o.off, s.Machine, s.Node.BootID = LeftOffSeen, now, nil, "boot-2"
-		}, time.Second, true},
-		"another boot, and its end is unknown": {func(_ *operationLeft, s *Seen) { s.Machine, s.Node.BootID = nil, "boot-2" }, time.Second, false},
-		"another boot, 30 minutes later": {func(_ *operationLeft, s *Seen) {
-			s.Machine, s.Node.BootID = nil, "boot-2"
-		}, CarriedOutWithin + time.Second, true},
-		"another boot of another node of that name": {func(o *operationLeft, s *Seen) {
-			o.Binding.Node.Addresses, s.Machine, s.Node = []string{"10.0.0.3"}, nil, NodeRef{Name: "n3", BootID: "boot-2", Addresses: []string{"10.9.0.3"}}
-		}, time.Second, false},
-		"another boot of another machine with that name and address": {func(o *operationLeft, s *Seen) {
-			o.certainty, o.proven, o.off, o.Binding.Node.SystemUUID = LeftOffSeen, true, now, "uuid-1"
-			s.Machine, s.Node.BootID, s.Node.SystemUUID = nil, "boot-2", "uuid-2"
-		}, CarriedOutWithin + time.Second, false},
-		"another boot of a machine with that name and address that reports no systemUUID": {func(o *operationLeft, s *Seen) {
-			o.certainty, o.proven, o.off, o.Binding.Node.SystemUUID = LeftOffSeen, true, now, "uuid-1"
-			s.Machine, s.Node.BootID = nil, "boot-2"
-		}, CarriedOutWithin + time.Second, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o, s := base(), on(c.after)
-			o.At, o.Heard = now, now.Add(-time.Second)
-			if c.change != nil {
-				c.change(o, &s)
-			}
-			if got := settledBy(o, s, CarriedOutWithin); got != c.want {
-				t.Errorf("settled: %v", got)
-			}
-		})
 	}
 }
 
@@ -276,9 +148,9 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 			if err := a.Cordoned("n3", ""); err != nil {
 				t.Fatal(err)
 			}
-			n, err := b.SeenOn(Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, Machine: bind("ssh", "mdx", "n3")[0].On, RequestedAt: time.Now()})
-			if err != nil || n != 0 {
-				t.Errorf("%d settled, %v", n, err)
+			changed, err := b.Saw(Seen{Node: NodeRef{Name: "n3"}, Machine: bind("ssh", "mdx", "n3")[0].On, State: On, Proof: Proven, RequestedAt: time.Now()})
+			if err != nil || changed {
+				t.Errorf("it settles that of the other, %v", err)
 			}
 			if err := b.Uncordoned("n3", ""); err != nil {
 				t.Fatal(err)
@@ -287,7 +159,7 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 			if got := leftOff(t, a); !reflect.DeepEqual(got, []string{"n3 off"}) || len(leftOff(t, b)) != 0 || len(cordoned) != 1 {
 				t.Errorf("left off: %v, in the other %v, cordoned %v", got, leftOff(t, b), cordoned)
 			}
-			all, err := b.LeftOffAll()
+			all, err := b.Machines()
 			if err != nil || len(all) != 1 || !all[0].Of().Same(c[0]) {
 				t.Errorf("of all clusters: %+v, %v", all, err)
 			}
@@ -309,8 +181,8 @@ func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 	off.RequestedAt = time.Now()
 	write(t, open("a.yaml", "first"), intent("1", "n3", ActionOff), off)
 	seen := Seen{Node: NodeRef{Name: "n3", BootID: "boot-9"}, RequestedAt: time.Now().Add(time.Minute)}
-	if n, err := open("a.yaml", "").SeenOn(seen); n != 0 || err != nil {
-		t.Errorf("a boot in a cluster whose UID is unknown settles %d operations, %v", n, err)
+	if changed, err := open("a.yaml", "").Saw(seen); changed || err != nil {
+		t.Errorf("a boot in a cluster whose UID is unknown settles it, %v", err)
 	}
 	other := open("a.yaml", "second")
 	for _, c := range []struct {
@@ -330,53 +202,15 @@ func TestTheSameSettingsLeadToAnotherCluster(t *testing.T) {
 	write(t, open("a.yaml", ""), intent("3", "n4", ActionOff), off) // to a cluster that does not reveal its UID
 	seen = Seen{Node: NodeRef{Name: "n4", BootID: "boot-9"}, RequestedAt: time.Now().Add(time.Minute)}
 	for _, uid := range []string{"", "first", "second"} {
-		if n, err := open("a.yaml", uid).SeenOn(seen); n != 0 || err != nil {
-			t.Errorf("a boot in cluster %q settles %d operations of an unknown one, %v", uid, n, err)
+		if changed, err := open("a.yaml", uid).Saw(seen); changed || err != nil {
+			t.Errorf("a boot in cluster %q settles that of an unknown one, %v", uid, err)
 		}
-	}
-}
-
-// An earlier version wrote lines without a checksum, some in folders of the state
-// folder. Each of them may have switched a machine off.
-func TestAJournalOfAnEarlierFormatIsDamaged(t *testing.T) {
-	for _, folder := range []string{"", "lab"} {
-		dir := t.TempDir()
-		var lines []byte
-		for i, e := range []Entry{intent("1", "n3", ActionShutdown), {Kind: EntrySeen, Node: "n3"}, intent("2", "n4", ActionShutdown)} {
-			e.Cluster, e.At = labCluster.Name, time.Now().Add(time.Duration(i-100)*time.Second)
-			text, _ := json.Marshal(e)
-			lines = append(append(lines, text...), '\n')
-		}
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, folder), 0o700), os.WriteFile(filepath.Join(dir, folder, JournalName), lines, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		j := testJournal(t, dir)
-		lost, err := j.Damaged()
-		if err != nil || len(lost) != 2 || lost[0].Node != "n3" || lost[1].Node != "n4" || len(leftOff(t, j)) != 0 {
-			t.Fatalf("in %q: damaged %+v, left off %v, %v", folder, lost, leftOff(t, j), err)
-		}
-		if err := j.Acknowledge(lost, "polled"); err != nil {
-			t.Fatal(err)
-		}
-		if lost, _ := testJournal(t, dir).Damaged(); len(lost) != 0 {
-			t.Errorf("in %q, after it was polled: %+v", folder, lost)
-		}
-	}
-}
-
-// Evidence without the operations that it settles, as an earlier version wrote it,
-// leaves the machine in the journal.
-func TestEvidenceWithoutOperationsSettlesNothing(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown), Entry{Kind: EntrySeen, Node: "n3"}, Entry{Kind: EntryOutcome, Op: "2", Action: ActionOn, Node: "n3", Stage: StageDone})
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
-		t.Errorf("left off: %v", got)
 	}
 }
 
 func TestADamagedIntentIsNotForgotten(t *testing.T) {
 	line := func(e Entry) string {
-		e.Cluster, e.ClusterUID, e.At = labCluster.Name, labCluster.UID, time.Now()
+		e.Cluster, e.ClusterUID, e.At, e.RequestedAt = labCluster.Name, labCluster.UID, time.Now(), time.Now()
 		text, _ := json.Marshal(e)
 		return string(withSum(text)) + "\n"
 	}
@@ -573,16 +407,18 @@ func FuzzReadJournal(f *testing.F) {
 		if lines := bytes.Count(data, []byte("\n")) + 1; len(entries)+damaged > lines {
 			t.Errorf("%d entries and %d damaged in %d lines", len(entries), damaged, lines)
 		}
-		l := newJournalState()
+		l := newJournalState(CarriedOutWithin)
 		var out []byte
 		for _, e := range entries {
-			if e.Node == "" && len(e.Settles) == 0 || Clean(e.Node) != e.Node || Clean(e.Text) != e.Text {
+			if Clean(e.Node) != e.Node || Clean(e.Text) != e.Text {
 				t.Errorf("not harmless: %+v", e)
 			}
 			l.fold(e)
 			out = append(out, line(e)...)
 		}
-		leftBy(l.all(), CarriedOutWithin)
+		for _, requests := range l.machines(func(*request) bool { return true }) {
+			stateOf(requests, CarriedOutWithin)
+		}
 		l.unreadable(labCluster)
 		// What was read and is written again is read the same.
 		again, damaged, err := ReadJournal(bytes.NewReader(append(out, "{torn"...)))
@@ -614,54 +450,5 @@ func TestAnOvertakenIntentSendsNoRequest(t *testing.T) {
 	put("four", ActionShutdown, "n1")
 	if !j.mayBeSent("four") || j.mayBeSent("none") {
 		t.Error("it is switched off again")
-	}
-}
-
-// The clock was 31 minutes slow, and is corrected while a slow shutdown is under way: a poll that finds the
-// machine on settles it too early. Its uncertain outcome reopens it, and the machine that goes off is not
-// forgotten.
-func TestAClockThatIsCorrectedForgetsNoShutdown(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	b := bind("mdx", "mdx", "n1")[0]
-	b.Node.BootID = "boot-1"
-	slow := time.Now().Add(-31 * time.Minute)
-	intent := Entry{Kind: EntryIntent, Op: "1", Action: ActionShutdown, Node: "n1", Binding: b, At: slow, Cluster: j.cluster.Name, ClusterUID: j.cluster.UID}
-	j.left.fold(intent)
-	n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n1", BootID: "boot-1"}, Machine: b.On, RequestedAt: time.Now(), Text: "on"})
-	if n != 1 || err != nil {
-		t.Fatalf("it settled %d operations, %v", n, err)
-	}
-	outcome := intent
-	outcome.Kind, outcome.Stage, outcome.Sent, outcome.State, outcome.Proof = EntryOutcome, StageUncertain, true, "on", "proven"
-	outcome.SentAt, outcome.RequestedAt = slow.Add(time.Second), time.Now()
-	if err := j.append(outcome); err != nil {
-		t.Fatal(err)
-	}
-	if left := leftOff(t, j); len(left) != 1 {
-		t.Errorf("the journal lists %v", left)
-	}
-}
-
-// The machine was proven off and then on, which settles its operation; an uncertain outcome that comes
-// later does not reopen it.
-func TestAnUncertainOutcomeDoesNotOutweighAProof(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	b := bind("mdx", "mdx", "n1")[0]
-	b.Node.BootID = "boot-1"
-	e := Entry{Kind: EntryIntent, Op: "1", Action: ActionShutdown, Node: "n1", Binding: b}
-	if err := j.append(e); err != nil {
-		t.Fatal(err)
-	}
-	sent, off := time.Now(), time.Now().Add(time.Millisecond)
-	n, err := j.SeenOn(Seen{Node: NodeRef{Name: "n1"}, Machine: b.On, WasOff: off, RequestedAt: off.Add(time.Millisecond), Text: "on"})
-	if n != 1 || err != nil {
-		t.Fatalf("it settled %d operations, %v", n, err)
-	}
-	e.Kind, e.Stage, e.Sent, e.SentAt, e.State = EntryOutcome, StageUncertain, true, sent.UTC(), Unknown.String()
-	if err := j.append(e); err != nil {
-		t.Fatal(err)
-	}
-	if left := leftOff(t, j); len(left) != 0 {
-		t.Errorf("the journal lists %v", left)
 	}
 }

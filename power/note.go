@@ -20,10 +20,8 @@ const AnnotationSwitchedOff = "lightsout.dev/switched-off"
 // Note is a note about who has switched a node's machine off. lightsout writes it on the
 // node, as an annotation, for people and for programs with another journal.
 type Note struct {
-	// By is the account and the host. Journal identifies the account's journal, and
-	// distinguishes journals that had the same path one after the other.
-	By      string `json:"by"`
-	Journal string `json:"journal"`
+	// By is the account and the host.
+	By string `json:"by"`
 	// ID identifies the note. The journal contains it, unless somebody has put back an
 	// older copy of the journal.
 	ID string `json:"id,omitempty"`
@@ -124,9 +122,6 @@ func (m Note) over(n Node) bool {
 type NodeNote struct {
 	Node string `json:"node"`
 	Note Note   `json:"note"`
-	// Older: this program's journal wrote the note, but no longer has it, or no intent for
-	// it: somebody has put back an older copy of the journal.
-	Older bool `json:"-"`
 	// Ahead is how far the clock of Note.At, the API server's, is ahead of this host's; 0 if
 	// unknown.
 	Ahead time.Duration `json:"-"`

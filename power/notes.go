@@ -3,13 +3,10 @@ package power
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,19 +27,8 @@ type notes struct {
 func (s notes) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
-	journal := ""
-	if s.journal != nil {
-		path := s.journal.Path()
-		if whole, err := filepath.Abs(path); err == nil {
-			path = whole
-		}
-		if first := s.journal.id(); first != "" {
-			sum := sha256.Sum256([]byte(by + "\x00" + path + "\x00" + first))
-			journal = hex.EncodeToString(sum[:6])
-		}
-	}
 	back := cmp.Or(s.wayBack, s.fleet.cfg.WayBack) + ", by " + by
-	return Note{By: by, Journal: journal, At: time.Now().UTC().Truncate(time.Second), Back: back}
+	return Note{By: by, At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
 // account returns the name of the account that runs this program.
@@ -77,11 +63,6 @@ func (s notes) change(ctx context.Context, nodes []string, change func(node stri
 func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, err error) {
 	if s.dryRun || q.Action == ActionOn {
 		return "", nil
-	}
-	if s.journal != nil {
-		if err := s.journal.Begin(); err != nil {
-			return "", fmt.Errorf("nothing was switched: %w", err)
-		}
 	}
 	me := s.me()
 	if s.journal != nil {
@@ -194,7 +175,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 					mine = m.ID
 				}
 			case !m.over(n):
-				others = append(others, NodeNote{Node: n.Name, Note: m, Older: s.sameJournal(m), Ahead: n.Ahead})
+				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
 			case !keep && certain:
 				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had Note) (Note, bool) {
 					return had.without(func(o Note) bool { return o == m })
@@ -269,10 +250,4 @@ func (s notes) isOn(n Node) bool {
 		return r.State == On && r.Proof == Proven
 	}
 	return false
-}
-
-// sameJournal reports whether this program's journal wrote a note, or a later state of
-// it with the same account, host and path.
-func (s notes) sameJournal(m Note) bool {
-	return s.ours(m) || m.Journal != "" && m.Journal == s.me().Journal
 }

@@ -82,31 +82,6 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	}
 }
 
-// A request for a machine that is off already sends nothing, and leaves the note of the
-// request that switched it off.
-func TestAnotherRequestForAMachineThatIsOffLeavesTheFirstNote(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		off := Request{Action: ActionOff, Nodes: []string{"n1"}}
-		if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		first := p.w.annotations["n1"]
-		for range 2 {
-			time.Sleep(time.Minute)
-			if err := p.switcher.Switch(t.Context(), off, &yes{p: p}); err != nil {
-				t.Fatal(err)
-			}
-			if now := p.w.annotations["n1"]; now != first {
-				t.Errorf("the note is %+v, and was %+v", now, first)
-			}
-			view, _ := p.State(t.Context())
-			if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
-				t.Errorf("named as others': %+v", others)
-			}
-		}
-	})
-}
-
 // When a journal is lost, only the notes name the machines that it had switched off, and
 // they do not belong to the journal that replaces it.
 func TestANoteOutlivesTheJournal(t *testing.T) {
@@ -189,129 +164,6 @@ func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	}
 }
 
-// keeper keeps the last note.
-type keeper struct{ kept Note }
-
-func (k *keeper) Change(_ context.Context, _ string, change func(Note) (Note, bool)) error {
-	k.kept, _ = change(k.kept)
-	return nil
-}
-
-// The clock of the host that switches n1 off differs from the server's, which all other
-// hosts use: a note has the server's time, or it would be out of date at once.
-func TestANoteFromAHostWithAWrongClockStaysInForce(t *testing.T) {
-	for _, ahead := range []time.Duration{31 * time.Minute, -31 * time.Minute} {
-		var k keeper
-		s := &Switcher{Fleet: &Fleet{}, Annotations: &k}
-		q := Question{Request: Request{Action: ActionOff}, ahead: ahead, Bindings: []Binding{{Node: NodeRef{Name: "n1", BootID: "b"}}}}
-		if _, err := s.notes().add(t.Context(), []string{"n1"}, q); err != nil {
-			t.Fatal(err)
-		}
-		wrong, server := time.Now(), time.Now().Add(ahead)
-		for name, c := range map[string]struct {
-			heard time.Time
-			ahead time.Duration
-			over  bool
-		}{
-			"a clock that is right":         {server.Add(time.Minute), 0, false},
-			"the same wrong clock":          {wrong.Add(time.Minute), ahead, false},
-			"a clock that is right, later":  {server.Add(CarriedOutWithin + time.Minute), 0, true},
-			"the same wrong clock, as late": {wrong.Add(CarriedOutWithin + time.Minute), ahead, true},
-		} {
-			n := Node{NodeRef: NodeRef{Name: "n1", BootID: "b"}, Ready: true, Heard: c.heard, Ahead: c.ahead}
-			if k.kept.over(n) != c.over {
-				t.Errorf("%s ahead, seen by %s: over: %v", ahead, name, !c.over)
-			}
-		}
-	}
-}
-
-// A machine that had begun to reboot by itself before the shutdown request is Ready
-// with another boot while the request has yet to act on that boot.
-func TestANoteOutlivesARebootThatHadBegunBefore(t *testing.T) {
-	m := Note{At: time.Now(), Boot: "boot-1"}
-	n := Node{NodeRef: NodeRef{Name: "n1", BootID: "boot-2"}, Ready: true}
-	for after, over := range map[time.Duration]bool{time.Minute: false, BootCounts: false, BootCounts + time.Second: true} {
-		if n.Heard = m.At.Add(after); m.over(n) != over {
-			t.Errorf("%s after the note: over: %v", after, !over)
-		}
-	}
-}
-
-// A state folder from a backup has a journal without the later power-offs: the notes
-// list them, and stay.
-func TestAnOlderCopyOfTheJournalForgetsNothing(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		on := Request{Action: ActionOn, Nodes: []string{"n1"}}
-		for _, r := range []Request{{Action: ActionOff, Nodes: []string{"n1"}}, on} {
-			if err := p.switcher.Switch(t.Context(), r, &yes{p: p}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		path := p.journal.Path()
-		backup, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, backup, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if left, err := p.journal.LeftOff(); len(left) > 0 || err != nil {
-			t.Fatalf("the copy is not older: %v, %v", left, err)
-		}
-		for range 2 {
-			view, err := p.State(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || !others[0].Older {
-				t.Errorf("n1 is off, and the notes name %+v", others)
-			}
-		}
-		time.Sleep(2 * arrivesWithin)
-		if err := p.switcher.Switch(t.Context(), on, &yes{p: p}); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(readyAfterBoot)
-		view, _ := p.State(t.Context())
-		if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
-			t.Errorf("n1 is on, and the notes name %+v", others)
-		}
-	})
-}
-
-// The state folder is moved, or the host gets another name: the journal still knows its note,
-// powers the machine on and removes the note.
-func TestAJournalKnowsItsNoteAfterAMove(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		moved := p.w.annotations["n1"]
-		moved.By, moved.Journal = "root@otherhost", "0123456789ab" // as under the earlier name
-		p.w.annotations["n1"] = moved
-		view, err := p.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if others := p.switcher.Sweep(view.Nodes); len(others) > 0 {
-			t.Errorf("while n1 is off, its note is said to be of others: %+v", others)
-		}
-		if taken := p.switcher.TakenOver(view.Nodes); len(taken) > 0 {
-			t.Errorf("taken over: %+v", taken)
-		}
-		if err := p.switcher.RestoreOwn(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Error(err)
-		}
-		if left := p.w.annotations["n1"]; left != (Note{}) {
-			t.Errorf("n1 is on, and its note is still there: %+v", left)
-		}
-	})
-}
-
 // Two journals switch the same machine off, one after the other: each has its own note,
 // and removes only that one.
 func TestEachJournalHasItsOwnNote(t *testing.T) {
@@ -369,27 +221,6 @@ func noteWithDamagedIntent(t *testing.T, p *program) {
 	}
 }
 
-// A machine shuts down for minutes while its node is Ready. If the intent is damaged, its
-// outcome still lists the machine as off, and the note stays (simulator, seed 2009565).
-func TestTheNoteOfADamagedIntentStaysWhileItsOutcomeListsTheMachine(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		noteWithDamagedIntent(t, p)
-		outcome := Entry{Kind: EntryOutcome, Op: "X", Action: ActionShutdown, Node: "n1", Stage: StageUncertain, State: On.String(), Proof: Proven.String(), Sent: true}
-		if err := p.journal.append(outcome); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(onTime)
-		view, err := p.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.switcher.Sweep(view.Nodes)
-		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
-			t.Errorf("noted: %+v", p.w.annotations["n1"])
-		}
-	})
-}
-
 // A program that was killed between its annotation and its intent has sent nothing; but
 // a copy of the journal may end there after many requests. The machine's state decides.
 func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
@@ -409,7 +240,7 @@ func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				others := p.switcher.Sweep(view.Nodes)
-				if stays := len(others) == 1 && others[0].Older && p.w.annotations["n1"] != (Note{}); stays == on {
+				if stays := len(others) == 1 && p.w.annotations["n1"] != (Note{}); stays == on {
 					t.Errorf("named: %+v, annotated: %v", others, p.w.annotations["n1"])
 				}
 			})
@@ -429,49 +260,6 @@ func FuzzMarks(f *testing.F) {
 	})
 }
 
-// lateOn powers one machine on late.
-type lateOn struct {
-	Driver
-	machine string
-}
-
-func (d lateOn) Switch(ctx context.Context, a Action, m Machine) error {
-	if a == ActionOn && m.Name == d.machine && !sleep(ctx, time.Minute) {
-		return ctx.Err()
-	}
-	return d.Driver.Switch(ctx, a, m)
-}
-
-// The note on a machine that is on does not wait for the other machines of its request.
-func TestANoteDoesNotWaitForOtherMachines(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		nodes := []string{"n1", "n2"}
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: nodes}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		f := p.switcher.Fleet
-		f.drivers["portal"] = lateOn{f.drivers["portal"], "n2"}
-		ended := make(chan error, 1)
-		go func() {
-			ended <- p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: nodes}, &yes{p: p})
-		}()
-		time.Sleep(45 * time.Second)
-		p.w.mu.Lock()
-		early := [2]bool{p.w.annotations["n1"] != (Note{}), p.w.annotations["n2"] != (Note{})}
-		p.w.mu.Unlock()
-		if early != [2]bool{false, true} {
-			t.Errorf("noted while n2 is still off: %v", early)
-		}
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
-		if p.w.annotations["n2"] != (Note{}) {
-			t.Error("n2 is on, and noted")
-		}
-	})
-}
-
 // hangs is a NoteStore that answers until it hangs.
 type hangs struct {
 	NoteStore
@@ -484,31 +272,6 @@ func (h *hangs) Change(ctx context.Context, node string, change func(had Note) (
 	}
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// The wait for an annotation begins after the end of the operation: lightsout reports it under the
-// time at which it waits, and reports no second end.
-func TestAWaitToRemoveAnnotationsRepeatsNoEnd(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		h := &hangs{NoteStore: p.switcher.Annotations}
-		h.hung.Store(true)
-		p.switcher.Annotations = h
-		var steps []Progress
-		report := func(pr Progress) {
-			if steps = append(steps, pr); pr.Stage == StageClearing && time.Since(pr.At).Abs() > time.Second {
-				t.Errorf("reported at %s: %+v", time.Now(), pr)
-			}
-		}
-		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: report}, &yes{p: p})
-		n := len(steps)
-		if err != nil || n < 3 || steps[n-1].Stage != StageClearing || steps[n-2].Stage != StageClearing || steps[n-3].Stage != StageDone {
-			t.Errorf("%v: %+v", err, steps)
-		}
-	})
 }
 
 // refusesAll refuses every request.
@@ -557,20 +320,4 @@ func TestAWaitToRemoveAnnotationsIsVisible(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A request that ends after its annotation, before anything is sent, waits to remove it: lightsout
-// reports that too.
-func TestAWaitToRemoveAnnotationsBeforeAnythingIsSentIsVisible(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		h := &hangs{NoteStore: p.switcher.Annotations}
-		p.switcher.Annotations = h
-		while, end := context.WithCancel(t.Context())
-		told := false
-		r := Request{Action: ActionOff, Nodes: []string{"n1"}, While: while, Acting: func(Question) { end(); h.hung.Store(true) }}
-		r.Report = func(pr Progress) { told = told || pr.Stage == StageClearing }
-		if err := p.switcher.Switch(t.Context(), r, &yes{p: p}); err == nil || !told {
-			t.Errorf("reported %v: %v", told, err)
-		}
-	})
 }

@@ -126,9 +126,6 @@ func (o *operation) run(ctx context.Context) {
 	out.Stage, out.State, out.Proof, out.Sent, out.Text = stage, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
 	out.SentAt, out.Refused = o.sentAt.UTC(), o.refusal
 	out.RequestedAt = o.last.CountsFrom().UTC()
-	if stage == StageDone && o.action == ActionOn {
-		out.Settles, _ = o.fleet.journal.closedBy(o.seen(o.last))
-	}
 	o.say(stage, "%s%s", text, notInJournal(unwritten, o.write(out)))
 }
 
@@ -222,13 +219,13 @@ func (o *operation) entry(kind EntryKind) Entry {
 	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, Heard: o.binding.Heard.UTC(), WasOff: o.wasOff.UTC()}
 }
 
-// seen returns the evidence of a reading.
+// seen returns the evidence of a reading that proves the machine on.
 func (o *operation) seen(r Reading) Seen {
 	m := o.machine
 	if best, ok := o.fleet.stateMachine(o.binding); ok {
 		m = best
 	}
-	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, WasOff: o.wasOff, RequestedAt: r.CountsFrom()}
+	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, State: On, Proof: Proven, WasOff: o.wasOff, RequestedAt: r.CountsFrom()}
 }
 
 // alreadyThere polls before anything is sent. For powering on it waits for a machine
@@ -262,7 +259,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	if o.action == ActionOn && !o.fleet.cfg.DryRun {
 		seen := o.seen(r)
 		seen.Text = text
-		if _, err := o.fleet.journal.SeenOn(seen); err != nil {
+		if _, err := o.fleet.journal.Saw(seen); err != nil {
 			text += " (lightsout could not write that to the journal: " + err.Error() + ")"
 		}
 	}
@@ -287,8 +284,7 @@ func (o *operation) mayGoOff(r Reading) time.Time {
 	if o.action != ActionOn || o.fleet.cfg.DryRun {
 		return time.Time{}
 	}
-	_, until := o.fleet.journal.closedBy(o.seen(r))
-	return until
+	return o.fleet.journal.mayGoOff(o.seen(r))
 }
 
 // wanted reports whether a reading is the action's power state. Off may be presumed; On

@@ -47,7 +47,7 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 			return
 		}
 		heard, awaited := 0, 0
-		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Journal.mayGoOff(), s.Fleet.Busy()}
+		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Fleet.Busy()}
 		for _, n := range state.Nodes {
 			n, _ = s.marked(n, k)
 			switch {
@@ -266,7 +266,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
 	var out []Node
 	var candidates []int
-	k := known{s.Journal.PoweredOn(), left, s.Journal.mayGoOff(), p.Busy}
+	k := known{s.Journal.PoweredOn(), left, p.Busy}
 	if len(state.Nodes) > 0 {
 		q.ahead = state.Nodes[0].Ahead // the same for all
 	}
@@ -324,12 +324,11 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 }
 
 // known is what the journal and this program know of machines, by node: when they were powered
-// on, which are off, which requests a power API has refused just now, and which are busy.
+// on, which are off or may go off, and which are busy.
 type known struct {
-	on      map[string]time.Time
-	left    map[string][]LeftOff
-	refused map[string][]refusedOff
-	busy    map[string]Action
+	on   map[string]time.Time
+	left map[string][]LeftOff
+	busy map[string]Action
 }
 
 // marked returns the node with the reasons why it does not count as a worker that is left,
@@ -351,21 +350,15 @@ func (s *Switcher) marked(n Node, k known) (c Node, over []Note) {
 }
 
 // whyNotCounted is the reason why a node is not a worker that is left: its machine is busy
-// with an action, a journal or a note lists it as off, or its power API has just refused a
-// request that it may carry out in the boot that still runs. It is empty if the node counts.
+// with an action, or a journal or a note lists it as off, or as one that may go off. It is empty if the node counts.
 func (k known) whyNotCounted(n Node) string {
 	switch busy := k.busy[n.Name]; {
 	case busy == ActionOff || busy == ActionShutdown:
 		return "is being switched off"
 	case len(k.left[n.Name]) > 0:
-		return "was switched off and not seen on again"
+		return k.left[n.Name][0].whyNotCounted()
 	case n.NotedBy != "":
 		return "was switched off by " + n.NotedBy
-	}
-	for _, e := range k.refused[n.Name] {
-		if !outage.OtherBoot(e.Binding.Node.BootID, n.BootID) {
-			return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", e.until.Local().Format(time.TimeOnly))
-		}
 	}
 	return ""
 }

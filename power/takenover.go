@@ -11,7 +11,7 @@ import (
 // Since reports whether another journal has switched off the machine of l after this one
 // did. The machine was on in between, and belongs to the other operator.
 func (o NodeNote) Since(l LeftOff) bool {
-	return !o.Older && o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.Before.Asked)
+	return o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.Before.Asked)
 }
 
 // TakenOver returns, by node, who has switched off machines since that this journal lists
@@ -25,8 +25,8 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	}
 	for _, n := range nodes {
 		for _, m := range n.Notes {
-			o := NodeNote{Node: n.Name, Note: m, Older: s.notes().sameJournal(m), Ahead: n.Ahead}
-			if m.At.After(out[n.Name].Note.At) && !m.over(n) && slices.ContainsFunc(left[n.Name], o.Since) {
+			o := NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead}
+			if m.At.After(out[n.Name].Note.At) && !m.over(n) && !s.notes().ours(m) && slices.ContainsFunc(left[n.Name], o.Since) {
 				out[n.Name] = o
 			}
 		}

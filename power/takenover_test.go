@@ -19,7 +19,7 @@ func TestRestoreOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
-		theirs := Note{By: "tanaka@jump-7", Journal: "theirs", At: time.Now(), Back: "lightsout restore, by tanaka@jump-7"}
+		theirs := Note{By: "tanaka@jump-7", At: time.Now(), Back: "lightsout restore, by tanaka@jump-7"}
 		add := func(had Note) (Note, bool) { return together(append([]Note{theirs}, had.all()...)), true }
 		if err := p.Change(t.Context(), "n1", add); err != nil {
 			t.Fatal(err)
@@ -44,32 +44,12 @@ func TestRestoreOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	})
 }
 
-// A note from before this journal's request, and one of an older copy of this journal, take
-// nothing over.
-func TestOnlyALaterNoteOfAnotherJournalTakesOver(t *testing.T) {
-	at := time.Now()
-	l := LeftOff{Entry: Entry{Node: "n1"}, Before: outage.Before{Asked: at}}
-	for _, c := range []struct {
-		note NodeNote
-		want bool
-	}{
-		{NodeNote{Node: "n1", Note: Note{At: at.Add(time.Second)}}, true},
-		{NodeNote{Node: "n1", Note: Note{At: at.Add(-time.Second)}}, false},
-		{NodeNote{Node: "n2", Note: Note{At: at.Add(time.Second)}}, false},
-		{NodeNote{Node: "n1", Note: Note{At: at.Add(time.Second)}, Older: true}, false},
-	} {
-		if c.note.Since(l) != c.want {
-			t.Errorf("%+v", c.note)
-		}
-	}
-}
-
 // A note has the API server's time, a request that of this host.
 func TestANotesTimeIsTheServers(t *testing.T) {
 	at := time.Now()
 	l := LeftOff{Entry: Entry{Node: "n1"}, Before: outage.Before{Asked: at}}
 	for ahead, after := range map[time.Duration]bool{-10 * time.Minute: true, 10 * time.Minute: false} {
-		note := Note{By: "tanaka@jump-7", Journal: "theirs", At: at.Add(ahead / 2)}
+		note := Note{By: "tanaka@jump-7", At: at.Add(ahead / 2)}
 		if got := (NodeNote{Node: "n1", Note: note, Ahead: ahead}).Since(l); got != after {
 			t.Errorf("the server is %s ahead: since %t", ahead, got)
 		}

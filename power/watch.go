@@ -130,34 +130,9 @@ func (f *Fleet) Watch(ctx context.Context, bindings func() []Binding, interval t
 		round := bindings()
 		f.read(ctx, f.watches, round, func(i int, r Reading) {
 			if ctx.Err() == nil { // an ended context makes every reading Unknown
-				if m, ok := f.stateMachine(round[i]); ok {
-					f.noteOff(m, r)
-				}
 				report(round[i].Node.Name, r)
 			}
 		})
 		sleep(ctx, max(interval, time.Second))
 	}
-}
-
-// noteOff keeps a reading that proves a machine off.
-func (f *Fleet) noteOff(m Machine, r Reading) {
-	if r.State != Off || r.Proof != Proven {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.off == nil {
-		f.off = map[string]Reading{}
-	}
-	f.off[m.key()] = r
-}
-
-// watchedOff returns the newest reading of Watch that proves a machine off, if it was requested
-// after a time.
-func (f *Fleet) watchedOff(m Machine, after time.Time) (Reading, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, seen := f.off[m.key()]
-	return r, seen && r.CountsFrom().After(after)
 }

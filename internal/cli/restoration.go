@@ -31,7 +31,7 @@ type restoration struct {
 	noAPI error
 	// proving is held while lightsout asks api which cluster it is.
 	proving sync.Mutex
-	// readings are those of the machines, by their first operation.
+	// readings are those of the machines, by their names in the journal.
 	readings map[string]power.Reading
 	reader   power.ClusterReader // nil unless powering on needs a view of the cluster
 	stop     func()              // ends that view
@@ -60,7 +60,11 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 		return nil, err
 	}
 	r.connect(ctx)
-	r.journal = power.OpenJournal(state, power.Cluster{}, o.AbsPath())
+	if o.dryRun {
+		r.journal = power.JournalToRead(state, power.Cluster{})
+	} else {
+		r.journal = power.OpenJournal(state, power.Cluster{}, o.AbsPath())
+	}
 	r.journal.Settings = cfg.DriverSettings()
 	r.journal.Identify(r.choose(named))
 	r.machines, err = newMachines(cfg, o, r.client, r.journal, nil)
@@ -131,9 +135,9 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 
 // entries are the journal's machines that are off or may go off, and its cordons, of all clusters.
 func (r *restoration) entries() (all []power.Entry) {
-	left, _ := r.journal.LeftOffAll() // look reports the error
+	machines, _ := r.journal.Machines() // look reports the error
 	cordoned, _ := r.journal.LeftCordonedAll()
-	for _, l := range slices.Concat(left, r.journal.LateAll()) {
+	for _, l := range machines {
 		all = append(all, l.Entry)
 	}
 	return append(all, cordoned...)
@@ -206,7 +210,7 @@ func (r *restoration) mine(e power.Entry) bool {
 }
 
 // others returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) others(left, late []power.LeftOff, cordoned []power.Entry) (all []elsewhere) {
+func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (all []elsewhere) {
 	add := func(e power.Entry, what string) {
 		why := r.otherWhy(e, what)
 		if n := slices.IndexFunc(all, func(o elsewhere) bool { return o.why == why }); n >= 0 {
@@ -215,14 +219,9 @@ func (r *restoration) others(left, late []power.LeftOff, cordoned []power.Entry)
 		}
 		all = append(all, elsewhere{[]string{e.Node}, why})
 	}
-	for _, l := range left {
-		if !r.mine(l.Entry) {
+	for _, l := range machines {
+		if !l.IsOn() && !r.mine(l.Entry) {
 			add(l.Entry, "off")
-		}
-	}
-	for _, l := range late {
-		if l.Refused != "" && !r.mine(l.Entry) {
-			add(l.Entry, "perhaps off by a request that the power API refused")
 		}
 	}
 	for _, e := range cordoned {

@@ -154,12 +154,14 @@ func (c *tunnelled) listed(t *testing.T) (nodes []string) {
 	t.Helper()
 	j := power.JournalToRead(c.path("st"), power.Cluster{})
 	defer j.Close()
-	left, err := j.LeftOffAll()
+	left, err := j.Machines()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range left {
-		nodes = append(nodes, l.Node)
+		if !l.IsOn() {
+			nodes = append(nodes, l.Node)
+		}
 	}
 	return nodes
 }
@@ -250,7 +252,7 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 }
 
 // theirs is the annotation of an operator on another host.
-var theirs = power.Note{By: "anna@other-host", Journal: "hers", At: time.Now().Add(-time.Hour), Back: "lightsout restore"}.Text()
+var theirs = power.Note{By: "anna@other-host", At: time.Now().Add(-time.Hour), Back: "lightsout restore"}.Text()
 
 // Machines of two clusters were switched off, one before the API server revealed its UID, and a node of
 // another cluster is cordoned: restore restores those of the cluster of today, and names the command

@@ -73,7 +73,7 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	if len(wanted) > 0 || len(l.damaged) > 0 && unknown == nil {
 		err = errors.Join(err, r.carryOut(ctx, out, l, wanted, len(named) > 0, yes))
 	}
-	last := r.lastLook(ctx, l)
+	last := r.lastLook(ctx)
 	left := planRestore(last.facts)
 	last.notices = slices.DeleteFunc(last.notices, func(n string) bool { return slices.Contains(l.notices, n) })
 	last.print(slices.DeleteFunc(slices.Clone(left), func(i item) bool { return !i.ask || slices.Contains(items, i) }))

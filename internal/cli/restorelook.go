@@ -15,6 +15,7 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -54,33 +55,30 @@ func within(ctx context.Context, most time.Duration, what string) (_ context.Con
 	return ctx, func() { notice.Stop(); cancel() }
 }
 
-// firstLook polls the machines that a request may still switch off, and then those that are off: restore
-// powers on the latter whether they answer or not.
+// firstLook polls the machines that are off or may go off, or may have gone off since they were on: restore
+// powers them on whether they answer or not.
 func (r *restoration) firstLook(ctx context.Context, wait time.Duration) look {
-	left, _ := r.journal.LeftOffAll() // look reports the error
-	late := r.ours(r.journal.LateAll())
+	machines, _ := r.journal.Machines() // look reports the error
 	most := showReadsWithin
 	if r.dryRun {
 		most = lateReadsWithin
 	}
-	return r.look(ctx, late, slices.Concat(late, r.ours(left)), most, wait)
+	ours := r.ours(machines)
+	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return cmp.Compare(b.Certainty, a.Certainty) }) // those that are on first
+	return r.look(ctx, ours, most, wait)
 }
 
-// lastLook polls once more the machines that did not answer before or that a refused request may still
-// switch off.
-func (r *restoration) lastLook(ctx context.Context, before look) look {
-	var late []power.LeftOff
-	for _, m := range before.late {
-		if m.Refused != "" || m.reading.State == power.Unknown {
-			late = append(late, m.LeftOff)
-		}
-	}
-	return r.look(ctx, late, late, lateReadsWithin, nodesWait)
+// lastLook polls once more the machines that may go off by a refused request, or did not answer before.
+func (r *restoration) lastLook(ctx context.Context) look {
+	machines, _ := r.journal.Machines() // look reports the error
+	poll := slices.DeleteFunc(r.ours(machines), func(m power.LeftOff) bool {
+		return !(m.IsOn() && r.reading(m).State == power.Unknown || !m.IsOn() && m.Refused != "")
+	})
+	return r.look(ctx, poll, lateReadsWithin, nodesWait)
 }
 
-// look polls machines and reads the journal and the annotations on the nodes. It settles the machines
-// that are on again, and reopens those of late that are off, except in a dry run.
-func (r *restoration) look(ctx context.Context, late, poll []power.LeftOff, most, wait time.Duration) (l look) {
+// look polls machines, reads the journal and the annotations on the nodes, and tells the journal what it saw.
+func (r *restoration) look(ctx context.Context, poll []power.LeftOff, most, wait time.Duration) (l look) {
 	var nodes []*cluster.Node
 	var wg sync.WaitGroup
 	wg.Go(func() { r.poll(ctx, poll, most) })
@@ -89,29 +87,32 @@ func (r *restoration) look(ctx context.Context, late, poll []power.LeftOff, most
 	l.at = time.Now()
 	s := justListed(nodes, r.api)
 	l.notes, l.kept = r.readNotes(s, l.unseen == nil)
-	l.damaged, _ = r.journal.Damaged() // its error is the same as of LeftOffAll
-	reopened := r.findLate(&l, late)
-	left, err := r.journal.LeftOffAll()
+	l.damaged, _ = r.journal.Damaged() // its error is the same as of Machines
+	r.tell(&l, poll, s)
+	machines, err := r.journal.Machines()
 	l.unread = err
 	cordoned, _ := r.journal.LeftCordonedAll()
-	l.elsewhere = r.others(left, r.journal.LateAll(), cordoned)
+	l.elsewhere = r.others(machines, cordoned)
 	for _, e := range cordoned {
 		if r.journal.Cluster().Same(e.Of()) {
 			l.cordoned = append(l.cordoned, e.Node)
 		}
 	}
-	if r.dryRun { // otherwise the journal lists them
-		left = append(left, reopened...)
-	}
-	for _, m := range r.ours(left) {
-		is := offMachine{m, r.readings[m.Ops[0]], outage.Now{}}
+	for _, m := range r.ours(machines) {
+		if m.IsOn() {
+			continue
+		}
+		is := offMachine{m, r.reading(m), outage.Now{}}
 		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
 			seen := session.BootSeen(s, n)
 			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
 		}
-		if !r.settle(&l, m, is.reading, s) {
-			l.off = append(l.off, is)
+		if m.Refused != "" && is.isOn() {
+			l.back = append(l.back, m.Node)
+			l.notice("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s", m.Node, m.Before.Asked.Local().Format(time.TimeOnly), power.Verb(m.Action), m.Node, m.Refused, m.Until.Local().Format(time.TimeOnly))
+			continue
 		}
+		l.off = append(l.off, is)
 	}
 	return l
 }
@@ -133,58 +134,43 @@ func (r *restoration) poll(ctx context.Context, machines []power.LeftOff, most t
 		bindings[i] = l.Binding
 	}
 	for i, reading := range r.machines.fleet.Read(ctx, bindings) {
-		r.readings[machines[i].Ops[0]] = reading.Reading
+		r.readings[machineName(machines[i])] = reading.Reading
 	}
 }
 
-// findLate sorts the machines that were on again, or whose power API refused the request. It returns
-// those that are off, and reopens their operations in the journal: the power API may have carried out a
-// request of this journal all the same.
-func (r *restoration) findLate(l *look, late []power.LeftOff) (off []power.LeftOff) {
-	for _, m := range late {
-		is := offMachine{LeftOff: m, reading: r.readings[m.Ops[0]]}
-		reopened := 0
-		if on := cmp.Or(m.Binding.On, m.Binding.Off); is.reading.State == power.Off && is.reading.Proof == power.Proven && on != nil {
-			reopened = 1
-			if !r.dryRun {
-				var err error
-				reopened, err = r.journal.SeenOff(m.Node, *on, is.reading)
-				l.notWritten(m.Node, err)
-			}
+// machineName distinguishes the machines of the journal.
+func machineName(m power.LeftOff) string { return m.Node + " " + view.MachineText(m.Binding) }
+
+// reading is the last one of a machine.
+func (r *restoration) reading(m power.LeftOff) power.Reading { return r.readings[machineName(m)] }
+
+// tell tells the journal what was seen of machines. A node that has booted counts only if its machine is on.
+// In a dry run only this program knows it then.
+func (r *restoration) tell(l *look, polled []power.LeftOff, s *cluster.Snapshot) {
+	for _, m := range polled {
+		reading := r.reading(m)
+		if r.machines.fleet == nil {
+			return
 		}
-		at := m.Before.Asked.Local().Format(time.TimeOnly)
-		if reopened > 0 {
-			l.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late or after refusing it, or somebody has switched it off since", m.Node, is.reading.Detail, at)
-			off = append(off, m)
+		seen, ok := r.machines.fleet.Evidence(m.Binding, reading)
+		if !ok {
 			continue
 		}
-		l.late = append(l.late, is)
-		if m.Refused != "" && is.isOn() && l.at.Before(m.Until) {
-			l.notice("%s is on; its power API refused the request of %s to %s %s (%s), but may carry it out until %s", m.Node, at, power.Verb(m.Action), m.Node, m.Refused, m.Until.Local().Format(time.TimeOnly))
+		changed, err := r.journal.Saw(seen)
+		if n := s.Node(m.Node); !changed && reading.State == power.On && n != nil && n.Ready == cluster.TriTrue {
+			changed, err = r.journal.Saw(session.BootSeen(s, n))
+		}
+		if !r.dryRun {
+			l.notWritten(m.Node, err)
+		}
+		switch {
+		case changed && reading.State == power.On:
+			l.back = append(l.back, m.Node)
+			l.notice("%s is on already (%s)", m.Node, reading.Detail)
+		case changed:
+			l.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late, or somebody has switched it off since", m.Node, reading.Detail, m.Before.Asked.Local().Format(time.TimeOnly))
 		}
 	}
-	return off
-}
-
-// settle reports whether a machine is on again, and settles its operations in the journal.
-func (r *restoration) settle(l *look, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) bool {
-	if r.machines.fleet == nil {
-		return false
-	}
-	seen, on := r.machines.fleet.Evidence(m.Binding, reading)
-	if n := s.Node(m.Node); on && !r.journal.Over(m, seen) && n != nil && n.Ready == cluster.TriTrue { // by its node it may have booted since
-		seen = session.BootSeen(s, n)
-	}
-	if !on || !r.journal.Over(m, seen) {
-		return false
-	}
-	l.back = append(l.back, m.Node)
-	l.notice("%s is on already (%s)", m.Node, reading.Detail)
-	if !r.dryRun {
-		_, err := r.journal.SeenOn(seen)
-		l.notWritten(m.Node, err)
-	}
-	return true
 }
 
 func (l *look) notWritten(node string, err error) {
@@ -220,11 +206,10 @@ func (r *restoration) findUnnamed(ctx context.Context, l *look) {
 	l.unnamed, _ = s.Unaccounted(ctx) // Restore polls them all, and returns the error
 }
 
-// unknown returns an error about each named node that no item and no machine of the look has.
+// unknown returns an error about each named node that no item has and that is not on again.
 func (l look) unknown(named []string, items []item) (err error) {
 	for _, n := range named {
-		refused := slices.ContainsFunc(l.late, func(m offMachine) bool { return m.Node == n && m.Refused != "" })
-		if refused || slices.Contains(l.back, n) || slices.ContainsFunc(items, func(i item) bool { return i.node == n }) {
+		if slices.Contains(l.back, n) || slices.ContainsFunc(items, func(i item) bool { return i.node == n }) {
 			continue
 		}
 		err = errors.Join(err, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))

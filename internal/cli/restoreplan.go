@@ -15,9 +15,8 @@ import (
 // facts are what lightsout knows, at one moment, of a cluster that it restores.
 type facts struct {
 	at time.Time
-	// off are the machines that the journal lists as off and that are not proven to be on. late are on
-	// again, or their power API refused the request, but it may still switch them off.
-	off, late []offMachine
+	// off are the machines that the journal lists as off or as ones that may go off.
+	off []offMachine
 	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
 	// the journal, which is damaged, does not list.
 	notes    []power.NodeNote
@@ -91,11 +90,6 @@ func planRestore(f facts) (items []item) {
 	for _, n := range f.cordoned {
 		add(item{n, doUncordon, "cordoned by lightsout", false})
 	}
-	for _, m := range f.late {
-		if m.Refused != "" && !m.isOn() {
-			add(item{m.Node, doLeave, refusedWhy(m, f.at), false})
-		}
-	}
 	for _, e := range f.elsewhere {
 		for _, n := range e.nodes {
 			add(item{n, doLeave, e.why, false})
@@ -141,17 +135,10 @@ func offWhy(m offMachine, now time.Time) string {
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), m.reading.State, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
 	}
-	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"))
-}
-
-// refusedWhy describes a machine that a refused request may switch off.
-func refusedWhy(m offMachine, now time.Time) string {
-	may := "may be off"
-	if now.Before(m.Until) {
-		may += " or go off until " + m.Until.Local().Format(time.TimeOnly)
+	if m.Refused != "" {
+		word += fmt.Sprintf("; its power API refused the request (%s) but may carry it out", m.Refused)
 	}
-	return fmt.Sprintf("%s: its power API refused the request to %s %s (%s) but may carry it out, and it is not proven to be on (%s); repeat this command",
-		may, power.Verb(m.Action), m.Node, m.Refused, offWord(m.reading))
+	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"))
 }
 
 // offWord describes how certain it is that a machine is off.
@@ -168,9 +155,6 @@ func offWord(r power.Reading) string {
 
 // noteWhy describes the annotation of a machine that this journal does not list as off.
 func noteWhy(n power.NodeNote) string {
-	if n.Older {
-		return "lightsout annotated it, but this journal has no request to switch it off: lightsout ended before it sent one, or the journal is an older copy. The annotation: " + n.Note.String()
-	}
 	return "it was switched off by " + n.Note.String()
 }
 

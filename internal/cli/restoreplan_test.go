@@ -25,7 +25,6 @@ func TestPlanRestore(t *testing.T) {
 	note := func(node string, at time.Time) power.NodeNote {
 		return power.NodeNote{Node: node, Note: power.Note{By: "anna@other-host", At: at}}
 	}
-	older := power.NodeNote{Node: "n3", Older: true, Note: power.Note{By: "me", At: now}}
 	for name, row := range map[string]struct {
 		facts facts
 		want  string // node, what to do, "?" if it is asked about alone
@@ -38,13 +37,9 @@ func TestPlanRestore(t *testing.T) {
 		"another's machine":                   {facts{notes: []power.NodeNote{note("n7", now)}}, "n7 power on?", "others have switched off n7: "},
 		"switched off by another before":      {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{note("n3", now.Add(-time.Hour))}}, "n3 power on", ""},
 		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", ""},
-		"a note that this journal has lost":   {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{older}}, "n3 power on", ""},
-		"only such a note":                    {facts{notes: []power.NodeNote{older}}, "n3 power on?", ""},
 		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", ""},
 		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "lightsout has cordoned n4; to uncordon, repeat this command with: n4, or: kubectl uncordon n4"},
-		"refused and on":                      {facts{late: []offMachine{refused(power.On)}}, "", ""},
-		"refused and unknown":                 {facts{late: []offMachine{refused(power.Unknown)}}, "n3 leave", "n3 may be off: its power API refused"},
-		"late and unknown":                    {facts{late: []offMachine{off("n3")}}, "", ""},
+		"refused and unknown":                 {facts{off: []offMachine{refused(power.Unknown)}}, "n3 power on", ""},
 		"machines that another call restores": {facts{elsewhere: []elsewhere{{[]string{"n3", "n8"}, "of cluster b: off"}}}, "n3 leave, n8 leave", "n3, n8 of cluster b: off"},
 	} {
 		row.facts.at = now
@@ -103,7 +98,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 		{power.CarriedOutWithin + 6*time.Minute, 5 * time.Minute, false},
 		{48 * time.Hour, 48 * time.Hour, true}, // nobody marks the node NotReady
 	} {
-		mark := power.Note{By: "anna", Journal: "hers", At: time.Now().Add(-row.ago)}
+		mark := power.Note{By: "anna", At: time.Now().Add(-row.ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-row.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, nil), time.Now()))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != row.stays {

@@ -68,20 +68,3 @@ func killedOnce(t *testing.T, come func() bool, args ...string) (shown []string)
 	_ = cmd.Wait()
 	return shown
 }
-
-// checkKilled checks that a record is readable and holds what was shown.
-func checkKilled(t *testing.T, dir string, shown []string) {
-	t.Helper()
-	out, errs, code := run(t, nil, "replay", "--plain", dir)
-	if code != 0 {
-		t.Errorf("replay: exit %d\n%s%s", code, out, errs)
-	}
-	held := strings.Split(out, "\n")
-	started := false
-	for _, s := range shown {
-		started = started || strings.Contains(s, "trial one started")
-		if started && strings.Count(s, ":") >= 2 && !strings.Contains(s, "…") && !slices.Contains(held, s) && s[0] >= '0' && s[0] <= '2' {
-			t.Errorf("shown and not in the record: %q", s)
-		}
-	}
-}

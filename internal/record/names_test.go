@@ -37,7 +37,7 @@ func ofContext(context string) *Names {
 }
 
 func TestNamesAreReplacedInTexts(t *testing.T) {
-	note := power.Note{By: "tanaka@jump-7", Journal: "j", Back: "lightsout restore --state /srv/customer-9/state, by tanaka@jump-7"}
+	note := power.Note{By: "tanaka@jump-7", Back: "lightsout restore --state /srv/customer-9/state, by tanaka@jump-7"}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	nodes := []*cluster.Node{{Name: "n1", ProviderID: "openstack:///0e7d-77aa/n1", Annotations: map[string]string{power.AnnotationSwitchedOff: note.Text()}}}
 	pods := []*cluster.Pod{{Key: cluster.Key{Namespace: "acme-ledger", Name: "db-0"}}, {Key: cluster.Key{Namespace: "payments", Name: "web"}}}

@@ -56,4 +56,4 @@ func TestANodeThatRunsOnAlthoughItsMachineIsOff(t *testing.T) {
 // nobody is a guest that does nothing.
 type nobody struct{ Guest }
 
-func (nobody) Reading(string, power.Reading) {}
+func (nobody) Handle(Event) {}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -328,45 +327,30 @@ func goesOff(v view.MachineView) bool {
 	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage.Active()
 }
 
-// settleReading marks a machine as on again that its driver proves on, once what
-// switched it off can't do so any more.
+// settleReading tells the journal of a machine that its driver proves on or off: it may be on again, or off
+// by a request that was carried out late, unless an annotation names who has switched it off.
 func (m *machines) settleReading(node string, r power.Reading) {
-	if _, left := m.leftOff[node]; !left {
-		m.reopen(node, r)
-		return
-	}
 	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
-	if !ok {
+	_, left := m.leftOff[node]
+	if !ok || !left && (r.State == power.On || m.noted(node)) {
 		return
 	}
-	n, err := m.opt.Journal.SeenOn(seen)
+	changed, err := m.opt.Journal.Saw(seen)
 	if err != nil {
 		m.warn(view.LanePower, node, err.Error())
 	}
-	if n > 0 {
+	if changed {
 		m.readLeftOff()
 	}
 }
 
-// reopen handles a machine that is off although it had been on again since lightsout
-// switched it off, unless an annotation names who has switched it off.
-func (m *machines) reopen(node string, r power.Reading) {
-	machine := cmp.Or(m.bindings[node].On, m.bindings[node].Off)
-	if machine == nil || m.opt.Journal == nil {
-		return
+// noted reports whether an annotation names who has switched a node's machine off.
+func (m *machines) noted(node string) bool {
+	if m.snapshot == nil {
+		return false
 	}
-	if m.snapshot != nil {
-		if n := m.snapshot.Node(node); n != nil && len(power.NotesOn(n.Annotations)) > 0 {
-			return
-		}
-	}
-	n, err := m.opt.Journal.SeenOff(node, *machine, r)
-	if err != nil {
-		m.warn(view.LanePower, node, err.Error())
-	}
-	if n > 0 {
-		m.readLeftOff()
-	}
+	n := m.snapshot.Node(node)
+	return n != nil && len(power.NotesOn(n.Annotations)) > 0
 }
 
 // settleBoots marks machines that we switched off as on again when their node is Ready
@@ -382,14 +366,14 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 		if n == nil || n.Ready != cluster.TriTrue || l.Before.Seen(s.Boot(n)) == outage.NotBooted {
 			continue
 		}
-		over, err := m.opt.Journal.SeenOn(BootSeen(s, n))
+		over, err := m.opt.Journal.Saw(BootSeen(s, n))
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}
-		if cant := l.CantTell(s.Boot(n)); over == 0 && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
+		if cant := l.CantTell(s.Boot(n)); !over && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
 			m.warn(view.LanePower, name, cant)
 		}
-		settled = settled || over > 0
+		settled = settled || over
 	}
 	if settled {
 		m.readLeftOff()

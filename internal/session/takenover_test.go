@@ -17,7 +17,7 @@ import (
 // journal did.
 func tanakas() *cluster.Snapshot {
 	s := mdxSnapshot()
-	note := power.Note{By: "tanaka@jump-7", Journal: "theirs", ID: "x", At: time.Now().Add(time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
+	note := power.Note{By: "tanaka@jump-7", ID: "x", At: time.Now().Add(time.Second), Back: "lightsout restore --state /theirs, by tanaka@jump-7"}
 	n := s.Node("kube-node3")
 	n.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
 	n.Ready = cluster.TriFalse

@@ -368,7 +368,7 @@ func (p *plant) spare(a *app) bool {
 func (d *director) planned(all []*machine, off func([]*machine)) {
 	for _, m := range all {
 		d.change(func() {
-			m.note = power.Note{By: "ops@bastion", Journal: "j", At: time.Now(), Back: "restore"}.Text()
+			m.note = power.Note{By: "ops@bastion", At: time.Now(), Back: "restore"}.Text()
 			d.putNode(m)
 		})
 	}

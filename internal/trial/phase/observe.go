@@ -92,7 +92,8 @@ func changed(t *Tracker, s *cluster.Snapshot) bool {
 // observeNode finds the phases of a node that a Snapshot shows.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	x := s.Node(n.name)
-	if n.last = x; x == nil || !x.Gone.IsZero() {
+	n.last = x
+	if x == nil || !x.Gone.IsZero() {
 		return
 	}
 	at := x.Changed

@@ -64,7 +64,8 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
 	v.gone = v.before > 0 && v.lost(t) == v.before
-	if v.idle = v.lost(t) == 0; v.idle {
+	v.idle = v.lost(t) == 0
+	if v.idle {
 		r.when, r.before, r.unaffected, r.notes = cluster.At(t.zero), true, shows(t.snapshot, cluster.KindPod), []string{"none of its pods served on the nodes"}
 		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "", false
 		return
@@ -159,7 +160,8 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	v.renewReplaced(t, s.Deployment(t.deployment))
 	r := t.rows.of(view.PhaseRestored, t.deployment.String())
 	if !r.seen() {
-		if r.why, r.never = notRestored(s.Deployment(t.deployment)); r.why != "" {
+		r.why, r.never = notRestored(s.Deployment(t.deployment))
+		if r.why != "" {
 			r.predicted = forecast.Interval{}
 			return
 		}

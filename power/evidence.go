@@ -1,0 +1,211 @@
+package power
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"lightsout/internal/outage"
+)
+
+// The journal holds facts alone: requests to switch machines off, what became of them, and what was seen
+// of machines and nodes. What they say of a machine, on, may go off until a time, or off, is decided
+// here and nowhere else, by stateOf. A fact is never taken back: of two that contradict each other, the one that
+// was asked for later counts, whichever was written first, and however often.
+
+// request is one request to switch a machine off. It counts as sent unless its outcome proves that it
+// was not, whatever the power API answered.
+type request struct {
+	// Entry is its intent, or its outcome if the intent is damaged.
+	Entry
+	// sent is when it was sent, as far as that is known, and asked when it was last under way.
+	sent, asked time.Time
+	// refusal is the power API's reason not to carry it out; empty if it gave none.
+	refusal string
+	// overtaken: somebody has asked to power its node on after the intent.
+	overtaken bool
+	// seen is what was seen of its machine and its node, in the order in which it was written.
+	seen []sighting
+}
+
+// sighting is what was seen of a machine or its node at a time: the machine on or off, or, if node has a
+// name, the node Ready.
+type sighting struct {
+	at    time.Time // when it was asked for: it proves nothing about later events
+	state string    // of State
+	proof string    // of Proof
+	node  NodeRef
+	ready time.Time // since when the node is Ready
+}
+
+// until returns when the power API can't carry the request out any more.
+func (r *request) until(carriedOut time.Duration) time.Time {
+	if r.refusal != "" {
+		carriedOut = min(carriedOut, RefusedWithin)
+	}
+	return r.asked.Add(carriedOut)
+}
+
+// bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
+// request. Otherwise the request may have reached a later boot than the one in the intent.
+func (r *request) bootCertain() bool {
+	at := r.At
+	if r.sent.After(at) { // lightsout was stopped, or waited, after it had written the intent
+		at = r.sent
+	}
+	return certainBoot(r.Heard, at)
+}
+
+// bootGap is shorter than any machine needs to reboot and answer again, and longer than
+// the time between two heartbeats of a kubelet (nodeStatusUpdateFrequency and the
+// Lease's renewal: 10 s each).
+const bootGap = 12 * time.Second
+
+// certainBoot reports whether a node with this last heartbeat had certainly not
+// rebooted by the time at.
+func certainBoot(heard, at time.Time) bool { return !heard.IsZero() && at.Sub(heard) < bootGap }
+
+// sameNode reports whether a node is the one that was switched off, and not a new one
+// of the same name. A kubelet that has reported a systemUUID always does.
+func (r *request) sameNode(n NodeRef) bool {
+	was := r.Binding.Node
+	switch {
+	case r.Node != n.Name, was.SystemUUID != "" && n.SystemUUID != was.SystemUUID:
+		return false
+	case was.ProviderID != "" && n.ProviderID != "":
+		return was.ProviderID == n.ProviderID
+	}
+	return len(proving(was.Addresses)) == 0 || len(proving(n.Addresses)) == 0 || common(was.Addresses, n.Addresses) != ""
+}
+
+// evidence is the state of a machine after some of its facts.
+type evidence struct {
+	carriedOut time.Duration
+	// open are the requests that have switched the machine off, or may have or still may.
+	open []*request
+	// last is the newest request.
+	last *request
+	// proven is when the machine was last proven off: earlier requests can't switch it off any more.
+	// off: since the last request it was seen off, and not on after that.
+	proven time.Time
+	off    bool
+}
+
+// stateOf is what the facts about one machine, its requests and what was seen since, say of it: in the
+// order of their times, whichever was written first.
+func stateOf(requests []*request, carriedOut time.Duration) evidence {
+	e := evidence{carriedOut: carriedOut}
+	var seen []sighting
+	requests = slices.SortedFunc(slices.Values(requests), (*request).compare)
+	for _, r := range requests {
+		seen = append(seen, r.seen...)
+	}
+	slices.SortStableFunc(seen, func(a, b sighting) int { return a.at.Compare(b.at) })
+	for _, s := range seen {
+		for len(requests) > 0 && requests[0].sent.Before(s.at) {
+			e.request(requests[0])
+			requests = requests[1:]
+		}
+		switch {
+		case e.last == nil: // from before the first request
+		case s.node.Name != "":
+			e.settle(func(r *request) bool { return e.booted(r, s) })
+		case s.state == On.String() && s.proof == Proven.String():
+			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
+			e.off = false
+		case s.state == Off.String():
+			e.seenOff(s)
+		}
+	}
+	for _, r := range requests {
+		e.request(r)
+	}
+	return e
+}
+
+// request adds a request. The machine may be off already, if that was presumed.
+func (e *evidence) request(r *request) {
+	e.open, e.last, e.off = append(e.open, r), r, false
+}
+
+// seenOff adds that the machine was off. If it was on again before, its last request counts as carried out late,
+// as long as that may be; afterwards somebody else has switched it off.
+func (e *evidence) seenOff(s sighting) {
+	if len(e.open) == 0 {
+		if s.proof != Proven.String() || s.at.After(e.last.asked.Add(e.carriedOut)) {
+			return
+		}
+		e.open = []*request{e.last}
+	}
+	e.off = true
+	if s.proof == Proven.String() {
+		e.proven = s.at
+	}
+}
+
+// settle removes the requests that are over.
+func (e *evidence) settle(over func(*request) bool) {
+	e.open = slices.DeleteFunc(slices.Clone(e.open), over)
+	e.off = e.off && len(e.open) > 0
+}
+
+// carriedOutBy reports whether the power API has carried a request out by then, or can't any more. A
+// machine that is on before that may still be shutting down.
+func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
+	return e.proven.After(r.sent) || at.After(r.until(e.carriedOut))
+}
+
+// booted reports whether a node has booted since the request, which can't act on that boot: the machine
+// was proven off before it; or presumed off, and the boot that the request ended is certain; or the
+// time for it is over.
+func (e *evidence) booted(r *request, s sighting) bool {
+	if e.before(r).Seen(outage.Now{ID: s.node.BootID, Ready: s.ready}) != outage.Booted || !r.sameNode(s.node) {
+		return false
+	}
+	return e.carriedOutBy(r, s.at) || e.off && r.bootCertain()
+}
+
+// before is what is known of the request's node from before its machine went off.
+func (e *evidence) before(r *request) outage.Before {
+	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked}
+	if e.proven.After(r.sent) {
+		b.Off = e.proven
+	}
+	return b
+}
+
+// certainty names the state.
+func (e *evidence) certainty() Certainty {
+	switch {
+	case len(e.open) == 0:
+		return LeftOn
+	case e.off:
+		return LeftOffSeen
+	}
+	return LeftOffUncertain
+}
+
+// mayGoOff returns until when the power API may still carry out one of the open requests; zero if none.
+func (e *evidence) mayGoOff() (until time.Time) {
+	for _, r := range e.open {
+		if at := r.until(e.carriedOut); !e.proven.After(r.sent) && at.After(until) {
+			until = at
+		}
+	}
+	return until
+}
+
+// left describes the state for those who ask the journal: by the first open request, whose boot is the
+// one before, and the UID that is known.
+func (e *evidence) left() LeftOff {
+	of := e.open
+	if len(of) == 0 {
+		of = []*request{e.last}
+	}
+	last := of[len(of)-1]
+	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Refused: last.refusal}
+	for _, r := range of {
+		out.ClusterUID = cmp.Or(out.ClusterUID, r.ClusterUID)
+	}
+	return out
+}

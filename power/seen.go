@@ -1,0 +1,120 @@
+package power
+
+import (
+	"fmt"
+	"time"
+)
+
+// Seen is what lightsout saw of a machine: a reading of its driver, or its node, which is Ready.
+type Seen struct {
+	Node NodeRef
+	// Machine is the machine that its driver has just reported with State and Proof; nil if lightsout
+	// polled no driver.
+	Machine *Machine
+	State   State
+	Proof   Proof
+	// WasOff is when the machine was last proven off; zero if never.
+	WasOff time.Time
+	// RequestedAt is the time of the poll: the evidence proves nothing about later events.
+	RequestedAt time.Time
+	// ReadySince is when the node became Ready, by this host's clock; zero if unknown.
+	ReadySince time.Time
+	// Text describes the evidence in one sentence.
+	Text string
+}
+
+// entry returns the journal's entry of what was seen by a program of cluster c.
+func (s Seen) entry(c Cluster) Entry {
+	return Entry{Kind: EntrySeen, Node: s.Node.Name, Binding: Binding{Node: s.Node, On: s.Machine}, State: s.State.String(), Proof: s.Proof.String(),
+		WasOff: s.WasOff.UTC(), RequestedAt: s.RequestedAt.UTC(), ReadySince: s.ReadySince.UTC(), Text: Clean(s.Text),
+		Cluster: c.Name, ClusterUID: c.UID, ClusterCA: c.CA, ClusterServer: c.Server}
+}
+
+// Evidence returns what a reading of a binding's machine shows; ok is false unless it proves the machine on or off.
+func (f *Fleet) Evidence(b Binding, r Reading) (seen Seen, ok bool) {
+	m, ok := f.stateMachine(b)
+	if !ok || r.State != On && r.State != Off || r.Proof != Proven {
+		return Seen{}, false
+	}
+	return Seen{
+		Node: NodeRef{Name: b.Node.Name}, Machine: &m, State: r.State, Proof: r.Proof,
+		RequestedAt: r.CountsFrom(), Text: fmt.Sprintf("%s is %s (%s)", m.Title(), r.State, r.Detail),
+	}, true
+}
+
+// Saw adds what was seen to the journal, if by that a machine is on again, or is off although it was: a
+// request may be carried out late, or although it was refused. It reports whether that is so. If the
+// journal can't be written, this program still knows it.
+func (j *Journal) Saw(s Seen) (changed bool, err error) {
+	if j == nil {
+		return false, nil
+	}
+	e, changed := j.changes(s)
+	if !changed {
+		return false, nil
+	}
+	err = j.appendSoon(e)
+	if err != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		e.At = time.Now()
+		j.left.fold(e.notAfter(e.At))
+	}
+	return true, err
+}
+
+// changes reports whether a machine is on by what was seen, and was not before, or the reverse.
+func (j *Journal) changes(s Seen) (e Entry, changed bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // an unreadable request is not over
+	e = s.entry(j.cluster)
+	for _, r := range j.left.requests {
+		with := r.with(j.left.sightings(e, r))
+		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{with}, j.left.carriedOut)
+		changed = changed || len(was.open) != len(now.open)
+	}
+	return e, changed
+}
+
+// with returns the request with more sightings.
+func (r *request) with(seen []sighting) *request {
+	out := *r
+	out.seen = append(r.seen[:len(r.seen):len(r.seen)], seen...)
+	return &out
+}
+
+// mayGoOff returns until when a machine that was seen on may still go off by an earlier request, or has
+// gone off since; zero if it can't. A refused request delays nobody: it is hardly ever carried out.
+func (j *Journal) mayGoOff(s Seen) (until time.Time) {
+	if j == nil {
+		return until
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_ = j.catchUp() // an unreadable request is not over
+	e := s.entry(j.cluster)
+	var requests []*request
+	for _, r := range j.left.requests {
+		if r.refusal == "" && r.Of().Same(j.cluster) && r.concerns(s.Machine) {
+			requests = append(requests, r.with(j.left.sightings(e, r)))
+		}
+	}
+	state := stateOf(requests, j.left.carriedOut)
+	if until = state.mayGoOff(); until.IsZero() && len(state.open) > 0 {
+		return state.proven.Add(time.Millisecond) // it has gone off since
+	}
+	return until
+}
+
+// mayBeSent reports whether a request to switch off may be sent: it is not over, and nobody has asked to
+// power its machine on since its intent. An unreadable one may be sent: nobody has overtaken it.
+func (j *Journal) mayBeSent(op string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.catchUp() != nil {
+		return true
+	}
+	r := j.left.find(op)
+	return r != nil && !r.overtaken && len(stateOf([]*request{r}, j.left.carriedOut).open) > 0
+}
