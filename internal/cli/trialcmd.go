@@ -236,7 +236,7 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	case oneOf("pace", f.pace, paces...) != nil:
 		return oneOf("pace", f.pace, paces...)
 	case f.lab && !slices.Contains(scenarios, f.scenario):
-		return fmt.Errorf("there is no lab for the plan %q; choose one with --scenario mdx, mixed or vagrant", f.scenario)
+		return fmt.Errorf("the lab has no scenario %q: choose one with --scenario mdx, mixed or vagrant", f.scenario)
 	case f.times < 1:
 		return errors.New("--times must be at least 1")
 	case f.times > 1 && dryRun:
