@@ -233,6 +233,18 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	}
 }
 
+// A drain before the outage evicts pods: they lack from then on, and not from the power-off on.
+func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
+	r := bare()
+	scales(r, 0, 6)
+	lose(r, 5, 4, 6) // and is there again
+	lose(r, 4, 10, 40)
+	off(r, 60)
+	if all := FactsOf(r); len(all[0].Workloads) != 1 || !all[0].Workloads[0].From.Equal(at(10).Truncate(time.Second)) || all[0].Workloads[0].Lowest != 4 {
+		t.Errorf("%+v", all[0].Workloads)
+	}
+}
+
 // Only a node that reports the same boot ID before it went down and after shows that its machine ran on.
 func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	for name, c := range map[string]struct {

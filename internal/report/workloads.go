@@ -95,6 +95,7 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 			want = max(available, 0)
 		}
 		if before {
+			w.since(want-available, x.at)
 			continue
 		}
 		w.place(x, late)
@@ -106,6 +107,17 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 	return known
 }
 
+// since notes that n pods lacked from a time on, before the outage: what a drain evicts lacks when
+// the machine goes off, too.
+func (w *Workload) since(n int, at time.Time) {
+	switch {
+	case n <= 0:
+		w.From = time.Time{}
+	case w.From.IsZero():
+		w.From = at
+	}
+}
+
 // lack adds that n of so many pods lacked from a time on. After the outage a lack may end, and none
 // begins.
 func (w *Workload) lack(n, of int, at time.Time, late bool) {
@@ -115,8 +127,8 @@ func (w *Workload) lack(n, of int, at time.Time, late bool) {
 	if w.Of == 0 || n > w.lacked() && !late {
 		w.Lowest, w.Of = of-n, of
 	}
-	if n > 0 && w.From.IsZero() {
-		w.From = at
+	if w.lacked() == 0 || w.From.IsZero() {
+		w.since(n, at)
 	}
 	if n == 0 && w.AtEnd > 0 {
 		w.To = at
