@@ -72,7 +72,10 @@ func clientsTable(r *record.Record, all []Facts) section {
 			failed.Text = "at least " + failed.Text
 		}
 		if c.Failed > 0 {
-			failed.Tone, span = bad, instant(r, c.First)+" – "+instant(r, c.Last)
+			failed.Tone = bad
+		}
+		if c.Failed > c.InWindows { // else the windows say when, more precisely than by the second
+			span = instant(r, c.First) + " – " + instant(r, c.Last)
 		}
 		if c.Open {
 			known += ", end not seen"

@@ -17,9 +17,12 @@ func expectationsOf(s *record.Summary) section {
 	met := 0
 	for _, e := range s.Expectations {
 		word := cell{"NO", bad}
-		if e.OK {
+		switch {
+		case e.OK:
 			word = cell{"yes", good}
 			met++
+		case e.Unobserved:
+			word = cell{"not observed", warning}
 		}
 		t.row(e.Name, e.Want, e.Got, word)
 	}
