@@ -98,6 +98,9 @@ func (l *journalState) fold(e Entry) {
 	if e.Op != "" {
 		l.known[e.Op] = true
 	}
+	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
+		l.damaged[i].At = e.At // it was written before this one
+	}
 	for _, op := range e.Checked {
 		l.checked[op] = true
 	}
@@ -261,7 +264,7 @@ func (e Entry) sameNodeAs(o Entry) bool {
 var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})"`)
 
 // damage keeps a line that is not an entry, with its readable part as a hint: damage
-// may have changed a name into another.
+// may have changed a name into another. The next entry shows when it was written.
 func (l *journalState) damage(line []byte) {
 	sum := sha256.Sum256(line)
 	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
@@ -391,7 +394,8 @@ func (j *Journal) LeftCordonedAll() ([]Entry, error) {
 
 // Damaged returns the unreadable lines of the journal that may have contained a machine
 // of this cluster that is off, until they are acknowledged. Of an entry only Op, the
-// line's ID, is certain; Node is a hint.
+// line's ID, is certain; Node is a hint. A power API may carry their requests out until
+// CarriedOutWithin after At, which is zero while no line follows them.
 func (j *Journal) Damaged() ([]Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Restore powers on the machines that this journal lists as off for its cluster: those
@@ -69,7 +70,7 @@ func (s *Switcher) restoreMissing(ctx context.Context, r Request, damaged []Entr
 		}
 	}
 	r.Nodes = missing.Nodes
-	if err = s.accounted(r, off, err); err != nil {
+	if err = s.accounted(r, damaged, off, err); err != nil {
 		err = fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
 	}
 	return errors.Join(err, s.switchAny(ctx, missing, ask))
@@ -77,7 +78,7 @@ func (s *Switcher) restoreMissing(ctx context.Context, r Request, damaged []Entr
 
 // accounted returns an error unless lightsout knows a reason for each machine that is
 // off.
-func (s *Switcher) accounted(r Request, off []OffMachine, err error) error {
+func (s *Switcher) accounted(r Request, damaged []Entry, off []OffMachine, err error) error {
 	var unnamed []string
 	for _, o := range off {
 		if (o.By == (Note{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
@@ -97,7 +98,7 @@ func (s *Switcher) accounted(r Request, off []OffMachine, err error) error {
 	case found != nil:
 		return found
 	}
-	return nil
+	return s.mayBeLate(damaged)
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
@@ -133,6 +134,23 @@ func DamageText(j *Journal, damaged []Entry) string {
 		text += ", perhaps about " + strings.Join(nodes, ", ")
 	}
 	return text
+}
+
+// mayBeLate reports that a power API may still carry out the requests of damaged lines.
+func (s *Switcher) mayBeLate(damaged []Entry) error {
+	for _, d := range damaged {
+		at := d.At
+		if at.IsZero() { // nothing was written since: from now on something is
+			at = time.Now()
+			if err := s.Journal.Acknowledge([]Entry{{Op: "noticed-" + d.Op}}, "a damaged line was found"); err != nil {
+				return err
+			}
+		}
+		if until := at.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
+			return fmt.Errorf("an earlier request may still switch a machine off until %s; run restore again then", until.Local().Format("15:04:05"))
+		}
+	}
+	return nil
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By

@@ -206,6 +206,7 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
 		}
+		time.Sleep(CarriedOutWithin) // the request of the damaged line can no longer be carried out
 		if err := p.switcher.Restore(t.Context(), Request{LeaveOff: []string{"n2"}}, Automatic{}); err != nil || p.w.vms["n2"].on {
 			t.Errorf("n2 has to stay off, on: %v; %v", p.w.vms["n2"].on, err)
 		}
