@@ -12,7 +12,7 @@ import (
 // change beside the observation.
 func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t := section{ID: "shorter", Title: "Changes that would have shortened it"}
-	if summaryOf(r).Unplanned == nil {
+	if r.Summary == nil || len(all) == 0 || r.Summary.Unplanned == nil && len(all[0].Workloads) == 0 {
 		return t
 	}
 	t.columns("change", "then")
@@ -31,7 +31,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	lost := lostMost(all)
 	detected, seen := at(view.PhaseDetected)
-	if out, ok := at(view.PhaseEndpointsOut); ok && seen && s.Unplanned.Severity != record.SeverityUnnoticed && lost.Lowest > 0 {
+	if out, ok := at(view.PhaseEndpointsOut); ok && seen && noticed(s, all) && lost.Lowest > 0 {
 		add("halve "+c.setting(gracePeriod), "Services send no requests to the lost pods any more", out-(detected-c.lastFall(detected))/2, out)
 	}
 	tainted, marked := at(view.PhaseTainted)
@@ -51,6 +51,14 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	}
 	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	return t
+}
+
+// noticed reports whether clients may have noticed the first outage.
+func noticed(s *record.Summary, all []Facts) bool {
+	if s.Unplanned != nil {
+		return s.Unplanned.Severity != record.SeverityUnnoticed
+	}
+	return all[0].Clients.Failed+all[0].Clients.Hung > 0
 }
 
 // lastFall is when the last node went down before a time, in seconds from base; 0 if none did.
