@@ -137,22 +137,14 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 	}
 }
 
-// observeEviction finds in a Snapshot that pods on a node are being deleted. Those deleted before
-// the node went off may have been evicted too, if it was noticed late.
+// observeEviction finds in a Snapshot that pods on a node are being deleted since it went off.
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
-	earlier := false
 	for _, p := range s.PodsOn(n.name) {
-		switch {
-		case !p.Gone.IsZero() || p.Deleting.IsZero():
-		case p.Deleting.Before(n.off.Add(-time.Second)):
-			earlier = true
-		case !evicts(p, s):
-		default:
+		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) && evicts(p, s) {
 			t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting)
 			return
 		}
 	}
-	t.rows.of(view.PhaseEvicted, n.name).before = earlier
 }
 
 // Observed is when a phase was observed; false when it was not.

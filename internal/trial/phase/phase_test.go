@@ -706,31 +706,6 @@ func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
 	}
 }
 
-// Kubernetes may have evicted the pods that were being deleted before the node counted as down:
-// lightsout noticed this outage late.
-func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.now = at(-10)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
-		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
-	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Evicted, p.Ready = at(-10), true, false })
-	w.look(0)
-	w.off(power.ActionOff, n4)
-	w.look(2)
-	p := w.phase(view.PhaseEvicted, n4)
-	if p.Observed != nil || p.Predicted != nil || !p.Before || p.Note != "pods on kube-node4 are being deleted already, and no other is subject to eviction" {
-		t.Errorf("%+v", p)
-	}
-	w.now = at(5)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(5) })
-	w.look(6)
-	if p = w.phase(view.PhaseEvicted, n4); p.Observed == nil || p.Before {
-		t.Errorf("%+v", p)
-	}
-}
-
 // Pods that a scale-down or a rollout deletes on a node that is down do not count as evicted. A
 // control plane before v1.31 does not report which pods it evicts: those wait for as long as they
 // tolerate the taint.
@@ -763,37 +738,6 @@ func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
 		if p := w.phase(view.PhaseEvicted, n4); p.Observed == nil || *p.Observed < 26 {
 			t.Errorf("%+v: the eviction does not count: %+v", tc, p)
 		}
-	}
-}
-
-// Pods that a scale-up adds during an outage replace none.
-func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 50)
-	w.now = at(100)
-	d := *w.c.Deployments[0]
-	d.Replicas, d.Changed = 20, w.now
-	w.c.Deployments = []*cluster.Deployment{&d}
-	more := func(name string, s float64) {
-		w.now = at(s)
-		for i := range 4 {
-			p := w.pod(fmt.Sprint(name, i), "kube-node1", 20000)
-			p.Changed, p.ReadySince, p.Created = w.now, w.now, w.now
-		}
-		w.look(s + 0.1)
-	}
-	more("added-", 110)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
-		t.Errorf("the added pods count: %+v", p)
-	}
-	w.evict(n4, 350)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
-		t.Errorf("the added pods count once others are evicted: %+v", p)
-	}
-	more("new-", 360)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < 360 {
-		t.Errorf("the replacements do not count: %+v", p)
 	}
 }
 

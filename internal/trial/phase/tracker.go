@@ -281,25 +281,11 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	pods, ok := toEvict(t, name)
-	return ok && pods == 0 && t.rows.seen(view.PhaseEvicted, name)
-}
-
-// PodsStay reports whether the newest snapshot shows that pods of an outage that are to be
-// evicted still are on the node.
-func PodsStay(t *Tracker, name string) bool {
-	n := t.nodes[name]
-	pods, _ := toEvict(t, name)
-	return pods > 0 && n != nil && !returned(t, n)
-}
-
-// toEvict is the number of pods on a node that are to be evicted; false if unknown.
-func toEvict(t *Tracker, name string) (int, bool) {
-	if t.snapshot == nil {
-		return 0, false
+	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
+		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
-	return o.Pods, ok
+	return ok && o.Pods == 0
 }
 
 // Why is the reason, in one sentence, why a phase is not expected to come; empty if it
