@@ -12,7 +12,7 @@ import (
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
 // omits faults that follow from an unreadable step.
 func (p *Plan) check() []error {
-	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
+	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]bool{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -25,8 +25,8 @@ func (p *Plan) check() []error {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
 		return c.faults
 	}
-	for i := range p.Expect {
-		c.add(c.expectation(i))
+	for _, e := range p.Expect {
+		c.add(c.expectation(e))
 	}
 	return c.faults
 }
@@ -97,8 +97,8 @@ type checker struct {
 	// are off; on the line that switched it on again. A node is in one of them.
 	off, on map[string]int
 	loads   map[string]*loadState
-	// cordoned holds the line of the step that cordoned or drained a node.
-	cordoned map[string]int
+	// cordoned are the nodes that a step has cordoned or drained.
+	cordoned map[string]bool
 	// steady is the hold or rate that was begun last in the background.
 	steady  string
 	rollout bool
@@ -136,16 +136,12 @@ func (c *checker) didYouMean(node string) string {
 	return ""
 }
 
-func (c *checker) expectation(i int) error {
-	e := c.p.Expect[i]
+// expectation finds one that can never be met.
+func (c *checker) expectation(e Expectation) error {
 	switch m := measures[e.Measure]; m.kind {
 	case OfLoad:
-		l, ok := c.loads[e.Step]
-		if !ok {
-			return c.p.noLoad(e.Line, e.Step, e.Measure)
-		}
-		if total, known := l.load.total(); known && e.Min != nil && *e.Min > float64(total) && m.sum {
-			return errorAt(e.Line, "%s sends %d requests in all, so %s can't be %s", quote(e.Step), total, e.Measure, e.Want())
+		if c.loads[e.Step] == nil {
+			return c.noLoad(e.Line, e.Step)
 		}
 	case OfPhase:
 		if m.ofDeployment {
@@ -175,7 +171,7 @@ func (c *checker) expectation(i int) error {
 			return errorAt(e.Line, `there is no rollout step, so skew_before_rollout can never be seen: use skew, or add a step "- rollout:"`)
 		}
 	}
-	return c.p.contradicts(i)
+	return nil
 }
 
 // ofThis refuses any deployment but the plan's: no other is observed.
@@ -188,24 +184,4 @@ func (p *Plan) ofThis(line int, deployment string) error {
 		return errorAt(line, "a trial has one deployment: add deployment: %s at the top of the plan", deployment)
 	}
 	return errorAt(line, "the plan's deployment is %s; lightsout does not observe %s", p.Deployment, deployment)
-}
-
-// contradicts compares an expectation with those before it that are about the
-// same. One without a subject is about all of them.
-func (p *Plan) contradicts(i int) error {
-	e := p.Expect[i]
-	for _, f := range p.Expect[:i] {
-		if f.Measure != e.Measure || f.Step != e.Step || f.Subject != e.Subject && f.Subject != "" && e.Subject != "" {
-			continue
-		}
-		below := e.Max != nil && f.Min != nil && *e.Max < *f.Min
-		above := e.Min != nil && f.Max != nil && *e.Min > *f.Max
-		if below || above {
-			return errorAt(e.Line, "%s can't be %s and, as line %d requires, %s", quote(e.Name()), e.Want(), f.Line, f.Want())
-		}
-		if f.Subject == e.Subject && f.Want() == e.Want() {
-			return errorAt(e.Line, "this repeats line %d: remove one of them", f.Line)
-		}
-	}
-	return nil
 }

@@ -7,7 +7,7 @@ import "time"
 type Cordon struct{ Nodes []string }
 
 var cordonKind = kind{
-	name: "cordon", meant: "unschedulable", fields: "nodes",
+	name: "cordon", fields: "nodes",
 	help:   "  cordon   [node, …]: the scheduler places no more pods on them\n",
 	decode: onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} }),
 }
@@ -27,10 +27,7 @@ func (co *Cordon) value() any { return co.Nodes }
 
 func (co *Cordon) check(c *checker, s *Step) {
 	for _, n := range co.Nodes {
-		if line, ok := c.cordoned[n]; ok {
-			c.wrong(s.Line, "%s is cordoned already by the step on line %d", n, line)
-		}
-		c.cordoned[n] = s.Line
+		c.cordoned[n] = true
 	}
 }
 
@@ -42,7 +39,7 @@ func (co *Cordon) Begin(r Runner, _ string) Poll { return r.Cordon(co.Nodes) }
 type Uncordon struct{ Nodes []string }
 
 var uncordonKind = kind{
-	name: "uncordon", meant: "schedulable", fields: "nodes",
+	name: "uncordon", fields: "nodes",
 	help: `  uncordon [node, …] that an earlier step has cordoned or drained; without this step
            lightsout uncordons it when it has returned, at the latest at the end of the trial
 `,
@@ -64,7 +61,7 @@ func (u *Uncordon) value() any { return u.Nodes }
 
 func (u *Uncordon) check(c *checker, s *Step) {
 	for _, n := range u.Nodes {
-		if _, ok := c.cordoned[n]; !ok {
+		if !c.cordoned[n] {
 			c.wrong(s.Line, "%s is not cordoned by any step before this one, and what others have cordoned stays so", n)
 		}
 		delete(c.cordoned, n)

@@ -14,7 +14,7 @@ type Drain struct {
 }
 
 var drainKind = kind{
-	name: "drain", meant: "evict", fields: "nodes within",
+	name: "drain", fields: "nodes within",
 	help: `  drain    [node, …] or {nodes: [node, …], within: 5m}: cordons, then evicts the pods as far as
            their disruption budgets let it; fails when that is not over within (10m)
 `,
@@ -39,9 +39,7 @@ func (d *Drain) check(c *checker, s *Step) {
 		if line, ok := c.off[n]; ok {
 			c.wrong(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
 		}
-		if _, ok := c.cordoned[n]; !ok {
-			c.cordoned[n] = s.Line
-		}
+		c.cordoned[n] = true
 	}
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,9 +11,8 @@ import (
 
 // kind is one sort of step.
 type kind struct {
-	// name is its word in a file, meant are words that people use for it,
-	// separated by spaces, fields are those that its value may have.
-	name, meant, fields string
+	// name is its word in a file, fields are those that its value may have, separated by spaces.
+	name, fields string
 	// help is its part of the grammar.
 	help string
 	// decode reads the value behind the word.
@@ -45,28 +43,12 @@ func kindOf(name string) (kind, bool) {
 	return kinds[i], true
 }
 
-// noStep returns the error that there is no such step.
-func noStep(line int, word string) error {
-	guess := yamlfile.Suggest(word, kindNames())
-	if guess == "" {
-		meant := map[string]string{}
-		for _, k := range kinds {
-			for w := range strings.FieldsSeq(k.meant) {
-				meant[w] = k.name
-			}
-		}
-		// A tie between two words may not change the sentence from run to run.
-		for _, w := range slices.Sorted(maps.Keys(meant)) {
-			if yamlfile.Suggest(word, []string{w}) != "" {
-				guess = meant[w]
-				break
-			}
-		}
+// noWord returns the error that there is no such step or measure. others are words that stand there too.
+func noWord(line int, what, word string, names, others []string) error {
+	if near := yamlfile.Suggest(word, slices.Concat(others, names)); near != "" {
+		return errorAt(line, "there is no %s %s; did you mean %q?", what, quote(word), near)
 	}
-	if guess != "" {
-		return errorAt(line, "there is no step %s; did you mean %q?", quote(word), guess)
-	}
-	return errorAt(line, "there is no step %s; there are %s", quote(word), and(kindNames()))
+	return errorAt(line, "there is no %s %s; there are %s", what, quote(word), and(names))
 }
 
 // isField reports whether some kind of step has a field of that name.
@@ -93,7 +75,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		case known:
 			found = other
 		case found.name == "":
-			return s, noStep(k.Line, k.Value)
+			return s, noWord(k.Line, "step", k.Value, kindNames(), nil)
 		case isField(k.Value):
 			return s, errorAt(k.Line, "%s must be in { } behind %s:, or be indented below it", k.Value, found.name)
 		}

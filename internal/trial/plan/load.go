@@ -23,7 +23,7 @@ type Load struct {
 }
 
 var loadKind = kind{
-	name: "load", meant: "burst hold rate requests", fields: "for background timeout requests", decode: decodeLoad,
+	name: "load", fields: "for background timeout requests", decode: decodeLoad,
 	help: `  load     one of burst: 16 (at once), hold: 16 (in flight all the time),
            rate: 2/s or rate: 30/m; and
            requests: 100, for: 30s   end a hold or a rate, which else needs background: true
@@ -110,14 +110,6 @@ func decodeRate(n *yaml.Node) (float64, error) {
 // endless reports whether l continues until a step stops it.
 func (l *Load) endless() bool {
 	return l.Spec.Shape != loadgen.Burst && l.Spec.Requests == 0 && l.Spec.For == 0
-}
-
-// total is how many requests the load sends at most, if that is known.
-func (l *Load) total() (int, bool) {
-	if l.Spec.Shape == loadgen.Burst {
-		return l.Spec.N, true
-	}
-	return l.Spec.Requests, l.Spec.Requests > 0
 }
 
 // Kind is "load".

@@ -18,7 +18,7 @@ type Off struct {
 }
 
 var offKind = kind{
-	name: "off", meant: "shutdown shut_down power_off poweroff halt plug kill", fields: "nodes how within", decode: decodeOff,
+	name: "off", fields: "nodes how within", decode: decodeOff,
 	help: `  off      [node, …] or {nodes: [node, …], how: plug, within: 5m}
            how: shutdown asks the guest (the default), plug pulls the plug as
            "lightsout power off" does

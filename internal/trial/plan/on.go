@@ -14,7 +14,7 @@ type On struct {
 }
 
 var onKind = kind{
-	name: "on", meant: "power_on poweron start boot up", fields: "nodes within",
+	name: "on", fields: "nodes within",
 	help: `  on       [node, …] or {nodes: [node, …], within: 5m}, for nodes that are off by an earlier step
 `,
 	decode: onNodes("an on step", 0, func(nodes []string, within time.Duration) Action { return &On{nodes, within} }),

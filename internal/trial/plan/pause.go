@@ -14,7 +14,7 @@ import (
 type Pause struct{ For time.Duration }
 
 var pauseKind = kind{
-	name: "pause", meant: "sleep delay",
+	name: "pause",
 	help: "  pause    5s\n",
 	decode: func(_ kind, n *yaml.Node) (Action, error) {
 		d, err := yamlfile.Duration(n, "pause", false)

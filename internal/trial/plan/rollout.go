@@ -16,7 +16,7 @@ type Rollout struct {
 }
 
 var rolloutKind = kind{
-	name: "rollout", meant: "restart", fields: "deployment within", decode: decodeRollout,
+	name: "rollout", fields: "deployment within", decode: decodeRollout,
 	help: `  rollout  nothing (the plan's deployment), ns/name, or {deployment: ns/name, within: 10m}
 `,
 }
