@@ -38,8 +38,6 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	})
 }
 
-func (g guests) Tracks() bool { return true }
-
 func (g guests) Record(q loadgen.Record) bool {
 	g.outages.Record(q)
 	return g.Runner.Record(q)
@@ -47,7 +45,7 @@ func (g guests) Record(q loadgen.Record) bool {
 
 func (g guests) Handle(e session.Event) {
 	_, own := e.(session.SwitchingOff)
-	if !own || !g.outages.Recording() { // else it joins the outage that is being recorded
+	if !own || !g.outages.Running() { // else it joins the outage that is being recorded
 		g.Runner.Handle(e)
 	}
 	g.outages.Handle(e)

@@ -189,13 +189,13 @@ func (o *incident) finish(now time.Time) {
 		}
 	}
 	writes(r.opt.Dir, "")
+	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
-		r.lock.release()
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
 			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -52,12 +51,9 @@ type Recorder struct {
 	away   bool
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	lock   heldLock             // of opt.Dir
+	unlock func()               // of opt.Dir, while a screen writes a record there
 	taken  bool                 // another recorder records the present outage
-	// failed is what hooks know of the present outage, which cannot be recorded; failedAt is when
-	// an alert was due last.
-	failed   *Notice
-	failedAt time.Time
+	failed bool                 // hooks know of the present outage, which cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -80,9 +76,6 @@ func New(s Session, opt Options) *Recorder {
 	r.plans.returning(opt.Returning, opt.Now())
 	return r
 }
-
-// Tracks reports that the recorder wants all transitions and requests.
-func (r *Recorder) Tracks() bool { return true }
 
 // Handle handles what happens in the session. The recorder judges by what the cluster shows, not
 // by readings of machines.
@@ -176,17 +169,13 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 		clear(r.switched)
 	}
 	if r.incident == nil && len(due) > 0 {
-		r.failedAt = now
 		r.begin(s, due, now) // if it fails, the next look tries again
 	}
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, r.alerts.fire(due, now), now)
 	case !r.alerts.showing:
-		r.calm = s
-	}
-	if r.failed != nil && now.Sub(r.failedAt) >= r.opt.Steady {
-		r.closeFailed(now, "is over")
+		r.calm, r.failed = s, false
 	}
 }
 
@@ -239,24 +228,15 @@ func (r *Recorder) startProbes() {
 
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	var err error
-	if r.opt.Kept != nil {
-		err = r.lock.take(r.opt.Dir)
-	}
 	zero := due[0].At
-	if err == nil {
-		r.trim(now)
-		var dir string
-		var past record.Past
-		if dir, past, err = r.open(zero, now); err == nil {
-			writes(r.opt.Dir, filepath.Base(dir))
-			r.newest, r.taken, r.failed = dir, false, nil
-			r.incident = newIncident(r, dir, s, zero, past)
-			return
-		}
-		r.lock.release()
-	}
-	if errors.Is(err, errTaken) {
+	dir, past, err := r.open(zero, now)
+	switch {
+	case err == nil:
+		writes(r.opt.Dir, filepath.Base(dir))
+		r.newest, r.taken, r.failed = dir, false, false
+		r.incident = newIncident(r, dir, s, zero, past)
+		return
+	case errors.Is(err, errTaken):
 		if !r.taken {
 			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 		}
@@ -274,8 +254,20 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r.notifyFailed(signs, err)
 }
 
-// open makes the folder of a record, with the past.
+// open makes the folder of a record, with the past. A screen locks the folder of all records for it.
 func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
+	r.unlock = func() {}
+	if r.opt.Kept != nil {
+		if r.unlock, err = Lock(r.opt.Dir); err != nil {
+			return dir, past, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			r.unlock()
+		}
+	}()
+	r.trim(now)
 	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err != nil {
 		return dir, past, err
 	}
@@ -287,9 +279,6 @@ func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err 
 
 // Newest returns the folder of the newest record; empty if there is none.
 func (r *Recorder) Newest() string { return r.newest }
-
-// Recording reports whether an outage is being recorded.
-func (r *Recorder) Recording() bool { return r.incident != nil }
 
 // Yield ends the record under way, because a trial begins one.
 func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's record has the rest") }
@@ -328,9 +317,6 @@ func (r *Recorder) Running() bool { return r.incident != nil }
 func (r *Recorder) End() {
 	r.follow(r.ended.Take(), r.opt.Now())
 	r.cut("the recorder was stopped before the end of the outage")
-	if r.failed != nil {
-		r.closeFailed(r.opt.Now(), "may go on: the recorder was stopped")
-	}
 	if err := r.rolling.Close(); err != nil {
 		r.opt.Print(err.Error())
 	}
@@ -347,7 +333,7 @@ func (r *Recorder) trim(now time.Time) {
 	for _, dir := range gone {
 		r.opt.Print("removed the oldest record, for the room: " + dir)
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		r.opt.Print(err.Error())
 	}
 }

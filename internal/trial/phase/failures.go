@@ -40,6 +40,9 @@ func (t *Tracker) Request(r loadgen.Record) {
 // silent. The largest value counts.
 func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failures.within, d) }
 
+// Requests returns the window of all requests.
+func (t *Tracker) Requests() *loadgen.Window { return t.failures.all }
+
 // Window returns the window of one run of the generator.
 func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
 
