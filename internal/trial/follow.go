@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,7 +55,6 @@ func (r *run) observe(s *cluster.Snapshot) {
 		countPods(r, s)
 	}
 	for _, n := range r.nodes {
-		n.booted = n.booted || boots.OtherBoot(n.bootID, s.Boot(s.Node(n.name)).ID)
 		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
 			n.early = true
 			r.tracker.Switched(n.name, power.ActionOn, r.now())
@@ -171,11 +169,9 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		if on {
 			n.wantedOn = true
 		} else {
-			n.wantedOff, n.wantedOn, n.booted, n.early = true, false, false, false
+			n.wantedOff, n.wantedOn, n.early = true, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
 			r.tracker.Switched(n.name, a, now)
-			s := r.s.Snapshot()
-			n.bootID = cmp.Or(s.Boot(s.Node(n.name)).ID, b.Node.BootID)
 		}
 	}
 	if !on {

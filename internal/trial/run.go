@@ -102,12 +102,11 @@ type stepRun struct {
 type nodeRun struct {
 	name    string
 	machine string
-	bootID  string // before it was switched off
 	off, on power.Reading
 	// wantedOff and wantedOn: the trial has asked for it.
 	wantedOff, wantedOn bool
-	// booted: another boot was seen since; early: before the trial asked for it.
-	booted, early bool
+	// early: it has booted before the trial asked for that.
+	early bool
 	// goesOff: it was still being switched off when the trial ended.
 	goesOff bool
 }

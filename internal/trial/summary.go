@@ -37,7 +37,7 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		n.goesOff = session.GoesOff(r.s, n.name)
-		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
+		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(r, n)})
 		switch {
 		case session.MayGoOff(r.s, n.name), n.goesOff && !r.s.LeftOff(n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
@@ -161,9 +161,9 @@ func offProof(n *nodeRun) string {
 	return n.off.With(n.off.Proof.String())
 }
 
-func onProof(n *nodeRun) string {
+func onProof(r *run, n *nodeRun) string {
 	switch {
-	case n.booted:
+	case r.otherBoot(n):
 		return "proven (new boot id)"
 	case n.on.State == power.On:
 		return n.on.With(n.on.Proof.String())
