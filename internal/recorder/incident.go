@@ -38,7 +38,8 @@ type incident struct {
 	forecast []string
 	lowest   *int
 	pending  *int
-	clients  clients
+	// slowest is the longest time that a request took that was ok.
+	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// from is from when on the record has all requests, if that is after zero.
@@ -57,7 +58,7 @@ type incident struct {
 func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
 	o := &incident{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion, clients: clients{loads: map[int]*load{}},
+		server: s.ServerVersion,
 	}
 	before := r.calm
 	if before == nil {
@@ -98,7 +99,9 @@ func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentenc
 // request counts the end of a request.
 func (o *incident) request(q loadgen.Record) {
 	o.tracker.Request(q)
-	o.clients.add(&q)
+	if q.Class == loadgen.ClassOK {
+		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
+	}
 }
 
 // follow takes a snapshot with its new signs. It ends the record when no alert shows and

@@ -10,34 +10,8 @@ import (
 	"lightsout/loadgen"
 )
 
-// clients are the requests of an outage that have ended.
-type clients struct {
-	loads map[int]*load // by the generator's numbers
-	// slowest is the longest time that a request took that was ok.
-	slowest time.Duration
-}
-
-// load is a run of the generator during an outage.
-type load struct {
-	totals   loadgen.Totals
-	from, to time.Time
-}
-
 // downLeast is how many requests in a row fail while the service is down.
 const downLeast = 3
-
-func (c *clients) add(q *loadgen.Record) {
-	l := c.loads[q.Run]
-	if l == nil {
-		l = &load{from: q.Scheduled}
-		c.loads[q.Run] = l
-	}
-	l.totals.Count(*q)
-	l.to = q.End
-	if q.Class == loadgen.ClassOK {
-		c.slowest = max(c.slowest, q.End.Sub(q.CountedAt()))
-	}
-}
 
 // inRow is how many requests failed in a row, at most, in the order in which they were sent: one
 // that hangs fails among later ones that are ok.
@@ -61,7 +35,7 @@ func (o *incident) sentence() string {
 		return "clients see errors"
 	case failed:
 		return report.NeverAnswered
-	case len(o.clients.loads) > 0:
+	case len(o.tracker.Runs()) > 0:
 		return "no request has failed so far"
 	}
 	return ""
@@ -74,7 +48,7 @@ func (o *incident) answered() bool { return o.r.opt.Every == 0 || !o.r.requests.
 func (o *incident) severity() record.Severity {
 	failed := o.inRow()
 	switch {
-	case len(o.clients.loads) == 0 || !o.answered():
+	case len(o.tracker.Runs()) == 0 || !o.answered():
 		return record.SeverityUnknown
 	case failed >= downLeast:
 		return record.SeverityDown
@@ -104,7 +78,7 @@ func (o *incident) waiting() bool {
 	run := o.r.opt.Load.Run()
 	old := run.Totals.InFlight()
 	for _, x := range run.Seconds {
-		if o.r.opt.Now().Sub(x.At) < max(waitsLeast, 2*o.clients.slowest) {
+		if o.r.opt.Now().Sub(x.At) < max(waitsLeast, 2*o.slowest) {
 			old -= x.Unresolved
 		}
 	}
@@ -115,11 +89,12 @@ func (o *incident) waiting() bool {
 // noticed: none was ok, many were not sent, or some hung until the operator ended them.
 func (o *incident) unasked() bool {
 	var all loadgen.Counts
-	for run, l := range o.clients.loads {
-		if o.tracker.Window(run).Hung().Cancelled > 0 {
+	for _, run := range o.tracker.Runs() {
+		x := o.tracker.Run(run)
+		if x.Hung().Cancelled > 0 {
 			return true
 		}
-		all.Add(l.totals.Counts())
+		all.Add(x.Counts(0))
 	}
 	return all.OK == 0 || all.ManyUnsent()
 }

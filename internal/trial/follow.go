@@ -83,12 +83,6 @@ func countPods(r *run, s *cluster.Snapshot) {
 func (r *run) follow(ended []loadgen.Record) {
 	for _, rec := range ended {
 		r.tracker.Request(rec)
-		t := r.totals[rec.Run]
-		if t == nil {
-			t = &loadgen.Totals{}
-			r.totals[rec.Run] = t
-		}
-		t.Count(rec)
 		for _, l := range r.loads {
 			if l.number == rec.Run {
 				l.count(rec)

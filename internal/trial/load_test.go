@@ -143,7 +143,7 @@ func TestALoadBetweenTwoOutagesIsNotObserved(t *testing.T) {
 			tr.Request(request(loadgen.ClassOK, s, 0.1))
 		}
 		most := 60.0
-		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Window(1), zero), Started: &tc.from, Ended: &tc.to}}}
+		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Run(1).Window, zero), Started: &tc.from, Ended: &tc.to}}}
 		if got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); got.Unobserved != tc.unobserved || got.OK == tc.unobserved {
 			t.Errorf("%v to %v s: %+v", tc.from, tc.to, got)
 		}
@@ -205,7 +205,7 @@ func TestALoadAfterARollingTrialIsNotObserved(t *testing.T) {
 	for s := from; s < to; s++ {
 		tr.Request(request(loadgen.ClassOK, s, 0.1))
 	}
-	sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Window(1), zero), Started: &from, Ended: &to}}}
+	sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Run(1).Window, zero), Started: &from, Ended: &to}}}
 	if got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); !got.Unobserved || got.OK {
 		t.Errorf("%+v, outages %+v", got, sum.Outages)
 	}

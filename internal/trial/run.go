@@ -15,7 +15,6 @@ import (
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -62,11 +61,9 @@ type run struct {
 	unsteady []string
 
 	loads []*loadRun
-	// totals are the requests in the record by the generator's runs, open those in flight
-	// when it ended.
-	totals map[int]*loadgen.Totals
-	open   map[int]int
-	nodes  []*nodeRun
+	// open are the requests in flight when it ended, by the generator's runs.
+	open  map[int]int
+	nodes []*nodeRun
 	// before and after are the deployment's pods by node.
 	before, after map[string]int
 	skewRollout   *int
@@ -113,7 +110,7 @@ type nodeRun struct {
 
 // newRun makes a trial, without the files of its record.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
-	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), totals: map[int]*loadgen.Totals{}}
+	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
 		if err := CheckPlan(p, s, r.deployment); err != nil {

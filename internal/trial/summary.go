@@ -7,7 +7,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -109,30 +108,19 @@ func lastDetection(r *run) time.Time {
 }
 
 func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
-	counts := r.counts(l.number)
+	requests := r.tracker.Run(l.number)
+	counts := requests.Counts(r.open[l.number])
 	served, basis, servedUpTo, queuedUpTo := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: served, PeakQueued: r.peakQueued(l), Basis: string(basis),
-		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
+		Failures: record.FailuresOf(requests.Window, r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
 	out.Steady = !l.burst
 	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(servedUpTo, served), moreThan(queuedUpTo, out.PeakQueued)
 	return out
-}
-
-// counts account for the requests of a run in the record, and for those in flight at its end.
-func (r *run) counts(number int) loadgen.Counts {
-	var t loadgen.Totals
-	if counted := r.totals[number]; counted != nil {
-		t = *counted
-	}
-	c := t.Counts()
-	c.InFlight = r.open[number]
-	c.Scheduled += c.InFlight
-	return c
 }
 
 // moreThan returns n if it is more than least, and otherwise 0.

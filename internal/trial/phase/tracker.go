@@ -111,7 +111,7 @@ func (r *row) explain(text string) {
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
 	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: rows{}}
-	t.failures.runs, t.failures.all = map[int]*loadgen.Window{}, loadgen.NewWindow(&t.failures.outages)
+	t.failures.runs, t.failures.all = map[int]*Run{}, loadgen.NewWindow(&t.failures.outages)
 	return t
 }
 
