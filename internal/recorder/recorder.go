@@ -136,9 +136,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		if r.away { // the kubelets could not reach the API server either
 			r.alerts.apiBack = now
 		}
-		if r.opt.Kept == nil {
-			r.opt.Print(inView(s))
-		}
+		r.tell(inView(s))
 	}
 	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -188,8 +186,8 @@ const pauseLeast = 10 * time.Second
 func (r *Recorder) awake(now time.Time) {
 	if span, ok := phase.Pause(r.running, now); ok {
 		r.pause = span
-		if age := clock.Age(now, r.running); r.opt.Kept == nil && age >= pauseLeast {
-			r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+		if age := clock.Age(now, r.running); age >= pauseLeast {
+			r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 		}
 	}
 	r.running = now
@@ -209,6 +207,13 @@ func (r *Recorder) sayPlanned(went []*plannedOff) {
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
 		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", p.node, p.note.By))
+	}
+}
+
+// tell prints a line, unless a screen shows the same.
+func (r *Recorder) tell(line string) {
+	if r.opt.Kept == nil {
+		r.opt.Print(line)
 	}
 }
 
@@ -301,9 +306,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		if r.opt.Kept == nil { // a screen shows it
-			r.opt.Print(e.Text)
-		}
+		r.tell(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)

@@ -3,7 +3,6 @@ package trial
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -183,26 +182,12 @@ func (r *run) steady(nodes []string) error {
 		default:
 			continue
 		}
-		was += " when the trial was to switch it off"
-		r.unsteady = append(r.unsteady, was+r.switchedBefore(name))
+		r.unsteady = append(r.unsteady, was+" when the trial was to switch it off")
 	}
 	if len(r.unsteady) > 0 {
 		return errors.New(strings.Join(r.unsteady, "; "))
 	}
 	return nil
-}
-
-// switchedBefore describes, after a colon, how a node has been switched in this trial; empty if it
-// has not.
-func (r *run) switchedBefore(node string) string {
-	i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.wantedOff })
-	switch {
-	case i < 0:
-		return ""
-	case r.nodes[i].wantedOn:
-		return ": it had been powered on in this trial, and was not back yet"
-	}
-	return ": it had been switched off in this trial already"
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }
