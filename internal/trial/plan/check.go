@@ -21,6 +21,7 @@ func (p *Plan) check() []error {
 		}
 		s.Action.check(c, s)
 	}
+	p.left = c.off
 	if len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
 		return c.faults
@@ -34,23 +35,8 @@ func (p *Plan) check() []error {
 // Warnings lists properties that a plan seldom has on purpose.
 func (p *Plan) Warnings() []string {
 	var out []string
-	for _, n := range p.Nodes() {
-		line := 0 // of the step that leaves it off
-		for _, s := range p.Steps {
-			switch a := s.Action.(type) {
-			case *Off:
-				if slices.Contains(a.Nodes, n) {
-					line = s.Line
-				}
-			case *On:
-				if slices.Contains(a.Nodes, n) {
-					line = 0
-				}
-			}
-		}
-		if line > 0 {
-			out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", line, n))
-		}
+	for _, n := range slices.Sorted(maps.Keys(p.left)) {
+		out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", p.left[n], n))
 	}
 	if len(p.Expect) == 0 {
 		out = append(out, "it has no expectations: the verdict will only show whether the outage and the return were observed")

@@ -1,19 +1,11 @@
 package plan
 
-import "time"
-
 // Cordon lets no more pods be put on nodes. It is undone by an Uncordon, or
 // without one when the node has returned and at the end of the session.
 type Cordon struct{ Nodes []string }
 
-var cordonKind = kind{
-	name: "cordon", fields: "nodes",
-	help:   "  cordon   [node, …]: the scheduler places no more pods on them\n",
-	decode: onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} }),
-}
-
 // Kind is "cordon".
-func (co *Cordon) Kind() string { return cordonKind.name }
+func (co *Cordon) Kind() string { return "cordon" }
 
 // Subjects names the nodes.
 func (co *Cordon) Subjects() ([]string, string) { return co.Nodes, "" }
@@ -38,16 +30,8 @@ func (co *Cordon) Begin(r Runner, _ string) Poll { return r.Cordon(co.Nodes) }
 // cordoned.
 type Uncordon struct{ Nodes []string }
 
-var uncordonKind = kind{
-	name: "uncordon", fields: "nodes",
-	help: `  uncordon [node, …] that an earlier step has cordoned or drained; without this step
-           lightsout uncordons it when it has returned, at the latest at the end of the trial
-`,
-	decode: onNodes("this uncordon step", 0, func(nodes []string, _ time.Duration) Action { return &Uncordon{nodes} }),
-}
-
 // Kind is "uncordon".
-func (u *Uncordon) Kind() string { return uncordonKind.name }
+func (u *Uncordon) Kind() string { return "uncordon" }
 
 // Subjects names the nodes.
 func (u *Uncordon) Subjects() ([]string, string) { return u.Nodes, "" }

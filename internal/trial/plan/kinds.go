@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -13,18 +14,22 @@ import (
 type kind struct {
 	// name is its word in a file, fields are those that its value may have, separated by spaces.
 	name, fields string
-	// help is its part of the grammar.
-	help string
 	// decode reads the value behind the word.
 	decode func(k kind, n *yaml.Node) (Action, error)
 }
 
-// kinds are the kinds of steps, in the order of the help. init sets it, because an
-// action's own methods look its kind up.
-var kinds []kind
-
-func init() {
-	kinds = []kind{loadKind, offKind, onKind, waitKind, cordonKind, drainKind, uncordonKind, rolloutKind, pauseKind, stopKind}
+// kinds are the kinds of steps, in the order of the help.
+var kinds = []kind{
+	{"load", "for background timeout requests", decodeLoad},
+	{"off", "nodes how within", decodeOff},
+	{"on", "nodes within", onNodes("an on step", 0, func(nodes []string, within time.Duration) Action { return &On{nodes, within} })},
+	{"wait", "for nodes deployment within", decodeWait},
+	{"cordon", "nodes", onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} })},
+	{"drain", "nodes within", onNodes("a drain step", DrainWithin, func(nodes []string, within time.Duration) Action { return &Drain{nodes, within} })},
+	{"uncordon", "nodes", onNodes("this uncordon step", 0, func(nodes []string, _ time.Duration) Action { return &Uncordon{nodes} })},
+	{"rollout", "deployment within", decodeRollout},
+	{"pause", "", decodePause},
+	{"stop", "", decodeStop},
 }
 
 func kindNames() []string {

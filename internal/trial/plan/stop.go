@@ -16,18 +16,13 @@ const AllLoads = "all"
 // requests are started; the step ends when none is in flight.
 type Stop struct{ Step string }
 
-var stopKind = kind{
-	name: "stop",
-	help: `  stop     the name of a load in the background, or all; waits for the requests in flight
-`,
-	decode: func(_ kind, n *yaml.Node) (Action, error) {
-		step, err := readText(n, "stop", maxStepName)
-		return &Stop{Step: step}, err
-	},
+func decodeStop(_ kind, n *yaml.Node) (Action, error) {
+	step, err := readText(n, "stop", maxStepName)
+	return &Stop{Step: step}, err
 }
 
 // Kind is "stop".
-func (st *Stop) Kind() string { return stopKind.name }
+func (st *Stop) Kind() string { return "stop" }
 
 // Subjects names nothing.
 func (st *Stop) Subjects() ([]string, string) { return nil, "" }

@@ -69,14 +69,6 @@ func waitingFor(name string) waiting {
 	return waits[i]
 }
 
-var waitKind = kind{
-	name: "wait", fields: "for nodes deployment within", decode: decodeWait,
-	help: `  wait     detected (not Ready), endpoints out, evicted, replaced (as many pods again without
-           the nodes), ready, restored (Ready, and all pods there); or
-           {for: …, nodes: [node, …], within: 5m}, nodes: all that were switched off so far
-`,
-}
-
 func decodeWait(k kind, n *yaml.Node) (Action, error) {
 	if n.Kind != yaml.MappingNode {
 		w, err := decodeFor(n, "wait")
@@ -125,7 +117,7 @@ func decodeFor(n *yaml.Node, name string) (waiting, error) {
 }
 
 // Kind is "wait".
-func (w *Wait) Kind() string { return waitKind.name }
+func (w *Wait) Kind() string { return "wait" }
 
 // Subjects names the nodes and the deployment that it is bounded to.
 func (w *Wait) Subjects() ([]string, string) { return w.Nodes, w.Deployment }
