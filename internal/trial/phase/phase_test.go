@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -658,52 +657,6 @@ func TestANodeThatIsNotReadySinceAnUnknownTime(t *testing.T) {
 	w.taint(n4, 20)
 	w.want(view.PhaseTainted, n4, "– | 20 | ")
 	w.want(view.PhaseEvicted, n4, "320..322 | – | ")
-}
-
-func TestAnIntervalWithoutABeginningHasNoOffsets(t *testing.T) {
-	tr := NewTracker(llm)
-	tr.Zero(zero, nil)
-	for _, i := range []forecast.Interval{{}, {To: at(5)}, {From: at(5)}} {
-		if got := offsets(tr, i); got != nil {
-			t.Errorf("%v: %v", i, *got)
-		}
-	}
-	if got := offsets(tr, forecast.Interval{From: at(1), To: at(5)}); got == nil || *got != [2]float64{1, 5} {
-		t.Errorf("%v", got)
-	}
-}
-
-// The recorder notices a node's outage that an outage of the API server hid only when the node
-// is Ready again: the control plane's marks of it are dated by their own times.
-func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.Zero(zero, w.snapshot())
-	w.c.Link.State = cluster.LinkDisconnected
-	w.look(1)
-	w.look(28)
-	w.c.Link.State = cluster.LinkLive
-	w.now = at(29)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
-		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
-	})
-	w.look(29)
-	w.Switched(n4, power.ActionOff, at(6)) // its sign is dated by its mark
-	w.now = at(29.1)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince, n.ReadyEndpoints, n.BootID, n.Taints = cluster.TriTrue, at(18), 4, "second boot", nil
-	})
-	w.look(29.1)
-	w.Switched(n4, power.ActionOn, w.now)
-	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7} {
-		p := w.phase(name, n4)
-		if p.HiddenFrom == nil || *p.HiddenFrom != want || *p.Observed != want+1 || p.Before {
-			t.Errorf("%+v", p)
-		}
-	}
-	if p := w.phase(view.PhaseEndpointsOut, n4); p.HiddenFrom == nil || *p.HiddenFrom > 0 {
-		t.Errorf("%+v", p)
-	}
 }
 
 // Pods that a scale-down or a rollout deletes on a node that is down do not count as evicted. A

@@ -208,9 +208,6 @@ func (n *node) before(t *Tracker) {
 			at0(view.PhaseTainted, "was tainted before")
 		}
 	}
-	if since {
-		t.observeNode(n, t.snapshot) // the next snapshot may show the node Ready again
-	}
 }
 
 // found records the state of the node in the cluster when it was switched.
