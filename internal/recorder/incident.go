@@ -36,7 +36,6 @@ type incident struct {
 	settings []record.Setting
 	server   string
 	forecast []string
-	lowest   *int
 	pending  *int
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
@@ -118,9 +117,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
-		if d := s.Deployment(o.focus); d != nil {
-			o.available(d.Available)
-		}
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
 			o.pending = &n
 		}
@@ -132,21 +128,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	}
 	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
-	}
-}
-
-// transition follows a change in the cluster.
-func (o *incident) transition(t cluster.Transition) {
-	if t.Change == cluster.ChangeReplicas && t.Subject.Key == o.focus {
-		o.available(t.Available)
-	}
-}
-
-// available counts that so many pods of the deployment were available. The watch delivers
-// several changes at once after a lost link, and only the transitions have each of them.
-func (o *incident) available(n int) {
-	if o.lowest == nil || n < *o.lowest {
-		o.lowest = &n
 	}
 }
 

@@ -100,9 +100,6 @@ func (r *Recorder) transition(t cluster.Transition) {
 	case cluster.ChangeBoot:
 		r.alerts.booted[t.Subject.Name] = t.Seen
 	}
-	if r.incident != nil {
-		r.incident.transition(t)
-	}
 }
 
 // switching follows the operator's switching off of machines. During an outage these

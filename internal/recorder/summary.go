@@ -36,7 +36,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	sum := &record.Summary{
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
 		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
-		LowestAvailable: o.lowest, Pending: o.pending,
+		LowestAvailable: o.tracker.Lowest(), Pending: o.pending,
 		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
 	}
 	for _, p := range o.tracker.Table() {

@@ -51,31 +51,14 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	if !r.zero.IsZero() {
-		countPods(r, s)
+	if !r.zero.IsZero() && s.Link.State == cluster.LinkLive {
+		countPending(r, s)
 	}
 	for _, n := range r.nodes {
 		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
 			n.early = true
 			r.tracker.Switched(n.name, power.ActionOn, r.now())
 		}
-	}
-}
-
-// countPods counts the available pods of the deployment, and the pods without a node.
-func countPods(r *run, s *cluster.Snapshot) {
-	live := s.Link.State == cluster.LinkLive
-	if d := s.Deployment(r.deployment); live && d != nil {
-		n := d.Available
-		if !d.Gone.IsZero() { // deleted, and its pods with it
-			n = 0
-		}
-		if r.lowest == nil || n < *r.lowest {
-			r.lowest = &n
-		}
-	}
-	if live {
-		countPending(r, s)
 	}
 }
 

@@ -66,7 +66,6 @@ type run struct {
 	// before and after are the deployment's pods by node.
 	before, after map[string]int
 	skewRollout   *int
-	lowest        *int
 	// pending is the number of pods without a node at the first power-on; nil: nobody counted.
 	pending *int
 	// pendingForecast is the forecast of the number of pods without a node.

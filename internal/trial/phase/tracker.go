@@ -33,6 +33,7 @@ type Tracker struct {
 	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
+	lowest     *int     // see Lowest
 }
 
 // node is a node that was switched off.
