@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"lightsout/internal/config/yamlfile"
 )
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
@@ -115,13 +113,6 @@ func (c *checker) switched() []string {
 	return sorted(slices.AppendSeq(slices.Collect(maps.Keys(c.off)), maps.Keys(c.on)))
 }
 
-func (c *checker) didYouMean(node string) string {
-	if near := yamlfile.Suggest(node, c.switched()); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
 // expectation finds one that can never be met.
 func (c *checker) expectation(e Expectation) error {
 	switch m := measures[e.Measure]; m.kind {
@@ -142,7 +133,7 @@ func (c *checker) expectation(e Expectation) error {
 			_, isOff := c.off[e.Subject]
 			_, isOn := c.on[e.Subject]
 			if !isOff && !isOn {
-				return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen%s", e.Subject, e.Measure, c.didYouMean(e.Subject))
+				return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
 			}
 			if m.afterOn && isOff {
 				return errorAt(e.Line, "%s is not switched on again by any step, so %s can never be seen", e.Subject, e.Measure)

@@ -37,7 +37,7 @@ func (o *On) check(c *checker, s *Step) {
 		case isOn:
 			c.wrong(s.Line, "%s is on again already since the step on line %d", n, line)
 		default:
-			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
 		}
 	}
 }

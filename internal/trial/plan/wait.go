@@ -163,7 +163,7 @@ func (w *Wait) check(c *checker, s *Step) {
 		line, isOn := c.on[n]
 		switch {
 		case !isOff && !isOn:
-			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
 		case on && isOff:
 			c.wrong(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before, or name the nodes to wait for", n, w.For)
 		case !on && isOn:
