@@ -260,7 +260,8 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
 	r.unlock = func() {}
 	if r.opt.Kept != nil {
-		if r.unlock, err = Lock(r.opt.Dir); err != nil {
+		r.unlock, err = Lock(r.opt.Dir)
+		if err != nil {
 			return dir, past, err
 		}
 	}
