@@ -178,17 +178,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		return err
 	}
 	a.session = session.New(opt)
-	trials.Begin = func() {
-		if a.outages != nil {
-			a.outages.Yield()
-		}
-	}
-	a.trials = trial.NewRunner(a.session.Controls(), trials)
-	a.guest = a.trials
-	if a.opt.unprompted {
-		a.outages = a.newOutages(opt)
-		a.guest = guests{a.trials, a.outages}
-	}
+	a.newGuests(opt, trials)
 	return nil
 }
 

@@ -12,11 +12,26 @@ import (
 )
 
 // guests are the guests of a screen's session: the trials, and the recorder of outages
-// that nobody planned. One outage goes into one record: the operator's own into that of
-// the trials, unless it joins one that is being recorded.
+// that nobody planned. One outage goes into one record:
+//   - the operator's own into that of the trials, unless it joins one of the recorder (Handle);
+//   - a trial ends the record of the recorder, and has the rest (Begin);
+//   - while the trials keep a record, the recorder's is of nodes that nobody switched (Kept).
 type guests struct {
 	*trial.Runner
 	outages *recorder.Recorder
+}
+
+// newGuests makes the trials, and the recorder if the screen is to have one.
+func (a *app) newGuests(opt session.Options, trials trial.Options) {
+	if a.opt.unprompted {
+		trials.Begin = func() { a.outages.Yield() }
+	}
+	a.trials = trial.NewRunner(a.session.Controls(), trials)
+	a.guest = a.trials
+	if a.opt.unprompted {
+		a.outages = a.newOutages(opt)
+		a.guest = guests{a.trials, a.outages}
+	}
 }
 
 // newOutages makes the recorder of the screen.
@@ -38,16 +53,13 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	})
 }
 
-func (g guests) Tracks() bool { return true }
-
 func (g guests) Record(q loadgen.Record) bool {
 	g.outages.Record(q)
 	return g.Runner.Record(q)
 }
 
 func (g guests) Handle(e session.Event) {
-	_, own := e.(session.SwitchingOff)
-	if !own || !g.outages.Recording() { // else it joins the outage that is being recorded
+	if _, own := e.(session.SwitchingOff); !own || !g.outages.Running() {
 		g.Runner.Handle(e)
 	}
 	g.outages.Handle(e)

@@ -28,13 +28,6 @@ func (e *Ended) Record(q loadgen.Record) bool {
 	return true
 }
 
-// Keeps reports whether anything is kept. It is safe for concurrent use.
-func (e *Ended) Keeps() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.keep != nil
-}
-
 // Take returns the requests that were kept since the last call.
 func (e *Ended) Take() (ended []loadgen.Record) {
 	e.mu.Lock()

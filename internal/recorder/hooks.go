@@ -215,30 +215,29 @@ func (h *Hooks) post(ctx context.Context, n Notice) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(b))
+	status, err := send(ctx, http.MethodPost, target, b)
+	if err == nil && status/100 != 2 {
+		return fmt.Errorf("it answered %d", status)
+	}
+	return err
+}
+
+// send sends a request. No error has the address, which is a secret.
+func send(ctx context.Context, method, target string, body []byte) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("its address is not a URL")
+		return 0, errors.New("its address is not a URL")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
+	if with := (*url.Error)(nil); errors.As(err, &with) {
+		err = with.Err
+	}
 	if err != nil {
-		return unquoted(err)
+		return 0, err
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 1<<16) // so that the connection can be used again
-	_ = resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered %d", resp.StatusCode)
-	}
-	return nil
-}
-
-// unquoted is an error without the address, which is a secret.
-func unquoted(err error) error {
-	var with *url.Error
-	if errors.As(err, &with) {
-		return with.Err
-	}
-	return err
+	return resp.StatusCode, resp.Body.Close()
 }
 
 // Reach checks that the command is a program and that the webhook's host answers. It
@@ -260,16 +259,8 @@ func (h *Hooks) Reach(ctx context.Context) (command, webhook error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hookWithin)
 	defer cancel()
-	root := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, root.String(), nil)
-	if err != nil {
-		return command, unquoted(err)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return command, unquoted(err)
-	}
-	return command, resp.Body.Close()
+	_, webhook = send(ctx, http.MethodHead, u.Scheme+"://"+u.Host+"/", nil)
+	return command, webhook
 }
 
 // body is the notice in the webhook's format.

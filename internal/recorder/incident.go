@@ -36,9 +36,9 @@ type incident struct {
 	settings []record.Setting
 	server   string
 	forecast []string
-	lowest   *int
 	pending  *int
-	clients  clients
+	// slowest is the longest time that a request took that was ok.
+	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// from is from when on the record has all requests, if that is after zero.
@@ -57,7 +57,7 @@ type incident struct {
 func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
 	o := &incident{
 		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion, clients: clients{loads: map[int]*load{}},
+		server: s.ServerVersion,
 	}
 	before := r.calm
 	if before == nil {
@@ -98,7 +98,9 @@ func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentenc
 // request counts the end of a request.
 func (o *incident) request(q loadgen.Record) {
 	o.tracker.Request(q)
-	o.clients.add(&q)
+	if q.Class == loadgen.ClassOK {
+		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
+	}
 }
 
 // follow takes a snapshot with its new signs. It ends the record when no alert shows and
@@ -115,9 +117,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
-		if d := s.Deployment(o.focus); d != nil {
-			o.available(d.Available)
-		}
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
 			o.pending = &n
 		}
@@ -129,21 +128,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	}
 	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
 		o.finish(now)
-	}
-}
-
-// transition follows a change in the cluster.
-func (o *incident) transition(t cluster.Transition) {
-	if t.Change == cluster.ChangeReplicas && t.Subject.Key == o.focus {
-		o.available(t.Available)
-	}
-}
-
-// available counts that so many pods of the deployment were available. The watch delivers
-// several changes at once after a lost link, and only the transitions have each of them.
-func (o *incident) available(n int) {
-	if o.lowest == nil || n < *o.lowest {
-		o.lowest = &n
 	}
 }
 
@@ -189,13 +173,13 @@ func (o *incident) finish(now time.Time) {
 		}
 	}
 	writes(r.opt.Dir, "")
+	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
-		r.lock.release()
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
 			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")

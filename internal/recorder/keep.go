@@ -132,36 +132,6 @@ func Lock(dir string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// heldLock is Lock for the records of a screen: the report of one is written while the next one
-// begins. The zero heldLock locks nothing until take.
-type heldLock struct {
-	held int
-	free func()
-}
-
-// take is Lock, unless it is held already.
-func (l *heldLock) take(dir string) (err error) {
-	if l.held == 0 {
-		l.free, err = Lock(dir)
-		if err != nil {
-			return err
-		}
-	}
-	l.held++
-	return nil
-}
-
-// release undoes take. Without take it does nothing.
-func (l *heldLock) release() {
-	if l.held == 0 {
-		return
-	}
-	l.held--
-	if l.held == 0 {
-		l.free()
-	}
-}
-
 // writes names the record that this program is writing in the folder that it has locked,
 // for those who read it meanwhile. Without that name they take it for one that breaks off.
 func writes(dir, name string) {

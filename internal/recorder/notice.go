@@ -29,7 +29,7 @@ func (o *incident) notifySigns(now time.Time) {
 	if o.inNotice == len(o.signs) && o.severe == severity || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.signs, o.clients.sentence(o.answered()))
+	sentence := sentenceOf(o.signs, o.sentence())
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -80,23 +80,13 @@ func sentenceOf(signs []record.Sign, clients string) string {
 
 // notifyFailed tells the hooks, once, of an outage that cannot be recorded.
 func (r *Recorder) notifyFailed(signs []record.Sign, why error) {
-	if r.opt.Notify == nil || !r.leads || r.failed != nil {
+	if r.opt.Notify == nil || !r.leads || r.failed {
 		return
 	}
-	r.failed = &Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At,
-		Sentence: sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."}
-	r.opt.Print(r.failed.Sentence)
-	r.opt.Notify(*r.failed)
-}
-
-// closeFailed tells the hooks that the recorder follows that outage no longer.
-func (r *Recorder) closeFailed(now time.Time, why string) {
-	n := *r.failed
-	r.failed = nil
-	n.State, n.Ended = StateEnded, now
-	n.Sentence = "The outage that began at " + n.Zero.UTC().Format("15:04:05") + " UTC " + why + ". lightsout could not record it."
-	r.opt.Print(n.Sentence)
-	r.opt.Notify(n)
+	r.failed = true
+	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
+	r.opt.Print(sentence)
+	r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})
 }
 
 // oneLine is the text of an error in a sentence.

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -52,12 +51,9 @@ type Recorder struct {
 	away   bool
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	lock   heldLock             // of opt.Dir
+	unlock func()               // of opt.Dir, while a screen writes a record there
 	taken  bool                 // another recorder records the present outage
-	// failed is what hooks know of the present outage, which cannot be recorded; failedAt is when
-	// an alert was due last.
-	failed   *Notice
-	failedAt time.Time
+	failed bool                 // hooks know of the present outage, which cannot be recorded
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -81,9 +77,6 @@ func New(s Session, opt Options) *Recorder {
 	return r
 }
 
-// Tracks reports that the recorder wants all transitions and requests.
-func (r *Recorder) Tracks() bool { return true }
-
 // Handle handles what happens in the session. The recorder judges by what the cluster shows, not
 // by readings of machines.
 func (r *Recorder) Handle(e session.Event) {
@@ -106,9 +99,6 @@ func (r *Recorder) transition(t cluster.Transition) {
 		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.Seen, to: t.Seen.Add(cordonCalm)})
 	case cluster.ChangeBoot:
 		r.alerts.booted[t.Subject.Name] = t.Seen
-	}
-	if r.incident != nil {
-		r.incident.transition(t)
 	}
 }
 
@@ -143,9 +133,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		if r.away { // the kubelets could not reach the API server either
 			r.alerts.apiBack = now
 		}
-		if r.opt.Kept == nil {
-			r.opt.Print(inView(s))
-		}
+		r.tell(inView(s))
 	}
 	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -176,17 +164,13 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 		clear(r.switched)
 	}
 	if r.incident == nil && len(due) > 0 {
-		r.failedAt = now
 		r.begin(s, due, now) // if it fails, the next look tries again
 	}
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, r.alerts.fire(due, now), now)
 	case !r.alerts.showing:
-		r.calm = s
-	}
-	if r.failed != nil && now.Sub(r.failedAt) >= r.opt.Steady {
-		r.closeFailed(now, "is over")
+		r.calm, r.failed = s, false
 	}
 }
 
@@ -199,8 +183,8 @@ const pauseLeast = 10 * time.Second
 func (r *Recorder) awake(now time.Time) {
 	if span, ok := phase.Pause(r.running, now); ok {
 		r.pause = span
-		if age := clock.Age(now, r.running); r.opt.Kept == nil && age >= pauseLeast {
-			r.opt.Print(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+		if age := clock.Age(now, r.running); age >= pauseLeast {
+			r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 		}
 	}
 	r.running = now
@@ -223,6 +207,13 @@ func (r *Recorder) sayPlanned(went []*plannedOff) {
 	}
 }
 
+// tell prints a line, unless a screen shows the same.
+func (r *Recorder) tell(line string) {
+	if r.opt.Kept == nil {
+		r.opt.Print(line)
+	}
+}
+
 // startProbes starts the requests, once.
 func (r *Recorder) startProbes() {
 	if !r.probing.IsZero() || r.opt.Load == nil || r.opt.Every == 0 {
@@ -239,24 +230,15 @@ func (r *Recorder) startProbes() {
 
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	var err error
-	if r.opt.Kept != nil {
-		err = r.lock.take(r.opt.Dir)
-	}
 	zero := due[0].At
-	if err == nil {
-		r.trim(now)
-		var dir string
-		var past record.Past
-		if dir, past, err = r.open(zero, now); err == nil {
-			writes(r.opt.Dir, filepath.Base(dir))
-			r.newest, r.taken, r.failed = dir, false, nil
-			r.incident = newIncident(r, dir, s, zero, past)
-			return
-		}
-		r.lock.release()
-	}
-	if errors.Is(err, errTaken) {
+	dir, past, err := r.open(zero, now)
+	switch {
+	case err == nil:
+		writes(r.opt.Dir, filepath.Base(dir))
+		r.newest, r.taken, r.failed = dir, false, false
+		r.incident = newIncident(r, dir, s, zero, past)
+		return
+	case errors.Is(err, errTaken):
 		if !r.taken {
 			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 		}
@@ -274,8 +256,21 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r.notifyFailed(signs, err)
 }
 
-// open makes the folder of a record, with the past.
+// open makes the folder of a record, with the past. A screen locks the folder of all records for it.
 func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
+	r.unlock = func() {}
+	if r.opt.Kept != nil {
+		r.unlock, err = Lock(r.opt.Dir)
+		if err != nil {
+			return dir, past, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			r.unlock()
+		}
+	}()
+	r.trim(now)
 	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err != nil {
 		return dir, past, err
 	}
@@ -287,9 +282,6 @@ func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err 
 
 // Newest returns the folder of the newest record; empty if there is none.
 func (r *Recorder) Newest() string { return r.newest }
-
-// Recording reports whether an outage is being recorded.
-func (r *Recorder) Recording() bool { return r.incident != nil }
 
 // Yield ends the record under way, because a trial begins one.
 func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's record has the rest") }
@@ -312,9 +304,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		if r.opt.Kept == nil { // a screen shows it
-			r.opt.Print(e.Text)
-		}
+		r.tell(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)
@@ -328,9 +318,6 @@ func (r *Recorder) Running() bool { return r.incident != nil }
 func (r *Recorder) End() {
 	r.follow(r.ended.Take(), r.opt.Now())
 	r.cut("the recorder was stopped before the end of the outage")
-	if r.failed != nil {
-		r.closeFailed(r.opt.Now(), "may go on: the recorder was stopped")
-	}
 	if err := r.rolling.Close(); err != nil {
 		r.opt.Print(err.Error())
 	}
@@ -347,7 +334,7 @@ func (r *Recorder) trim(now time.Time) {
 	for _, dir := range gone {
 		r.opt.Print("removed the oldest record, for the room: " + dir)
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		r.opt.Print(err.Error())
 	}
 }

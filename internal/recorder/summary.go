@@ -13,18 +13,18 @@ import (
 // sumLoads adds the requests of each run that have ended since the zero, and those in flight.
 func (o *incident) sumLoads(sum *record.Summary) {
 	for run := range o.open {
-		if o.clients.loads[run] == nil {
-			o.clients.loads[run] = &load{from: o.zero, to: sum.Ended}
-		}
+		o.tracker.Run(run) // none of it may have ended
 	}
-	for _, run := range slices.Sorted(maps.Keys(o.clients.loads)) {
-		l := o.clients.loads[run]
-		from, to := l.from.Sub(o.zero).Seconds(), l.to.Sub(o.zero).Seconds()
-		counts := l.totals.Counts()
-		counts.Scheduled, counts.InFlight = counts.Scheduled+o.open[run], o.open[run]
+	for _, run := range o.tracker.Runs() {
+		x := o.tracker.Run(run)
+		if x.To.IsZero() {
+			x.From, x.To = o.zero, sum.Ended
+		}
+		from, to := x.From.Sub(o.zero).Seconds(), x.To.Sub(o.zero).Seconds()
+		counts := x.Counts(o.open[run])
 		sum.Load = append(sum.Load, record.Load{
 			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-			Failures: record.FailuresOf(o.tracker.Window(run), o.zero), Started: &from, Ended: &to,
+			Failures: record.FailuresOf(x.Window, o.zero), Started: &from, Ended: &to,
 		})
 		sum.Ledger.Add(counts)
 	}
@@ -36,7 +36,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	sum := &record.Summary{
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
 		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
-		LowestAvailable: o.lowest, Pending: o.pending,
+		LowestAvailable: o.tracker.Lowest(), Pending: o.pending,
 		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
 	}
 	for _, p := range o.tracker.Table() {

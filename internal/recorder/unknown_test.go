@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -66,23 +65,6 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 				t.Errorf("the node was marked NotReady when the outage began: %+v", p)
 			}
 		})
-	}
-}
-
-// After a lost link the watch delivers at once that pods went and that they returned: no snapshot
-// shows the worst, and the transitions do.
-func TestTheLeastNumberOfPodsIsThatOfTheTimeline(t *testing.T) {
-	s := newScreen(t)
-	s.fails("n2")
-	s.look(4)
-	for _, n := range []int{15, 12, 16} {
-		s.transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment}, Change: cluster.ChangeReplicas, Available: n, Seen: s.now})
-	}
-	s.transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Name: "other"}}, Change: cluster.ChangeReplicas, Seen: s.now})
-	delete(s.down, "n2")
-	s.look(15)
-	if least := s.only(record.SeverityUnknown).LowestAvailable; least == nil || *least != 12 {
-		t.Errorf("%v", least)
 	}
 }
 

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,25 +15,14 @@ var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindP
 
 // inView is the sentence about the first complete snapshot.
 func inView(s *cluster.Snapshot) string {
-	var forbidden, failed []string
-	why := ""
+	var unread []string
 	for _, k := range judgedBy {
-		switch a := s.Access[k]; {
-		case a.Forbidden:
-			forbidden = append(forbidden, string(k))
-		case !a.Synced:
-			failed, why = append(failed, string(k)), a.Err
+		if a := s.Access[k]; !a.Synced {
+			unread = append(unread, fmt.Sprintf("%s (%s)", k, cmp.Or(a.Err, "forbidden")))
 		}
 	}
-	var said []string
-	if len(forbidden) > 0 {
-		said = append(said, "lightsout may not read these kinds, and notices no outage by them: "+strings.Join(forbidden, ", ")+" (lightsout check tests the rights)")
-	}
-	if len(failed) > 0 {
-		said = append(said, "lightsout has not read these kinds yet, and notices no outage by them until it has: "+strings.Join(failed, ", ")+" ("+why+")")
-	}
-	if len(said) > 0 {
-		return strings.Join(said, "; ")
+	if len(unread) > 0 {
+		return "lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights"
 	}
 	return "the cluster is in view: outages are noticed from now on"
 }
@@ -42,20 +33,17 @@ const okWithin = 10 * time.Second
 // sayWaits prints, once each, that the API server or requests do not answer from the beginning: it
 // notices no outage, or no failures, before they do.
 func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
-	if r.opt.Kept != nil {
-		return // the screen shows it
-	}
 	why := s.Access[cluster.KindNode].Err
 	if s.Link.State == cluster.LinkDisconnected {
 		why = s.Link.Err
 	}
 	if r.began.IsZero() && why != "" && !r.saidAPI {
 		r.saidAPI = true
-		r.opt.Print("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	}
 	if !r.probing.IsZero() && r.requests.first.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
 		r.saidRequests = true
-		r.opt.Print("no request has succeeded yet: lightsout notices failures only once one has")
+		r.tell("no request has succeeded yet: lightsout notices failures only once one has")
 	}
 }
 

@@ -43,7 +43,7 @@ func TestTheRecorderPrintsWhatItMayNotRead(t *testing.T) {
 	t.Parallel()
 	access := map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}, cluster.KindPod: {Synced: true}, cluster.KindLease: {Forbidden: true}}
 	got := inView(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: access}))
-	if !strings.Contains(got, "may not read") || !strings.Contains(got, string(cluster.KindNode)) || !strings.Contains(got, string(cluster.KindLease)) || strings.Contains(got, string(cluster.KindPod)) {
+	if !strings.Contains(got, "has not read") || !strings.Contains(got, string(cluster.KindNode)) || !strings.Contains(got, string(cluster.KindLease)) || strings.Contains(got, string(cluster.KindPod)) {
 		t.Error(got)
 	}
 }
@@ -72,7 +72,7 @@ func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
 	if len(printed) != 1 || !strings.Contains(printed[0], "has not seen the cluster yet") || !strings.Contains(printed[0], "keeps no connection open") {
 		t.Errorf("printed %q", printed)
 	}
-	if got := inView(with(cluster.KindPod)); !strings.Contains(got, "has not read these kinds yet") || !strings.Contains(got, string(cluster.KindPod)) {
+	if got := inView(with(cluster.KindPod)); !strings.Contains(got, "has not read these kinds") || !strings.Contains(got, string(cluster.KindPod)) {
 		t.Error(got)
 	}
 }

@@ -10,12 +10,10 @@ import (
 
 // Guest takes part in a session, as a trial does: it receives what happens, acts through
 // the session's Controls, and adds its own view to the frames. The session's loop calls
-// its methods, except Record and Tracks.
+// its methods, except Record.
 type Guest interface {
-	// Tracks reports whether the guest wants transitions and requests now. Record keeps
-	// a request that has ended, before any screen shows it, and returns the same as
-	// Tracks. Both are safe for concurrent use.
-	Tracks() bool
+	// Record keeps a request that has ended, before any screen shows it, and reports whether
+	// Handle is to receive it too. It is safe for concurrent use.
 	Record(loadgen.Record) bool
 	// Handle receives what happens. A guest ignores what does not concern it.
 	Handle(Event)
@@ -32,7 +30,7 @@ type Guest interface {
 }
 
 // Event is what happens in a session: one of the types below, or
-//   - a cluster.Transition, and a loadgen.Record that has ended, if the guest tracks them,
+//   - a cluster.Transition, and a loadgen.Record that has ended, if the guest wants it,
 //   - a *cluster.Snapshot, for each new one and once a second.
 type Event any
 

@@ -70,7 +70,7 @@ func (r *RecordWriter) Transition(t cluster.Transition) {
 		}
 	}
 	r.timeline.Add(view.Transition(t))
-	if s := r.follower.Load(); s != nil && s.guest.Tracks() {
+	if s := r.follower.Load(); s != nil {
 		s.post(func() { s.guest.Handle(t) })
 	}
 }

@@ -81,7 +81,7 @@ func TestPodsThatNobodySawAreNotTheLeastAvailable(t *testing.T) {
 		}
 		see(400, cluster.LinkLive, 400, 6, 0)
 		tc.x.Measure = "lowest_available"
-		got := JudgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.lowest, Blind: blindSpans(r)})
+		got := JudgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.tracker.Lowest(), Blind: blindSpans(r)})
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || got.Got != tc.got {
 			t.Errorf("%s: %+v", name, got)
 		}

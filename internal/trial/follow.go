@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,11 +51,10 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	if !r.zero.IsZero() {
-		countPods(r, s)
+	if !r.zero.IsZero() && s.Link.State == cluster.LinkLive {
+		countPending(r, s)
 	}
 	for _, n := range r.nodes {
-		n.booted = n.booted || boots.OtherBoot(n.bootID, s.Boot(s.Node(n.name)).ID)
 		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
 			n.early = true
 			r.tracker.Switched(n.name, power.ActionOn, r.now())
@@ -64,33 +62,10 @@ func (r *run) observe(s *cluster.Snapshot) {
 	}
 }
 
-// countPods counts the available pods of the deployment, and the pods without a node.
-func countPods(r *run, s *cluster.Snapshot) {
-	live := s.Link.State == cluster.LinkLive
-	if d := s.Deployment(r.deployment); live && d != nil {
-		n := d.Available
-		if !d.Gone.IsZero() { // deleted, and its pods with it
-			n = 0
-		}
-		if r.lowest == nil || n < *r.lowest {
-			r.lowest = &n
-		}
-	}
-	if live {
-		countPending(r, s)
-	}
-}
-
 // follow follows the ends of requests, all of which are in the record.
 func (r *run) follow(ended []loadgen.Record) {
 	for _, rec := range ended {
 		r.tracker.Request(rec)
-		t := r.totals[rec.Run]
-		if t == nil {
-			t = &loadgen.Totals{}
-			r.totals[rec.Run] = t
-		}
-		t.Count(rec)
 		for _, l := range r.loads {
 			if l.number == rec.Run {
 				l.count(rec)
@@ -171,11 +146,9 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		if on {
 			n.wantedOn = true
 		} else {
-			n.wantedOff, n.wantedOn, n.booted, n.early = true, false, false, false
+			n.wantedOff, n.wantedOn, n.early = true, false, false
 			n.off, n.on = power.Reading{}, power.Reading{}
 			r.tracker.Switched(n.name, a, now)
-			s := r.s.Snapshot()
-			n.bootID = cmp.Or(s.Boot(s.Node(n.name)).ID, b.Node.BootID)
 		}
 	}
 	if !on {

@@ -45,7 +45,7 @@ func TestASummaryCountsTheRequestsOfItsRecord(t *testing.T) {
 	}
 	more()
 	dir := t.TempDir()
-	r := &run{t: runner, tracker: phase.NewTracker(cluster.Key{}), totals: map[int]*loadgen.Totals{}}
+	r := &run{t: runner, tracker: phase.NewTracker(cluster.Key{})}
 	if r.requests, err = record.NewRequests(filepath.Join(dir, record.RequestsFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (c *emptyNode) summary() *record.Summary {
 	for _, r := range c.requests {
 		tr.Request(r)
 	}
-	return &record.Summary{Zero: zero, Phases: tr.Table(), Load: []record.Load{{Step: "clients", Failures: record.FailuresOf(tr.Window(1), zero)}}}
+	return &record.Summary{Zero: zero, Phases: tr.Table(), Load: []record.Load{{Step: "clients", Failures: record.FailuresOf(tr.Run(1).Window, zero)}}}
 }
 
 // Where no pod was on the nodes that went off, the forecast is that nothing fails and nothing is

@@ -3,7 +3,6 @@ package trial
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -62,15 +60,12 @@ type run struct {
 	unsteady []string
 
 	loads []*loadRun
-	// totals are the requests in the record by the generator's runs, open those in flight
-	// when it ended.
-	totals map[int]*loadgen.Totals
-	open   map[int]int
-	nodes  []*nodeRun
+	// open are the requests in flight when it ended, by the generator's runs.
+	open  map[int]int
+	nodes []*nodeRun
 	// before and after are the deployment's pods by node.
 	before, after map[string]int
 	skewRollout   *int
-	lowest        *int
 	// pending is the number of pods without a node at the first power-on; nil: nobody counted.
 	pending *int
 	// pendingForecast is the forecast of the number of pods without a node.
@@ -102,19 +97,18 @@ type stepRun struct {
 type nodeRun struct {
 	name    string
 	machine string
-	bootID  string // before it was switched off
 	off, on power.Reading
 	// wantedOff and wantedOn: the trial has asked for it.
 	wantedOff, wantedOn bool
-	// booted: another boot was seen since; early: before the trial asked for it.
-	booted, early bool
+	// early: it has booted before the trial asked for that.
+	early bool
 	// goesOff: it was still being switched off when the trial ended.
 	goesOff bool
 }
 
 // newRun makes a trial, without the files of its record.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
-	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), totals: map[int]*loadgen.Totals{}}
+	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
 		if err := CheckPlan(p, s, r.deployment); err != nil {
@@ -187,26 +181,12 @@ func (r *run) steady(nodes []string) error {
 		default:
 			continue
 		}
-		was += " when the trial was to switch it off"
-		r.unsteady = append(r.unsteady, was+r.switchedBefore(name))
+		r.unsteady = append(r.unsteady, was+" when the trial was to switch it off")
 	}
 	if len(r.unsteady) > 0 {
 		return errors.New(strings.Join(r.unsteady, "; "))
 	}
 	return nil
-}
-
-// switchedBefore describes, after a colon, how a node has been switched in this trial; empty if it
-// has not.
-func (r *run) switchedBefore(node string) string {
-	i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.wantedOff })
-	switch {
-	case i < 0:
-		return ""
-	case r.nodes[i].wantedOn:
-		return ": it had been powered on in this trial, and was not back yet"
-	}
-	return ": it had been switched off in this trial already"
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }

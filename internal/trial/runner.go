@@ -170,10 +170,6 @@ func (t *Runner) UnderWay() any {
 	return nil
 }
 
-// Tracks reports whether a trial wants transitions and requests. It is safe for
-// concurrent use.
-func (t *Runner) Tracks() bool { return t.ended.Keeps() }
-
 // Record keeps a request in the trial's own record. Safe for use by several
 // goroutines.
 func (t *Runner) Record(q loadgen.Record) bool { return t.ended.Record(q) }

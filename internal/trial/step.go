@@ -8,7 +8,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/text"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -126,8 +125,7 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
 			since := now
-			stay := func(s [2]string) bool { return phase.PodsStay(r.tracker, s[1]) }
-			if w.For == view.PhaseEvicted && !slices.ContainsFunc(subjects, stay) {
+			if w.For == view.PhaseEvicted {
 				since = began // pods that are gone show no more that they were evicted
 			}
 			r.excuse(fmt.Sprintf("the wait for %q", w.For), since)

@@ -7,7 +7,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -17,7 +16,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.lowest, Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	r.clock.End(r.now)
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
@@ -37,7 +36,7 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		n.goesOff = session.GoesOff(r.s, n.name)
-		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(n)})
+		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(r, n)})
 		switch {
 		case session.MayGoOff(r.s, n.name), n.goesOff && !r.s.LeftOff(n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
@@ -109,30 +108,19 @@ func lastDetection(r *run) time.Time {
 }
 
 func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
-	counts := r.counts(l.number)
+	requests := r.tracker.Run(l.number)
+	counts := requests.Counts(r.open[l.number])
 	served, basis, servedUpTo, queuedUpTo := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: served, PeakQueued: r.peakQueued(l), Basis: string(basis),
-		Failures: record.FailuresOf(r.tracker.Window(l.number), r.zero),
+		Failures: record.FailuresOf(requests.Window, r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
 	out.Steady = !l.burst
 	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(servedUpTo, served), moreThan(queuedUpTo, out.PeakQueued)
 	return out
-}
-
-// counts account for the requests of a run in the record, and for those in flight at its end.
-func (r *run) counts(number int) loadgen.Counts {
-	var t loadgen.Totals
-	if counted := r.totals[number]; counted != nil {
-		t = *counted
-	}
-	c := t.Counts()
-	c.InFlight = r.open[number]
-	c.Scheduled += c.InFlight
-	return c
 }
 
 // moreThan returns n if it is more than least, and otherwise 0.
@@ -161,9 +149,9 @@ func offProof(n *nodeRun) string {
 	return n.off.With(n.off.Proof.String())
 }
 
-func onProof(n *nodeRun) string {
+func onProof(r *run, n *nodeRun) string {
 	switch {
-	case n.booted:
+	case r.otherBoot(n):
 		return "proven (new boot id)"
 	case n.on.State == power.On:
 		return n.on.With(n.on.Proof.String())

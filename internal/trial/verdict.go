@@ -140,7 +140,7 @@ func unobserved(r *run) []string {
 		switch {
 		case n.off.State != power.Off && n.goesOff:
 			out = append(out, n.name+" was still being switched off when the trial ended")
-		case n.off.State != power.Off && !detected && n.booted:
+		case n.off.State != power.Off && !detected && r.otherBoot(n):
 			out = append(out, n.name+" booted again, but lightsout saw neither its machine off nor the control plane notice it")
 		case n.off.State != power.Off && !detected:
 			out = append(out, n.name+" never went down: its machine was not seen off and its node stayed Ready")
@@ -171,9 +171,15 @@ func unobserved(r *run) []string {
 	return out
 }
 
+// otherBoot reports whether the node's boot ID is another one than before its machine was switched off.
+func (r *run) otherBoot(n *nodeRun) bool {
+	_, booted := r.tracker.Observed(view.PhaseBooted, n.name)
+	return booted
+}
+
 // boot returns whether a node has booted since its machine was switched off.
 func (r *run) boot(n *nodeRun) boots.Answer {
-	if n.booted {
+	if r.otherBoot(n) {
 		return boots.Booted
 	}
 	var was boots.Before

@@ -5,7 +5,6 @@
 //	t.Zero(at, snapshot)                    // the first power-off is asked for
 //	t.Switched(node, power.ActionOff, at)   // each machine that is switched, off and on
 //	t.Power(node, reading)                  // each reading of a machine
-//	t.Transition(tr)                        // every transition of the cluster, in order
 //	t.Observe(snapshot, now)                // every new snapshot, and once a second
 //	t.Request(r)                            // each request that has ended
 //	t.Observed(view.PhaseDetected, node)  // when, for what waits for it

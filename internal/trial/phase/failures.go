@@ -2,6 +2,7 @@ package phase
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,31 +18,56 @@ type failures struct {
 	// earlier counts those of outages that are over.
 	earlier int
 	all     *loadgen.Window
-	// runs holds the window of each of the generator's runs.
-	runs map[int]*loadgen.Window
+	runs    map[int]*Run
 	// within is the longest time that a request takes to fail.
 	within time.Duration
 }
 
-func (f *failures) run(number int) *loadgen.Window {
+// Run is what is known of the ended requests of one of the generator's runs.
+type Run struct {
+	*loadgen.Window
+	totals loadgen.Totals
+	// From is when the first of them was due, To when the newest one ended; zero if there is none.
+	From, To time.Time
+}
+
+// Counts counts the requests, and those that are still in flight.
+func (x *Run) Counts(inFlight int) loadgen.Counts {
+	c := x.totals.Counts()
+	c.Scheduled, c.InFlight = c.Scheduled+inFlight, inFlight
+	return c
+}
+
+// Run returns the requests of a run.
+func (t *Tracker) Run(number int) *Run {
+	f := &t.failures
 	if f.runs[number] == nil {
-		f.runs[number] = loadgen.NewWindow(&f.outages)
+		f.runs[number] = &Run{Window: loadgen.NewWindow(&f.outages)}
 	}
 	return f.runs[number]
 }
 
+// Runs are the numbers of the runs with requests, in their order.
+func (t *Tracker) Runs() []int { return slices.Sorted(maps.Keys(t.failures.runs)) }
+
 // Request records a request that has ended.
 func (t *Tracker) Request(r loadgen.Record) {
 	t.failures.all.Note(&r)
-	t.failures.run(r.Run).Note(&r)
+	x := t.Run(r.Run)
+	x.Note(&r)
+	x.totals.Count(r)
+	if x.From.IsZero() {
+		x.From = r.Scheduled
+	}
+	x.To = r.End
 }
 
 // FailsWithin sets the longest time that a request takes to fail when its machine goes
 // silent. The largest value counts.
 func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failures.within, d) }
 
-// Window returns the window of one run of the generator.
-func (t *Tracker) Window(run int) *loadgen.Window { return t.failures.run(run) }
+// Requests returns the window of all requests.
+func (t *Tracker) Requests() *loadgen.Window { return t.failures.all }
 
 // healed forecasts when requests can be answered again, as it is now and as it was at
 // first: no endpoint on the nodes is ready; where that leaves no pod, the pods are

@@ -68,6 +68,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		t.sight.know(s, now)
 		return
 	}
+	t.observeAvailable(s)
 	// With many nodes this runs once a second.
 	all := now.Sub(t.forecast) >= time.Second || changed(t, s) && len(t.names) <= 64
 	if all {
@@ -83,6 +84,24 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		t.sight.follow(s, now)
 	}
 }
+
+// observeAvailable counts the pods of the deployment that are available.
+func (t *Tracker) observeAvailable(s *cluster.Snapshot) {
+	d := s.Deployment(t.deployment)
+	if d == nil || s.Link.State != cluster.LinkLive {
+		return
+	}
+	n := d.Available
+	if !d.Gone.IsZero() { // deleted, and its pods with it
+		n = 0
+	}
+	if t.lowest == nil || n < *t.lowest {
+		t.lowest = &n
+	}
+}
+
+// Lowest is the least number of pods of the deployment that were available since zero; nil if nobody saw it.
+func (t *Tracker) Lowest() *int { return t.lowest }
 
 // changed reports whether a node of the trial is another one than before.
 func changed(t *Tracker, s *cluster.Snapshot) bool {
@@ -137,22 +156,14 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 	}
 }
 
-// observeEviction finds in a Snapshot that pods on a node are being deleted. Those deleted before
-// the node went off may have been evicted too, if it was noticed late.
+// observeEviction finds in a Snapshot that pods on a node are being deleted since it went off.
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
-	earlier := false
 	for _, p := range s.PodsOn(n.name) {
-		switch {
-		case !p.Gone.IsZero() || p.Deleting.IsZero():
-		case p.Deleting.Before(n.off.Add(-time.Second)):
-			earlier = true
-		case !evicts(p, s):
-		default:
+		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) && evicts(p, s) {
 			t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting)
 			return
 		}
 	}
-	t.rows.of(view.PhaseEvicted, n.name).before = earlier
 }
 
 // Observed is when a phase was observed; false when it was not.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -660,77 +659,6 @@ func TestANodeThatIsNotReadySinceAnUnknownTime(t *testing.T) {
 	w.want(view.PhaseEvicted, n4, "320..322 | – | ")
 }
 
-func TestAnIntervalWithoutABeginningHasNoOffsets(t *testing.T) {
-	tr := NewTracker(llm)
-	tr.Zero(zero, nil)
-	for _, i := range []forecast.Interval{{}, {To: at(5)}, {From: at(5)}} {
-		if got := offsets(tr, i); got != nil {
-			t.Errorf("%v: %v", i, *got)
-		}
-	}
-	if got := offsets(tr, forecast.Interval{From: at(1), To: at(5)}); got == nil || *got != [2]float64{1, 5} {
-		t.Errorf("%v", got)
-	}
-}
-
-// The recorder notices a node's outage that an outage of the API server hid only when the node
-// is Ready again: the control plane's marks of it are dated by their own times.
-func TestAnOutageThatIsOverWhenTheRecorderNoticesItHasItsMarks(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.Zero(zero, w.snapshot())
-	w.c.Link.State = cluster.LinkDisconnected
-	w.look(1)
-	w.look(28)
-	w.c.Link.State = cluster.LinkLive
-	w.now = at(29)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince, n.ReadyEndpoints = cluster.TriUnknown, at(6), 0
-		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(7)}}
-	})
-	w.look(29)
-	w.Switched(n4, power.ActionOff, at(6)) // its sign is dated by its mark
-	w.now = at(29.1)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince, n.ReadyEndpoints, n.BootID, n.Taints = cluster.TriTrue, at(18), 4, "second boot", nil
-	})
-	w.look(29.1)
-	w.Switched(n4, power.ActionOn, w.now)
-	for name, want := range map[string]float64{view.PhaseDetected: 6, view.PhaseTainted: 7} {
-		p := w.phase(name, n4)
-		if p.HiddenFrom == nil || *p.HiddenFrom != want || *p.Observed != want+1 || p.Before {
-			t.Errorf("%+v", p)
-		}
-	}
-	if p := w.phase(view.PhaseEndpointsOut, n4); p.HiddenFrom == nil || *p.HiddenFrom > 0 {
-		t.Errorf("%+v", p)
-	}
-}
-
-// Kubernetes may have evicted the pods that were being deleted before the node counted as down:
-// lightsout noticed this outage late.
-func TestPodsDeletedBeforeTheOutageWasNoticedAreNotUnevicted(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.now = at(-10)
-	w.node(n4, func(n *cluster.Node) {
-		n.Ready, n.ReadySince = cluster.TriFalse, at(1)
-		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(-40)}}
-	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Evicted, p.Ready = at(-10), true, false })
-	w.look(0)
-	w.off(power.ActionOff, n4)
-	w.look(2)
-	p := w.phase(view.PhaseEvicted, n4)
-	if p.Observed != nil || p.Predicted != nil || !p.Before || p.Note != "pods on kube-node4 are being deleted already, and no other is subject to eviction" {
-		t.Errorf("%+v", p)
-	}
-	w.now = at(5)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = at(5) })
-	w.look(6)
-	if p = w.phase(view.PhaseEvicted, n4); p.Observed == nil || p.Before {
-		t.Errorf("%+v", p)
-	}
-}
-
 // Pods that a scale-down or a rollout deletes on a node that is down do not count as evicted. A
 // control plane before v1.31 does not report which pods it evicts: those wait for as long as they
 // tolerate the taint.
@@ -763,37 +691,6 @@ func TestPodsThatAScaleDownDeletesAreNotEvicted(t *testing.T) {
 		if p := w.phase(view.PhaseEvicted, n4); p.Observed == nil || *p.Observed < 26 {
 			t.Errorf("%+v: the eviction does not count: %+v", tc, p)
 		}
-	}
-}
-
-// Pods that a scale-up adds during an outage replace none.
-func TestPodsThatAScaleUpAddsReplaceNone(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 50)
-	w.now = at(100)
-	d := *w.c.Deployments[0]
-	d.Replicas, d.Changed = 20, w.now
-	w.c.Deployments = []*cluster.Deployment{&d}
-	more := func(name string, s float64) {
-		w.now = at(s)
-		for i := range 4 {
-			p := w.pod(fmt.Sprint(name, i), "kube-node1", 20000)
-			p.Changed, p.ReadySince, p.Created = w.now, w.now, w.now
-		}
-		w.look(s + 0.1)
-	}
-	more("added-", 110)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
-		t.Errorf("the added pods count: %+v", p)
-	}
-	w.evict(n4, 350)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed != nil {
-		t.Errorf("the added pods count once others are evicted: %+v", p)
-	}
-	more("new-", 360)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < 360 {
-		t.Errorf("the replacements do not count: %+v", p)
 	}
 }
 

@@ -66,62 +66,6 @@ func TestPodsOfARolloutThatStartAreNotHopeless(t *testing.T) {
 	}
 }
 
-// Pods that a scale-up added, and that a scale-down leaves when it deletes those on the node, have
-// replaced these only then.
-func TestPodsOfAnEarlierScaleUpReplaceLater(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 40)
-	w.taint(n4, 41)
-	scale := func(s float64, n int) {
-		w.now = at(s)
-		d := *w.c.Deployments[0]
-		d.Replicas, d.Changed = n, w.now
-		w.c.Deployments = []*cluster.Deployment{&d}
-	}
-	scale(8, 20)
-	for i := range 4 {
-		w.now = at(10)
-		p := w.pod("added-"+string(rune('a'+i)), "kube-node1", 1000)
-		p.Created, p.ReadySince, p.Changed = at(8), w.now, w.now
-	}
-	w.look(45)
-	scale(120, 16)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = w.now })
-	w.look(121)
-	if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < 120 {
-		t.Errorf("%+v", p)
-	}
-}
-
-// A node that is drained before its outage, which is not the first of the trial, has no pods to
-// replace.
-func TestADrainedNodeOfALaterOutageHasNoPodsToReplace(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.c.Access[cluster.KindPod] = cluster.Access{Synced: true}
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 40)
-	w.Switched(n4, power.ActionOn, at(60))
-	w.boot(n4, 65)
-	w.ready(n4, 70)
-	const n3 = "kube-node3"
-	w.now = at(100)
-	w.podsOn(n3, func(p *cluster.Pod) { p.Deleting, p.Gone, p.Ready = at(90), at(95), false })
-	ended := w.pod("ended", n3, 1000) // it stays until the control plane collects it
-	ended.Phase, ended.Ready = "Failed", false
-	for i := range 4 {
-		p := w.pod("moved-"+string(rune('a'+i)), "kube-node1", 1000)
-		p.Created, p.ReadySince, p.Changed = at(90), at(95), at(95)
-	}
-	w.look(100)
-	w.Switched(n3, power.ActionOff, at(110))
-	w.look(111)
-	w.lose(n3, 150)
-	if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || !p.Unaffected {
-		t.Errorf("%+v", p)
-	}
-}
-
 // Where no pod on the nodes served when they went off, as when they all load a model or are being
 // deleted, there is nothing to replace, in a later outage too.
 func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {

@@ -12,14 +12,13 @@ import (
 // service is the deployment that the trial is about.
 type service struct {
 	known bool
-	// before is how many of its pods were serving when the outage began, and replicas how many
-	// it should have had.
-	before, replicas int
-	// pods are those that it had then, each with the node on which it served; "" if it did not.
-	pods map[cluster.Key]string
-	// ended is when the first of them that served on a node of the outage was deleted or ended,
-	// by the API server's clock, and allEnded when lightsout saw that all were; zero: not yet.
-	ended, allEnded time.Time
+	// before is how many of its pods were serving when the outage began, and pods the node of
+	// each of them.
+	before int
+	pods   map[cluster.Key]string
+	// allEnded is when lightsout saw that all of them on nodes of the outage had ended; zero: not
+	// yet.
+	allEnded time.Time
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
@@ -38,9 +37,8 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 	if d == nil {
 		return
 	}
-	*v = service{known: true, replicas: d.Replicas, pods: map[cluster.Key]string{}}
+	*v = service{known: true, pods: map[cluster.Key]string{}}
 	for _, p := range s.PodsOf(dep) {
-		v.pods[p.Key] = ""
 		if p.Serving() {
 			v.before++
 			v.pods[p.Key] = p.Node

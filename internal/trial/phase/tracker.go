@@ -33,6 +33,7 @@ type Tracker struct {
 	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
+	lowest     *int     // see Lowest
 }
 
 // node is a node that was switched off.
@@ -111,7 +112,7 @@ func (r *row) explain(text string) {
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
 	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: rows{}}
-	t.failures.runs, t.failures.all = map[int]*loadgen.Window{}, loadgen.NewWindow(&t.failures.outages)
+	t.failures.runs, t.failures.all = map[int]*Run{}, loadgen.NewWindow(&t.failures.outages)
 	return t
 }
 
@@ -208,9 +209,6 @@ func (n *node) before(t *Tracker) {
 			at0(view.PhaseTainted, "was tainted before")
 		}
 	}
-	if since {
-		t.observeNode(n, t.snapshot) // the next snapshot may show the node Ready again
-	}
 }
 
 // found records the state of the node in the cluster when it was switched.
@@ -281,25 +279,11 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	pods, ok := toEvict(t, name)
-	return ok && pods == 0 && t.rows.seen(view.PhaseEvicted, name)
-}
-
-// PodsStay reports whether the newest snapshot shows that pods of an outage that are to be
-// evicted still are on the node.
-func PodsStay(t *Tracker, name string) bool {
-	n := t.nodes[name]
-	pods, _ := toEvict(t, name)
-	return pods > 0 && n != nil && !returned(t, n)
-}
-
-// toEvict is the number of pods on a node that are to be evicted; false if unknown.
-func toEvict(t *Tracker, name string) (int, bool) {
-	if t.snapshot == nil {
-		return 0, false
+	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
+		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
-	return o.Pods, ok
+	return ok && o.Pods == 0
 }
 
 // Why is the reason, in one sentence, why a phase is not expected to come; empty if it

@@ -16,9 +16,6 @@ var example string
 // Example returns a plan to start from, with comments.
 func Example() string { return example }
 
-// Text returns the text of a plan: a built-in one's by its name, or that of a file.
-func Text(name string) ([]byte, error) { return readFile(name) }
-
 // Builtin are the names of the plans that are built in, sorted.
 func Builtin() []string {
 	files, _ := builtin.ReadDir("builtin") // it is part of the program

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"lightsout/internal/config/yamlfile"
 )
 
 // check finds faults that the grammar permits: steps that cannot be carried out, and
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
 // omits faults that follow from an unreadable step.
 func (p *Plan) check() []error {
-	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]int{}, loads: map[string]*loadState{}}
+	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]bool{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -21,12 +19,13 @@ func (p *Plan) check() []error {
 		}
 		s.Action.check(c, s)
 	}
+	p.left = c.off
 	if len(c.off)+len(c.on) == 0 {
 		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
 		return c.faults
 	}
-	for i := range p.Expect {
-		c.add(c.expectation(i))
+	for _, e := range p.Expect {
+		c.add(c.expectation(e))
 	}
 	return c.faults
 }
@@ -34,23 +33,8 @@ func (p *Plan) check() []error {
 // Warnings lists properties that a plan seldom has on purpose.
 func (p *Plan) Warnings() []string {
 	var out []string
-	for _, n := range p.Nodes() {
-		line := 0 // of the step that leaves it off
-		for _, s := range p.Steps {
-			switch a := s.Action.(type) {
-			case *Off:
-				if slices.Contains(a.Nodes, n) {
-					line = s.Line
-				}
-			case *On:
-				if slices.Contains(a.Nodes, n) {
-					line = 0
-				}
-			}
-		}
-		if line > 0 {
-			out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", line, n))
-		}
+	for _, n := range slices.Sorted(maps.Keys(p.left)) {
+		out = append(out, fmt.Sprintf("line %d: no step powers %s on again: lightsout does so after the trial, and observes no return", p.left[n], n))
 	}
 	if len(p.Expect) == 0 {
 		out = append(out, "it has no expectations: the verdict will only show whether the outage and the return were observed")
@@ -97,8 +81,8 @@ type checker struct {
 	// are off; on the line that switched it on again. A node is in one of them.
 	off, on map[string]int
 	loads   map[string]*loadState
-	// cordoned holds the line of the step that cordoned or drained a node.
-	cordoned map[string]int
+	// cordoned are the nodes that a step has cordoned or drained.
+	cordoned map[string]bool
 	// steady is the hold or rate that was begun last in the background.
 	steady  string
 	rollout bool
@@ -129,23 +113,12 @@ func (c *checker) switched() []string {
 	return sorted(slices.AppendSeq(slices.Collect(maps.Keys(c.off)), maps.Keys(c.on)))
 }
 
-func (c *checker) didYouMean(node string) string {
-	if near := yamlfile.Suggest(node, c.switched()); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
-func (c *checker) expectation(i int) error {
-	e := c.p.Expect[i]
+// expectation finds one that can never be met.
+func (c *checker) expectation(e Expectation) error {
 	switch m := measures[e.Measure]; m.kind {
 	case OfLoad:
-		l, ok := c.loads[e.Step]
-		if !ok {
-			return c.p.noLoad(e.Line, e.Step, e.Measure)
-		}
-		if total, known := l.load.total(); known && e.Min != nil && *e.Min > float64(total) && m.sum {
-			return errorAt(e.Line, "%s sends %d requests in all, so %s can't be %s", quote(e.Step), total, e.Measure, e.Want())
+		if c.loads[e.Step] == nil {
+			return c.noLoad(e.Line, e.Step)
 		}
 	case OfPhase:
 		if m.ofDeployment {
@@ -160,7 +133,7 @@ func (c *checker) expectation(i int) error {
 			_, isOff := c.off[e.Subject]
 			_, isOn := c.on[e.Subject]
 			if !isOff && !isOn {
-				return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen%s", e.Subject, e.Measure, c.didYouMean(e.Subject))
+				return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
 			}
 			if m.afterOn && isOff {
 				return errorAt(e.Line, "%s is not switched on again by any step, so %s can never be seen", e.Subject, e.Measure)
@@ -175,7 +148,7 @@ func (c *checker) expectation(i int) error {
 			return errorAt(e.Line, `there is no rollout step, so skew_before_rollout can never be seen: use skew, or add a step "- rollout:"`)
 		}
 	}
-	return c.p.contradicts(i)
+	return nil
 }
 
 // ofThis refuses any deployment but the plan's: no other is observed.
@@ -188,24 +161,4 @@ func (p *Plan) ofThis(line int, deployment string) error {
 		return errorAt(line, "a trial has one deployment: add deployment: %s at the top of the plan", deployment)
 	}
 	return errorAt(line, "the plan's deployment is %s; lightsout does not observe %s", p.Deployment, deployment)
-}
-
-// contradicts compares an expectation with those before it that are about the
-// same. One without a subject is about all of them.
-func (p *Plan) contradicts(i int) error {
-	e := p.Expect[i]
-	for _, f := range p.Expect[:i] {
-		if f.Measure != e.Measure || f.Step != e.Step || f.Subject != e.Subject && f.Subject != "" && e.Subject != "" {
-			continue
-		}
-		below := e.Max != nil && f.Min != nil && *e.Max < *f.Min
-		above := e.Min != nil && f.Max != nil && *e.Min > *f.Max
-		if below || above {
-			return errorAt(e.Line, "%s can't be %s and, as line %d requires, %s", quote(e.Name()), e.Want(), f.Line, f.Want())
-		}
-		if f.Subject == e.Subject && f.Want() == e.Want() {
-			return errorAt(e.Line, "this repeats line %d: remove one of them", f.Line)
-		}
-	}
-	return nil
 }

@@ -1,19 +1,11 @@
 package plan
 
-import "time"
-
 // Cordon lets no more pods be put on nodes. It is undone by an Uncordon, or
 // without one when the node has returned and at the end of the session.
 type Cordon struct{ Nodes []string }
 
-var cordonKind = kind{
-	name: "cordon", meant: "unschedulable", fields: "nodes",
-	help:   "  cordon   [node, …]: the scheduler places no more pods on them\n",
-	decode: onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} }),
-}
-
 // Kind is "cordon".
-func (co *Cordon) Kind() string { return cordonKind.name }
+func (co *Cordon) Kind() string { return "cordon" }
 
 // Subjects names the nodes.
 func (co *Cordon) Subjects() ([]string, string) { return co.Nodes, "" }
@@ -27,10 +19,7 @@ func (co *Cordon) value() any { return co.Nodes }
 
 func (co *Cordon) check(c *checker, s *Step) {
 	for _, n := range co.Nodes {
-		if line, ok := c.cordoned[n]; ok {
-			c.wrong(s.Line, "%s is cordoned already by the step on line %d", n, line)
-		}
-		c.cordoned[n] = s.Line
+		c.cordoned[n] = true
 	}
 }
 
@@ -41,16 +30,8 @@ func (co *Cordon) Begin(r Runner, _ string) Poll { return r.Cordon(co.Nodes) }
 // cordoned.
 type Uncordon struct{ Nodes []string }
 
-var uncordonKind = kind{
-	name: "uncordon", meant: "schedulable", fields: "nodes",
-	help: `  uncordon [node, …] that an earlier step has cordoned or drained; without this step
-           lightsout uncordons it when it has returned, at the latest at the end of the trial
-`,
-	decode: onNodes("this uncordon step", 0, func(nodes []string, _ time.Duration) Action { return &Uncordon{nodes} }),
-}
-
 // Kind is "uncordon".
-func (u *Uncordon) Kind() string { return uncordonKind.name }
+func (u *Uncordon) Kind() string { return "uncordon" }
 
 // Subjects names the nodes.
 func (u *Uncordon) Subjects() ([]string, string) { return u.Nodes, "" }
@@ -64,7 +45,7 @@ func (u *Uncordon) value() any { return u.Nodes }
 
 func (u *Uncordon) check(c *checker, s *Step) {
 	for _, n := range u.Nodes {
-		if _, ok := c.cordoned[n]; !ok {
+		if !c.cordoned[n] {
 			c.wrong(s.Line, "%s is not cordoned by any step before this one, and what others have cordoned stays so", n)
 		}
 		delete(c.cordoned, n)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -39,7 +38,7 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 		case k.Value == "min" || k.Value == "max":
 			return e, errorAt(k.Line, "%s must be in { } behind the measure, like {%s: 4}", k.Value, k.Value)
 		case !slices.Contains(expectFields, k.Value):
-			return e, noMeasure(k.Line, k.Value)
+			return e, noWord(k.Line, "measure", k.Value, measureWords, expectFields)
 		}
 	}
 	if value == nil {
@@ -54,22 +53,6 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 
 // expectFields are the fields of an expectation beside its measure.
 var expectFields = []string{"step", "node", "deployment"}
-
-func noMeasure(line int, word string) error {
-	near := ""
-	for name, m := range measures {
-		if slices.Contains(strings.Fields(m.meant), strings.ToLower(word)) {
-			near = name
-		}
-	}
-	if near == "" {
-		near = yamlfile.Suggest(word, append(slices.Clone(expectFields), measureWords...))
-	}
-	if near != "" {
-		return errorAt(line, "there is no measure %s; did you mean %q?", quote(word), near)
-	}
-	return errorAt(line, "there is no measure %s; there are %s", quote(word), and(measureWords))
-}
 
 // decodeOf reads the object of the measure: a load step, a node, a deployment.
 func (e *Expectation) decodeOf(g yamlfile.Group) error {

@@ -13,16 +13,8 @@ type Drain struct {
 	Within time.Duration
 }
 
-var drainKind = kind{
-	name: "drain", meant: "evict", fields: "nodes within",
-	help: `  drain    [node, …] or {nodes: [node, …], within: 5m}: cordons, then evicts the pods as far as
-           their disruption budgets let it; fails when that is not over within (10m)
-`,
-	decode: onNodes("a drain step", DrainWithin, func(nodes []string, within time.Duration) Action { return &Drain{nodes, within} }),
-}
-
 // Kind is "drain".
-func (d *Drain) Kind() string { return drainKind.name }
+func (d *Drain) Kind() string { return "drain" }
 
 // Subjects names the nodes.
 func (d *Drain) Subjects() ([]string, string) { return d.Nodes, "" }
@@ -39,9 +31,7 @@ func (d *Drain) check(c *checker, s *Step) {
 		if line, ok := c.off[n]; ok {
 			c.wrong(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
 		}
-		if _, ok := c.cordoned[n]; !ok {
-			c.cordoned[n] = s.Line
-		}
+		c.cordoned[n] = true
 	}
 }
 

@@ -40,11 +40,8 @@ type measure struct {
 	kind MeasureKind
 	// phase is the one that it is about, if it is about one.
 	phase string
-	// meant are words that people use for it, separated by spaces.
-	meant string
-	// seconds: it is a time, not a count. sum: it can't be more than a load's
-	// requests in all.
-	seconds, sum bool
+	// seconds: it is a time, not a count.
+	seconds bool
 	// afterOn: only a node that is switched on again reaches the phase. ofMachine: only
 	// the machine decides when, so there is no forecast. ofDeployment: the phase
 	// belongs to a deployment, not to a node. foretold: the measure is a count with a
@@ -60,34 +57,34 @@ var measureWords = []string{
 }
 
 var measures = map[string]measure{
-	"sent":                   {sum: true},
-	"ok":                     {sum: true},
-	"failed":                 {sum: true, meant: "errors failures"},
-	"failed_after_detection": {sum: true},
-	"peak_served":            {meant: "served"},
-	"peak_queued":            {meant: "queued"},
-	"peak_streaming":         {meant: "streaming"},
+	"sent":                   {},
+	"ok":                     {},
+	"failed":                 {},
+	"failed_after_detection": {},
+	"peak_served":            {},
+	"peak_queued":            {},
+	"peak_streaming":         {},
 	// As loadgen.Window finds them; "predicted" refers to the end of the error window.
 	"error_window":   {seconds: true, phase: view.PhaseErrors},
-	"later_failures": {sum: true, meant: "stray strays"},
-	"hung":           {sum: true, meant: "hanging"},
+	"later_failures": {},
+	"hung":           {},
 
 	"off":           {kind: OfPhase, phase: view.PhaseOff, seconds: true, ofMachine: true},
-	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true, meant: "not_ready notready"},
+	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true},
 	"endpoints_out": {kind: OfPhase, phase: view.PhaseEndpointsOut, seconds: true},
 	"tainted":       {kind: OfPhase, phase: view.PhaseTainted, seconds: true},
 	"evicted":       {kind: OfPhase, phase: view.PhaseEvicted, seconds: true},
 	"replaced":      {kind: OfPhase, phase: view.PhaseReplaced, seconds: true, ofDeployment: true},
 	"booted":        {kind: OfPhase, phase: view.PhaseBooted, seconds: true, afterOn: true, ofMachine: true},
 	"ready":         {kind: OfPhase, phase: view.PhaseReady, seconds: true, afterOn: true},
-	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, afterOn: true, ofDeployment: true, meant: "capacity_restored"},
+	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, afterOn: true, ofDeployment: true},
 
 	"balanced": {kind: OfLedger},
 
 	// The least number of available pods of the deployment.
 	"lowest_available": {kind: OfTrial},
 	// The pods without a node at the first power-on request, or at the end.
-	"pending": {kind: OfTrial, foretold: true, meant: "homeless unschedulable"},
+	"pending": {kind: OfTrial, foretold: true},
 	// The largest minus the smallest number of the deployment's pods on a Ready,
 	// schedulable worker: at the end, and when the first rollout step began.
 	"skew":                {kind: OfTrial},
@@ -144,13 +141,6 @@ func (e Expectation) unit() string {
 		return " s"
 	}
 	return ""
-}
-
-// Holds reports whether v, a count or seconds, lies within the bounds, which
-// belong to them. A value that nobody observed (NaN) never holds. An expectation that
-// is Predicted has no bounds of its own: whoever knows the forecast judges it.
-func (e Expectation) Holds(v float64) bool {
-	return !math.IsNaN(v) && (e.Min == nil || v >= *e.Min) && (e.Max == nil || v <= *e.Max)
 }
 
 // value returns the value of the measure's key in a file.

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,21 +12,24 @@ import (
 
 // kind is one sort of step.
 type kind struct {
-	// name is its word in a file, meant are words that people use for it,
-	// separated by spaces, fields are those that its value may have.
-	name, meant, fields string
-	// help is its part of the grammar.
-	help string
+	// name is its word in a file, fields are those that its value may have, separated by spaces.
+	name, fields string
 	// decode reads the value behind the word.
 	decode func(k kind, n *yaml.Node) (Action, error)
 }
 
-// kinds are the kinds of steps, in the order of the help. init sets it, because an
-// action's own methods look its kind up.
-var kinds []kind
-
-func init() {
-	kinds = []kind{loadKind, offKind, onKind, waitKind, cordonKind, drainKind, uncordonKind, rolloutKind, pauseKind, stopKind}
+// kinds are the kinds of steps, in the order of the help.
+var kinds = []kind{
+	{"load", "for background timeout requests", decodeLoad},
+	{"off", "nodes how within", decodeOff},
+	{"on", "nodes within", onNodes("an on step", 0, func(nodes []string, within time.Duration) Action { return &On{nodes, within} })},
+	{"wait", "for nodes deployment within", decodeWait},
+	{"cordon", "nodes", onNodes("this cordon step", 0, func(nodes []string, _ time.Duration) Action { return &Cordon{nodes} })},
+	{"drain", "nodes within", onNodes("a drain step", DrainWithin, func(nodes []string, within time.Duration) Action { return &Drain{nodes, within} })},
+	{"uncordon", "nodes", onNodes("this uncordon step", 0, func(nodes []string, _ time.Duration) Action { return &Uncordon{nodes} })},
+	{"rollout", "deployment within", decodeRollout},
+	{"pause", "", decodePause},
+	{"stop", "", decodeStop},
 }
 
 func kindNames() []string {
@@ -45,28 +48,12 @@ func kindOf(name string) (kind, bool) {
 	return kinds[i], true
 }
 
-// noStep returns the error that there is no such step.
-func noStep(line int, word string) error {
-	guess := yamlfile.Suggest(word, kindNames())
-	if guess == "" {
-		meant := map[string]string{}
-		for _, k := range kinds {
-			for w := range strings.FieldsSeq(k.meant) {
-				meant[w] = k.name
-			}
-		}
-		// A tie between two words may not change the sentence from run to run.
-		for _, w := range slices.Sorted(maps.Keys(meant)) {
-			if yamlfile.Suggest(word, []string{w}) != "" {
-				guess = meant[w]
-				break
-			}
-		}
+// noWord returns the error that there is no such step or measure. others are words that stand there too.
+func noWord(line int, what, word string, names, others []string) error {
+	if near := yamlfile.Suggest(word, slices.Concat(others, names)); near != "" {
+		return errorAt(line, "there is no %s %s; did you mean %q?", what, quote(word), near)
 	}
-	if guess != "" {
-		return errorAt(line, "there is no step %s; did you mean %q?", quote(word), guess)
-	}
-	return errorAt(line, "there is no step %s; there are %s", quote(word), and(kindNames()))
+	return errorAt(line, "there is no %s %s; there are %s", what, quote(word), and(names))
 }
 
 // isField reports whether some kind of step has a field of that name.
@@ -93,7 +80,7 @@ func decodeStep(n *yaml.Node) (Step, error) {
 		case known:
 			found = other
 		case found.name == "":
-			return s, noStep(k.Line, k.Value)
+			return s, noWord(k.Line, "step", k.Value, kindNames(), nil)
 		case isField(k.Value):
 			return s, errorAt(k.Line, "%s must be in { } behind %s:, or be indented below it", k.Value, found.name)
 		}

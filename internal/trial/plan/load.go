@@ -22,16 +22,6 @@ type Load struct {
 	Timeout time.Duration
 }
 
-var loadKind = kind{
-	name: "load", meant: "burst hold rate requests", fields: "for background timeout requests", decode: decodeLoad,
-	help: `  load     one of burst: 16 (at once), hold: 16 (in flight all the time),
-           rate: 2/s or rate: 30/m; and
-           requests: 100, for: 30s   end a hold or a rate, which else needs background: true
-           background: true          goes on to the next step; lasts until a stop or the end
-           timeout: 3s               gives up each request after that time
-`,
-}
-
 // Bounds on a load's rate, in requests a second.
 const (
 	minRate = 0.001
@@ -112,16 +102,8 @@ func (l *Load) endless() bool {
 	return l.Spec.Shape != loadgen.Burst && l.Spec.Requests == 0 && l.Spec.For == 0
 }
 
-// total is how many requests the load sends at most, if that is known.
-func (l *Load) total() (int, bool) {
-	if l.Spec.Shape == loadgen.Burst {
-		return l.Spec.N, true
-	}
-	return l.Spec.Requests, l.Spec.Requests > 0
-}
-
 // Kind is "load".
-func (l *Load) Kind() string { return loadKind.name }
+func (l *Load) Kind() string { return "load" }
 
 // Subjects names nothing.
 func (l *Load) Subjects() ([]string, string) { return nil, "" }

@@ -17,14 +17,6 @@ type Off struct {
 	Within time.Duration // 0: the drivers' own deadline
 }
 
-var offKind = kind{
-	name: "off", meant: "shutdown shut_down power_off poweroff halt plug kill", fields: "nodes how within", decode: decodeOff,
-	help: `  off      [node, …] or {nodes: [node, …], how: plug, within: 5m}
-           how: shutdown asks the guest (the default), plug pulls the plug as
-           "lightsout power off" does
-`,
-}
-
 func decodeOff(k kind, n *yaml.Node) (Action, error) {
 	nodes, g, err := k.decodeNodes(n, "an off step")
 	if err != nil {
@@ -45,7 +37,7 @@ func decodeHow(n *yaml.Node, _ string) (power.Action, error) {
 }
 
 // Kind is "off".
-func (o *Off) Kind() string { return offKind.name }
+func (o *Off) Kind() string { return "off" }
 
 // Subjects names the nodes.
 func (o *Off) Subjects() ([]string, string) { return o.Nodes, "" }

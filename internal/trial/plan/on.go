@@ -13,15 +13,8 @@ type On struct {
 	Within time.Duration // 0: the drivers' own deadline
 }
 
-var onKind = kind{
-	name: "on", meant: "power_on poweron start boot up", fields: "nodes within",
-	help: `  on       [node, …] or {nodes: [node, …], within: 5m}, for nodes that are off by an earlier step
-`,
-	decode: onNodes("an on step", 0, func(nodes []string, within time.Duration) Action { return &On{nodes, within} }),
-}
-
 // Kind is "on".
-func (o *On) Kind() string { return onKind.name }
+func (o *On) Kind() string { return "on" }
 
 // Subjects names the nodes.
 func (o *On) Subjects() ([]string, string) { return o.Nodes, "" }
@@ -44,7 +37,7 @@ func (o *On) check(c *checker, s *Step) {
 		case isOn:
 			c.wrong(s.Line, "%s is on again already since the step on line %d", n, line)
 		default:
-			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
 		}
 	}
 }

@@ -25,7 +25,7 @@ var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at le
 // Open reads the built-in plan of that name, or else the file at that path. Errors name
 // the file; a fault in the plan is an *Error.
 func Open(name string) (*Plan, error) {
-	text, err := readFile(name)
+	text, err := Text(name)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Open(name string) (*Plan, error) {
 
 // Read is Open with all faults, as Faults returns them.
 func Read(name string) (*Plan, []error) {
-	text, err := readFile(name)
+	text, err := Text(name)
 	if err != nil {
 		return nil, []error{err}
 	}
@@ -49,7 +49,8 @@ func Read(name string) (*Plan, []error) {
 	return p, faults
 }
 
-func readFile(name string) ([]byte, error) {
+// Text returns the text of a plan: a built-in one's by its name, or that of a file.
+func Text(name string) ([]byte, error) {
 	if text, ok := builtinText(name); ok {
 		return text, nil
 	}
@@ -72,7 +73,7 @@ func readFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads a plan strictly: unknown fields, impossible steps and contradictions are
+// Parse reads a plan strictly: unknown fields and impossible steps are
 // errors, each an *Error with its line. It returns the first one. It keeps Text, which
 // the caller must not change afterwards.
 func Parse(text []byte) (*Plan, error) {
@@ -89,14 +90,6 @@ func Faults(text []byte) (*Plan, []error) {
 	p, faults := parse(text)
 	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	return p, faults
-}
-
-func lineOf(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Line
-	}
-	return 0
 }
 
 // parse returns the faults in order.
@@ -119,4 +112,12 @@ func parse(text []byte) (*Plan, []error) {
 		}
 	}
 	return nil, faults
+}
+
+func lineOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Line
+	}
+	return 0
 }

@@ -13,17 +13,13 @@ import (
 // Pause does nothing for a while.
 type Pause struct{ For time.Duration }
 
-var pauseKind = kind{
-	name: "pause", meant: "sleep delay",
-	help: "  pause    5s\n",
-	decode: func(_ kind, n *yaml.Node) (Action, error) {
-		d, err := yamlfile.Duration(n, "pause", false)
-		return &Pause{For: d}, err
-	},
+func decodePause(_ kind, n *yaml.Node) (Action, error) {
+	d, err := yamlfile.Duration(n, "pause", false)
+	return &Pause{For: d}, err
 }
 
 // Kind is "pause".
-func (p *Pause) Kind() string { return pauseKind.name }
+func (p *Pause) Kind() string { return "pause" }
 
 // Subjects names nothing.
 func (p *Pause) Subjects() ([]string, string) { return nil, "" }

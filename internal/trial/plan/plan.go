@@ -23,6 +23,9 @@ type Plan struct {
 	// Text is the file as it was read.
 	Text []byte
 
+	// left are the nodes that no step powers on again, each with the line of the step that
+	// switches it off.
+	left map[string]int
 	// Lines for errors; 0 in a plan that was not read from a file.
 	deploymentLine, stepsLine int
 }
@@ -50,8 +53,8 @@ type Step struct {
 	Action Action
 }
 
-// Action is the action of a step. Each type has a file of its own (load.go, off.go, …)
-// and a line in [kinds].
+// Action is the action of a step. Each type has a file of its own (load.go, off.go, …),
+// a line in [kinds] and a part of help.txt.
 type Action interface {
 	// Kind is the step's word in a file: "load", "off", …
 	Kind() string

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -186,41 +185,30 @@ func TestStepsInWords(t *testing.T) {
 	}
 }
 
-func TestExpectationsInWordsAndTheirBounds(t *testing.T) {
+func TestExpectationsInWords(t *testing.T) {
 	for _, c := range []struct {
 		e          Expectation
 		name, want string
-		yes, no    []float64
 	}{
 		{Expectation{Measure: "peak_served", Step: "all nodes on", Min: number1(16), Max: number1(16)},
-			"peak served, all nodes on", "16", []float64{16}, []float64{15, 17, math.NaN()}},
+			"peak served, all nodes on", "16"},
 		{Expectation{Measure: "peak_queued", Step: "a", Min: number1(4)},
-			"peak queued, a", "at least 4", []float64{4, 5}, []float64{3}},
+			"peak queued, a", "at least 4"},
 		{Expectation{Measure: "failed", Step: "a", Min: number1(1), Max: number1(4)},
-			"failed, a", "from 1 to 4", []float64{1, 4}, []float64{0, 5}},
+			"failed, a", "from 1 to 4"},
 		{Expectation{Measure: "error_window", Step: "a", Max: number1(60)},
-			"error window, a", "at most 60 s", []float64{0, 60}, []float64{60.01, math.NaN(), math.Inf(1)}},
+			"error window, a", "at most 60 s"},
 		{Expectation{Measure: "detected", Subject: "n1", Min: number1(30), Max: number1(90.5)},
-			"detected, n1", "from 30 s to 90.5 s", []float64{30, 90.5}, []float64{29.9, 91}},
+			"detected, n1", "from 30 s to 90.5 s"},
 		{Expectation{Measure: "endpoints_out", Predicted: true},
-			"endpoints out", "inside the forecast", []float64{1}, []float64{math.NaN()}},
+			"endpoints out", "inside the forecast"},
 		{Expectation{Measure: "balanced", Min: number1(1), Max: number1(1)},
-			"balanced", "true", []float64{1}, []float64{0}},
+			"balanced", "true"},
 		{Expectation{Measure: "skew_before_rollout", Max: number1(0)},
-			"skew before rollout", "at most 0", []float64{0}, []float64{1}},
+			"skew before rollout", "at most 0"},
 	} {
 		if c.e.Name() != c.name || c.e.Want() != c.want {
 			t.Errorf("got %q, %q; want %q, %q", c.e.Name(), c.e.Want(), c.name, c.want)
-		}
-		for _, v := range c.yes {
-			if !c.e.Holds(v) {
-				t.Errorf("%s: %g does not hold for %s", c.name, v, c.want)
-			}
-		}
-		for _, v := range c.no {
-			if c.e.Holds(v) {
-				t.Errorf("%s: %g holds for %s", c.name, v, c.want)
-			}
 		}
 	}
 }

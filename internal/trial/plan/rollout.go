@@ -15,12 +15,6 @@ type Rollout struct {
 	Within     time.Duration // 0: ten minutes
 }
 
-var rolloutKind = kind{
-	name: "rollout", meant: "restart", fields: "deployment within", decode: decodeRollout,
-	help: `  rollout  nothing (the plan's deployment), ns/name, or {deployment: ns/name, within: 10m}
-`,
-}
-
 func decodeRollout(k kind, n *yaml.Node) (Action, error) {
 	r := &Rollout{}
 	var err error
@@ -41,7 +35,7 @@ func decodeRollout(k kind, n *yaml.Node) (Action, error) {
 }
 
 // Kind is "rollout".
-func (r *Rollout) Kind() string { return rolloutKind.name }
+func (r *Rollout) Kind() string { return "rollout" }
 
 // Subjects names the deployment, if it is not the plan's.
 func (r *Rollout) Subjects() ([]string, string) { return nil, r.Deployment }

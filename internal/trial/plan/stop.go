@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 
 	"lightsout/internal/config/yamlfile"
@@ -13,18 +16,13 @@ const AllLoads = "all"
 // requests are started; the step ends when none is in flight.
 type Stop struct{ Step string }
 
-var stopKind = kind{
-	name: "stop", meant: "cancel end",
-	help: `  stop     the name of a load in the background, or all; waits for the requests in flight
-`,
-	decode: func(_ kind, n *yaml.Node) (Action, error) {
-		step, err := readText(n, "stop", maxStepName)
-		return &Stop{Step: step}, err
-	},
+func decodeStop(_ kind, n *yaml.Node) (Action, error) {
+	step, err := readText(n, "stop", maxStepName)
+	return &Stop{Step: step}, err
 }
 
 // Kind is "stop".
-func (st *Stop) Kind() string { return stopKind.name }
+func (st *Stop) Kind() string { return "stop" }
 
 // Subjects names nothing.
 func (st *Stop) Subjects() ([]string, string) { return nil, "" }
@@ -68,36 +66,20 @@ func (st *Stop) check(c *checker, s *Step) {
 	case ok:
 		l.stopped = max(s.Line, 1)
 	default:
-		c.add(c.p.noLoad(s.Line, st.Step, "stop"))
+		c.add(c.noLoad(s.Line, st.Step))
 	}
 }
 
-// noLoad is the error that no load step has that name, or not yet.
-func (p *Plan) noLoad(line int, name, use string) error {
-	var loads []string
-	for _, s := range p.Steps {
-		_, isLoad := s.Action.(*Load)
-		switch {
-		case s.Name == name && !isLoad:
-			return errorAt(line, "the step %s is not a load, so it can't be used for %s", quote(name), use)
-		case s.Name == name:
-			return errorAt(line, "the load %s begins only on line %d, so it can't be stopped here", quote(name), s.Line)
-		case isLoad:
-			loads = append(loads, s.Name)
-		}
+// noLoad is the error that no load step of that name has begun.
+func (c *checker) noLoad(line int, name string) error {
+	begun := slices.Sorted(maps.Keys(c.loads))
+	if near := yamlfile.Suggest(name, begun); near != "" {
+		return errorAt(line, "no load step %s has begun here; did you mean %q?", quote(name), near)
 	}
-	if near := yamlfile.Suggest(name, loads); near != "" {
-		return errorAt(line, "there is no load step %s; did you mean %q?", quote(name), near)
+	if len(begun) == 0 {
+		return errorAt(line, "no load step %s has begun here, and no other", quote(name))
 	}
-	if len(loads) == 0 {
-		return errorAt(line, "there is no load step %s: the plan has no load at all", quote(name))
-	}
-	loads = quoteAll(loads)
-	const most = 8
-	if len(loads) > most {
-		loads = append(loads[:most], "others")
-	}
-	return errorAt(line, "there is no load step %s; there are %s", quote(name), and(loads))
+	return errorAt(line, "no load step %s has begun here; there are %s", quote(name), shorten(and(quoteAll(begun)), 300))
 }
 
 // Begin stops the load.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -70,14 +69,6 @@ func waitingFor(name string) waiting {
 	return waits[i]
 }
 
-var waitKind = kind{
-	name: "wait", meant: "wait_for until", fields: "for nodes deployment within", decode: decodeWait,
-	help: `  wait     detected (not Ready), endpoints out, evicted, replaced (as many pods again without
-           the nodes), ready, restored (Ready, and all pods there); or
-           {for: …, nodes: [node, …], within: 5m}, nodes: all that were switched off so far
-`,
-}
-
 func decodeWait(k kind, n *yaml.Node) (Action, error) {
 	if n.Kind != yaml.MappingNode {
 		w, err := decodeFor(n, "wait")
@@ -126,7 +117,7 @@ func decodeFor(n *yaml.Node, name string) (waiting, error) {
 }
 
 // Kind is "wait".
-func (w *Wait) Kind() string { return waitKind.name }
+func (w *Wait) Kind() string { return "wait" }
 
 // Subjects names the nodes and the deployment that it is bounded to.
 func (w *Wait) Subjects() ([]string, string) { return w.Nodes, w.Deployment }
@@ -166,27 +157,17 @@ func (w *Wait) check(c *checker, s *Step) {
 		w.switched = c.switched()
 		nodes = w.switched
 	}
-	var wanted []string // the nodes for which the condition can come true
-	for _, n := range c.switched() {
-		if _, ok := c.on[n]; ok == on {
-			wanted = append(wanted, n)
-		}
-	}
 	before := len(c.faults)
 	for _, n := range nodes {
 		_, isOff := c.off[n]
 		line, isOn := c.on[n]
-		named := ""
-		if len(w.Nodes) == 0 && len(wanted) > 0 {
-			named = fmt.Sprintf(", or wait for nodes: [%s] only", shorten(list(wanted), 100))
-		}
 		switch {
 		case !isOff && !isOn:
-			c.wrong(s.Line, "%s is not switched off by any step before this one%s", n, c.didYouMean(n))
+			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
 		case on && isOff:
-			c.wrong(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before%s", n, w.For, named)
+			c.wrong(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before, or name the nodes to wait for", n, w.For)
 		case !on && isOn:
-			c.wrong(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on%s", n, line, w.For, named)
+			c.wrong(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on, or name the nodes to wait for", n, line, w.For)
 		}
 		if len(c.faults) > before {
 			return // the same is wrong with the others
