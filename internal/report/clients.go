@@ -12,7 +12,8 @@ import (
 // Clients is what lightsout's requests met in one outage.
 type Clients struct {
 	// Sent counts the requests that were sent in it. Failed are those that failed in it, or later
-	// and before the next outage; First and Last are the bounds of the seconds in which they did.
+	// and before the next outage; First and Last are the bounds of the seconds in which they did,
+	// and First is no earlier than the outage.
 	Sent, Failed int
 	ByClass      map[loadgen.Class]int
 	First, Last  time.Time
@@ -57,7 +58,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 				c.Before += n
 			}
 		case outageAt(all, end.Add(-1)) == i:
-			c.fail(failed, x.At, end)
+			c.fail(failed, latest(x.At, f.began()), end)
 		}
 	}
 	if len(all) == 1 {

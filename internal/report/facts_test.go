@@ -233,6 +233,18 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	}
 }
 
+// Failures of the second in which an outage begins belong to it; they are not said to be from before it.
+func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
+	r := bare()
+	asks(r, "k8s2", 20.2, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 21, 60)
+	fail(r, 20, 22)
+	c := FactsOf(r)[0].Clients
+	if c.Failed != 2 || !c.First.Equal(at(20.2)) {
+		t.Errorf("%+v", c)
+	}
+}
+
 // Only a node that reports the same boot ID before it went down and after shows that its machine ran on.
 func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	for name, c := range map[string]struct {
