@@ -53,7 +53,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		failed := x.FailedIn()
 		switch {
 		case len(failed) == 0:
-		case len(f.Nodes) > 0 && i == 0 && !end.After(f.began()):
+		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began()):
 			for _, n := range failed {
 				c.Before += n
 			}

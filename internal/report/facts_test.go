@@ -188,6 +188,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", view.SpanNotReady, 50, 50.5)
 		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 6 of 6 pods were missing at the worst, none from 08:00:41 on. Somebody cordoned k8s2 at 08:00:21 UTC."},
+		"requests fail again after an earlier outage": {func(r *record.Record) {
+			fail(r, 5, 8)
+			fail(r, 61, 65)
+			signs(r, 60, "load", view.SignRequests)
+			r.Summary.Load = r.Summary.Load[1:]
+			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 5, Failed: 4}}
+		}, "Requests began to fail after 08:01:00 UTC; clients saw errors for 4.0 s (4 requests failed); " + allThere + "."},
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {
