@@ -252,6 +252,18 @@ func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 	}
 }
 
+// A recorder that began during an outage has not seen its errors begin, but has seen them end.
+func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
+	r := bare()
+	down(r, "k8s2", view.SpanSilent, 20, 100)
+	fail(r, 45, 60)
+	signs(r, 20, "k8s2", view.SignSilent)
+	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
+	if got := rowsOf(clientsTable(r, FactsOf(r))); !strings.Contains(got, ", not seen whole|") || strings.Contains(got, "end not seen") {
+		t.Error(got)
+	}
+}
+
 // Only a node that reports the same boot ID before it went down and after shows that its machine ran on.
 func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	for name, c := range map[string]struct {
