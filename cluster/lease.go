@@ -105,7 +105,7 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 	ctx, cancel := context.WithTimeout(ctx, leaseCall)
 	defer cancel()
 	r, raw, err := k.Interface.Get(ctx)
-	k.saw(ctx, "read", r, err)
+	k.saw(ctx, r, err)
 	if err != nil && !apierrors.IsNotFound(err) {
 		k.failed++
 	}
@@ -124,12 +124,12 @@ func (k *leaseLock) write(ctx context.Context, r resourcelock.LeaderElectionReco
 	ctx, cancel := context.WithTimeout(ctx, leaseCall)
 	defer cancel()
 	err := call(ctx, r)
-	k.saw(ctx, "written", &r, err)
+	k.saw(ctx, &r, err)
 	return err
 }
 
 // saw keeps what the Lease contains, or why a call failed.
-func (k *leaseLock) saw(ctx context.Context, done string, r *resourcelock.LeaderElectionRecord, err error) {
+func (k *leaseLock) saw(ctx context.Context, r *resourcelock.LeaderElectionRecord, err error) {
 	l := k.of
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (k *leaseLock) saw(ctx context.Context, done string, r *resourcelock.Leader
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the election handles these
 	case err != nil:
-		l.state.Err = fmt.Sprintf("the lease %s cannot be %s: %s", k.Describe(), done, k.c.because(ctx, err))
+		l.state.Err = fmt.Sprintf("the lease %s cannot be used: %s", k.Describe(), k.c.because(ctx, err))
 	case *r != l.last:
 		l.last = *r
 		l.state.Mine, l.state.Renewed = r.HolderIdentity == l.id, time.Now()

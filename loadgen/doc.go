@@ -10,7 +10,7 @@
 // every request that ends.
 //
 // The generator sends a request again only if the server proves that it has not processed it
-// (HTTP/2), or refuses a chat's stream_options: it stays one entry with one class. It sends none
+// (HTTP/2): it stays one entry with one class. It sends none
 // through a proxy; a redirect is an answer like any other. It speaks HTTP/2 over single [http.ClientConn] values, which do not
 // retry, and HTTP/1.1 over connections of its own: a ClientConn uses about twice the CPU
 // for each request (it has two goroutines per connection, and formats every request again),

@@ -34,7 +34,7 @@ func TestSomebodyAlwaysReports(t *testing.T) {
 	step("beside a leader", time.Second, false)
 	l.Renewed = now
 	step("a renewal later", unledAfter-time.Second, false)
-	l.Err = "the lease default/x cannot be read"
+	l.Err = "the lease default/x cannot be used"
 	step("without the API server, beside a leader", 2*time.Second, true)
 	l = cluster.LeaseState{Holder: "a", Renewed: now}
 	step("the leader is there again", time.Second, false)

@@ -28,6 +28,7 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
+		case e.Seen.Before(r.Zero.Add(-gap)): // of an earlier outage, in the past of a record
 		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "": // a node that boots has another
 			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
 		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:

@@ -12,7 +12,8 @@ import (
 // Clients is what lightsout's requests met in one outage.
 type Clients struct {
 	// Sent counts the requests that were sent in it. Failed are those that failed in it, or later
-	// and before the next outage; First and Last are the bounds of the seconds in which they did.
+	// and before the next outage; First and Last are the bounds of the seconds in which they did,
+	// and First is no earlier than the outage.
 	Sent, Failed int
 	ByClass      map[loadgen.Class]int
 	First, Last  time.Time
@@ -52,12 +53,12 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		failed := x.FailedIn()
 		switch {
 		case len(failed) == 0:
-		case len(f.Nodes) > 0 && i == 0 && !end.After(f.began()):
+		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began()):
 			for _, n := range failed {
 				c.Before += n
 			}
 		case outageAt(all, end.Add(-1)) == i:
-			c.fail(failed, x.At, end)
+			c.fail(failed, latest(x.At, f.began()), end)
 		}
 	}
 	if len(all) == 1 {

@@ -188,6 +188,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", view.SpanNotReady, 50, 50.5)
 		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 6 of 6 pods were missing at the worst, none from 08:00:41 on. Somebody cordoned k8s2 at 08:00:21 UTC."},
+		"requests fail again after an earlier outage": {func(r *record.Record) {
+			fail(r, 5, 8)
+			fail(r, 61, 65)
+			signs(r, 60, "load", view.SignRequests)
+			r.Summary.Load = r.Summary.Load[1:]
+			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 5, Failed: 4}}
+		}, "Requests began to fail after 08:01:00 UTC; clients saw errors for 4.0 s (4 requests failed); " + allThere + "."},
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {
@@ -242,6 +249,30 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	off(r, 60)
 	if all := FactsOf(r); len(all[0].Workloads) != 1 || !all[0].Workloads[0].From.Equal(at(10).Truncate(time.Second)) || all[0].Workloads[0].Lowest != 4 {
 		t.Errorf("%+v", all[0].Workloads)
+	}
+}
+
+// Failures of the second in which an outage begins belong to it; they are not said to be from before it.
+func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
+	r := bare()
+	asks(r, "k8s2", 20.2, power.ActionOff, power.StageSending)
+	down(r, "k8s2", view.SpanOff, 21, 60)
+	fail(r, 20, 22)
+	c := FactsOf(r)[0].Clients
+	if c.Failed != 2 || !c.First.Equal(at(20.2)) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A recorder that began during an outage has not seen its errors begin, but has seen them end.
+func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
+	r := bare()
+	down(r, "k8s2", view.SpanSilent, 20, 100)
+	fail(r, 45, 60)
+	signs(r, 20, "k8s2", view.SignSilent)
+	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
+	if got := rowsOf(clientsTable(r, FactsOf(r))); !strings.Contains(got, ", not seen whole|") || strings.Contains(got, "end not seen") {
+		t.Error(got)
 	}
 }
 

@@ -77,7 +77,10 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Failed > c.InWindows { // else the windows say when, more precisely than by the second
 			span = instant(r, c.First) + " – " + instant(r, c.Last)
 		}
-		if c.Open {
+		switch {
+		case c.Open && stoodStill(r): // it may have begun earlier, or lasted longer
+			known += ", not seen whole"
+		case c.Open:
 			known += ", end not seen"
 		}
 		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,15 @@ func TestARowOfTwoNodesHasTheWaitOfEach(t *testing.T) {
 			sees(r, view.PhaseEvicted, "a", 24.5)
 			sees(r, view.PhaseEvicted, "b", 25.4)
 		}, "T+00:24.5|begins to delete the pods on a, b|19.9–20.5 s after the taint|"},
+		"its return from an earlier outage left another taint": {func(r *record.Record) {
+			falls(r, "a", 0, 4)
+			for s, taint := range map[float64]string{-40: notReady, 5: unreachable} {
+				r.Events = append(r.Events, view.Event{Subject: "a", Change: cluster.ChangeTaint, To: taint + ":NoExecute", At: at(s), Seen: at(s)})
+			}
+			slices.SortFunc(r.Events, func(a, b view.Event) int { return a.Seen.Compare(b.Seen) })
+			sees(r, view.PhaseTainted, "a", 5)
+			sees(r, view.PhaseEvicted, "a", 25)
+		}, "T+00:25.0|begins to delete the pods on a|20 s after the taint|tolerationSeconds of node.kubernetes.io/unreachable (unknown)"},
 	} {
 		r := bare()
 		tc.happen(r)
@@ -50,7 +60,7 @@ func TestARowHasOneReason(t *testing.T) {
 	falls(r, "a", 0, 5)
 	falls(r, "b", 1, 5.5)
 	e := view.NewEvent(view.CodeNodeStatus, "a", view.Facts{})
-	e.Cause = cluster.CauseShutdown
+	e.Cause, e.Seen = cluster.CauseShutdown, at(4)
 	r.Events = append(r.Events, e)
 	asks(r, "c", 1, power.ActionOff, power.StageSending)
 	down(r, "c", view.SpanOff, 1.5, 0)
