@@ -48,11 +48,12 @@ func widen(from, to *time.Time, at time.Time) {
 	}
 }
 
-// Recovered is the time without a failed request, while others succeed, that ends an error
-// window; againRecovered that before the failures of a further power-off.
+// Recovered is the time without a failed request, while others succeed, that keeps later failures
+// out of an error window; leastRecovered is that before the failures of a further power-off, and
+// before the load ends: a shorter one does not show that the failures have ended.
 const (
 	Recovered      = time.Minute
-	againRecovered = 10 * time.Second
+	leastRecovered = 10 * time.Second
 )
 
 // hungLeast is the least silence of a request that hung, downLeast the least length of later
@@ -128,7 +129,7 @@ func (w *Window) windows() (out []Failures) {
 func (w *Window) over(f, next Failures) bool {
 	least := Recovered
 	if slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
-		least = againRecovered
+		least = leastRecovered
 	}
 	return next.First.Sub(f.Ended) >= least && w.okBetween(f.Ended, next.First)
 }
@@ -205,7 +206,7 @@ func (w *Window) DownAgain() bool {
 }
 
 // Unrecovered reports whether the last window has no end: it is an error window, or the service
-// was down in it, and no request succeeded that was sent Recovered after it.
+// was down in it, and no request succeeded that was sent leastRecovered after it.
 func (w *Window) Unrecovered() bool {
 	windows, later := w.divided()
 	if n := len(later); n > 0 && (len(windows) == 0 || later[n-1].First.After(windows[len(windows)-1].First)) {
@@ -217,7 +218,7 @@ func (w *Window) Unrecovered() bool {
 	if len(windows) == 0 {
 		return false
 	}
-	closed := windows[len(windows)-1].Ended.Add(Recovered)
+	closed := windows[len(windows)-1].Ended.Add(leastRecovered)
 	return !slices.ContainsFunc(w.rows[w.from(closed.Truncate(time.Second)):], func(x *Row) bool { return x.OK > 0 })
 }
 

@@ -90,13 +90,15 @@ func newWire(t Target) (*wire, error) {
 		target:     t,
 		shown:      clean(shown, maxErrorText),
 	}
-	if w.messages, err = w.newMessages(t, id); err != nil {
+	w.messages, err = w.newMessages(t, id)
+	if err != nil {
 		return nil, err
 	}
 	if t.Profile == Chat {
 		w.withoutOptions.Store(t.NoStreamOptions)
 		t.NoStreamOptions = true
-		if w.bare, err = w.newMessages(t, id); err != nil {
+		w.bare, err = w.newMessages(t, id)
+		if err != nil {
 			return nil, err
 		}
 	}
