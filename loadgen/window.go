@@ -283,7 +283,6 @@ type spell struct {
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
-	beside  time.Time     // the first second of sending with a request that is ok
 	open    bool
 	part    bool // requests succeeded beside those that failed
 }
@@ -313,7 +312,7 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 	if began {
 		return s.change(SpellBegins, at), true
 	}
-	if s.part || s.beside.IsZero() || !s.beside.Before(s.all.Last.Truncate(time.Second)) {
+	if s.part || !s.series.okBetween(s.all.First, s.all.Last) {
 		return SpellChange{}, false
 	}
 	s.part = true
@@ -322,9 +321,6 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 
 func (s *Spells) succeeded(r *Record, at time.Time) (SpellChange, bool) {
 	s.series.Note(r, at)
-	if second := at.Truncate(time.Second); at.After(s.all.First) && (s.beside.IsZero() || second.Before(s.beside)) {
-		s.beside = second
-	}
 	least := leastQuiet + s.longest
 	if s.part {
 		least = max(least, Recovered)
