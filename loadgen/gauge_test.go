@@ -161,76 +161,81 @@ func gaugeIs(t *testing.T, g *Generator, basis Basis, served, queued, stalled, o
 	t.Fatalf("want %s: served %d, queued %d, stalled %d, on dead %d; the gauge stays at %+v", basis, served, queued, stalled, onDead, ga)
 }
 
-// Sixteen requests at sixteen pods are sixteen served, none queued.
-func TestGaugeShowsAllServed(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 16)
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 16})
-	gaugeIs(t, g, BasisMeasured, 16, 0, 0, 0)
-	ga := g.Run().Gauge
-	if ga.Source != "queue-proxy" || ga.Capacity != 16 || ga.Target != 16 || ga.NoAnswer != 0 || ga.Outstanding != 16 {
-		t.Errorf("%+v", ga)
-	}
-	close(v.finish)
-	wait(t, g)
-	if ga := g.Run().Gauge; ga.Served != 0 || ga.Queued != 0 || ga.Outstanding != 0 {
-		t.Errorf("after the end: %+v", ga)
-	}
-	gaugeIs(t, g, BasisIdle, 0, 0, 0, 0)
-	asked := func() int {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		n := 0
-		for _, k := range v.asked {
-			n += k
-		}
-		return n
-	}
-	// Nobody is asked while nothing is going on.
-	before := asked()
-	for range 50 {
-		g.Run()
-	}
-	if asked() != before {
-		t.Error("the servers are asked while nothing is outstanding")
+// silence makes pods not answer the gauge.
+func (v *revision) silence(pods ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, p := range pods {
+		v.silent[p] = true
 	}
 }
 
-// Twelve requests at eight pods are eight served and four queued, from the
-// first measurement on, although the queue-proxies' averages lag.
-func TestGaugeShowsServedAndQueued(t *testing.T) {
+// The gauge of requests at a service whose pods take one each: who answers makes its basis and its
+// source. No answer is not an answer of zero.
+func TestTheGaugeShowsServedAndQueued(t *testing.T) {
 	t.Parallel()
-	v := serveRevision(t, 8)
-	v.lag = true
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0) // no server has reported them yet
-	v.mu.Lock()
-	v.lag = false
-	v.mu.Unlock()
-	// It stays so, past the time in which the requests are young.
-	for begin := time.Now(); time.Since(begin) < settling+sampleEach; time.Sleep(20 * time.Millisecond) {
-		if ga := g.Run().Gauge; ga.Served != 8 || ga.Queued != 4 {
-			t.Fatalf("%+v", ga)
+	proxy := func(v *revision, o *Options) {
+		o.Backends, o.Capacity = nil, nil
+		o.Sources = func() []Source {
+			return []Source{{Namespace: "x", Pod: "p", Metrics: Metrics{Name: "proxy", Port: 1, Served: "busy"}}}
+		}
+		o.Fetch = func(context.Context, string, string, int32, string) ([]byte, error) {
+			return fmt.Appendf(nil, "busy %d\n", v.busy()), nil
 		}
 	}
-	peaks := Second{}
-	for _, w := range g.Run().Seconds {
-		if w.Sampled {
-			peaks.Served, peaks.Queued = max(peaks.Served, w.Served), max(peaks.Queued, w.Queued)
+	own := func(v *revision, o *Options) {
+		fetch := o.Fetch
+		o.Backends = func() []Backend {
+			l := v.backends()
+			for i := range l {
+				l[i].QueueProxy, l[i].Metrics = false, LlamaMetrics(8080)
+			}
+			return l
+		}
+		o.Fetch = func(ctx context.Context, namespace, pod string, _ int32, path string) ([]byte, error) {
+			stat, err := fetch(ctx, namespace, pod, queueProxyPort, path)
+			if err != nil {
+				return nil, err
+			}
+			n, err := decodeStat(stat)
+			return fmt.Appendf(nil, "llamacpp:requests_processing %g\nllamacpp:requests_deferred 0\n", n), err
 		}
 	}
-	if peaks.Served != 8 || peaks.Queued != 4 {
-		t.Errorf("peaks in the seconds: %+v", peaks)
+	for name, c := range map[string]struct {
+		pods, requests int
+		set            func(*revision, *Options)
+		basis          Basis
+		served, queued int
+		source         string
+		noAnswer       int
+	}{
+		"all are served":        {16, 16, nil, BasisMeasured, 16, 0, "queue-proxy", 0},
+		"some are queued":       {8, 12, nil, BasisMeasured, 8, 4, "queue-proxy", 0},
+		"the averages lag":      {8, 12, func(v *revision, _ *Options) { v.lag = true }, BasisPartial, 8, 4, "queue-proxy", 0},
+		"two pods are silent":   {8, 12, func(v *revision, _ *Options) { v.silence("llm-00", "llm-01") }, BasisPartial, 8, 4, "queue-proxy", 2},
+		"all pods are silent":   {2, 3, func(v *revision, _ *Options) { v.silence("llm-00", "llm-01") }, BasisEstimated, 2, 1, "ready x concurrency", 2},
+		"only a proxy reports":  {4, 6, proxy, BasisMeasured, 4, 2, "proxy", 0},
+		"pods have own metrics": {4, 6, own, BasisMeasured, 4, 2, "llama.cpp", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serveRevision(t, c.pods)
+			o := v.options()
+			if c.set != nil {
+				c.set(v, &o)
+			}
+			g := start(t, o)
+			mustStart(t, g, Spec{Shape: Burst, N: c.requests})
+			gaugeIs(t, g, c.basis, c.served, c.queued, 0, 0)
+			waitFor(t, "the source", func() bool {
+				ga := g.Run().Gauge
+				return ga.Source == c.source && ga.NoAnswer == c.noAnswer && ga.Outstanding == c.requests
+			})
+			close(v.finish)
+			wait(t, g)
+			gaugeIs(t, g, BasisIdle, 0, 0, 0, 0)
+		})
 	}
-	for range 6 {
-		v.finish <- struct{}{}
-	}
-	waitFor(t, "six left", func() bool { return g.Run().Totals.InFlight() == 6 && v.busy() == 6 })
-	gaugeIs(t, g, BasisMeasured, 6, 0, 0, 0)
-	close(v.finish)
-	wait(t, g)
 }
 
 // What the pods of a dead node held is shown as such, and goes on being so
@@ -265,42 +270,6 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 		t.Error("a pod on a dead node is asked")
 	}
 	v.mu.Unlock()
-	g.Stop(true)
-	wait(t, g)
-}
-
-// No answer is not an answer of zero.
-func TestGaugeWithoutAnswers(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
-	for _, p := range v.pods {
-		v.silent[p.name] = true
-	}
-	o := v.options()
-	g := start(t, o)
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
-	waitFor(t, "the missing answers to be told", func() bool { return g.Run().Gauge.NoAnswer == 8 })
-	if ga := g.Run().Gauge; ga.Source != "ready x concurrency" {
-		t.Errorf("%+v", ga)
-	}
-	v.mu.Lock()
-	clear(v.silent)
-	v.mu.Unlock()
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	// Now two fall silent: what they told last stands for a while.
-	waitFor(t, "the pods' own words", func() bool {
-		g.ledger.mu.Lock()
-		defer g.ledger.mu.Unlock()
-		return g.sampler.measured != nil && g.sampler.measured.served == 8
-	})
-	v.mu.Lock()
-	v.silent["llm-00"], v.silent["llm-01"] = true, true
-	v.mu.Unlock()
-	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0)
-	if ga := g.Run().Gauge; ga.NoAnswer != 2 {
-		t.Errorf("%+v", ga)
-	}
 	g.Stop(true)
 	wait(t, g)
 }
