@@ -289,23 +289,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestHeadersWithoutEndAreCut(t *testing.T) {
-	t.Parallel()
-	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) {
-		write(c, "HTTP/1.1 200 OK\r\n")
-		line := "X-Long: " + strings.Repeat("x", 4000) + "\r\n"
-		for {
-			if _, err := c.Write([]byte(line)); err != nil {
-				return
-			}
-		}
-	})
-	rec := one(t, Options{Target: Target{URL: s.url()}})
-	if rec.Class != ClassTruncated || rec.Bytes > 2*maxHead {
-		t.Fatalf("%+v", rec)
-	}
-}
-
 // The table has every class that class.go declares, each failure with a letter and a
 // pattern of its own, and docs/reference/load.md has its row.
 func TestEveryClassIsInTheTableAndTheDocuments(t *testing.T) {

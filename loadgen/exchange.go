@@ -106,7 +106,6 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 		return err
 	}
 	// A server may answer and close before it has read the whole request.
-	c.head = -1
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]

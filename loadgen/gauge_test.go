@@ -24,12 +24,11 @@ type revision struct {
 	asked  map[string]int
 	silent map[string]bool // pods that don't answer, whatever their node does
 	lag    bool            // queue-proxies tell the state before the burst
-	lost   int             // of the next requests that never reach a pod
 }
 
 type revisionPod struct {
-	name            string
-	busy, dead, out bool // out: not ready, so not among the endpoints
+	name       string
+	busy, dead bool
 }
 
 func serveRevision(t *testing.T, pods int) *revision {
@@ -63,12 +62,6 @@ func serveRevision(t *testing.T, pods int) *revision {
 func (v *revision) acquire() *revisionPod {
 	for {
 		v.mu.Lock()
-		if v.lost > 0 {
-			v.lost--
-			v.mu.Unlock()
-			<-v.done
-			return nil
-		}
 		for _, p := range v.pods {
 			if !p.busy && !p.dead {
 				p.busy = true
@@ -103,7 +96,7 @@ func (v *revision) backends() []Backend {
 	defer v.mu.Unlock()
 	var out []Backend
 	for i, p := range v.pods {
-		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: !p.out,
+		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: true,
 			Concurrency: 1, OnDead: p.dead, QueueProxy: true})
 	}
 	return out
@@ -287,6 +280,12 @@ func TestDerive(t *testing.T) {
 	pods := func(asked, answered int, served float64) measurement {
 		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
 	}
+	n := func(n int) *int { return &n }
+	reporting := func(m measurement, r *Report) measurement {
+		r.Asked, r.Answered = 1, 1
+		m.reported = []Report{*r}
+		return m
+	}
 	most := func(m measurement, n int) measurement {
 		m.most = n
 		return m
@@ -333,36 +332,36 @@ func TestDerive(t *testing.T) {
 			return m
 		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, OnDead: 4, Basis: BasisMeasured}},
-		{"a share of servers that died unheard is a guess", func() measurement {
-			m := pods(8, 8, 5)
-			m.dead, m.guessed = []holding{{since: t0, n: 2}}, true
-			return m
-		}(), survey{outstanding: 8, lastActive: times(8, before)}, 8,
-			Gauge{Served: 5, Heard: 5, Queued: 1, OnDead: 2, Basis: BasisPartial}},
-		{"a share of servers that died unheard is not measured, even if a proxy reports", func() measurement {
-			n := 12
-			return measurement{reported: []Report{{Served: &n, Asked: 1, Answered: 1}}, dead: []holding{{since: t0, n: 4}}, guessed: true}
-		}(), survey{outstanding: 16, lastActive: times(16, before)}, 16,
-			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisEstimated}},
 		{"servers that never answered are as busy as those that did", func() measurement {
 			m := pods(8, 4, 4)
 			m.unheard = 4
 			return m
 		}(), survey{outstanding: 12}, 8,
 			Gauge{Served: 8, Heard: 4, Queued: 4, Basis: BasisPartial, NoAnswer: 4}},
-		{"silent servers before anybody knows that they are dead", func() measurement {
-			m := pods(16, 8, 8)
-			m.lost = []holding{{since: t0, n: 8}}
-			return m
-		}(), survey{outstanding: 16, stalled: 8, lastActive: append(times(8, before), times(8, after)...)}, 16,
-			Gauge{Served: 8, Heard: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
+		{"pods that wait for their turn are as busy as the others", measurement{asked: 40, answered: 8, waiting: 32, served: 4, room: 40, known: true, most: 40}, survey{outstanding: 30}, 40,
+			Gauge{Served: 20, Heard: 4, Queued: 10, Asked: 8, Servers: 40, Basis: BasisPartial}},
+		{"the activator reports the same", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(4)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"the activator has others' too", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"and two of ours stream", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12, flowing: 2}, 8,
+			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"its numbers are of a moment ago", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 20}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"one more is within the tolerance", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(5)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"together, as before 1.22", reporting(pods(8, 8, 8), &Report{Held: n(20)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, ServedUpTo: 3, Basis: BasisEstimated}},
+		{"requests pass the activator", reporting(measurement{}, &Report{Served: n(4), Queued: n(1)}), survey{outstanding: 5}, 16, Gauge{Served: 4, Heard: 4, Queued: 1, Basis: BasisMeasured}},
+		{"requests do not pass the activator", reporting(measurement{}, &Report{Served: n(0), Queued: n(0)}), survey{outstanding: 5}, 16, Gauge{Served: 5, Basis: BasisEstimated}},
 	}
 	for _, tt := range tests {
 		if tt.s.lastActive == nil {
 			tt.s.lastActive = times(tt.s.outstanding, after)
 		}
 		got := derive(&tt.m, &tt.s, max(tt.capacity, 0), tt.capacity != 0)
-		got.Source, got.Reported = "", nil
+		got.Source, got.Reported, got.Disagreement = "", nil, ""
 		tt.want.Outstanding = tt.s.outstanding
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
@@ -390,7 +389,7 @@ func FuzzDerive(f *testing.F) {
 			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
 		}
 		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), unheard: int(room - min(answered, room)), served: served, carried: carried,
-			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost}}, lost: []holding{{since: t0, n: lost}}}
+			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost}}}
 		g := derive(&m, &s, int(answered), answered > 0)
 		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
 			t.Fatalf("%+v of %+v and %+v", g, m, s)

@@ -80,8 +80,8 @@ func (r reading) load(b *Backend) float64 {
 }
 
 // count adds a backend's report to the measurement, and reports whether it counts. If a
-// backend does not answer, its last report counts for a while.
-func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time.Time) bool {
+// backend does not answer, its last report counts.
+func (m *measurement) count(b *Backend, s *server, now time.Time) bool {
 	if b.Ready {
 		m.asked++
 	}
@@ -93,9 +93,6 @@ func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time
 		m.unheard++
 		return false
 	case waiting, !s.reading.ok && s.last == 0:
-		return false
-	case !s.reading.ok && stall > 0 && now.Sub(s.lastAt) >= stall:
-		m.lost = append(m.lost, holding{s.lastAt, s.last})
 		return false
 	case !s.reading.ok:
 		m.carried += s.last
