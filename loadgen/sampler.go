@@ -37,7 +37,7 @@ type sampler struct {
 	state   func() (sending bool, started time.Time)
 	servers map[string]*server      // only the loop uses it
 	sources map[string]datedReading // only the loop uses it
-	polls   pollBudget              // only the loop uses it
+	polls   []time.Time             // the questions of the last second; only the loop uses it
 
 	// Guarded by the ledger's lock.
 	measured *measurement

@@ -113,17 +113,6 @@ func TestTheTimelineReportsASingleFailure(t *testing.T) {
 	}
 }
 
-func TestFailuresKeepTheirBounds(t *testing.T) {
-	t.Parallel()
-	var f Failures
-	for _, r := range []*Record{ended(5, ClassReset, 1), ended(2, ClassTotal, 9), ended(1, ClassOK, 1), ended(0, ClassUnsent, 1)} {
-		f.Note(r)
-	}
-	if want := (Failures{N: 2, First: at(2), Last: at(5), Seen: at(6), Ended: at(11)}); f != want {
-		t.Errorf("%+v, want %+v", f, want)
-	}
-}
-
 // In whatever order requests end, a reported spell has failures in it, and a spell with
 // a part of the requests never has all.
 func TestASpellHasFailures(t *testing.T) {
@@ -142,34 +131,6 @@ func TestASpellHasFailures(t *testing.T) {
 			if said && (c.N <= 0 || c.Of < c.N || c.Kind == SpellPart && c.N == c.Of) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}
-		}
-	}
-}
-
-// Requests that take long to fail count when they were sent, so a look at the last
-// minute alone found the successes and none of the failures: "0 of 12 failed".
-func TestAPartHasItsFailuresHoweverLongTheyTook(t *testing.T) {
-	t.Parallel()
-	for _, took := range []float64{3, 30, 60, 90, 300, 1800} {
-		requests := []*Record{ended(0, ClassReset, took), ended(4, ClassTruncated, took)} // to a node that died
-		for i := range 12 {                                                               // a burst to the others
-			requests = append(requests, ended(took+1+float64(i), ClassOK, 0.5))
-		}
-		requests = append(requests, ended(took-1, ClassReset, 20), ended(took+20, ClassReset, 1))
-		var s Spells
-		changes := 0
-		for _, r := range requests {
-			c, ok := s.Note(r)
-			if !ok {
-				continue
-			}
-			changes++
-			if c.N == 0 || c.Kind == SpellPart && c.N >= c.Of {
-				t.Errorf("failures that take %g s: %s, %d of %d failed", took, c.Kind, c.N, c.Of)
-			}
-		}
-		if changes < 2 {
-			t.Errorf("failures that take %g s: %d changes", took, changes)
 		}
 	}
 }
