@@ -57,14 +57,14 @@ func TestLatencyCountsFromTheSchedule(t *testing.T) {
 // Old seconds keep what is shown and no histogram: memory does not grow with
 // time.
 func TestSecondsDoNotGrow(t *testing.T) {
-	l := newTimeline(100_000)
+	l := timeline{limit: 100_000}
 	base := time.Unix(1_700_000_000, 0)
 	for i := range 5000 {
 		l.took(l.at(base.Add(time.Duration(i)*time.Second)), time.Duration(i)*time.Millisecond)
 	}
 	kept := 0
-	for _, s := range l.ring {
-		if s != nil && s.latency.h != nil {
+	for _, s := range l.rows {
+		if s.latency.h != nil {
 			kept++
 		}
 	}

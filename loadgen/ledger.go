@@ -27,7 +27,7 @@ type ledger struct {
 }
 
 func newLedger(windowLimit int) *ledger {
-	return &ledger{time: newTimeline(windowLimit), changed: make(chan struct{})}
+	return &ledger{time: timeline{limit: windowLimit}, changed: make(chan struct{})}
 }
 
 // run returns a run, nil if there is none of that number; the caller holds mu.
@@ -62,7 +62,7 @@ func (l *ledger) add(r *request, now time.Time) {
 // place puts a request into the second of a moment; mu is held.
 func (l *ledger) place(r *request, at time.Time) {
 	if old := r.second; old != nil {
-		if old.unix == at.Unix() {
+		if old.At.Equal(at.Truncate(time.Second)) {
 			return
 		}
 		old.Sent--
@@ -210,10 +210,8 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 // holds mu.
 func (l *ledger) mostSince(from time.Time) int {
 	most := len(l.live)
-	for _, s := range l.time.ring {
-		if s != nil && s.unix >= from.Unix() {
-			most = max(most, s.most)
-		}
+	for _, x := range l.time.rows[l.time.from(from.Truncate(time.Second)):] {
+		most = max(most, x.most)
 	}
 	return most
 }

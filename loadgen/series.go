@@ -142,6 +142,11 @@ type Row struct {
 	Span Failures
 	// FirstOK is when the first request was sent that is ok.
 	FirstOK time.Time
+
+	// Of the ledger's rows: the largest number of requests in flight at once, and how long those
+	// took that are ok (nil: none is yet), frozen when there are enough newer ones.
+	most    int
+	latency *histogram
 }
 
 // Rows are the rows so far, oldest first. Seconds without a request have none.
