@@ -205,20 +205,19 @@ func (w *Window) DownAgain() bool {
 	return w.wasDown(later...)
 }
 
-// Unrecovered reports whether the last window has no end: it is an error window, or the service
-// was down in it, and no request succeeded that was sent leastRecovered after it.
+// Unrecovered reports whether the last window has no end, of the error windows and those in which
+// the service was down: no request succeeded that was sent leastRecovered after it.
 func (w *Window) Unrecovered() bool {
-	windows, later := w.divided()
-	if n := len(later); n > 0 && (len(windows) == 0 || later[n-1].First.After(windows[len(windows)-1].First)) {
-		if !w.wasDown(later[n-1]) {
-			return false
-		}
-		windows = later
+	open, later := w.divided()
+	open = append(open, slices.DeleteFunc(later, func(f Failures) bool { return !w.wasDown(f) })...)
+	var all Failures
+	for _, f := range open {
+		all.join(f)
 	}
-	if len(windows) == 0 {
+	if all.N == 0 {
 		return false
 	}
-	closed := windows[len(windows)-1].Ended.Add(leastRecovered)
+	closed := all.Ended.Add(leastRecovered)
 	return !slices.ContainsFunc(w.rows[w.from(closed.Truncate(time.Second)):], func(x *Row) bool { return x.OK > 0 })
 }
 
