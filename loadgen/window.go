@@ -21,14 +21,12 @@ type Failures struct {
 // ended.
 func (f Failures) Length() time.Duration { return f.Ended.Sub(f.First) }
 
-// Note takes the end of a request, in any order, and reports whether it failed.
-func (f *Failures) Note(r *Record) bool {
-	if !r.Class.Failed() {
-		return false
+// Note takes the end of a request, in any order.
+func (f *Failures) Note(r *Record) {
+	if r.Class.Failed() {
+		at := r.CountedAt()
+		f.join(Failures{N: r.Requests(), First: at, Last: at, Seen: r.End, Ended: r.End})
 	}
-	at := r.CountedAt()
-	f.join(Failures{N: r.Requests(), First: at, Last: at, Seen: r.End, Ended: r.End})
-	return true
 }
 
 func (f *Failures) join(o Failures) {
