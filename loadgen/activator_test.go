@@ -100,25 +100,3 @@ func TestAnActivatorWithoutMetricsIsNotSilent(t *testing.T) {
 		}
 	}
 }
-
-// With much spare capacity Knative takes the activator out of the way of the requests: that
-// it holds none is then no measurement.
-func TestAnActivatorThatRequestsDoNotPassIsNoWitness(t *testing.T) {
-	t.Parallel()
-	m := ActivatorMetrics("default", []string{"llm-00001"})
-	for _, c := range []struct {
-		served, queued float64
-		basis          Basis
-	}{
-		{0, 0, BasisEstimated},
-		{1, 0, BasisMeasured},
-		{5, 0, BasisMeasured},
-	} {
-		var all reports
-		all.add("activator", &m, reading{served: c.served, queued: c.queued, ok: true}, true, false)
-		told := all.results()
-		if got := derive(&measurement{reported: told}, &survey{outstanding: 5}, 16, true); got.Basis != c.basis {
-			t.Errorf("%g served: %+v", c.served, got)
-		}
-	}
-}

@@ -14,35 +14,20 @@ import (
 	"time"
 )
 
-// maxHead bounds the status line and headers of an answer.
-const maxHead = 1 << 20
-
-var errHeadTooLong = errors.New("the headers of the answer are too long")
-
 // conn is a connection that counts the bytes of an answer for the request that uses it.
 type conn struct {
 	net.Conn          // to read and write: TLS, if any
 	raw      net.Conn // to close
 	br       *bufio.Reader
 	r        *request
-	head     int // bytes that may still come before the headers end; -1: no bound
 	born     time.Time
 	idle     time.Time
 	remote   string
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	if c.head == 0 {
-		return 0, errHeadTooLong
-	}
-	if c.head > 0 && len(p) > c.head {
-		p = p[:c.head]
-	}
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		if c.head > 0 {
-			c.head -= n
-		}
 		c.r.received(n)
 	}
 	return n, err
@@ -128,7 +113,6 @@ func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 
 func (cl *client) use(r *request, c *conn) (*conn, error) {
 	r.Remote, r.Connected = c.remote, r.now()
-	c.head = maxHead
 	if !r.attach(c.raw) {
 		c.discard()
 		return nil, r.aborted().err

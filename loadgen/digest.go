@@ -37,31 +37,51 @@ const (
 	// in each list.
 	mostGroups = 128
 	mostKept   = 64
-	// digestEach is the shortest time between two digests.
-	digestEach = time.Second
 )
 
-// digest collects the data of a Digest; the ledger's lock guards it.
+// digest collects what is shown of single requests over all runs; the ledger's lock guards it.
 type digest struct {
 	groups             []FailedGroup
 	failures, answered []Record // oldest first
-	made               *Digest
-	madeAt             time.Time
-	stale              bool
+	// The histograms beside those of RunSum; nil: empty.
+	sent, late, gap, perToken *histogram
 }
 
 // take adds the record of a request that has ended.
 func (d *digest) take(r *Record) {
-	switch {
-	case r.Class.Failed():
+	if !r.Dial.IsZero() {
+		d.late = d.late.with(r.Dial.Sub(r.Scheduled))
+	}
+	if r.Class.Failed() {
 		d.group(r).Note(r)
 		d.failures = keep(d.failures, r)
-	case r.Class == ClassOK:
-		d.answered = keep(d.answered, r)
-	default:
+	}
+	if r.Class != ClassOK {
 		return
 	}
-	d.stale = true
+	d.answered = keep(d.answered, r)
+	if !r.Sent.IsZero() {
+		d.sent = d.sent.with(r.End.Sub(r.Sent))
+	}
+	if r.Tokens > 1 && !r.FirstToken.IsZero() {
+		d.perToken = d.perToken.with(r.LastToken.Sub(r.FirstToken) / time.Duration(r.Tokens-1))
+	}
+}
+
+func (d *digest) latency(all *RunSum) Latency {
+	return Latency{
+		Scheduled: all.latency.quantiles(), Sent: d.sent.quantiles(), Late: d.late.quantiles(),
+		FirstToken: all.firstToken.quantiles(), TokenGap: d.gap.quantiles(), PerToken: d.perToken.quantiles(),
+	}
+}
+
+// lastError is one sentence on the newest failed request; empty: none.
+func (d *digest) lastError() string {
+	if len(d.failures) == 0 {
+		return ""
+	}
+	r := d.failures[len(d.failures)-1]
+	return "request " + r.ID + ": " + r.Class.String() + ": " + r.Error
 }
 
 func keep(all []Record, r *Record) []Record {
@@ -87,21 +107,11 @@ func (d *digest) group(r *Record) *FailedGroup {
 	}
 }
 
-// digest makes a new Digest if a request has ended since the last one and that one is
-// old; the caller holds mu.
-func (l *ledger) digest(now time.Time) *Digest {
-	d := &l.single
-	if d.made != nil && (!d.stale || now.Sub(d.madeAt) < digestEach && !now.Before(d.madeAt)) {
-		return d.made
-	}
-	newest := func(all []Record) []Record {
-		out := slices.Clone(all[max(0, len(all)-mostKept):])
-		slices.Reverse(out)
-		return out
-	}
-	d.made, d.madeAt, d.stale = &Digest{Failed: slices.Clone(d.groups), Took: l.all.latency.steps(), Failures: newest(d.failures), Answers: newest(d.answered)}, now, false
-	slices.SortStableFunc(d.made.Failed, func(a, b FailedGroup) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Class, b.Class)) })
-	return d.made
+// newest are the last requests that are kept, newest first.
+func newest(all []Record) []Record {
+	out := slices.Clone(all[max(0, len(all)-mostKept):])
+	slices.Reverse(out)
+	return out
 }
 
 // steps adds up a histogram in steps of 1, 2 and 5.
@@ -129,11 +139,15 @@ func (s *histogram) steps() []TookStep {
 	return out
 }
 
-// Digest returns a summary of single requests. It is never nil, and at most a second
-// old.
+// Digest returns a summary of single requests; it is never nil.
 func (g *Generator) Digest() *Digest {
-	l := g.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.digest(g.now())
+	g.ledger.mu.Lock()
+	defer g.ledger.mu.Unlock()
+	return g.ledger.single.digest(g.ledger.all.latency)
+}
+
+func (d *digest) digest(took *histogram) *Digest {
+	out := &Digest{Failed: slices.Clone(d.groups), Took: took.steps(), Failures: newest(d.failures), Answers: newest(d.answered)}
+	slices.SortStableFunc(out.Failed, func(a, b FailedGroup) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Class, b.Class)) })
+	return out
 }

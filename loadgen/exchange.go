@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -38,6 +39,14 @@ func (cl *client) hide(text string) string { return cl.route.wire.mask.Replace(t
 // maxTries is how often a request is sent that the server proves not to have processed.
 const maxTries = 6
 
+// refusesOptions reports whether the answer refuses a request because of its stream_options,
+// which older servers do not know: old vLLM by 400, those that FastAPI validates for by 422.
+func (r *request) refusesOptions(err error) bool {
+	var own *failure
+	return r.client.opts.Target.Profile == Chat && errors.As(err, &own) && (r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity) &&
+		strings.Contains(own.body, "stream_options")
+}
+
 // exchange sends the request and reads the answer. The error is the reason when the
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
@@ -48,8 +57,14 @@ func (cl *client) exchange(r *request) (Class, error) {
 	}
 	e := rt.enter(r)
 	for try := 1; ; try++ {
-		err := send(r, rt, e, rt.wire.message(r.message))
-		if r.aborted() != nil || try == maxTries || !r.unprocessed(err) {
+		bare := rt.wire.withoutOptions.Load()
+		err := send(r, rt, e, rt.wire.message(r.message, bare))
+		switch {
+		case r.aborted() != nil:
+			return r.judge(err)
+		case !bare && r.refusesOptions(err):
+			rt.wire.withoutOptions.Store(true)
+		case try == maxTries || !r.unprocessed(err):
 			return r.judge(err)
 		}
 		r.again()
@@ -91,7 +106,6 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 		return err
 	}
 	// A server may answer and close before it has read the whole request.
-	c.head = -1
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
@@ -105,7 +119,8 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
-		return &failure{class, r.errorText(resp, buf)}
+		text, body := r.errorText(resp, buf)
+		return &failure{class, text, body}
 	case rt.wire.target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
@@ -117,6 +132,7 @@ func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []b
 type failure struct {
 	class Class
 	text  string
+	body  string // the beginning of what the server wrote, as it wrote it
 }
 
 func (e *failure) Error() string { return e.text }
@@ -166,15 +182,16 @@ func readHead(c *conn, request *http.Request) (*http.Response, error) {
 	return nil, &failure{class: ClassTruncated, text: "the server gave only interim answers"}
 }
 
-// errorText puts an answer's status and the beginning of its body into words.
-func (r *request) errorText(resp *http.Response, buf []byte) string {
+// errorText puts an answer's status and the beginning of its body into words, and returns that
+// beginning.
+func (r *request) errorText(resp *http.Response, buf []byte) (text, body string) {
 	r.enter(waitRest, r.now())
 	n, _ := io.ReadFull(resp.Body, buf[:4096])
-	text := fmt.Sprintf("the server answered %d", resp.StatusCode)
-	if shown := clean(r.client.hide(string(buf[:n])), maxErrorText); shown != "" {
+	text, body = fmt.Sprintf("the server answered %d", resp.StatusCode), string(buf[:n])
+	if shown := clean(r.client.hide(body), maxErrorText); shown != "" {
 		text += ": " + shown
 	}
-	return text
+	return text, body
 }
 
 // readPage reads a body to its end and checks its last words.
@@ -204,7 +221,8 @@ func readPage(body io.Reader, buf []byte) error {
 // readChat follows a streamed chat to its end mark.
 func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "text/event-stream" {
-		return &failure{class: ClassTruncated, text: "no event stream came: " + r.errorText(resp, buf)}
+		text, _ := r.errorText(resp, buf)
+		return &failure{class: ClassTruncated, text: "no event stream came: " + text}
 	}
 	stream := newChatStream(r.progress, cl.hide)
 	var err error

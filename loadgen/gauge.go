@@ -20,12 +20,9 @@ type measurement struct {
 	// and have never answered.
 	asked, answered, waiting, unheard int
 	// served is what those that answered work on, carried the last word of servers that
-	// fell silent less than the stall limit ago.
+	// fell silent, and dead that of servers whose node died.
 	served, carried float64
-	// lost is what servers held that are silent for longer, dead what those held whose
-	// node died. guessed: some of dead is a share of the requests, not a report.
-	lost, dead []holding
-	guessed    bool
+	dead            []holding
 	// room is the total capacity of the ready servers on living nodes; it is valid only
 	// if known is true, that is, if all of them have a limit.
 	room  int
@@ -69,8 +66,7 @@ const (
 //
 //   - On dead nodes: what their servers held, as far as that many requests have shown no
 //     life since.
-//   - Stalled: answers that have stopped, connections that don't come about, and what
-//     servers held that have not been heard of for long.
+//   - Stalled: answers that have stopped, and connections that don't come about.
 //   - Served: what the servers report (averages over the last second, up to two seconds
 //     old), and at least the answers of which bytes are coming. Requests too young to be
 //     in those averages fill the room that is left: the whole is then partly measured.
@@ -84,13 +80,11 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	left := s.outstanding
 	g.OnDead = min(s.held(m.dead), left-s.slow)
 	left -= g.OnDead
-	// Requests that stall because their server is dead are in OnDead already, or in what
-	// silent servers held. Others still have their places on living servers.
+	// Requests that stall because their server is dead are in OnDead already. Others still
+	// have their places on living servers.
 	stalled := max(s.stalled-g.OnDead, 0)
-	lost := min(s.held(m.lost), left-s.slow)
-	g.Stalled = min(s.slow+max(stalled, lost), left)
+	g.Stalled = min(s.slow+stalled, left)
 	left -= g.Stalled
-	stuck := max(stalled-lost, 0)
 
 	room, known := capacity, limited
 	if m.known {
@@ -99,25 +93,22 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	front := m.frontReport()
 	switch {
 	case m.answered > 0:
-		g.Served = max(m.load()-stuck, g.Streaming)
+		g.Served = max(m.load()-stalled, g.Streaming)
 		young := s.young
 		if known {
 			young = min(young, max(room-g.Served, 0))
 		}
 		g.Heard = min(g.Served, max(int(math.Round(m.served)), g.Streaming))
 		g.Basis, g.Source = BasisMeasured, m.source
-		if young > 0 && g.Served < left || m.answered < m.asked || m.guessed && g.OnDead > 0 {
+		if young > 0 && g.Served < left || m.answered < m.asked {
 			g.Basis = BasisPartial
 		}
 		g.Served += young
 	case front != nil: // it counts what sits on dead backends as well
-		g.Served = max(*front.Served-g.OnDead-max(stalled, lost), s.flowing)
+		g.Served = max(*front.Served-g.OnDead-stalled, s.flowing)
 		g.Heard, g.Basis, g.Source = g.Served, BasisMeasured, front.Source
-		if m.guessed && g.OnDead > 0 {
-			g.Heard, g.Basis = s.flowing, BasisEstimated
-		}
 	case known:
-		g.Served = max(room-stuck, g.Streaming)
+		g.Served = max(room-stalled, g.Streaming)
 		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
 	default:
 		g.Served = left
@@ -166,11 +157,12 @@ func (s *survey) held(list []holding) int {
 	return int(math.Round(total))
 }
 
-// frontReport returns the reports of the servers in front of the backends, if all of
-// them have reported their requests and requests pass them; else nil.
+// frontReport returns the reports of the servers in front of the backends, if all of them have
+// reported their requests and hold any; else nil. Knative's activators hold none while requests go
+// straight to the backends, which have much spare capacity.
 func (m *measurement) frontReport() *Report {
 	for i := range m.reported {
-		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked && !t.bypassed {
+		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked && t.total() > 0 {
 			return t
 		}
 	}

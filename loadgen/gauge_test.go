@@ -24,12 +24,11 @@ type revision struct {
 	asked  map[string]int
 	silent map[string]bool // pods that don't answer, whatever their node does
 	lag    bool            // queue-proxies tell the state before the burst
-	lost   int             // of the next requests that never reach a pod
 }
 
 type revisionPod struct {
-	name            string
-	busy, dead, out bool // out: not ready, so not among the endpoints
+	name       string
+	busy, dead bool
 }
 
 func serveRevision(t *testing.T, pods int) *revision {
@@ -63,12 +62,6 @@ func serveRevision(t *testing.T, pods int) *revision {
 func (v *revision) acquire() *revisionPod {
 	for {
 		v.mu.Lock()
-		if v.lost > 0 {
-			v.lost--
-			v.mu.Unlock()
-			<-v.done
-			return nil
-		}
 		for _, p := range v.pods {
 			if !p.busy && !p.dead {
 				p.busy = true
@@ -103,7 +96,7 @@ func (v *revision) backends() []Backend {
 	defer v.mu.Unlock()
 	var out []Backend
 	for i, p := range v.pods {
-		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: !p.out,
+		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: true,
 			Concurrency: 1, OnDead: p.dead, QueueProxy: true})
 	}
 	return out
@@ -161,76 +154,81 @@ func gaugeIs(t *testing.T, g *Generator, basis Basis, served, queued, stalled, o
 	t.Fatalf("want %s: served %d, queued %d, stalled %d, on dead %d; the gauge stays at %+v", basis, served, queued, stalled, onDead, ga)
 }
 
-// Sixteen requests at sixteen pods are sixteen served, none queued.
-func TestGaugeShowsAllServed(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 16)
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 16})
-	gaugeIs(t, g, BasisMeasured, 16, 0, 0, 0)
-	ga := g.Run().Gauge
-	if ga.Source != "queue-proxy" || ga.Capacity != 16 || ga.Target != 16 || ga.NoAnswer != 0 || ga.Outstanding != 16 {
-		t.Errorf("%+v", ga)
-	}
-	close(v.finish)
-	wait(t, g)
-	if ga := g.Run().Gauge; ga.Served != 0 || ga.Queued != 0 || ga.Outstanding != 0 {
-		t.Errorf("after the end: %+v", ga)
-	}
-	gaugeIs(t, g, BasisIdle, 0, 0, 0, 0)
-	asked := func() int {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		n := 0
-		for _, k := range v.asked {
-			n += k
-		}
-		return n
-	}
-	// Nobody is asked while nothing is going on.
-	before := asked()
-	for range 50 {
-		g.Run()
-	}
-	if asked() != before {
-		t.Error("the servers are asked while nothing is outstanding")
+// silence makes pods not answer the gauge.
+func (v *revision) silence(pods ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, p := range pods {
+		v.silent[p] = true
 	}
 }
 
-// Twelve requests at eight pods are eight served and four queued, from the
-// first measurement on, although the queue-proxies' averages lag.
-func TestGaugeShowsServedAndQueued(t *testing.T) {
+// The gauge of requests at a service whose pods take one each: who answers makes its basis and its
+// source. No answer is not an answer of zero.
+func TestTheGaugeShowsServedAndQueued(t *testing.T) {
 	t.Parallel()
-	v := serveRevision(t, 8)
-	v.lag = true
-	g := start(t, v.options())
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0) // no server has reported them yet
-	v.mu.Lock()
-	v.lag = false
-	v.mu.Unlock()
-	// It stays so, past the time in which the requests are young.
-	for begin := time.Now(); time.Since(begin) < settling+sampleEach; time.Sleep(20 * time.Millisecond) {
-		if ga := g.Run().Gauge; ga.Served != 8 || ga.Queued != 4 {
-			t.Fatalf("%+v", ga)
+	proxy := func(v *revision, o *Options) {
+		o.Backends, o.Capacity = nil, nil
+		o.Sources = func() []Source {
+			return []Source{{Namespace: "x", Pod: "p", Metrics: Metrics{Name: "proxy", Port: 1, Served: "busy"}}}
+		}
+		o.Fetch = func(context.Context, string, string, int32, string) ([]byte, error) {
+			return fmt.Appendf(nil, "busy %d\n", v.busy()), nil
 		}
 	}
-	peaks := Second{}
-	for _, w := range g.Run().Seconds {
-		if w.Sampled {
-			peaks.Served, peaks.Queued = max(peaks.Served, w.Served), max(peaks.Queued, w.Queued)
+	own := func(v *revision, o *Options) {
+		fetch := o.Fetch
+		o.Backends = func() []Backend {
+			l := v.backends()
+			for i := range l {
+				l[i].QueueProxy, l[i].Metrics = false, LlamaMetrics(8080)
+			}
+			return l
+		}
+		o.Fetch = func(ctx context.Context, namespace, pod string, _ int32, path string) ([]byte, error) {
+			stat, err := fetch(ctx, namespace, pod, queueProxyPort, path)
+			if err != nil {
+				return nil, err
+			}
+			n, err := decodeStat(stat)
+			return fmt.Appendf(nil, "llamacpp:requests_processing %g\nllamacpp:requests_deferred 0\n", n), err
 		}
 	}
-	if peaks.Served != 8 || peaks.Queued != 4 {
-		t.Errorf("peaks in the seconds: %+v", peaks)
+	for name, c := range map[string]struct {
+		pods, requests int
+		set            func(*revision, *Options)
+		basis          Basis
+		served, queued int
+		source         string
+		noAnswer       int
+	}{
+		"all are served":        {16, 16, nil, BasisMeasured, 16, 0, "queue-proxy", 0},
+		"some are queued":       {8, 12, nil, BasisMeasured, 8, 4, "queue-proxy", 0},
+		"the averages lag":      {8, 12, func(v *revision, _ *Options) { v.lag = true }, BasisPartial, 8, 4, "queue-proxy", 0},
+		"two pods are silent":   {8, 12, func(v *revision, _ *Options) { v.silence("llm-00", "llm-01") }, BasisPartial, 8, 4, "queue-proxy", 2},
+		"all pods are silent":   {2, 3, func(v *revision, _ *Options) { v.silence("llm-00", "llm-01") }, BasisEstimated, 2, 1, "ready x concurrency", 2},
+		"only a proxy reports":  {4, 6, proxy, BasisMeasured, 4, 2, "proxy", 0},
+		"pods have own metrics": {4, 6, own, BasisMeasured, 4, 2, "llama.cpp", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serveRevision(t, c.pods)
+			o := v.options()
+			if c.set != nil {
+				c.set(v, &o)
+			}
+			g := start(t, o)
+			mustStart(t, g, Spec{Shape: Burst, N: c.requests})
+			gaugeIs(t, g, c.basis, c.served, c.queued, 0, 0)
+			waitFor(t, "the source", func() bool {
+				ga := g.Run().Gauge
+				return ga.Source == c.source && ga.NoAnswer == c.noAnswer && ga.Outstanding == c.requests
+			})
+			close(v.finish)
+			wait(t, g)
+			gaugeIs(t, g, BasisIdle, 0, 0, 0, 0)
+		})
 	}
-	for range 6 {
-		v.finish <- struct{}{}
-	}
-	waitFor(t, "six left", func() bool { return g.Run().Totals.InFlight() == 6 && v.busy() == 6 })
-	gaugeIs(t, g, BasisMeasured, 6, 0, 0, 0)
-	close(v.finish)
-	wait(t, g)
 }
 
 // What the pods of a dead node held is shown as such, and goes on being so
@@ -269,42 +267,6 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 	wait(t, g)
 }
 
-// No answer is not an answer of zero.
-func TestGaugeWithoutAnswers(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 8)
-	for _, p := range v.pods {
-		v.silent[p.name] = true
-	}
-	o := v.options()
-	g := start(t, o)
-	mustStart(t, g, Spec{Shape: Burst, N: 12})
-	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
-	waitFor(t, "the missing answers to be told", func() bool { return g.Run().Gauge.NoAnswer == 8 })
-	if ga := g.Run().Gauge; ga.Source != "ready x concurrency" {
-		t.Errorf("%+v", ga)
-	}
-	v.mu.Lock()
-	clear(v.silent)
-	v.mu.Unlock()
-	gaugeIs(t, g, BasisMeasured, 8, 4, 0, 0)
-	// Now two fall silent: what they told last stands for a while.
-	waitFor(t, "the pods' own words", func() bool {
-		g.ledger.mu.Lock()
-		defer g.ledger.mu.Unlock()
-		return g.sampler.measured != nil && g.sampler.measured.served == 8
-	})
-	v.mu.Lock()
-	v.silent["llm-00"], v.silent["llm-01"] = true, true
-	v.mu.Unlock()
-	gaugeIs(t, g, BasisPartial, 8, 4, 0, 0)
-	if ga := g.Run().Gauge; ga.NoAnswer != 2 {
-		t.Errorf("%+v", ga)
-	}
-	g.Stop(true)
-	wait(t, g)
-}
-
 func TestDerive(t *testing.T) {
 	t.Parallel()
 	t0 := time.Unix(1_700_000_000, 0)
@@ -317,6 +279,12 @@ func TestDerive(t *testing.T) {
 	}
 	pods := func(asked, answered int, served float64) measurement {
 		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
+	}
+	n := func(n int) *int { return &n }
+	reporting := func(m measurement, r *Report) measurement {
+		r.Asked, r.Answered = 1, 1
+		m.reported = []Report{*r}
+		return m
 	}
 	most := func(m measurement, n int) measurement {
 		m.most = n
@@ -364,36 +332,36 @@ func TestDerive(t *testing.T) {
 			return m
 		}(), survey{outstanding: 12, stalled: 4, lastActive: append(times(4, before), times(8, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, OnDead: 4, Basis: BasisMeasured}},
-		{"a share of servers that died unheard is a guess", func() measurement {
-			m := pods(8, 8, 5)
-			m.dead, m.guessed = []holding{{since: t0, n: 2}}, true
-			return m
-		}(), survey{outstanding: 8, lastActive: times(8, before)}, 8,
-			Gauge{Served: 5, Heard: 5, Queued: 1, OnDead: 2, Basis: BasisPartial}},
-		{"a share of servers that died unheard is not measured, even if a proxy reports", func() measurement {
-			n := 12
-			return measurement{reported: []Report{{Served: &n, Asked: 1, Answered: 1}}, dead: []holding{{since: t0, n: 4}}, guessed: true}
-		}(), survey{outstanding: 16, lastActive: times(16, before)}, 16,
-			Gauge{Served: 8, Queued: 4, OnDead: 4, Basis: BasisEstimated}},
 		{"servers that never answered are as busy as those that did", func() measurement {
 			m := pods(8, 4, 4)
 			m.unheard = 4
 			return m
 		}(), survey{outstanding: 12}, 8,
 			Gauge{Served: 8, Heard: 4, Queued: 4, Basis: BasisPartial, NoAnswer: 4}},
-		{"silent servers before anybody knows that they are dead", func() measurement {
-			m := pods(16, 8, 8)
-			m.lost = []holding{{since: t0, n: 8}}
-			return m
-		}(), survey{outstanding: 16, stalled: 8, lastActive: append(times(8, before), times(8, after)...)}, 16,
-			Gauge{Served: 8, Heard: 8, Stalled: 8, Basis: BasisPartial, NoAnswer: 8}},
+		{"pods that wait for their turn are as busy as the others", measurement{asked: 40, answered: 8, waiting: 32, served: 4, room: 40, known: true, most: 40}, survey{outstanding: 30}, 40,
+			Gauge{Served: 20, Heard: 4, Queued: 10, Asked: 8, Servers: 40, Basis: BasisPartial}},
+		{"the activator reports the same", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(4)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"the activator has others' too", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"and two of ours stream", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12, flowing: 2}, 8,
+			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"its numbers are of a moment ago", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 20}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"one more is within the tolerance", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(5)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
+		{"together, as before 1.22", reporting(pods(8, 8, 8), &Report{Held: n(20)}), survey{outstanding: 12, most: 12}, 8,
+			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, ServedUpTo: 3, Basis: BasisEstimated}},
+		{"requests pass the activator", reporting(measurement{}, &Report{Served: n(4), Queued: n(1)}), survey{outstanding: 5}, 16, Gauge{Served: 4, Heard: 4, Queued: 1, Basis: BasisMeasured}},
+		{"requests do not pass the activator", reporting(measurement{}, &Report{Served: n(0), Queued: n(0)}), survey{outstanding: 5}, 16, Gauge{Served: 5, Basis: BasisEstimated}},
 	}
 	for _, tt := range tests {
 		if tt.s.lastActive == nil {
 			tt.s.lastActive = times(tt.s.outstanding, after)
 		}
 		got := derive(&tt.m, &tt.s, max(tt.capacity, 0), tt.capacity != 0)
-		got.Source, got.Reported = "", nil
+		got.Source, got.Reported, got.Disagreement = "", nil, ""
 		tt.want.Outstanding = tt.s.outstanding
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
@@ -421,7 +389,7 @@ func FuzzDerive(f *testing.F) {
 			s.lastActive = append(s.lastActive, t0.Add(time.Duration(i-int(young))*time.Second))
 		}
 		m := measurement{at: t0, asked: int(room), answered: int(min(answered, room)), unheard: int(room - min(answered, room)), served: served, carried: carried,
-			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost}}, lost: []holding{{since: t0, n: lost}}}
+			room: int(room), known: room > 0, dead: []holding{{since: t0, n: dead}, {since: t0, n: lost}}}
 		g := derive(&m, &s, int(answered), answered > 0)
 		if g.Served < 0 || g.Queued < 0 || g.Stalled < 0 || g.OnDead < 0 || g.Served+g.Queued+g.Stalled+g.OnDead != int(out) {
 			t.Fatalf("%+v of %+v and %+v", g, m, s)

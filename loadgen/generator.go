@@ -223,12 +223,12 @@ func (g *Generator) Run() *Run {
 		Spec:      g.spec,
 		Active:    g.current != nil,
 		Totals:    l.totals(nil),
-		Latency:   l.latency.summary(&l.all),
+		Latency:   l.single.latency(&l.all),
 		Tokens:    l.all.Tokens,
 		Redirects: l.all.Redirects,
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
-		LastError: l.lastError,
+		LastError: l.single.lastError(),
 		URL:       g.client.route.wire.shown,
 	}
 }

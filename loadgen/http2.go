@@ -1,11 +1,9 @@
 package loadgen
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -53,7 +51,6 @@ type sharedConn struct {
 
 	// Guarded by the pool.
 	users   int // requests that use it
-	used    bool
 	retired bool
 }
 
@@ -61,10 +58,8 @@ type sharedConn struct {
 type sharedPool struct {
 	dialing chan struct{} // holds something while a connection is set up
 
-	mu     sync.Mutex
-	conns  []*sharedConn
-	failed int   // how many could not be set up
-	err    error // why the last one could not
+	mu    sync.Mutex
+	conns []*sharedConn
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
@@ -112,65 +107,44 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 	return &sharedConn{ClientConn: cc, remote: remote, born: cl.now()}, nil
 }
 
-// take returns a connection with a place for the request, and whether an
-// earlier request has used it. Requests that find none wait for the same new one,
-// and fail with it. release must be called.
+// take returns a connection with a place for the request, and whether an earlier request has
+// used it. While one is being set up, requests that need a new one wait. release must be called.
 func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
-	if !cl.opts.Target.Reuse {
-		if c, err = cl.newShared(ctx, rt, e.addr); err != nil {
-			return nil, false, err
+	if cl.opts.Target.Reuse {
+		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+			return c, true, nil
 		}
-		if err = c.Reserve(); err != nil {
-			c.Close()
-			return nil, false, err
-		}
-		c.users, c.retired = 1, true
-		return c, false, nil
-	}
-	c, reused, before := p.reserve(cl.now(), cl.opts.Target.MaxAge)
-	for failed := before; c == nil; {
 		select {
 		case p.dialing <- struct{}{}:
+			defer func() { <-p.dialing }()
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		}
-		if c, reused, failed = p.reserve(cl.now(), cl.opts.Target.MaxAge); c == nil && failed == before {
-			cl.wg.Go(func() { cl.fill(p, rt, e.addr) })
-			continue
-		}
-		err = p.err
-		<-p.dialing
-		if c == nil {
-			return nil, false, err
+		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+			return c, true, nil
 		}
 	}
-	return c, reused, nil
-}
-
-// fill sets up a connection, whatever happens to the request that first needed it.
-func (cl *client) fill(p *sharedPool, rt *route, addr string) {
-	defer func() { <-p.dialing }()
-	ctx := cl.ctx
-	if bound := cl.opts.Timeouts.Connect; bound > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, bound, fmt.Errorf("no connection to %s within %v: %w", addr, bound, context.DeadlineExceeded))
-		defer cancel()
-	}
-	c, err := cl.newShared(ctx, rt, addr)
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	c, err = cl.newShared(ctx, rt, e.addr)
 	if err != nil {
-		p.failed, p.err = p.failed+1, cmp.Or(context.Cause(ctx), err)
-		return
+		return nil, false, err
 	}
-	p.conns = append(p.conns, c)
+	if err = c.Reserve(); err != nil {
+		c.Close()
+		return nil, false, err
+	}
+	c.users, c.retired = 1, !cl.opts.Target.Reuse
+	if !c.retired {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.conns = append(p.conns, c)
+	}
+	return c, false, nil
 }
 
-// reserve reserves a place on a connection; nil if there is none. It returns whether an
-// earlier request has used the connection, and how many connections failed so far. It
-// drops connections that are gone or too old.
-func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn, reused bool, failed int) {
+// reserve reserves a place on a connection; nil if there is none. It drops connections that are
+// gone or too old.
+func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
@@ -184,11 +158,10 @@ func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *shared
 		if found == nil && c.Reserve() == nil {
 			found = c
 			c.users++
-			reused, c.used = c.used, true
 		}
 		return false
 	})
-	return found, reused, p.failed
+	return found
 }
 
 // release gives a place back.

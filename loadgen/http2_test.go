@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -195,71 +193,6 @@ func TestUnansweredPingIsPeerDead(t *testing.T) {
 	waitFor(t, "another at the server", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.seen) == 4 })
 	g.Stop(true)
 	wait(t, g)
-}
-
-// All who wait for one connection fail with it.
-func TestHTTP2DialFailsForAllWhoWait(t *testing.T) {
-	t.Parallel()
-	g := start(t, Options{
-		Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: 50 * time.Millisecond},
-		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-	})
-	mustStart(t, g, Spec{Shape: Burst, N: 5})
-	wait(t, g)
-	if tt := g.Run().Totals; tt.Failed[ClassConnectTimeout] != 5 {
-		t.Errorf("%+v: %s", tt, g.Run().LastError)
-	}
-}
-
-// However long it takes to fail: who waited does not try for as long again.
-func TestALateHTTP2DialFailsForAllWhoWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dials := 0
-		g := start(t, Options{
-			Target: Target{URL: "http://192.0.2.1:1/", Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: 5 * time.Second},
-			Dial: func(context.Context, string, string) (net.Conn, error) {
-				dials++
-				time.Sleep(time.Second)
-				return nil, errors.New("connection refused")
-			},
-		})
-		mustStart(t, g, Spec{Shape: Burst, N: 20})
-		wait(t, g)
-		if tt := g.Run().Totals; tt.Failed[ClassRefused] != 20 || dials != 1 {
-			t.Errorf("%d dials, %+v: %s", dials, tt, g.Run().LastError)
-		}
-	})
-}
-
-// Where setting one up takes longer than a request may, the next ones have it.
-func TestAnHTTP2DialOutlivesItsRequest(t *testing.T) {
-	t.Parallel()
-	s := serveH2(t, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
-	slow := make(chan struct{})
-	var dials atomic.Int32
-	var d net.Dialer
-	g := start(t, Options{
-		Target: Target{URL: s.URL, Protocol: HTTP2, Reuse: true}, Timeouts: Timeouts{Connect: deadline},
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials.Add(1)
-			select {
-			case <-slow:
-			case <-ctx.Done():
-			}
-			return d.DialContext(ctx, network, addr)
-		},
-	})
-	mustStart(t, g, Spec{Shape: Burst, N: 3, Timeout: 20 * time.Millisecond})
-	wait(t, g)
-	close(slow)
-	mustStart(t, g, Spec{Shape: Burst, N: 3})
-	wait(t, g)
-	if tt := g.Run().Totals; tt.Failed[ClassTotal] != 3 || tt.OK != 3 || dials.Load() != 1 {
-		t.Errorf("%d dials, %+v: %s", dials.Load(), tt, g.Run().LastError)
-	}
 }
 
 // A kept connection that is too old carries no further request.

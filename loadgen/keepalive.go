@@ -29,24 +29,14 @@ type KeepAlive struct {
 	PingTimeout time.Duration `json:"ping_timeout"`
 }
 
-// Defaults of KeepAlive.
-const (
-	DefaultKeepAliveIdle     = 2 * time.Second
-	DefaultKeepAliveInterval = time.Second
-	DefaultKeepAliveCount    = 3
-	DefaultKeepAliveUnacked  = 4500 * time.Millisecond
-	DefaultPingAfter         = 2 * time.Second
-	DefaultPingTimeout       = 3 * time.Second
-)
-
 // withDefaults fills in the defaults; a value that is switched off becomes 0.
 func (a KeepAlive) withDefaults() KeepAlive {
-	orDefault(&a.Idle, DefaultKeepAliveIdle)
-	orDefault(&a.Interval, DefaultKeepAliveInterval)
-	orDefault(&a.Unacked, DefaultKeepAliveUnacked)
-	orDefault(&a.PingAfter, DefaultPingAfter)
-	orDefault(&a.PingTimeout, DefaultPingTimeout)
-	a.Count = cmp.Or(a.Count, DefaultKeepAliveCount)
+	orDefault(&a.Idle, 2*time.Second)
+	orDefault(&a.Interval, time.Second)
+	orDefault(&a.Unacked, 4500*time.Millisecond)
+	orDefault(&a.PingAfter, 2*time.Second)
+	orDefault(&a.PingTimeout, 3*time.Second)
+	a.Count = cmp.Or(a.Count, 3)
 	return a
 }
 

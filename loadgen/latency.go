@@ -93,31 +93,3 @@ func (s *histogram) quantiles() Quantiles {
 	}
 	return s.shown
 }
-
-// latencies are the histograms over all runs, beside those of RunSum; nil: empty.
-type latencies struct {
-	sent, late, gap, perToken *histogram
-}
-
-// take takes the record of a request that has ended.
-func (l *latencies) take(r *Record) {
-	if !r.Dial.IsZero() {
-		l.late = l.late.with(r.Dial.Sub(r.Scheduled))
-	}
-	if r.Class != ClassOK {
-		return
-	}
-	if !r.Sent.IsZero() {
-		l.sent = l.sent.with(r.End.Sub(r.Sent))
-	}
-	if r.Tokens > 1 && !r.FirstToken.IsZero() {
-		l.perToken = l.perToken.with(r.LastToken.Sub(r.FirstToken) / time.Duration(r.Tokens-1))
-	}
-}
-
-func (l *latencies) summary(all *RunSum) Latency {
-	return Latency{
-		Scheduled: all.latency.quantiles(), Sent: l.sent.quantiles(), Late: l.late.quantiles(),
-		FirstToken: all.firstToken.quantiles(), TokenGap: l.gap.quantiles(), PerToken: l.perToken.quantiles(),
-	}
-}

@@ -1,41 +1,11 @@
 package loadgen
 
 import (
-	"math"
 	"net"
 	"net/http"
 	"testing"
 	"time"
 )
-
-// A schedule with a rise sends as many as its rate allows for, no request is
-// due before an earlier one, and dueBy is its inverse.
-func TestScheduleWithRamp(t *testing.T) {
-	for _, s := range []Spec{
-		{PerSecond: 100},
-		{PerSecond: 100, Ramp: 10 * time.Second},
-		{PerSecond: 0.5, Ramp: time.Second},
-		{PerSecond: 5000, Ramp: time.Minute},
-	} {
-		last := time.Duration(-1)
-		for i := range 20_000 {
-			at := s.dueAfter(i)
-			if at < last {
-				t.Fatalf("%+v: request %d is due at %v, before the last one at %v", s, i, at, last)
-			}
-			last = at
-			if n := s.dueBy(at + time.Microsecond); math.Abs(float64(n-(i+1))) > 1 {
-				t.Fatalf("%+v: %d due by %v, when request %d is", s, n, at, i)
-			}
-		}
-	}
-	s := Spec{PerSecond: 100, Ramp: 10 * time.Second}
-	for at, want := range map[time.Duration]int{10 * time.Second: 500, 20 * time.Second: 1500} {
-		if n := s.dueBy(at); n < want || n > want+2 {
-			t.Errorf("%d due by %v, want %d", n, at, want)
-		}
-	}
-}
 
 // A hold that rises opens its places one after the other.
 func TestHoldWithRamp(t *testing.T) {
@@ -87,14 +57,14 @@ func TestLatencyCountsFromTheSchedule(t *testing.T) {
 // Old seconds keep what is shown and no histogram: memory does not grow with
 // time.
 func TestSecondsDoNotGrow(t *testing.T) {
-	l := newTimeline(100_000)
+	l := timeline{limit: 100_000}
 	base := time.Unix(1_700_000_000, 0)
 	for i := range 5000 {
 		l.took(l.at(base.Add(time.Duration(i)*time.Second)), time.Duration(i)*time.Millisecond)
 	}
 	kept := 0
-	for _, s := range l.ring {
-		if s != nil && s.latency.h != nil {
+	for _, s := range l.rows {
+		if s.latency.h != nil {
 			kept++
 		}
 	}

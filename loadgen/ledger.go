@@ -12,15 +12,13 @@ import (
 // that have ended. Whatever is counted of requests in flight is counted by
 // looking at the entries, so it can't drift away from them.
 type ledger struct {
-	mu        sync.Mutex
-	live      []*request // each knows its index
-	all       RunSum     // over all runs, without requests in flight
-	runs      []*oneRun  // by number, from 1
-	ended     []*Result  // of the runs that have come to rest, in that order
-	time      timeline
-	latency   latencies
-	single    digest
-	lastError string
+	mu     sync.Mutex
+	live   []*request // each knows its index
+	all    RunSum     // over all runs, without requests in flight
+	runs   []*oneRun  // by number, from 1
+	ended  []*Result  // of the runs that have come to rest, in that order
+	time   timeline
+	single digest
 	// unsentRecords counts the unsent records that the ledger still has to deliver.
 	unsentRecords int
 
@@ -29,7 +27,7 @@ type ledger struct {
 }
 
 func newLedger(windowLimit int) *ledger {
-	return &ledger{time: newTimeline(windowLimit), changed: make(chan struct{})}
+	return &ledger{time: timeline{limit: windowLimit}, changed: make(chan struct{})}
 }
 
 // run returns a run, nil if there is none of that number; the caller holds mu.
@@ -64,7 +62,7 @@ func (l *ledger) add(r *request, now time.Time) {
 // place puts a request into the second of a moment; mu is held.
 func (l *ledger) place(r *request, at time.Time) {
 	if old := r.second; old != nil {
-		if old.unix == at.Unix() {
+		if old.At.Equal(at.Truncate(time.Second)) {
 			return
 		}
 		old.Sent--
@@ -91,7 +89,7 @@ func (l *ledger) gaps(list []time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range list {
-		l.latency.gap = l.latency.gap.with(d)
+		l.single.gap = l.single.gap.with(d)
 	}
 }
 
@@ -111,13 +109,9 @@ func (l *ledger) end(r *request) {
 	l.all.end(&r.Record)
 	r.of.end(&r.Record)
 	r.of.inFlight--
-	l.latency.take(&r.Record)
 	l.single.take(&r.Record)
-	switch {
-	case r.Class == ClassOK:
+	if r.Class == ClassOK {
 		l.time.took(r.second, r.End.Sub(r.Scheduled))
-	case r.Class.Failed():
-		l.lastError = "request " + r.ID + ": " + r.Class.String() + ": " + r.Error
 	}
 	l.settleRun(r.of, r.End)
 	l.notify()
@@ -216,10 +210,8 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 // holds mu.
 func (l *ledger) mostSince(from time.Time) int {
 	most := len(l.live)
-	for _, s := range l.time.ring {
-		if s != nil && s.unix >= from.Unix() {
-			most = max(most, s.most)
-		}
+	for _, x := range l.time.rows[l.time.from(from.Truncate(time.Second)):] {
+		most = max(most, x.most)
 	}
 	return most
 }

@@ -6,49 +6,30 @@ import (
 )
 
 const (
-	// askMost bounds the questions in any second: each goes through the API
+	// askMost bounds the questions in a second: each goes through the API
 	// server, which others need too, and there may be thousands of pods. Sources
 	// get at most half of them.
 	askMost = 10
 	// maxReadingAge is how long a reading counts while its server waits for the next
 	// poll.
 	maxReadingAge = 2500 * time.Millisecond
-	// shortWait is less than the cost of a missed sample.
-	shortWait = 50 * time.Millisecond
+	// nearly is less than a second by as much as a timer may be early.
+	nearly = 950 * time.Millisecond
 )
 
-// pollBudget bounds the number of servers to poll. One goroutine may use it.
-type pollBudget struct {
-	asked []time.Time // in the last second
-}
-
-// wait returns the time until n requests, at most askMost, may be sent.
-func (t *pollBudget) wait(now time.Time, n int) time.Duration {
-	if over := len(t.asked) + n - askMost; over > 0 {
-		return max(time.Second-now.Sub(t.asked[over-1]), 0)
-	}
-	return 0
-}
-
-// take takes up to n of the requests that may be sent now.
-func (t *pollBudget) take(now time.Time, n int) int {
-	t.asked = slices.DeleteFunc(t.asked, func(at time.Time) bool { return now.Sub(at) >= time.Second })
-	n = max(min(n, askMost-len(t.asked)), 0)
-	for range n {
-		t.asked = append(t.asked, now)
-	}
-	return n
-}
-
-// next takes the requests for this sample. It returns the sources and the number of
-// backends to poll: those that have waited longest, which it moves to the front. ok is
-// false if it is too early to poll.
+// next takes the questions for this sample: it returns the sources and the number of backends to
+// poll, those that have waited longest, which it moves to the front. ok is false if it is too
+// early to poll.
 func (sm *sampler) next(all []Source, asked []Backend) (sources []Source, backends int, ok bool) {
+	now := sm.now()
+	sm.polls = slices.DeleteFunc(sm.polls, func(at time.Time) bool { return now.Sub(at) >= nearly })
 	n := min(len(all), askMost/2)
-	if d := sm.polls.wait(sm.now(), n+min(len(asked), 1)); d > shortWait {
+	backends = min(askMost-len(sm.polls)-n, len(asked))
+	if backends < min(len(asked), 1) {
 		return nil, 0, false
-	} else if d > 0 {
-		time.Sleep(d)
+	}
+	for range n + backends {
+		sm.polls = append(sm.polls, now)
 	}
 	sources = slices.SortedStableFunc(slices.Values(all), func(a, b Source) int {
 		return sm.sources[a.key()].askedAt.Compare(sm.sources[b.key()].askedAt)
@@ -56,8 +37,7 @@ func (sm *sampler) next(all []Source, asked []Backend) (sources []Source, backen
 	slices.SortStableFunc(asked, func(a, b Backend) int {
 		return sm.servers[a.key()].askedAt.Compare(sm.servers[b.key()].askedAt)
 	})
-	backends = sm.polls.take(sm.now(), n+len(asked)) - n
-	return sources[:n], backends, backends >= 0
+	return sources[:n], backends, true
 }
 
 // heard records a server's answer, or its lack.
@@ -80,8 +60,8 @@ func (r reading) load(b *Backend) float64 {
 }
 
 // count adds a backend's report to the measurement, and reports whether it counts. If a
-// backend does not answer, its last report counts for a while.
-func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time.Time) bool {
+// backend does not answer, its last report counts.
+func (m *measurement) count(b *Backend, s *server, now time.Time) bool {
 	if b.Ready {
 		m.asked++
 	}
@@ -93,9 +73,6 @@ func (m *measurement) count(b *Backend, s *server, stall time.Duration, now time
 		m.unheard++
 		return false
 	case waiting, !s.reading.ok && s.last == 0:
-		return false
-	case !s.reading.ok && stall > 0 && now.Sub(s.lastAt) >= stall:
-		m.lost = append(m.lost, holding{s.lastAt, s.last})
 		return false
 	case !s.reading.ok:
 		m.carried += s.last

@@ -79,12 +79,3 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 		})
 	}
 }
-
-// What pods do that wait for their turn is judged by those that had theirs.
-func TestPodsThatWaitForTheirTurnAreJudgedByTheOthers(t *testing.T) {
-	m := measurement{asked: 40, answered: 8, waiting: 32, served: 4, room: 40, known: true, most: 40, source: "queue-proxy"}
-	g := derive(&m, &survey{outstanding: 30}, 40, true)
-	if g.Served != 20 || g.Queued != 10 || g.Asked != 8 || g.Servers != 40 || g.NoAnswer != 0 || g.Basis != BasisPartial {
-		t.Errorf("%+v", g)
-	}
-}

@@ -34,11 +34,6 @@ type Metrics struct {
 	// if it does not have these.
 	Older []Metrics
 
-	// optional: an earlier version of the server answers without these metrics; it then
-	// is not a source, rather than a silent one.
-	optional bool
-	// aside: requests may go to the backends without passing the server.
-	aside bool
 	// load reads the number of requests from another format; nil: there is none.
 	load func(body []byte) (float64, error)
 }
@@ -63,7 +58,7 @@ func ActivatorMetrics(namespace string, revisions []string) Metrics {
 	labels := map[string][]string{"k8s_namespace_name": {namespace}, "kn_revision_name": revisions}
 	return Metrics{
 		Name: "activator", Port: 9090, Served: "kn_revision_request_active", Queued: "kn_revision_request_queued",
-		Labels: labels, optional: true, aside: true,
+		Labels: labels,
 		Older: []Metrics{
 			{Held: "kn_revision_request_concurrency", Labels: labels},
 			{Held: "activator_request_concurrency", Labels: map[string][]string{"namespace_name": {namespace}, "revision_name": revisions}},

@@ -24,7 +24,7 @@ type Record struct {
 	// FirstByte and LastByte when bytes of the answer came (a chat's comments do
 	// not count), FirstToken and LastToken when text first and last came in a
 	// streamed chat, End when its end was known.
-	Scheduled  time.Time `json:"scheduled"`
+	Scheduled  time.Time `json:"scheduled,omitzero"`
 	Dial       time.Time `json:"dial,omitzero"`
 	Connected  time.Time `json:"connected,omitzero"`
 	Sent       time.Time `json:"sent,omitzero"`
@@ -32,7 +32,7 @@ type Record struct {
 	FirstToken time.Time `json:"first_token,omitzero"`
 	LastToken  time.Time `json:"last_token,omitzero"`
 	LastByte   time.Time `json:"last_byte,omitzero"`
-	End        time.Time `json:"end"`
+	End        time.Time `json:"end,omitzero"`
 
 	// Entry is the address that was dialed, when the target has several.
 	Entry string `json:"entry,omitempty"`

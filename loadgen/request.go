@@ -42,7 +42,7 @@ type request struct {
 
 	// Guarded by the ledger's lock.
 	index  int // in the ledger's live
-	second *ledgerSecond
+	second *Row
 	wait   waiting
 	since  time.Time // of wait
 	timer  *time.Timer

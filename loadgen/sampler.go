@@ -18,14 +18,14 @@ const (
 
 // server is the gauge's memory of a backend.
 type server struct {
-	since, seen time.Time // when it was first and last among the backends
-	onDead      bool      // it was on a dead node then
-	last        float64   // its last reading
-	lastAt      time.Time // zero: it has never answered
-	reading     reading   // result of the last poll
-	askedAt     time.Time // when that was asked; zero: never
-	deadSince   time.Time // zero: its node lives
-	held        float64   // at deadSince
+	seen      time.Time // when it was last among the backends
+	onDead    bool      // it was on a dead node then
+	last      float64   // its last reading
+	lastAt    time.Time // zero: it has never answered
+	reading   reading   // result of the last poll
+	askedAt   time.Time // when that was asked; zero: never
+	deadSince time.Time // zero: its node lives
+	held      float64   // at deadSince
 }
 
 // sampler polls the servers for their requests while requests are outstanding.
@@ -37,7 +37,7 @@ type sampler struct {
 	state   func() (sending bool, started time.Time)
 	servers map[string]*server      // only the loop uses it
 	sources map[string]datedReading // only the loop uses it
-	polls   pollBudget              // only the loop uses it
+	polls   []time.Time             // the questions of the last second; only the loop uses it
 
 	// Guarded by the ledger's lock.
 	measured *measurement
@@ -129,7 +129,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	if m == nil {
 		m = &measurement{}
 	}
-	s := sm.ledger.survey(now, m.oldest, len(m.dead)+len(m.lost) > 0)
+	s := sm.ledger.survey(now, m.oldest, len(m.dead) > 0)
 	out := derive(m, &s, capacity, limited)
 	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= doubtAfter {
@@ -173,11 +173,18 @@ func (sm *sampler) measure() *measurement {
 	for i, r := range loads {
 		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
 	}
+	sm.sum(m, sources, asked, len(heard) < len(sources))
+	return m
+}
+
+// sum adds up what the sources and the backends that can be asked have reported lately. turns:
+// there are too many sources to poll each in every measurement.
+func (sm *sampler) sum(m *measurement, sources []Source, asked []Backend, turns bool) {
 	now := sm.now()
 	var all reports
 	for i := range sources {
 		last := sm.sources[sources[i].key()]
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard || !sources[i].optional, len(heard) < len(sources))
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard, turns)
 	}
 	var names []string // of the servers that answered
 	for i := range asked {
@@ -187,21 +194,18 @@ func (sm *sampler) measure() *measurement {
 		if b.Metrics.Served != "" {
 			all.add(name, &b.Metrics, s.reading, true, m.turns)
 		}
-		if m.count(b, s, sm.opts.Timeouts.Stall, now) && !slices.Contains(names, name) {
+		if m.count(b, s, now) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	for _, s := range sm.servers {
 		if s.held > 0 {
 			m.dead = append(m.dead, holding{s.deadSince, s.held})
-			m.guessed = m.guessed || s.lastAt.IsZero()
 		}
 	}
 	slices.SortFunc(m.dead, bySince)
-	slices.SortFunc(m.lost, bySince)
 	m.source = strings.Join(names, ", ")
 	m.reported = all.results()
-	return m
 }
 
 // room returns the capacity of the living backends, and the backends to poll, with the
@@ -235,45 +239,22 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
 
-// learn records which servers there are and which have died. A dead server counts with
-// its last report; without one, with its share of the requests in flight, or with
-// nothing if it was dead when it was first seen. learn remembers it while
-// some request, which may be one of those, has shown no life since, even if the pod is
-// deleted meanwhile.
+// learn records which servers there are and which have died. A dead server counts with its last
+// report. learn remembers it while some request, which may be one of those, has shown no life
+// since, even if the pod is deleted meanwhile.
 func (sm *sampler) learn(backends []Backend, now time.Time) {
 	sm.ledger.mu.Lock()
 	s := sm.ledger.survey(now, now, true)
 	sm.ledger.mu.Unlock()
-
-	living := 0
 	for _, b := range backends {
 		v := sm.servers[b.key()]
 		if v == nil {
-			v = &server{since: now}
+			v = &server{}
 			sm.servers[b.key()] = v
 		}
 		v.seen, v.onDead = now, b.OnDead
-		if v.deadSince.IsZero() {
-			living++
-		}
-	}
-	share := 0.0
-	if living > 0 {
-		share = float64(s.outstanding-s.slow) / float64(living)
-	}
-	for _, b := range backends {
-		v := sm.servers[b.key()]
 		if b.OnDead && v.deadSince.IsZero() {
-			v.deadSince, v.held = now, share
-			switch {
-			case !v.lastAt.IsZero():
-				v.held = v.last
-			case v.since.Equal(now):
-				v.held = 0
-			}
-			if b.Concurrency > 0 {
-				v.held = min(v.held, float64(b.Concurrency))
-			}
+			v.deadSince, v.held = now, v.last
 		}
 	}
 	for key, v := range sm.servers {

@@ -68,13 +68,7 @@ func (s Second) Counts() Counts {
 	}
 }
 
-// Count adds a request that has ended with class c, in the second last; it was not
-// unsent.
-func (s *Second) Count(c Class, last *Second) {
-	s.Sent++
-	s.end(c, last)
-}
-
+// end counts the end of one of the second's requests, in the second last.
 func (s *Second) end(c Class, last *Second) {
 	if c.Failed() && s != last {
 		addTo(&s.Later, c, 1)
@@ -142,6 +136,11 @@ type Row struct {
 	Span Failures
 	// FirstOK is when the first request was sent that is ok.
 	FirstOK time.Time
+
+	// Of the ledger's rows: the largest number of requests in flight at once, and how long those
+	// took that are ok (nil: none is yet), frozen when there are enough newer ones.
+	most    int
+	latency *histogram
 }
 
 // Rows are the rows so far, oldest first. Seconds without a request have none.
@@ -153,7 +152,8 @@ func (s *Series) Note(r *Record, from time.Time) {
 		return
 	}
 	x := s.row(from)
-	x.Count(r.Class, &s.row(r.End).Second)
+	x.Sent++
+	x.end(r.Class, &s.row(r.End).Second)
 	switch {
 	case r.Class.Failed():
 		x.Span.join(Failures{N: 1, First: from, Last: from, Seen: r.End, Ended: r.End})

@@ -104,21 +104,9 @@ func (s Spec) dueAfter(i int) time.Duration {
 	return time.Duration(t * float64(time.Second))
 }
 
-// dueBy is how many requests of a rate are due until then, and before the run
-// is over.
-func (s Spec) dueBy(t time.Duration) int {
-	if s.For > 0 {
-		t = min(t, s.For)
-	}
-	ramp, at := s.Ramp.Seconds(), t.Seconds()
-	n := int(s.PerSecond*(at-ramp/2)) + 1
-	if at < ramp {
-		n = int(s.PerSecond*at*at/(2*ramp)) + 1
-	}
-	for n > 0 && s.For > 0 && s.dueAfter(n-1) >= s.For {
-		n--
-	}
-	return n
+// has reports whether a rate has a request i, from 0.
+func (s Spec) has(i int) bool {
+	return (s.Requests == 0 || i < s.Requests) && (s.For == 0 || s.dueAfter(i) < s.For)
 }
 
 // rate sends on an absolute schedule, which is kept however long sending took, and whatever
@@ -161,9 +149,8 @@ func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	n = 1
 	text := ""
 	if late > lateBound {
-		n = max(n, c.Spec.dueBy(now.Add(-lateBound).Sub(begin))-i)
-		if c.Spec.Requests > 0 {
-			n = min(n, c.Spec.Requests-i)
+		for c.Spec.has(i+n) && c.Spec.dueAfter(i+n) < now.Add(-lateBound).Sub(begin) {
+			n++
 		}
 		text = fmt.Sprintf("late: it was due %v ago", late.Round(time.Millisecond))
 	} else if len(l.live) >= g.opts.MaxInFlight {
@@ -174,7 +161,7 @@ func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	} else {
 		l.skip(c, n)
 	}
-	more = c.Spec.Requests == 0 || c.Totals.Scheduled < c.Spec.Requests
+	more = c.Spec.Requests == 0 || i+n < c.Spec.Requests
 	if !more {
 		g.endRun()
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -357,47 +356,6 @@ func TestAStallCountsWhatWasDue(t *testing.T) {
 		}
 		if got := g.Run().Totals; got.Scheduled != want || !got.Balanced() {
 			t.Errorf("ramp %v: %+v, want %d scheduled", ramp, got, want)
-		}
-	}
-}
-
-// When the wall clock is set, the later requests of a rate have the new time, as those of a hold
-// have, sent or not. The schedule goes on, and no request ends before it was due.
-func TestRequestsHaveTheTimeOfAClockThatIsSet(t *testing.T) {
-	s := serveRaw(t, func(c *net.TCPConn, _ *http.Request) { page(c, 200, "x") })
-	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
-		for _, spec := range []Spec{{Shape: Rate, PerSecond: 100}, {Shape: Hold, N: 1}} {
-			var set, busy atomic.Bool
-			now := func() time.Time {
-				if set.Load() {
-					return testenv.Shifted(time.Now(), by)
-				}
-				return time.Now()
-			}
-			var recs records
-			g := start(t, Options{Target: Target{URL: s.url()}, MaxInFlight: 5, Now: now, Record: func(r Record) {
-				recs.add(r)
-				if busy.CompareAndSwap(true, false) {
-					time.Sleep(200 * time.Millisecond) // some of a rate are late or shed
-				}
-			}})
-			mustStart(t, g, spec)
-			waitFor(t, "requests", func() bool { return len(recs.all()) >= 5 })
-			set.Store(true)
-			before := g.Run().Totals.Scheduled
-			busy.Store(true)
-			waitFor(t, "more requests", func() bool { return g.Run().Totals.Scheduled > before+30 })
-			g.Stop(false)
-			wait(t, g)
-			all := recs.all()
-			if off := now().Round(0).Sub(all[len(all)-1].Scheduled.Round(0)); off < -time.Second || off > 10*time.Second {
-				t.Errorf("%s, clock set by %s: the newest request is dated %s ago", spec.Shape, by, off)
-			}
-			for _, r := range all {
-				if r.End.Round(0).Before(r.Scheduled.Round(0)) {
-					t.Errorf("%s, clock set by %s: %s ended before it was due: %+v", spec.Shape, by, r.ID, r)
-				}
-			}
 		}
 	}
 }

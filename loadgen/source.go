@@ -33,18 +33,13 @@ type Report struct {
 
 	// turns: there are too many servers to poll each in every measurement.
 	turns bool
-	// bypassed: the servers hold nothing, and requests may go to the backends without
-	// passing them: Knative's do while a revision has much spare capacity.
-	bypassed bool
 }
 
 // reporting gathers what servers of one kind say.
 type reporting struct {
 	Report
 	served, queued, held float64
-	aside                bool
-	// heard: one of them has answered since the load began.
-	heard bool
+	heard                bool // one of them has answered since the load began
 }
 
 // reports lists all kinds, in the order of their first report.
@@ -63,7 +58,7 @@ func (l *reports) add(source string, m *Metrics, r reading, heard, turns bool) {
 	}
 	t := &(*l)[i]
 	t.Asked++
-	t.aside, t.heard, t.turns = m.aside, t.heard || heard, t.turns || turns
+	t.heard, t.turns = t.heard || heard, t.turns || turns
 	if !r.ok {
 		return
 	}
@@ -88,16 +83,14 @@ func rounded(f float64) *int {
 	return &n
 }
 
-// results returns the reports, except of servers that may have no metrics and have never
-// answered: by default, Knative's activator has none since 1.19.
+// results returns the reports, except of servers that have never answered: by default, Knative's
+// activator has no metrics since 1.19.
 func (l reports) results() []Report {
 	var out []Report
 	for _, t := range l {
-		if !t.heard {
-			continue
+		if t.heard {
+			out = append(out, t.Report)
 		}
-		t.bypassed = t.aside && t.served+t.queued+t.held == 0
-		out = append(out, t.Report)
 	}
 	return out
 }
@@ -142,6 +135,6 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	} else {
 		r, err = decodeMetrics(body, m)
 	}
-	r.ok, r.none = err == nil, m.optional && errors.Is(err, errAbsent)
+	r.ok, r.none = err == nil, errors.Is(err, errAbsent)
 	return r
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 const activatorText = `# HELP kn_revision_request_active Requests that are being served.
@@ -123,60 +122,4 @@ func TestTheActivatorReportsItsRequests(t *testing.T) {
 	gaugeIs(t, g, BasisEstimated, 8, 4, 0, 0)
 	extra.Store(0)
 	waitFor(t, "agreement", func() bool { return g.Run().Gauge.Disagreement == "" })
-}
-
-// Where only the proxy tells, the gauge is measured all the same.
-func TestGaugeFromTheProxyAlone(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 4)
-	g := start(t, Options{
-		Target: Target{URL: v.url()},
-		Sources: func() []Source {
-			return []Source{{Namespace: "x", Pod: "p", Metrics: Metrics{Name: "proxy", Port: 1, Served: "busy"}}}
-		},
-		Fetch: func(context.Context, string, string, int32, string) ([]byte, error) {
-			return fmt.Appendf(nil, "busy %d\n", v.busy()), nil
-		},
-	})
-	mustStart(t, g, Spec{Shape: Burst, N: 6})
-	gaugeIs(t, g, BasisMeasured, 4, 2, 0, 0)
-	if s := g.Run().Gauge.Source; s != "proxy" {
-		t.Errorf("the source is %q", s)
-	}
-}
-
-// Backends that have gauges of their own are measured by them.
-func TestGaugeFromBackendsMetrics(t *testing.T) {
-	t.Parallel()
-	v := serveRevision(t, 4)
-	o := v.options()
-	o.Backends = func() []Backend {
-		l := v.backends()
-		for i := range l {
-			l[i].QueueProxy, l[i].Metrics = false, LlamaMetrics(8080)
-		}
-		return l
-	}
-	o.Fetch = func(_ context.Context, _, pod string, port int32, path string) ([]byte, error) {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		for _, p := range v.pods {
-			if p.name == pod && port == 8080 && path == "metrics" {
-				n := 0
-				if p.busy {
-					n = 1
-				}
-				return fmt.Appendf(nil, "llamacpp:requests_processing %d\nllamacpp:requests_deferred 0\n", n), nil
-			}
-		}
-		return nil, errors.New("404")
-	}
-	o.Timeouts.Stall = time.Hour
-	g := start(t, o)
-	mustStart(t, g, Spec{Shape: Burst, N: 6})
-	gaugeIs(t, g, BasisMeasured, 4, 2, 0, 0)
-	waitFor(t, "what they tell", func() bool {
-		ga := g.Run().Gauge
-		return ga.Source == "llama.cpp" && len(ga.Reported) == 1 && ga.Reported[0].Answered == 4 && *ga.Reported[0].Served == 4 && *ga.Reported[0].Queued == 0
-	})
 }

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -68,59 +69,40 @@ func TestAPartThatFailsIsOneSpell(t *testing.T) {
 	}
 }
 
-// All fail for a while, then none does: it is said soon, and no part is made up.
-func TestATotalOutageBeginsAndEnds(t *testing.T) {
+// Each kind of an outage is announced once, and soon; no part is made up.
+func TestASpellBeginsAndEnds(t *testing.T) {
 	t.Parallel()
-	for _, took := range []float64{0.01, 3} {
+	within := func(sent, from, to float64) bool { return sent >= from && sent < to }
+	for name, c := range map[string]struct {
+		fails       func(sent float64) bool
+		took        float64
+		want        []SpellKind
+		n           int
+		least, most float64 // when it ends
+	}{
+		"all fail":        {func(sent float64) bool { return within(sent, 30, 60) }, 0.01, []SpellKind{SpellBegins, SpellEnds}, 300, 60, 60.2},
+		"all fail slowly": {func(sent float64) bool { return within(sent, 30, 60) }, 3, []SpellKind{SpellBegins, SpellEnds}, 300, 60, 60.2},
+		"one fails":       {func(sent float64) bool { return within(sent, 30.05, 30.15) }, 0.1, []SpellKind{SpellBegins, SpellEnds}, 1, 30.1, 30.3},
+		"all, then every third": {func(sent float64) bool {
+			return within(sent, 30, 60) || within(sent, 60, 200) && int(sent*10)%3 == 0
+		}, 0.5, []SpellKind{SpellBegins, SpellPart, SpellEnds}, 0, 199, 201},
+	} {
 		var s Spells
-		said := play(&s, 0, 120, 10, func(sent float64) bool { return sent >= 30 && sent < 60 }, took)
-		if len(said) != 2 || said[0].Kind != SpellBegins || said[1].Kind != SpellEnds {
-			t.Fatalf("failures that take %g s: %v", took, kinds(said))
+		said := play(&s, 0, 300, 10, c.fails, c.took)
+		if got := kinds(said); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+			continue
 		}
-		end := said[1]
-		if end.N != 300 || end.First != at(30) || end.At.Before(at(60)) || end.At.After(at(60.2)) {
-			t.Errorf("failures that take %g s: %+v", took, end)
+		end := said[len(said)-1]
+		if c.n > 0 && end.N != c.n || end.At.Before(at(c.least)) || end.At.After(at(c.most)) {
+			t.Errorf("%s: %+v", name, end)
 		}
-	}
-}
-
-// What was all becomes a part.
-func TestAnOutageThatBecomesPartial(t *testing.T) {
-	t.Parallel()
-	var s Spells
-	n := 0
-	said := play(&s, 0, 300, 10, func(sent float64) bool {
-		n++
-		return sent >= 30 && (sent < 60 || sent < 200 && n%3 == 0)
-	}, 0.5)
-	if got := kinds(said); len(got) != 3 || got[0] != SpellBegins || got[1] != SpellPart || got[2] != SpellEnds {
-		t.Fatalf("%v", got)
-	}
-}
-
-func TestTheTimelineReportsASingleFailure(t *testing.T) {
-	t.Parallel()
-	var s Spells
-	said := play(&s, 0, 60, 10, func(sent float64) bool { return sent > 30.05 && sent < 30.15 }, 0.1)
-	if got := kinds(said); len(got) != 2 || got[0] != SpellBegins || got[1] != SpellEnds || said[1].N != 1 {
-		t.Fatalf("%+v", said)
-	}
-	// Cancelled and unsent requests say nothing about the service.
-	for _, c := range []Class{ClassCancelled, ClassCensored, ClassUnsent} {
-		if c, ok := s.Note(ended(100, c, 1)); ok {
-			t.Errorf("%+v", c)
+		// Cancelled and unsent requests say nothing about the service.
+		for _, class := range []Class{ClassCancelled, ClassCensored, ClassUnsent} {
+			if c, ok := s.Note(ended(400, class, 1)); ok {
+				t.Errorf("%s: %+v", name, c)
+			}
 		}
-	}
-}
-
-func TestFailuresKeepTheirBounds(t *testing.T) {
-	t.Parallel()
-	var f Failures
-	for _, r := range []*Record{ended(5, ClassReset, 1), ended(2, ClassTotal, 9), ended(1, ClassOK, 1), ended(0, ClassUnsent, 1)} {
-		f.Note(r)
-	}
-	if want := (Failures{N: 2, First: at(2), Last: at(5), Seen: at(6), Ended: at(11)}); f != want {
-		t.Errorf("%+v, want %+v", f, want)
 	}
 }
 
@@ -142,34 +124,6 @@ func TestASpellHasFailures(t *testing.T) {
 			if said && (c.N <= 0 || c.Of < c.N || c.Kind == SpellPart && c.N == c.Of) {
 				t.Fatalf("seed %d: %+v", seed, c)
 			}
-		}
-	}
-}
-
-// Requests that take long to fail count when they were sent, so a look at the last
-// minute alone found the successes and none of the failures: "0 of 12 failed".
-func TestAPartHasItsFailuresHoweverLongTheyTook(t *testing.T) {
-	t.Parallel()
-	for _, took := range []float64{3, 30, 60, 90, 300, 1800} {
-		requests := []*Record{ended(0, ClassReset, took), ended(4, ClassTruncated, took)} // to a node that died
-		for i := range 12 {                                                               // a burst to the others
-			requests = append(requests, ended(took+1+float64(i), ClassOK, 0.5))
-		}
-		requests = append(requests, ended(took-1, ClassReset, 20), ended(took+20, ClassReset, 1))
-		var s Spells
-		changes := 0
-		for _, r := range requests {
-			c, ok := s.Note(r)
-			if !ok {
-				continue
-			}
-			changes++
-			if c.N == 0 || c.Kind == SpellPart && c.N >= c.Of {
-				t.Errorf("failures that take %g s: %s, %d of %d failed", took, c.Kind, c.N, c.Of)
-			}
-		}
-		if changes < 2 {
-			t.Errorf("failures that take %g s: %d changes", took, changes)
 		}
 	}
 }

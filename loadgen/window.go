@@ -21,14 +21,12 @@ type Failures struct {
 // ended.
 func (f Failures) Length() time.Duration { return f.Ended.Sub(f.First) }
 
-// Note takes the end of a request, in any order, and reports whether it failed.
-func (f *Failures) Note(r *Record) bool {
-	if !r.Class.Failed() {
-		return false
+// Note takes the end of a request, in any order.
+func (f *Failures) Note(r *Record) {
+	if r.Class.Failed() {
+		at := r.CountedAt()
+		f.join(Failures{N: r.Requests(), First: at, Last: at, Seen: r.End, Ended: r.End})
 	}
-	at := r.CountedAt()
-	f.join(Failures{N: r.Requests(), First: at, Last: at, Seen: r.End, Ended: r.End})
-	return true
 }
 
 func (f *Failures) join(o Failures) {
@@ -48,11 +46,12 @@ func widen(from, to *time.Time, at time.Time) {
 	}
 }
 
-// Recovered is the time without a failed request, while others succeed, that ends an error
-// window; againRecovered that before the failures of a further power-off.
+// Recovered is the time without a failed request, while others succeed, that keeps later failures
+// out of an error window; leastRecovered is that before the failures of a further power-off, and
+// before the load ends: a shorter one does not show that the failures have ended.
 const (
 	Recovered      = time.Minute
-	againRecovered = 10 * time.Second
+	leastRecovered = 10 * time.Second
 )
 
 // hungLeast is the least silence of a request that hung, downLeast the least length of later
@@ -128,7 +127,7 @@ func (w *Window) windows() (out []Failures) {
 func (w *Window) over(f, next Failures) bool {
 	least := Recovered
 	if slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
-		least = againRecovered
+		least = leastRecovered
 	}
 	return next.First.Sub(f.Ended) >= least && w.okBetween(f.Ended, next.First)
 }
@@ -204,20 +203,19 @@ func (w *Window) DownAgain() bool {
 	return w.wasDown(later...)
 }
 
-// Unrecovered reports whether the last window has no end: it is an error window, or the service
-// was down in it, and no request succeeded that was sent Recovered after it.
+// Unrecovered reports whether the last window has no end, of the error windows and those in which
+// the service was down: no request succeeded that was sent leastRecovered after it.
 func (w *Window) Unrecovered() bool {
-	windows, later := w.divided()
-	if n := len(later); n > 0 && (len(windows) == 0 || later[n-1].First.After(windows[len(windows)-1].First)) {
-		if !w.wasDown(later[n-1]) {
-			return false
-		}
-		windows = later
+	open, later := w.divided()
+	open = append(open, slices.DeleteFunc(later, func(f Failures) bool { return !w.wasDown(f) })...)
+	var all Failures
+	for _, f := range open {
+		all.join(f)
 	}
-	if len(windows) == 0 {
+	if all.N == 0 {
 		return false
 	}
-	closed := windows[len(windows)-1].Ended.Add(Recovered)
+	closed := all.Ended.Add(leastRecovered)
 	return !slices.ContainsFunc(w.rows[w.from(closed.Truncate(time.Second)):], func(x *Row) bool { return x.OK > 0 })
 }
 
@@ -282,7 +280,6 @@ type spell struct {
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
-	beside  time.Time     // the first second of sending with a request that is ok
 	open    bool
 	part    bool // requests succeeded beside those that failed
 }
@@ -312,7 +309,7 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 	if began {
 		return s.change(SpellBegins, at), true
 	}
-	if s.part || s.beside.IsZero() || !s.beside.Before(s.all.Last.Truncate(time.Second)) {
+	if s.part || !s.series.okBetween(s.all.First, s.all.Last) {
 		return SpellChange{}, false
 	}
 	s.part = true
@@ -321,9 +318,6 @@ func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 
 func (s *Spells) succeeded(r *Record, at time.Time) (SpellChange, bool) {
 	s.series.Note(r, at)
-	if second := at.Truncate(time.Second); at.After(s.all.First) && (s.beside.IsZero() || second.Before(s.beside)) {
-		s.beside = second
-	}
 	least := leastQuiet + s.longest
 	if s.part {
 		least = max(least, Recovered)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -28,8 +29,11 @@ type wire struct {
 	tls        bool
 	serverName string
 	messages   []message // the bodies, sent in turn
-	idPrefix   string
-	target     Target // the target for which it was built
+	// bare are a chat's messages without stream_options, once the server has refused it.
+	bare           []message
+	withoutOptions atomic.Bool
+	idPrefix       string
+	target         Target // the target for which it was built
 	// request is without ID and body: for HTTP/2, and what answers are parsed for,
 	// since the method decides whether one has a body. It is only read.
 	request *http.Request
@@ -43,7 +47,13 @@ type wire struct {
 type message struct{ head, tail, body []byte }
 
 // message returns the message of a turn.
-func (w *wire) message(turn int) *message { return &w.messages[turn%len(w.messages)] }
+func (w *wire) message(turn int, bare bool) *message {
+	all := w.messages
+	if bare {
+		all = w.bare
+	}
+	return &all[turn%len(all)]
+}
 
 // newRequest makes the request for an HTTP/2 connection.
 func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Request {
@@ -80,12 +90,20 @@ func newWire(t Target) (*wire, error) {
 		target:     t,
 		shown:      clean(shown, maxErrorText),
 	}
-	w.messages, err = w.newMessages(id)
+	w.messages, err = w.newMessages(t, id)
 	if err != nil {
 		return nil, err
 	}
+	if t.Profile == Chat {
+		w.withoutOptions.Store(t.NoStreamOptions)
+		t.NoStreamOptions = true
+		w.bare, err = w.newMessages(t, id)
+		if err != nil {
+			return nil, err
+		}
+	}
 	w.mask = maskOf(t, u, w.request.Header.Get("Authorization"))
-	return w, err
+	return w, nil
 }
 
 // content gives a target's method and the bodies that are sent in turn.
@@ -117,8 +135,7 @@ func (t *Target) content() (method string, bodies [][]byte, err error) {
 
 // newMessages returns the requests that are sent in turn. Each is written once, with id where
 // each request has its own.
-func (w *wire) newMessages(id string) (all []message, err error) {
-	t := w.target
+func (w *wire) newMessages(t Target, id string) (all []message, err error) {
 	method, bodies, err := t.content()
 	if err != nil {
 		return nil, err

@@ -57,16 +57,6 @@ func TestChatRequest(t *testing.T) {
 	}
 }
 
-// Old model servers refuse stream_options.
-func TestStreamOptionsMayBeLeftOut(t *testing.T) {
-	for _, without := range []bool{false, true} {
-		bodies, err := chatBodies(Target{NoStreamOptions: without})
-		if err != nil || strings.Contains(string(bodies[0]), "stream_options") == without {
-			t.Errorf("%v: %s, %v", without, bodies[0], err)
-		}
-	}
-}
-
 func TestTargetsThatMakeNoSense(t *testing.T) {
 	for name, target := range map[string]Target{
 		"no URL":             {},

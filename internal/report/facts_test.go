@@ -271,7 +271,7 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	fail(r, 45, 60)
 	signs(r, 20, "k8s2", view.SignSilent)
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
-	if got := rowsOf(clientsTable(r, FactsOf(r))); !strings.Contains(got, ", not seen whole|") || strings.Contains(got, "end not seen") {
+	if got := rowsOf(clientsTable(r, FactsOf(r))); !strings.Contains(got, ", not seen whole") || strings.Contains(got, "end not seen") {
 		t.Error(got)
 	}
 }

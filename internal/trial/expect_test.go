@@ -170,7 +170,7 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	five, most := 5.0, 296.0
 	window, later := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, plan.Expectation{Measure: "later_failures", Step: "a", Max: &most}
 	sum := outage(t, requests...)
-	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no 60 s of success followed") {
+	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no 10 s of success followed") {
 		t.Errorf("it never returns: %+v", got)
 	}
 	sum = outage(t, append(requests, request(loadgen.ClassOK, 460, 0.1))...)
@@ -308,7 +308,7 @@ func TestAnEmptyWindowIsJudged(t *testing.T) {
 	sum := outage(t, request(loadgen.ClassTotal, 2, 3))
 	sum.Load[0].ErrorWindows[0].Failed = 0
 	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Predicted: true}, sum)
-	if got.OK || got.Got != "3 s, 0 requests, with no forecast; no 60 s of success followed" {
+	if got.OK || got.Got != "3 s, 0 requests, with no forecast; no 10 s of success followed" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -336,14 +336,14 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 		ok, unobserved bool
 		got            string
 	}{
-		"the service stays away":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no 60 s of success followed"},
-		"it stays away for long":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no 60 s of success followed"},
+		"the service stays away":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 8, 0.1)}, window, false, true, "no 10 s of success followed"},
+		"it stays away for long":    {[]loadgen.Record{before, failing, request(loadgen.Class5xx, 80, 0.1)}, window, false, false, "no 10 s of success followed"},
 		"it returns":                {[]loadgen.Record{before, failing, request(loadgen.ClassOK, 62, 0.1)}, window, true, false, "0.1 s"},
-		"others are answered later": {[]loadgen.Record{before, request(loadgen.ClassReset, 1, 7), request(loadgen.ClassOK, 1, 57)}, window, false, true, "no 60 s of success followed"},
+		"others are answered later": {[]loadgen.Record{before, request(loadgen.ClassReset, 1, 7), request(loadgen.ClassOK, 1, 57)}, window, false, true, "no 10 s of success followed"},
 		"no request meanwhile":      {[]loadgen.Record{before}, window, false, true, "no request during the outage"},
 		"and none hung":             {[]loadgen.Record{before}, plan.Expectation{Measure: "hung", Step: "a", Max: &none}, false, true, "no request during the outage"},
-		"every third fails":         {every(3, 60), window, false, false, "no 60 s of success followed"},
-		"every third, for a while":  {every(3, 18), window, false, true, "no 60 s of success followed"},
+		"every third fails":         {every(3, 60), window, false, false, "no 10 s of success followed"},
+		"every third, for a while":  {every(3, 18), window, false, true, "no 10 s of success followed"},
 		"and then none":             {append(every(3, 18), every(100, 80)...), window, true, false, "15"},
 		"all ok":                    {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
 	} {

@@ -177,7 +177,7 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 		last.got += fmt.Sprintf("; %d failed later, from %.1f s to %.1f s", s.Failed, s.From, s.To)
 	}
 	if l.Unrecovered {
-		last.hi, last.got = math.Inf(1), last.got+"; no 60 s of success followed"
+		last.hi, last.got = math.Inf(1), last.got+"; no 10 s of success followed"
 	}
 	return out
 }

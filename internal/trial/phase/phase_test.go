@@ -379,7 +379,7 @@ func TestAnErrorWindowThatGoesOnIsNotInsideItsForecast(t *testing.T) {
 		if p.Inside != nil {
 			got = fmt.Sprint(*p.Inside)
 		}
-		if got != want || !strings.HasSuffix(p.Note, "no 60 s of success followed") {
+		if got != want || !strings.HasSuffix(p.Note, "no 10 s of success followed") {
 			t.Errorf("failing until %v s: %s; %s", failed, got, p.Note)
 		}
 	}

@@ -57,7 +57,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	}
 	notes := slices.Clone(r.notes)
 	if name == view.PhaseErrors && r.seen() && t.failures.all.Unrecovered() {
-		notes = append(notes, "no 60 s of success followed")
+		notes = append(notes, "no 10 s of success followed")
 		if p.Inside != nil && *p.Inside {
 			p.Inside = nil // its end is still to come
 		}
