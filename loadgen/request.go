@@ -24,6 +24,13 @@ const (
 // error's text, or data after the end mark of a stream.
 const graceTime = 2 * time.Second
 
+// A time limit that passed this long ago shows that the program or its machine stood still: then
+// the request first reads the bytes that came meanwhile, for readTime and once each time.
+const (
+	stoodStill = 500 * time.Millisecond
+	readTime   = 300 * time.Millisecond
+)
+
 // request is one entry of the ledger, and the record of that request so far.
 type request struct {
 	client  *client
@@ -47,6 +54,7 @@ type request struct {
 	since  time.Time // of wait
 	timer  *time.Timer
 	armed  time.Time // when the timer fires; zero: it is not set
+	grace  time.Time // the end of the last readTime; zero: it was not needed
 	cancel context.CancelFunc
 	conn   net.Conn
 	cause  *cause
@@ -151,6 +159,12 @@ func (r *request) watch(now time.Time) {
 			return false
 		}
 		at := from.Add(bound)
+		if now.Sub(at) > stoodStill && now.Sub(r.grace) > stoodStill {
+			r.grace = now.Add(readTime)
+		}
+		if r.grace.After(at) {
+			at = r.grace
+		}
 		if !now.Before(at) {
 			return true
 		}
