@@ -35,22 +35,8 @@ bin/lightsout-lab:
 bin/lightsout-lab-knative:
 	cd cluster/lab/serving && $(GO) build $(GOARGS) -ldflags '-s -w' -o ../../../$@ .
 
-# demo shows a record while it builds the lab for the first time, for which it
-# fetches what that needs while the program itself is built.
-demo: lab-fetched bin/lightsout
-	@if [ -e bin/lightsout-lab -a -e bin/lightsout-lab-knative ]; then \
-	$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative && bin/lightsout demo; \
-	else bin/lightsout demo --build '$(MAKE) --no-print-directory lab-counted'; fi
-
-.PHONY: lab-fetched
-lab-fetched:
-	@[ -e bin/lightsout-lab ] || (cd cluster/lab && $(GO) list -deps . </dev/null >/dev/null 2>&1; cd serving && $(GO) list -deps . </dev/null >/dev/null 2>&1) &
-
-# lab-counted says how many packages are to be built, and then each as it is.
-.PHONY: lab-counted
-lab-counted:
-	@echo "packages: $$(for m in cluster/lab cluster/lab/serving; do (cd $$m && $(GO) list -deps $(GOARGS) -f '{{if .Stale}}{{.ImportPath}}{{end}}' .); done | grep -c .)"
-	@$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative GOARGS='$(GOARGS) -v'
+demo: build
+	bin/lightsout demo
 
 test: build vet test-tool test-lab
 

@@ -243,14 +243,6 @@ func copyText(m *Model, text string) {
 // ThemeOf gives the name of a screen's colours as they are now, as in Options.
 func ThemeOf(m *Model) string { return m.opts.Theme }
 
-// KeyCommands reports whether the next key is a command of the screen, and no part of
-// a text that the operator types into a dialog.
-func KeyCommands(m *Model, key tea.KeyPressMsg) bool {
-	top := m.dialogs.top()
-	d, ok := top.(readable)
-	return top == nil || ok && d.reading() || slices.Contains([]string{"enter", "esc", "tab", "up", "down", "left", "right"}, key.String())
-}
-
 // nextTheme goes to the next colours.
 func nextTheme(m *Model) {
 	if m.opts.NoColor {

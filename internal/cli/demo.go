@@ -24,7 +24,7 @@ import (
 var scenarios, paces = []string{"mdx", "mixed", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
-	var pace, build string
+	var pace string
 	play := demoPlayer{}
 	var itself bool
 	cmd := &cobra.Command{
@@ -55,11 +55,6 @@ func newDemoCommand(o *options) *cobra.Command {
 			case itself:
 				o.beside = play.play
 			}
-			if build != "" {
-				if err := buildLab(cmd.Context(), *o, build, scenario); err != nil {
-					return err
-				}
-			}
 			return runDemo(cmd.Context(), *o, scenario, pace)
 		},
 	}
@@ -68,8 +63,6 @@ func newDemoCommand(o *options) *cobra.Command {
 	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: start again at the end")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
 	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: shorten the pauses for reading by this `factor`")
-	cmd.Flags().StringVar(&build, "build", "", "first build the lab with this `command`, and play a record meanwhile")
-	_ = cmd.Flags().MarkHidden("build") // make demo's
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

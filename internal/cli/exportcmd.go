@@ -65,7 +65,6 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default: those in the recording, or else dark)")
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
-	fl.BoolVar(&f.film.Keys, "keys", false, "show the pressed keys of a recording made with --cast-keys below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
 	completeFlag(cmd, "theme", words(export.Themes()...))
@@ -95,9 +94,6 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	cast, err := openCast(name, f.size)
 	if err != nil {
 		return err
-	}
-	if f.film.Keys && !cast.HasKeys() {
-		return usageError{errors.New("this recording has no keys: --cast-keys records them")}
 	}
 	frames, chosen, err := f.frames(ctx, cast)
 	if err != nil {

@@ -39,8 +39,6 @@ type Options struct {
 	Title string
 	// Captions shows the cast's markers below the screen.
 	Captions bool
-	// Keys shows the keys that were pressed last below the screen, beside the caption.
-	Keys bool
 	// Font is the file of a font for letters that the built-in one lacks; empty: none.
 	Font string
 	// fonts have letters that the built-in one lacks.
@@ -141,7 +139,6 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	p := newPlayer(c, th)
 	defer p.close()
 	caption, said := "", ""
-	var keys pressed
 	add := func(at time.Duration) {
 		s := p.screen()
 		if s.shows(caption) {
@@ -150,9 +147,8 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 		if said != "" && !s.shows(said) {
 			said = ""
 		}
-		below := keys.beside(caption, at)
-		if n := len(all); n == 0 || all[n-1].caption != below || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, below, said})
+		if n := len(all); n == 0 || all[n-1].caption != caption || !equal(all[n-1].screen, s) {
+			all = append(all, moment{at, s, caption, said})
 		}
 	}
 	started := false
@@ -169,11 +165,8 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 				add(o.From)
 			}
 		}
-		switch {
-		case e.Code == "m" && o.Captions:
+		if e.Code == "m" && o.Captions {
 			caption = text.Clean(e.Data, captionMost)
-		case e.Code == "i" && o.Keys:
-			keys.add(e)
 		}
 		p.take(e)
 		if p.kept > cellsMost {

@@ -96,8 +96,6 @@ type Show struct {
 	// a recording that began in another place continues there, with a notice.
 	Cast      string
 	CastAgain bool
-	// CastKeys records the keys that are commands, too.
-	CastKeys bool
 	// Names are the names to replace in the recording of the screen and in Log; nil
 	// replaces none.
 	Names *record.Names
@@ -150,7 +148,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
 	o.NoColor = x.Color != nil && *x.Color == colorprofile.ASCII
 	stage := newStage(o, x.Names)
-	stage.dir, stage.open, stage.records, stage.rec.keys = x.Dir, x.Open, x.Records, x.CastKeys
+	stage.dir, stage.open, stage.records = x.Dir, x.Open, x.Records
 	if x.Cast != "" {
 		if err := stage.record(x.Cast, x.CastAgain); err != nil {
 			return CastError{err}

@@ -84,9 +84,6 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			}
 		}
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok {
-		s.rec.key(s.Model, key)
-	}
 	cmd = tea.Batch(cmd, s.pass(msg))
 	s.rec.show(s.View().Content)
 	s.refresh.due()
