@@ -6,54 +6,6 @@ import (
 	"lightsout/cluster"
 )
 
-// nodeLineWidth is the width of a node drawn as a line.
-const nodeLineWidth = 26
-
-// lineColumns gives how many columns of lines n nodes need; 0 when they have no
-// room.
-func lineColumns(w, h, n int) int {
-	if c := (n + h - 1) / h; c*nodeLineWidth <= w {
-		return c
-	}
-	return 0
-}
-
-// nodeLines draws each node as a line: its sign, its name, its pods as dots.
-func (p *picturePane) nodeLines(s *scene, w, h int, active bool) []string {
-	t := s.t
-	c := lineColumns(w, h, len(p.rows))
-	wide := w / c
-	var out []string
-	for y := range h {
-		r := newRow(w)
-		for x := range c {
-			i := x*h + y
-			if i >= len(p.rows) {
-				break
-			}
-			n := p.rows[i]
-			r.lead(t, i == p.at, active, p.moved)
-			sign, st := nodeSign(s, n)
-			look := st
-			if st == t.good {
-				look = ""
-			}
-			if s.marks[n.Name] {
-				sign, st = t.mark, t.fresh
-			}
-			r.put(st, sign).space(1)
-			name := max(8, wide-17)
-			text := middle(t.text(n.Name), name, t.ellipsis)
-			r.put(look, text).space(name - width(text) + 1)
-			dots := podDots(s, n)
-			spans := dots.form(spansWidth(dots.form(false)) > wide-name-5)
-			r.space(wide - name - 4 - r.spans(t, spans, wide-name-5, fit))
-		}
-		out = append(out, r.String())
-	}
-	return out
-}
-
 // tiles draws each node as a tile of two cells, or of one, or several as one:
 // then it shows the worst of them.
 func (p *picturePane) tiles(s *scene, w, h int, active bool) []string {
