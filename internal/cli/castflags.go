@@ -17,9 +17,7 @@ import (
 // castFlags are the flags for recording the screen.
 type castFlags struct {
 	// file is the recording to write from the start; empty: the operator starts it.
-	// again: the recording began in another place and continues here.
 	file   string
-	again  bool
 	redact bool
 }
 

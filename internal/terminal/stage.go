@@ -122,15 +122,3 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 	}
 	return nil
 }
-
-// record starts a recording of the screen; announced: with a notice.
-func (s *stage) record(path string, announced bool) error {
-	if err := s.rec.begin(path); err != nil {
-		return err
-	}
-	s.pass(tui.RecordingMsg(true))
-	if announced {
-		s.pass(tui.SayMsg(s.rec.where()))
-	}
-	return nil
-}
