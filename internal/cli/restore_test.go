@@ -53,7 +53,7 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 		t.Errorf("a dry run: late is %s: %v", c.state("late"), err)
 	}
 	c.dryRun = false
-	c.stateCommand(t, `case $1 in dead*) if [ "$(cat $1)" = off ]; then sleep 30; fi;; esac; cat $1`)
+	c.stateCommand(t, `case $1 in dead*) until [ "$(cat late)" = on ] || [ "$(cat $1)" = on ]; do sleep 0.1; done;; esac; cat $1`)
 	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
 		t.Errorf("late is %s: %v", c.state("late"), err)
 	}
