@@ -35,18 +35,15 @@ bin/lightsout-lab:
 bin/lightsout-lab-knative:
 	cd cluster/lab/serving && $(GO) build $(GOARGS) -ldflags '-s -w' -o ../../../$@ .
 
-# demo shows a record while it builds the lab for the first time. The lab's modules are
-# fetched after the program's, so that the record begins as early as it can.
+# demo plays a record while the lab is built for the first time: the program's modules are
+# fetched first, so that the record begins as early as it can. It ends when the lab is there.
 demo: bin/lightsout
-	@if [ -e bin/lightsout-lab -a -e bin/lightsout-lab-knative ]; then \
-	$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative && bin/lightsout demo; \
-	else bin/lightsout demo --build '$(MAKE) --no-print-directory lab-counted'; fi
-
-# lab-counted says how many packages are to be built, and then each as it is.
-.PHONY: lab-counted
-lab-counted:
-	@echo "packages: $$(for m in cluster/lab cluster/lab/serving; do (cd $$m && $(GO) list -deps $(GOARGS) -f '{{if .Stale}}{{.ImportPath}}{{end}}' .); done | grep -c .)"
-	@$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative GOARGS='$(GOARGS) -v'
+	@[ -e bin/lightsout-lab -a -e bin/lightsout-lab-knative ] || { \
+	( $(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative >bin/lab.log 2>&1; kill $$(cat bin/replay.pid) 2>/dev/null ) & \
+	sh -c 'echo $$$$ >bin/replay.pid; exec bin/lightsout replay mdx'; \
+	rm -f bin/replay.pid; echo "building the lab: bin/lab.log"; wait; }
+	@$(MAKE) --no-print-directory bin/lightsout-lab bin/lightsout-lab-knative
+	bin/lightsout demo
 
 test: build vet test-tool test-lab
 

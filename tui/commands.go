@@ -84,19 +84,6 @@ func wholeTrial(m *Model) {
 	}
 }
 
-// undoMarks takes back the last change of the marks.
-func undoMarks(m *Model) {
-	s := &m.s
-	if len(s.undo) == 0 {
-		m.say("no marks to bring back")
-		return
-	}
-	last := len(s.undo) - 1
-	s.marks, s.undo = s.undo[last], s.undo[:last]
-	s.dropMarks()
-	s.showPods(scopeAuto)
-}
-
 // clearOne removes one thing with each press: the filter of the pane, the zoom, in a list
 // the marks, and the choice of the list below.
 func clearOne(m *Model) {
@@ -110,10 +97,8 @@ func clearOne(m *Model) {
 	case m.zoom:
 		m.zoom = false
 	case len(s.marks) > 0 && m.active.listed(): // they are not the timeline's
-		s.remember()
 		clear(s.marks)
 		s.showPods(scopeAuto)
-		m.say("marks cleared: u brings them back")
 	default:
 		s.showPods(scopeAuto)
 	}
@@ -242,14 +227,6 @@ func copyText(m *Model, text string) {
 
 // ThemeOf gives the name of a screen's colours as they are now, as in Options.
 func ThemeOf(m *Model) string { return m.opts.Theme }
-
-// KeyCommands reports whether the next key is a command of the screen, and no part of
-// a text that the operator types into a dialog.
-func KeyCommands(m *Model, key tea.KeyPressMsg) bool {
-	top := m.dialogs.top()
-	d, ok := top.(readable)
-	return top == nil || ok && d.reading() || slices.Contains([]string{"enter", "esc", "tab", "up", "down", "left", "right"}, key.String())
-}
 
 // nextTheme goes to the next colours.
 func nextTheme(m *Model) {

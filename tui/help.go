@@ -122,36 +122,5 @@ func (t *theme) byColour() string {
 }
 
 func openHelp(m *Model) {
-	m.dialogs.open(&helpDialog{factsDialog{heading: "Help", facts: helpFacts(m)}})
-}
-
-// helpColumn is the width of a column of the help; helpGap is between two.
-const (
-	helpColumn = 86
-	helpGap    = 4
-)
-
-// helpDialog is the help: in two columns on wide screens.
-type helpDialog struct{ factsDialog }
-
-func (d *helpDialog) widest() int { return 2*helpColumn + helpGap }
-
-func (d *helpDialog) draw(s *scene, w, h int) ([]string, int) {
-	if w < d.widest() {
-		return d.factsDialog.draw(s, min(w, mostDialog), h)
-	}
-	facts := d.facts(s)
-	at := len(facts) / 2
-	for at < len(facts) && facts[at] != (fact{}) { // between two groups
-		at++
-	}
-	left, lw := factLines(s.t, facts[:at], helpColumn)
-	right, rw := factLines(s.t, facts[min(at+1, len(facts)):], helpColumn)
-	wide := lw + helpGap + rw
-	lines := make([]string, max(len(left), len(right)))
-	left, right = fill(left, lw, len(lines)), fill(right, rw, len(lines))
-	for i := range lines {
-		lines[i] = left[i] + blank(helpGap) + right[i]
-	}
-	return d.pager.draw(s, lines, wide, h), wide
+	m.dialogs.open(&factsDialog{heading: "Help", facts: helpFacts(m)})
 }

@@ -17,7 +17,7 @@ const cancelTwice = 5 * time.Second
 func startLoad(shape loadgen.Shape) func(*Model) {
 	return func(m *Model) {
 		z := &m.s.sizes
-		z.before, z.last = z.last, shape
+		z.last = shape
 		if runs(m) {
 			if m.active.paneSpec != requestsSpec {
 				m.say("this load runs already: c stops it, and 4 goes to the requests")
@@ -104,9 +104,8 @@ func stopLoad(m *Model) {
 // sizes are the sizes that the load keys use: the operator changes them with +, - and
 // n.
 type sizes struct {
-	of     map[loadgen.Shape]float64
-	last   loadgen.Shape // used last
-	before loadgen.Shape // used before the key that chose last
+	of   map[loadgen.Shape]float64
+	last loadgen.Shape // used last
 }
 
 // maxSize is the largest load that the operator can request by keyboard.

@@ -13,7 +13,6 @@ var nodesSpec = &paneSpec{
 	keys: append([]binding{
 		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
 		bind(markAll, "mark all", "*", "mark or unmark all workers", "*").needs(needLive),
-		bind(undoMarks, "undo marks", "u", "restore the marks before", "u").needs(needLive),
 	}, rowKeys...),
 	bar:  []string{"mark", "shut down", "power on", "details", "filter", "pull the plug", "YAML", "sort"},
 	open: func() pane { return newNodesPane() },
@@ -112,7 +111,6 @@ func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
 // markAll marks all workers in the list, or takes all marks away.
 func markAll(m *Model) {
 	s, p := &m.s, m.find("Nodes").pane.(*nodesPane)
-	s.remember()
 	if len(s.marks) > 0 {
 		clear(s.marks)
 	} else {

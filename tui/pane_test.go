@@ -12,22 +12,6 @@ import (
 	"lightsout/power"
 )
 
-func TestMarksCanBeBroughtBack(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	typeKeys(m, "space down space esc")
-	if len(m.s.marks) != 0 {
-		t.Fatal("esc leaves marks")
-	}
-	typeKeys(m, "u")
-	if len(m.s.marks) != 2 {
-		t.Errorf("%d marks are back, want 2", len(m.s.marks))
-	}
-	typeKeys(m, "u u u")
-	if len(m.s.marks) != 0 {
-		t.Errorf("%d marks at the beginning", len(m.s.marks))
-	}
-}
-
 func TestTheCursorDoesNotBeginOnAControlPlaneNode(t *testing.T) {
 	m, _, _ := testModel(calm(), 120, 36, Options{})
 	if got := nodesOf(m).cursor; got != "kube-node1" {

@@ -19,9 +19,8 @@ var pictureSpec = &paneSpec{
 }
 
 // picturePane is the cluster as a picture: nodes as racks of pod tiles, on the
-// whole screen. With more nodes than there is room for racks, each is a line;
-// with still more, each is a tile. Nodes keep their places, in the order of
-// their names.
+// whole screen. With more nodes than there is room for racks, each is a tile.
+// Nodes keep their places, in the order of their names.
 type picturePane struct {
 	list[string, *cluster.Node]
 	homeless []*cluster.Pod // on no node
@@ -69,12 +68,9 @@ func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 	}
 	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
 	room := h - 2*btoi(h >= 8)
-	switch c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); {
-	case c > 0:
+	if c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); c > 0 {
 		d.lines = p.racks(s, w, room, c, active)
-	case lineColumns(w, room, len(p.rows)) > 0:
-		d.lines = p.nodeLines(s, w, room, active)
-	default:
+	} else {
 		d.lines = p.tiles(s, w, room, active)
 	}
 	d.lines = fill(d.lines, w, room)

@@ -59,24 +59,13 @@ func (m *Model) pressDialog(p pressed) {
 		redraw(m)
 		return
 	}
-	top := m.dialogs.top()
 	intent, closed := m.dialogs.press(p)
 	if closed {
 		m.step.uncovered()
 	}
 	if intent != nil {
-		m.reply(top, intent)
+		m.opts.Send(intent)
 	}
-}
-
-// reply sends the intent of a dialog. An operator who sends no requests keeps the load
-// chosen before.
-func (m *Model) reply(d dialog, intent view.Intent) {
-	answer, _ := intent.(view.Answer)
-	if q, ok := d.(*questionDialog); ok && q.q.Kind == view.QuestionLoad && answer.Choice == view.ChoiceNo {
-		m.s.sizes.last = m.s.sizes.before
-	}
-	m.opts.Send(intent)
 }
 
 // readable is a dialog with text to read. reading reports that the operator is not

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +23,9 @@ type scene struct {
 	now  time.Time
 	// start is when the first frame came: what changed before it is not news.
 	start time.Time
-	// marks are the marked nodes; marked counts their changes, and undo has the earlier
-	// marks, newest last.
+	// marks are the marked nodes; marked counts their changes.
 	marks  map[string]bool
 	marked int
-	undo   []map[string]bool
 	// scope is the choice of the Pods pane; node and deployment are under the cursors
 	// of those lists; deployment is empty while that list is.
 	scope      scope
@@ -48,20 +45,8 @@ func (s *scene) showPods(sc scope) {
 	s.marked++
 }
 
-// mostUndo is how many changes of the marks can be taken back.
-const mostUndo = 20
-
-// remember keeps the marks as they are, before they change.
-func (s *scene) remember() {
-	s.undo = append(s.undo, maps.Clone(s.marks))
-	if len(s.undo) > mostUndo {
-		s.undo = s.undo[1:]
-	}
-}
-
 // toggleMark marks a node, or takes its mark away.
 func (s *scene) toggleMark(node string) {
-	s.remember()
 	if s.marks[node] {
 		delete(s.marks, node)
 	} else {

@@ -50,10 +50,8 @@ type app struct {
 	dir string
 	// kept is where pictures and timelines go that belong to no trial.
 	kept string
-	// drawn: the session is shown on the screen, not as lines. recorded is the file
-	// of the screen's recording that was under way at the end.
-	drawn    bool
-	recorded string
+	// drawn: the session is shown on the screen, not as lines.
+	drawn bool
 	// left names the nodes that were still off when the session ended, late those that may
 	// still go off, cordoned those that lightsout had left cordoned.
 	left, late, cordoned []string

@@ -17,16 +17,12 @@ import (
 // castFlags are the flags for recording the screen.
 type castFlags struct {
 	// file is the recording to write from the start; empty: the operator starts it.
-	// again: the recording began in another place and continues here.
 	file   string
-	again  bool
-	keys   bool
 	redact bool
 }
 
 func (f *castFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
-	s.BoolVar(&f.keys, "cast-keys", false, "record the keys you press, too, but no text that you type into a dialog")
 	addRedact(s, &f.redact)
 }
 

@@ -88,7 +88,7 @@ func (c *checkup) machine(ctx context.Context, node string, b power.Binding) []c
 	case err != nil:
 		rows = append(rows, missing("off", err, unboundTodo(err, "name its machine under power.nodes, and a driver with power.off_by")))
 	case m.Driver == ssh.DriverName:
-		rows = append(rows, c.overSSH(ctx, node, b, m)...)
+		rows = append(rows, c.overSSH(ctx, b, m)...)
 	default:
 		does := map[power.Action]string{power.ActionShutdown: "switches", power.ActionOff: "pulls the plug of"}
 		rows = append(rows, c.obeys(ctx, "off", action, b, fmt.Sprintf("%s %s %s", m.Driver, does[action], m.Title())))
@@ -132,7 +132,7 @@ func unboundTodo(err error, otherwise string) string {
 }
 
 // overSSH checks a node's ssh, clock and sudo.
-func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m power.Machine) []checkRow {
+func (c *checkup) overSSH(ctx context.Context, b power.Binding, m power.Machine) []checkRow {
 	ahead, within, err := c.power.ssh.Clock(ctx, m)
 	var connect *ssh.ConnectError
 	if errors.As(err, &connect) {
@@ -148,7 +148,11 @@ func (c *checkup) overSSH(ctx context.Context, node string, b power.Binding, m p
 
 // obeys asks the driver that can tell whether it would permit the action.
 func (c *checkup) obeys(ctx context.Context, what string, a power.Action, b power.Binding, good string) checkRow {
-	if err := c.power.fleet.Preflight(ctx, a, []power.Binding{b})[b.Node.Name]; err != nil {
+	err := c.power.fleet.Preflight(ctx, a, []power.Binding{b})[b.Node.Name]
+	switch {
+	case errors.As(err, new(*power.OtherBootError)), errors.As(err, new(*power.NoBootIDError)):
+		return missing("boot ID", err, "log in and try it by hand")
+	case err != nil:
 		return missing(what, err, "log in and try it by hand")
 	}
 	return works(what, "%s", good)

@@ -44,8 +44,6 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
-	// directly, for agrees, lets output bypass a queue until the returned function is called.
-	directly func(context.Context) (resume func())
 	// asking is held while the operator is asked.
 	asking sync.Mutex
 }

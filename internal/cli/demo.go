@@ -24,7 +24,7 @@ import (
 var scenarios, paces = []string{"mdx", "mixed", "vagrant"}, []string{"fast", "real"}
 
 func newDemoCommand(o *options) *cobra.Command {
-	var pace, build string
+	var pace string
 	play := demoPlayer{}
 	var itself bool
 	cmd := &cobra.Command{
@@ -42,12 +42,10 @@ func newDemoCommand(o *options) *cobra.Command {
 			}
 			play.scenario = scenario
 			switch {
-			case !itself && (play.loop || play.quit || cmd.Flags().Changed("speed")):
-				return usageError{errors.New("--loop, --quit and --speed are for --play")}
+			case !itself && (play.quit || cmd.Flags().Changed("speed")):
+				return usageError{errors.New("--quit and --speed are for --play")}
 			case itself && demoScripts[scenario].begin == "":
 				return usageError{fmt.Errorf("--play has no experiment for %s; there are %s", scenario, text.List(plan.Builtin()))}
-			case play.loop && play.quit:
-				return usageError{errors.New("--loop has no end for --quit to leave at")}
 			case itself && !(play.speed >= 0.1 && play.speed <= 20):
 				return usageError{fmt.Errorf("--speed is from 0.1 to 20, not %g", play.speed)}
 			case itself && !o.drawn():
@@ -55,21 +53,13 @@ func newDemoCommand(o *options) *cobra.Command {
 			case itself:
 				o.beside = play.play
 			}
-			if build != "" {
-				if err := buildLab(cmd.Context(), *o, build, scenario); err != nil {
-					return err
-				}
-			}
 			return runDemo(cmd.Context(), *o, scenario, pace)
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
 	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key takes over")
-	cmd.Flags().BoolVar(&play.loop, "loop", false, "with --play: start again at the end")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
 	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: shorten the pauses for reading by this `factor`")
-	cmd.Flags().StringVar(&build, "build", "", "first build the lab with this `command`, and play a record meanwhile")
-	_ = cmd.Flags().MarkHidden("build") // make demo's
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

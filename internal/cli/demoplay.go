@@ -41,7 +41,7 @@ var demoScripts = func() map[string]demoScript {
 }()
 
 // Pauses of the demo at its usual speed: before a key, for reading a caption, at a
-// question, and at the end before it starts again.
+// question, and at the end.
 const (
 	demoKey     = time.Second
 	demoCaption = 4 * time.Second
@@ -58,7 +58,6 @@ type demoPlayer struct {
 	terminal.Beside
 	scenario string
 	speed    float64
-	loop     bool
 	quit     bool // at the end
 	ctx      context.Context
 }
@@ -66,8 +65,7 @@ type demoPlayer struct {
 // play runs beside the screen.
 func (p demoPlayer) play(ctx context.Context, b terminal.Beside) {
 	p.ctx, p.Beside = ctx, b
-	for p.experiment() && p.loop && p.rest(demoEnd) && p.key("T") && p.rest(demoKey) {
-	}
+	p.experiment()
 	if p.quit && p.rest(demoEnd) {
 		p.key("q")
 	}
@@ -128,12 +126,8 @@ func (p *demoPlayer) verdict() bool {
 		return false
 	}
 	t := p.Frame().Trial
-	then := "The table above compares expected and observed; q leaves"
-	if p.loop {
-		then = "It begins again; any key: you take over"
-	}
 	// The path comes last: a narrow screen cuts long text off.
-	return p.say(fmt.Sprintf("Verdict: %s. %s. The report: %s", t.Verdict, then, filepath.Join(t.Dir, record.HTMLFile)))
+	return p.say(fmt.Sprintf("Verdict: %s. The table above compares expected and observed; q leaves. The report: %s", t.Verdict, filepath.Join(t.Dir, record.HTMLFile)))
 }
 
 // answer takes the choice with that label of the question that is being asked.

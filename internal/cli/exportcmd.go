@@ -24,7 +24,7 @@ import (
 // exportFlags are the flags of the export command.
 type exportFlags struct {
 	out, size string
-	at, fit   time.Duration
+	at        time.Duration
 	film      export.Options
 }
 
@@ -40,12 +40,6 @@ func newExportCommand(o *options) *cobra.Command {
 			if !given("at") {
 				f.at = -1
 			}
-			if f.fit > 0 && !given("speed") {
-				f.film.Speed = 0 // chosen
-			}
-			if f.fit > 0 && !given("idle") {
-				f.film.Idle = 0
-			}
 			if given("size") && strings.HasSuffix(args[0], ".cast") {
 				return usageError{errors.New("--size is for records: a .cast has the size at which it was recorded")}
 			}
@@ -58,14 +52,12 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
 	fl.DurationVar(&f.film.Idle, "idle", 2*time.Second, "cut idle time to this; 0 keeps it")
-	fl.DurationVar(&f.fit, "fit", 0, "last at most this long: choose --speed and --idle as needed")
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
 	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default: those in the recording, or else dark)")
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
-	fl.BoolVar(&f.film.Keys, "keys", false, "show the pressed keys of a recording made with --cast-keys below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
 	fl.IntVar(&f.film.Size, "font-size", 15, "height of the letters in a .gif or .png, in `pixels`")
 	completeFlag(cmd, "theme", words(export.Themes()...))
@@ -82,10 +74,6 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	switch {
 	case !ok:
 		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
-	case f.fit != 0 && kind == ".png":
-		return usageError{errors.New("--fit is for a .gif or .svg: a .png shows one moment")}
-	case f.fit != 0 && f.fit < export.ShortestFit:
-		return usageError{fmt.Errorf("--fit is %s or more, like 30s, not %s", export.ShortestFit, f.fit)}
 	}
 	if f.film.Theme != "" {
 		if err := oneOf("theme", f.film.Theme, export.Themes()...); err != nil {
@@ -96,10 +84,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.film.Keys && !cast.HasKeys() {
-		return usageError{errors.New("this recording has no keys: --cast-keys records them")}
-	}
-	frames, chosen, err := f.frames(ctx, cast)
+	frames, err := export.Film(ctx, cast, f.film)
 	if err != nil {
 		return err
 	}
@@ -128,7 +113,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		fmt.Printf("%s: the frame at %.1f s of %.1f s, %dx%d cells, %d KB\n", f.out, f.at.Seconds(), length.Seconds(), screen.Width, screen.Height, kb)
 		return nil
 	}
-	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB%s\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb, chosen)
+	fmt.Printf("%s: %d frames of %dx%d cells, %.1f s, %d KB\n", f.out, len(frames), screen.Width, screen.Height, length.Seconds(), kb)
 	return nil
 }
 
@@ -140,16 +125,6 @@ func (f *exportFlags) findFonts(ctx context.Context, frames []export.Frame) erro
 			text.Fit(string(missing), 60, "…"))
 	}
 	return err
-}
-
-// frames makes the film; chosen describes the choice of --fit.
-func (f *exportFlags) frames(ctx context.Context, cast *export.Cast) (frames []export.Frame, chosen string, err error) {
-	if f.fit == 0 {
-		frames, err = export.Film(ctx, cast, f.film)
-		return frames, "", err
-	}
-	frames, f.film, err = export.Fit(ctx, cast, f.film, f.fit)
-	return frames, fmt.Sprintf("; to fit %s it plays %g times faster and shows no picture longer than %s without need", f.fit, f.film.Speed, f.film.Idle), err
 }
 
 // openCast reads the cast at that path, or draws the record of that name.

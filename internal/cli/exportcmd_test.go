@@ -15,9 +15,6 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"mdx -o a.png --at 99m", "--at 1h39m0s is after the end"},
-		{"mdx -o a.png --fit 30s", "a .png shows one moment"},
-		{"mdx -o a.gif --fit 10ms", "--fit is 1s or more"},
-		{"mdx -o a.gif --fit 2s --speed 1", "leave out one of them"},
 		{cast + " -o a.gif --size 80x24", "a .cast has the size"},
 		{"mdx -o a.txt", "there is no output file"},
 	} {
@@ -30,11 +27,11 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	}
 	svg := filepath.Join(dir, "a.svg")
 	cmd := newExportCommand(&options{})
-	cmd.SetArgs([]string{cast, "-o", svg, "--fit", "3s"})
+	cmd.SetArgs([]string{cast, "-o", svg, "--idle", "1s"})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(svg); err != nil || !strings.Contains(string(b), "animation:2.75s") {
+	if b, err := os.ReadFile(svg); err != nil || !strings.Contains(string(b), "animation:4.00s") {
 		t.Errorf("%v: %.300s", err, b)
 	}
 }

@@ -40,11 +40,11 @@ var flagGroups = []struct {
 	{"Request", []string{"method", "header", "body", "host", "entry", "ca", "http2", "connections"}},
 	{"Chat", []string{"chat", "model", "prompt", "prompts", "max-tokens", "api-key-env", "api-key-file"}},
 	{"Time limit", []string{"timeout", "connect-timeout", "first-byte-timeout", "idle-timeout", "stall"}},
-	{"Lab", []string{"lab", "pace", "scenario", "build"}},
+	{"Lab", []string{"lab", "pace", "scenario"}},
 	{"Cluster", []string{"config", "kubeconfig", "context", "namespace", "all-namespaces", "bastion", "state", "wait-for-api"}},
 	{"Switching", []string{"dry-run", "read-only", "yes", "confirm", "drain", "keep-off"}},
 	{"Screen", []string{"plain", "once", "ascii", "color", "theme", "plan"}},
-	{"Recording", []string{"cast", "cast-keys", "redact", "record", "junit"}},
+	{"Recording", []string{"cast", "redact", "record", "junit"}},
 }
 
 // group assigns the commands below the root to groups, and makes every command print

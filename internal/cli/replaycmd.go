@@ -44,7 +44,7 @@ func newReplayCommand(o *options) *cobra.Command {
 			if !o.drawn() {
 				return printRecord(cmd.OutOrStdout(), r)
 			}
-			return playRecord(cmd.Context(), *o, r, replay.Options{Speed: speed}, nil)
+			return playRecord(cmd.Context(), *o, r, speed)
 		},
 	}
 	o.cast.add(cmd.Flags())
@@ -74,14 +74,13 @@ func openRecord(dir string) (*record.Record, error) {
 	})
 }
 
-// playRecord shows a record on the screen until the operator leaves. beside
-// runs beside it; nil: nothing does.
-func playRecord(ctx context.Context, o options, r *record.Record, how replay.Options, beside func(context.Context, terminal.Beside)) error {
+// playRecord shows a record on the screen until the operator leaves.
+func playRecord(ctx context.Context, o options, r *record.Record, speed float64) error {
 	color, err := o.colorProfile()
 	if err != nil {
 		return err
 	}
-	player, err := replay.New(r, how)
+	player, err := replay.New(r, replay.Options{Speed: speed})
 	if err != nil {
 		return err
 	}
@@ -90,8 +89,8 @@ func playRecord(ctx context.Context, o options, r *record.Record, how replay.Opt
 	go func() { played <- player.Run(ctx) }()
 	signals.inOrder.Store(true)
 	err = shown(ctx, terminal.Show{
-		Frames: player.Frames(), Color: color, Cast: o.cast.file, CastKeys: o.cast.keys, Names: o.cast.names(),
-		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme}, Beside: beside,
+		Frames: player.Frames(), Color: color, Cast: o.cast.file, Names: o.cast.names(),
+		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme},
 	})
 	cancel()
 	return errors.Join(err, <-played)

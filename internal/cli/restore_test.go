@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ func TestRestoreFindsAMachineThatALateRequestSwitchedOff(t *testing.T) {
 		t.Errorf("a dry run: late is %s: %v", c.state("late"), err)
 	}
 	c.dryRun = false
-	c.stateCommand(t, `case $1 in dead*) if [ "$(cat $1)" = off ]; then sleep 30; fi;; esac; cat $1`)
+	c.stateCommand(t, `case $1 in dead*) until [ "$(cat late)" = on ] || [ "$(cat $1)" = on ]; do sleep 0.1; done;; esac; cat $1`)
 	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
 		t.Errorf("late is %s: %v", c.state("late"), err)
 	}
@@ -269,9 +268,7 @@ func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 	const ctrlD = "\x04"
 	onATerminal(t, "y\n", ctrlD)
 	items := []item{{"a1", doPowerOn, "", false}, {"a2", doPowerOn, "it was switched off by tanaka@jump-7", true}, {"b2", doUncordon, "", false}}
-	out := queueOutput()
-	chosen, leaveOff, agreed, err := confirm(t.Context(), out, items, false, false)
-	out.end(t.Context(), outputWait)
+	chosen, leaveOff, agreed, err := confirm(t.Context(), items, false, false)
 	if err == nil || !agreed || len(leaveOff) > 0 || !slices.Equal(chosen, []item{items[0], items[2]}) {
 		t.Errorf("%+v, %v, %v: %v", chosen, leaveOff, agreed, err)
 	}
@@ -337,85 +334,4 @@ func openTerminal(t *testing.T) (operator *os.File) {
 		_ = operator.Close()
 	})
 	return operator
-}
-
-// A question is asked only when all that was written before it has been shown.
-func TestAQuestionWaitsForTheOutputBeforeIt(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	terminal := os.Stdout
-	os.Stdout = w
-	defer func() { os.Stdout = terminal }()
-	out := queueOutput()
-	for range 1000 {
-		fmt.Println(strings.Repeat("x", 999))
-	}
-	asked := make(chan func(), 1)
-	go func() { asked <- out.directly(t.Context()) }()
-	buf := make([]byte, 1000)
-	for i := range 1000 {
-		select {
-		case resume := <-asked:
-			if asked <- resume; i < 900 { // the rest is in the terminal's own pipe
-				t.Fatal("asked before the output was shown")
-			}
-		default:
-		}
-		if _, err := io.ReadFull(r, buf); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resume := <-asked
-	if os.Stdout != w {
-		t.Error("the question goes into the queue")
-	}
-	resume()
-	fmt.Println("after")
-	out.end(t.Context(), time.Minute)
-	w.Close()
-	if b, err := io.ReadAll(r); err != nil || string(b) != "after\n" {
-		t.Errorf("%q, %v", b, err)
-	}
-}
-
-// The link of the operator stalls, or somebody has pressed Ctrl-S.
-func TestAStalledTerminalDelaysNoRestore(t *testing.T) {
-	c := throughATunnel(t)
-	c.uid = "uid-a"
-	c.switchOff(t, "n3", "uid-a")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	terminal := os.Stdout
-	os.Stdout = w
-	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	for err == nil { // until the pipe is full
-		_, err = w.Write(make([]byte, 4096))
-	}
-	if err := w.SetWriteDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- restore(t.Context(), c.options, nil, true) }()
-	for end := time.Now().Add(20 * time.Second); c.state("n3") != "on" && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if c.state("n3") != "on" {
-		t.Error("the machine is off")
-	}
-	read := make(chan struct{})
-	go func() { defer close(read); _, _ = io.Copy(io.Discard, r) }()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	os.Stdout = terminal
-	w.Close()
-	<-read
 }

@@ -36,8 +36,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 // The error has all of that. It asks about each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
-	out, began := queueOutput(), time.Now()
-	defer func() { out.end(context.WithoutCancel(ctx), outputWait) }()
+	began := time.Now()
 	r, err := openRestoration(ctx, o, named)
 	if r == nil {
 		return err
@@ -71,7 +70,7 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		return r.end(l, items, err)
 	}
 	if len(wanted) > 0 || len(l.damaged) > 0 && unknown == nil {
-		err = errors.Join(err, r.carryOut(ctx, out, l, wanted, len(named) > 0, yes))
+		err = errors.Join(err, r.carryOut(ctx, l, wanted, len(named) > 0, yes))
 	}
 	last := r.lastLook(ctx)
 	left := planRestore(last.facts)
@@ -82,8 +81,8 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 
 // carryOut asks the operator about the wanted items, and carries out those that are agreed to and that no
 // other operator has taken over meanwhile.
-func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, wanted []item, named, yes bool) error {
-	chosen, leaveOff, agreed, err := confirm(ctx, out, wanted, named, yes)
+func (r *restoration) carryOut(ctx context.Context, l look, wanted []item, named, yes bool) error {
+	chosen, leaveOff, agreed, err := confirm(ctx, wanted, named, yes)
 	if !agreed {
 		return err
 	}
@@ -99,9 +98,8 @@ func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, w
 // confirm asks one question for all machines and nodes of this journal, and one for each machine that
 // somebody else switched off. It returns what the operator has agreed to, and the machines that are to
 // stay off. With yes it asks nothing. agreed: the first answer was yes, or there was no question.
-func confirm(ctx context.Context, out *queuedOutput, items []item, named, yes bool) (chosen []item, leaveOff []string, agreed bool, err error) {
+func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item, leaveOff []string, agreed bool, err error) {
 	c := newConsole(false, "")
-	c.directly = out.directly
 	var texts []string
 	if on := nodesOf(items, doPowerOn, false); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
@@ -144,7 +142,6 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
-	defer c.directly(ctx)()
 	text, err := c.ask(ctx, os.Stdout, question+"? [y/N] ")
 	return text == "y" || text == "yes", err
 }

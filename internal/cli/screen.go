@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 
@@ -18,44 +16,35 @@ import (
 // session of the next place that the operator chooses, until they leave.
 func runScreen(ctx context.Context, o options) error {
 	color, err := o.colorProfile()
-	first := o.cast.file
-	for n := 2; err == nil; n++ {
+	for err == nil {
 		var next *view.Scope
-		var recorded string
-		if next, recorded, err = runSession(ctx, o, color); next == nil {
+		if next, err = runSession(ctx, o, color); next == nil {
 			break
 		}
-		if recorded != o.cast.file { // begun by the key
-			first = recorded
-		}
 		o = o.at(*next)
-		o.cast.file, o.cast.again = "", recorded != ""
-		if o.cast.again { // each place has a file of its own
-			o.cast.file = fmt.Sprintf("%s-%d.cast", strings.TrimSuffix(first, ".cast"), n)
-		}
+		o.cast.file = "" // a recording is of one session
 	}
 	return err
 }
 
 // runSession shows one session. next is where the operator goes from it; nil is
-// nowhere. recorded is the file of the screen's recording that was under way
-// then; empty: none was.
-func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Scope, recorded string, err error) {
+// nowhere.
+func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Scope, err error) {
 	if err := o.cast.check(o.drawn()); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	o.unprompted = true
 	s, err := newApp(o)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer s.sayEnd()
 	if !o.drawn() {
-		return nil, "", s.run(ctx, func(ctx context.Context) error { return unlessEnded(newPlainScreen().run(ctx, s.session)) })
+		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(newPlainScreen().run(ctx, s.session)) })
 	}
 	s.drawn = true
 	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx, color)) })
-	return s.session.Next(), s.recorded, err
+	return s.session.Next(), err
 }
 
 // unlessEnded is the error of a screen, which a signal ends as a key does.
@@ -85,7 +74,7 @@ func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 		log = "" // the lab deletes its folder, also after a crash
 	}
 	return shown(ctx, terminal.Show{
-		Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: color, Cast: s.opt.cast.file, CastKeys: s.opt.cast.keys, CastAgain: s.opt.cast.again, Recorded: &s.recorded, Names: s.names, Beside: s.opt.beside, UntilKey: true,
+		Frames: s.session.Frames(), Dir: s.kept, Log: log, Restore: s.opt.restore(s.config), Color: color, Cast: s.opt.cast.file, Names: s.names, Beside: s.opt.beside, UntilKey: true,
 		Records: func() []view.RecordLine { return recordLines(filepath.Dir(s.kept)) },
 		Screen:  tui.Options{Send: s.session.Send, ASCII: s.opt.ascii, Theme: s.opt.theme, Burst: s.config.Load.Burst, Hold: s.config.Load.Hold},
 	})

@@ -138,12 +138,12 @@ func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *mac
 	bindings, readings := m.read(ctx, refs)
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
 	for i, ref := range refs {
-		machine := m.missing
+		machine, bound := m.missing, false
 		if m.fleet != nil {
-			machine = view.MachineText(bindings[i])
+			machine, bound = view.MachineText(bindings[i]), bindings[i].Off != nil || bindings[i].On != nil
 		}
 		r := readings[ref.Name]
-		if r.State != power.On && r.State != power.Off && r.Detail != "" {
+		if bound && r.State != power.On && r.State != power.Off && r.Detail != "" {
 			machine += " · " + r.State.String() + ": " + power.Clean(r.Detail) // the driver's own word
 		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})

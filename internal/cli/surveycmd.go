@@ -190,7 +190,7 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 		select {
 		case <-watcher.Changed():
 		case <-waiting.Done():
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait", kind, wait))
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 )
@@ -97,9 +96,4 @@ func Read(r io.Reader) (*Cast, error) {
 // drawable reports a size that a screen can have here.
 func drawable(width, height int) bool {
 	return width > 0 && height > 0 && width <= maxCells/height
-}
-
-// HasKeys reports whether pressed keys were recorded.
-func (c *Cast) HasKeys() bool {
-	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Code == "i" })
 }

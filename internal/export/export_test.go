@@ -365,31 +365,3 @@ func TestWhatIsRepeatedAMilliardTimesIsLeftOut(t *testing.T) {
 		}
 	}
 }
-
-func TestPressedKeysAreShownOnRequest(t *testing.T) {
-	c := &Cast{Width: 20, Height: 3, Events: []Event{
-		{0, "o", "a"}, {time.Second, "i", "s"}, {time.Second, "i", "enter"}, {time.Second, "m", "off"}, {time.Second, "o", "b"},
-		{4 * time.Second, "o", "c"}, {5 * time.Second, "i", "q\x1b[2J"}, {5 * time.Second, "o", "d"},
-	}}
-	for keys, want := range map[bool]string{true: "|[s enter]  off|off|[q]  off", false: "|off|off|off"} {
-		frames, err := Film(t.Context(), c, Options{Captions: true, Keys: keys})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, f := range frames {
-			got = append(got, f.Caption)
-		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("keys %v: the captions are %q, want %q", keys, got, want)
-		}
-	}
-	if !c.HasKeys() || scene(t).HasKeys() {
-		t.Error("HasKeys is wrong")
-	}
-	var svg bytes.Buffer
-	frames := film(t, Options{})
-	if err := SVG(&svg, frames, Options{Keys: true}); err != nil || !strings.Contains(svg.String(), `viewBox="0 0 256 144"`) {
-		t.Errorf("no line below the screen: %v, %.300s", err, svg.String())
-	}
-}

@@ -39,16 +39,12 @@ type Options struct {
 	Title string
 	// Captions shows the cast's markers below the screen.
 	Captions bool
-	// Keys shows the keys that were pressed last below the screen, beside the caption.
-	Keys bool
 	// Font is the file of a font for letters that the built-in one lacks; empty: none.
 	Font string
 	// fonts have letters that the built-in one lacks.
 	fonts []*sfnt.Font
 	// Size is the font's height in pixels, for pictures made of pixels; 0 is 15.
 	Size int
-	// read is which part of the usual time for reading it each narration stays at least.
-	read float64
 }
 
 // complete fills in the defaults.
@@ -131,7 +127,6 @@ type moment struct {
 	at      time.Duration
 	screen  *Screen
 	caption string
-	said    string // the narration: a caption that the screen itself shows
 }
 
 // play gives the moments of the part of the cast that o chooses, without those that
@@ -140,19 +135,14 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	o.complete()
 	p := newPlayer(c, th)
 	defer p.close()
-	caption, said := "", ""
-	var keys pressed
+	caption := ""
 	add := func(at time.Duration) {
 		s := p.screen()
 		if s.shows(caption) {
-			caption, said = "", caption
+			caption = ""
 		}
-		if said != "" && !s.shows(said) {
-			said = ""
-		}
-		below := keys.beside(caption, at)
-		if n := len(all); n == 0 || all[n-1].caption != below || !equal(all[n-1].screen, s) {
-			all = append(all, moment{at, s, below, said})
+		if n := len(all); n == 0 || all[n-1].caption != caption || !equal(all[n-1].screen, s) {
+			all = append(all, moment{at, s, caption})
 		}
 	}
 	started := false
@@ -169,11 +159,8 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 				add(o.From)
 			}
 		}
-		switch {
-		case e.Code == "m" && o.Captions:
+		if e.Code == "m" && o.Captions {
 			caption = text.Clean(e.Data, captionMost)
-		case e.Code == "i" && o.Keys:
-			keys.add(e)
 		}
 		p.take(e)
 		if p.kept > cellsMost {
@@ -190,22 +177,11 @@ func play(ctx context.Context, c *Cast, th *theme, o *Options) (all []moment, er
 	return all, nil
 }
 
-// reading is how long a text stays at least: a moment to notice it, and 25 characters a
-// second.
-func (o *Options) reading(said string) time.Duration {
-	if said == "" {
-		return 0
-	}
-	usual := 800*time.Millisecond + time.Duration(text.Width(said))*time.Second/25
-	return time.Duration(o.read * float64(usual))
-}
-
 // cut makes the film of moments: it plays them faster, and shortens where nothing
 // changes.
 func cut(all []moment, o Options) []Frame {
-	frames, said := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}, all[0].said
+	frames := []Frame{{Screen: all[0].screen, Caption: all[0].caption}}
 	at, last := time.Duration(0), all[0].at // of the newest picture, in the film and in the cast
-	read := o.reading(said)                 // until when the narration must stay, in the film
 	for _, m := range all[1:] {
 		f := &frames[len(frames)-1]
 		if f.Caption == m.caption && equal(f.Screen, m.screen) {
@@ -215,22 +191,11 @@ func cut(all []moment, o Options) []Frame {
 		if o.Idle > 0 {
 			gap = min(gap, max(o.Idle, o.Least))
 		}
-		turned := said != m.said
-		if turned && said != "" {
-			gap = max(gap, read-at)
-		}
-		said = m.said
 		if gap < max(shortest, o.Least) && f.At > 0 { // takes the place of the one before
 			f.Screen, f.Caption = m.screen, m.caption
-			if turned {
-				read = f.At + o.reading(said)
-			}
 			continue
 		}
 		at += max(gap, shortest)
-		if turned {
-			read = at + o.reading(said)
-		}
 		f.Until, last = at, m.at
 		frames = append(frames, Frame{At: at, Screen: m.screen, Caption: m.caption})
 	}

@@ -30,13 +30,13 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 		return nil, err
 	}
 	s := frames[0].Screen
-	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, title: o.Title, captions: o.lineBelow()}
+	c := &canvas{r: r, th: th, cols: s.Width, rows: s.Height, title: o.Title, captions: o.Captions}
 	h := s.Height + 1
 	if o.Title != "" {
 		c.top = 1
 		h++
 	}
-	if o.lineBelow() {
+	if o.Captions {
 		h += 2
 	}
 	c.img = image.NewPaletted(image.Rect(0, 0, (s.Width+2)*r.w, h*r.h), r.palette)

@@ -30,7 +30,7 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 		top += svgH
 		height += svgH
 	}
-	if o.lineBelow() {
+	if o.Captions {
 		height += 2 * svgH
 	}
 	var body strings.Builder
@@ -40,7 +40,7 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 	for y := range s.Height {
 		d.row(y, top+y*svgH)
 	}
-	if o.lineBelow() {
+	if o.Captions {
 		d.captions(top + s.Height*svgH + 4)
 	}
 	d.groups(&body)

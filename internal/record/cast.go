@@ -70,14 +70,6 @@ func (c *Cast) Mark(at time.Time, text string) {
 	}
 }
 
-// Key writes that a key was pressed, by its name ("s", "ctrl+r"), as an event of
-// input. Players that show no input ignore it.
-func (c *Cast) Key(at time.Time, name string) {
-	if !c.begun.IsZero() {
-		c.event(at, "i", name)
-	}
-}
-
 // Show writes the changes of the screen since the last call. The first call's title is
 // the cast's. Line feeds separate the lines. Each line may contain SGR sequences, but
 // no other ones, and is complete in itself. Show drops lines beyond the height.
@@ -151,7 +143,7 @@ type shot struct {
 	at            time.Time
 	width, height int
 	screen        string
-	marks, keys   []string
+	marks         []string
 }
 
 // NewScreen creates the cast at path; it overwrites no file. The error is the reason
@@ -172,7 +164,7 @@ func NewScreen(path, title string, o CastOptions) (*Screen, error) {
 // Show takes the present screen, with this many cells: see Cast.Show.
 func (s *Screen) Show(at time.Time, width, height int, screen string) {
 	same := screen == s.last && width == s.next.width && height == s.next.height
-	if width < 1 || height < 1 || same && len(s.next.marks)+len(s.next.keys) == 0 {
+	if width < 1 || height < 1 || same && len(s.next.marks) == 0 {
 		return
 	}
 	s.next.at, s.next.width, s.next.height, s.next.screen = at, width, height, screen
@@ -182,7 +174,7 @@ func (s *Screen) Show(at time.Time, width, height int, screen string) {
 	}
 	select {
 	case s.queue <- x:
-		s.last, s.next.marks, s.next.keys, s.missing = screen, nil, nil, 0
+		s.last, s.next.marks, s.missing = screen, nil, 0
 	default:
 		s.missing++
 		s.left++
@@ -191,9 +183,6 @@ func (s *Screen) Show(at time.Time, width, height int, screen string) {
 
 // Mark puts a marker before the next picture.
 func (s *Screen) Mark(text string) { s.next.marks = append(s.next.marks, text) }
-
-// Key puts a pressed key before the next picture: see Cast.Key.
-func (s *Screen) Key(name string) { s.next.keys = append(s.next.keys, name) }
 
 // LeftOut is how many pictures are not in the cast.
 func (s *Screen) LeftOut() int { return s.left }
@@ -220,9 +209,6 @@ func (s *Screen) run() {
 		s.cast.Resize(x.at, x.width, x.height)
 		for _, text := range x.marks {
 			s.cast.Mark(x.at, text)
-		}
-		for _, name := range x.keys {
-			s.cast.Key(x.at, name)
 		}
 		s.cast.Show(x.at, s.title, x.screen)
 		err := s.cast.file.Err()

@@ -3,7 +3,6 @@ package terminal
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,45 +111,5 @@ func TestTheReportOfARecordIsRead(t *testing.T) {
 	f.Trial.Dir = filepath.Join(t.TempDir(), "none")
 	if told, _ := (keepsake{frame: f}).readReport(record.Open, view.ShowReport{Width: 74})().(tui.ReportMsg); !strings.Contains(told.Err, "can't be read") {
 		t.Errorf("of a record that is not there: %v", told)
-	}
-}
-
-// Keys that are commands are recorded on request; what is typed into a dialog never is.
-func TestTypedTextIsNeverRecorded(t *testing.T) {
-	for keys, want := range map[bool]string{true: "1 : enter m enter z", false: ""} {
-		s := newStage(tui.Options{Send: func(view.Intent) {}}, nil)
-		s.rec.keys = keys
-		s.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
-		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 30, 0, time.UTC)}})
-		path := filepath.Join(t.TempDir(), "a.cast")
-		if err := s.record(path, false); err != nil {
-			t.Fatal(err)
-		}
-		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 31, 0, time.UTC)}})
-		press := func(names ...string) {
-			for _, name := range names {
-				key := tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-				if name == "enter" {
-					key = tea.KeyPressMsg{Code: tea.KeyEnter}
-				}
-				s.Update(key)
-			}
-		}
-		press("1", ":", "p", "o", "d", "s", "enter", "m", "h", "u", "n", "t", "e", "r", "2", "enter", "z")
-		s.Update(tui.FrameMsg{Frame: &view.Frame{Now: time.Date(2026, 3, 4, 10, 20, 32, 0, time.UTC), Question: &view.Question{
-			ID: "1", Kind: view.QuestionSecret, Title: "password", Secret: true, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "no"}, {ID: view.ChoiceYes, Label: "Send"}}}}})
-		press("h", "u", "n", "t", "e", "r", "2")
-		s.rec.end()
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, m := range regexp.MustCompile(`(?m)^\[[\d.]+,"i","([^"]*)"\]$`).FindAllStringSubmatch(string(b), -1) {
-			got = append(got, m[1])
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("keys %v: %q are recorded, want %q", keys, got, want)
-		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
-	"lightsout/tui"
 )
 
 // recording writes the screen to a file while the operator wants that. Only the
@@ -23,14 +22,6 @@ type recording struct {
 	done    []string // a message for each recording that has ended
 	moments record.Moments
 	size    tea.WindowSizeMsg
-	keys    bool // record those that are commands
-}
-
-// key records a key. It leaves out the keys that the operator types into a dialog.
-func (r *recording) key(m *tui.Model, key tea.KeyPressMsg) {
-	if r.keys && r.screen != nil && tui.KeyCommands(m, key) {
-		r.screen.Key(key.String())
-	}
 }
 
 // toggle starts a recording at path, without its extension, or ends the running one;

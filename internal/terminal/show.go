@@ -92,18 +92,11 @@ type Show struct {
 	Restore string
 	// Color is the result of ColorProfile.
 	Color *colorprofile.Profile
-	// Cast is the file that records the screen from the start; empty: none. CastAgain:
-	// a recording that began in another place continues there, with a notice.
-	Cast      string
-	CastAgain bool
-	// CastKeys records the keys that are commands, too.
-	CastKeys bool
+	// Cast is the file that records the screen from the start; empty: none.
+	Cast string
 	// Names are the names to replace in the recording of the screen and in Log; nil
 	// replaces none.
 	Names *record.Names
-	// Recorded receives the path of the recording that was running at the end; it may
-	// be nil.
-	Recorded *string
 	// Open reads the record in a folder, for the report of the trial on the screen.
 	Open func(dir string) (*record.Record, error)
 	// Records lists the records, the newest first; nil: the screen lists none.
@@ -150,16 +143,14 @@ func (x Show) Run(ctx context.Context) (err error) {
 	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
 	o.NoColor = x.Color != nil && *x.Color == colorprofile.ASCII
 	stage := newStage(o, x.Names)
-	stage.dir, stage.open, stage.records, stage.rec.keys = x.Dir, x.Open, x.Records, x.CastKeys
+	stage.dir, stage.open, stage.records = x.Dir, x.Open, x.Records
 	if x.Cast != "" {
-		if err := stage.record(x.Cast, x.CastAgain); err != nil {
+		if err := stage.rec.begin(x.Cast); err != nil {
 			return CastError{err}
 		}
+		stage.pass(tui.RecordingMsg(true))
 	}
 	defer func() {
-		if x.Recorded != nil && stage.rec.screen != nil {
-			*x.Recorded = stage.rec.path
-		}
 		stage.rec.end()
 		restore() // the lines below are for the operator
 		for _, said := range stage.rec.done {

@@ -84,9 +84,6 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			}
 		}
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok {
-		s.rec.key(s.Model, key)
-	}
 	cmd = tea.Batch(cmd, s.pass(msg))
 	s.rec.show(s.View().Content)
 	s.refresh.due()
@@ -122,18 +119,6 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 			return func() tea.Msg { return tui.RecordsMsg{Lines: s.records()} }
 		}
 		return s.pass(tui.SayMsg("this screen lists no records: `lightsout records` does"))
-	}
-	return nil
-}
-
-// record starts a recording of the screen; announced: with a notice.
-func (s *stage) record(path string, announced bool) error {
-	if err := s.rec.begin(path); err != nil {
-		return err
-	}
-	s.pass(tui.RecordingMsg(true))
-	if announced {
-		s.pass(tui.SayMsg(s.rec.where()))
 	}
 	return nil
 }

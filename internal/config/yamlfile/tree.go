@@ -14,8 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Kind is a kind of file: its name in errors, and its limit. None has anchors, aliases, merge keys
-// or tags: they are what YAML bombs are made of.
+// Kind is a kind of file: its name in errors, and its limit.
 type Kind struct {
 	// Noun is the name of such a file in errors ("plan"). Empty is the error for an
 	// empty file; without it, an empty file is a group without fields.
@@ -24,8 +23,8 @@ type Kind struct {
 	MaxSize int
 }
 
-// Read parses text as one YAML document and returns its root node. Every error is an
-// *Error; syntax errors come from the YAML library.
+// Read parses text as one YAML document and returns its root node, with aliases and merge keys
+// written out. Every error is an *Error; syntax errors come from the YAML library.
 func (k Kind) Read(text []byte) (*yaml.Node, error) {
 	if len(text) > k.MaxSize {
 		return nil, ErrorAt(1+bytes.Count(text[:k.MaxSize], []byte("\n")),
@@ -65,10 +64,11 @@ func (k Kind) read(text []byte) (*yaml.Node, error) {
 		return empty(1)
 	}
 	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && root.Anchor == "" {
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
 		return empty(root.Line)
 	}
-	if err := k.refuseSharing(root); err != nil {
+	left := maxNodes
+	if err := k.writeOut(root, map[*yaml.Node]bool{}, &left); err != nil {
 		return nil, err
 	}
 	switch second, err := nextDocument(dec); {
@@ -112,23 +112,68 @@ func checkText(text []byte) error {
 	return nil
 }
 
-// refuseSharing refuses anchors, aliases, merge keys and tags, in the file's order.
-func (k Kind) refuseSharing(n *yaml.Node) error {
+// maxNodes bounds the size of a file with every alias written out: YAML bombs are made of aliases.
+const maxNodes = 200_000
+
+// writeOut replaces each alias by its value, and each merge key by the fields that it adds. It
+// refuses tags, an alias that refers to itself, and a file that becomes too large.
+func (k Kind) writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
+	*left--
 	switch {
-	case n.Kind == yaml.AliasNode:
-		return ErrorAt(n.Line, "%s can't be used in a %s: write out its value", Quote("*"+n.Value), k.Noun)
-	case n.Anchor != "":
-		return ErrorAt(n.Line, "%s can't be used in a %s: write things out where they are needed", Quote("&"+n.Anchor), k.Noun)
-	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!merge":
-		return ErrorAt(n.Line, `"<<" can't be used in a %s: write things out where they are needed`, k.Noun)
+	case *left < 0:
+		return ErrorAt(n.Line, "this file is too large when its aliases are expanded")
 	case n.Style&yaml.TaggedStyle != 0:
 		return ErrorAt(n.Line, "tags like %s can't be used in a %s: leave it out", Quote(n.Tag), k.Noun)
 	}
-	for _, c := range n.Content {
-		if err := k.refuseSharing(c); err != nil {
+	around[n] = true
+	defer delete(around, n)
+	for i, c := range n.Content {
+		if c.Kind == yaml.AliasNode {
+			if around[c.Alias] {
+				return ErrorAt(c.Line, "%s refers to itself", Quote("*"+c.Value))
+			}
+			c, n.Content[i] = c.Alias, c.Alias
+		}
+		if err := k.writeOut(c, around, left); err != nil {
 			return err
 		}
 	}
+	return merge(n)
+}
+
+// merge replaces the merge keys of a group by the fields that they add: those that the group does
+// not have itself, and of a list the first.
+func merge(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var fields []*yaml.Node
+	var added []*yaml.Node // groups
+	has := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case key.ShortTag() != "!!merge":
+			has[key.Value] = true
+			fields = append(fields, key, value)
+		case value.Kind == yaml.SequenceNode:
+			added = append(added, value.Content...)
+		default:
+			added = append(added, value)
+		}
+	}
+	for _, group := range added {
+		if group.Kind != yaml.MappingNode {
+			return mustBe(group, "<<", "a group of fields, or a list of groups")
+		}
+		for i := 0; i+1 < len(group.Content); i += 2 {
+			if key := group.Content[i]; !has[key.Value] {
+				has[key.Value] = true
+				fields = append(fields, key, group.Content[i+1])
+			}
+		}
+	}
+	n.Content = fields
 	return nil
 }
 

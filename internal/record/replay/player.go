@@ -37,9 +37,6 @@ type Options struct {
 	Speed float64
 	// Paused: it begins paused.
 	Paused bool
-	// Again is how long it rests at the end of the record before it begins again
-	// by itself, until the operator moves, pauses or speeds it; 0: it does not.
-	Again time.Duration
 	// Now is the clock that the replay follows; nil is time.Now.
 	Now func() time.Time
 }
@@ -60,8 +57,6 @@ type Player struct {
 	speed    float64
 	first    float64 // the speed that it began with
 	paused   bool
-	again    time.Duration // 0: it stays at the end
-	rested   time.Time     // at the end since then; zero elsewhere
 	notice   string
 	noticeAt time.Time
 }
@@ -75,7 +70,7 @@ func New(r *record.Record, o Options) (*Player, error) {
 		return nil, fmt.Errorf("the speed must be from %g to %d, not %g", SpeedLeast, SpeedMost, o.Speed)
 	}
 	p := &Player{
-		now: o.Now, record: newFrames(r), at: r.Start, speed: 1, paused: o.Paused, again: o.Again,
+		now: o.Now, record: newFrames(r), at: r.Start, speed: 1, paused: o.Paused,
 		frames: make(chan *view.Frame, 1), intents: make(chan view.Intent, 64), quit: make(chan struct{}),
 	}
 	p.leave = sync.OnceFunc(func() { close(p.quit) })
@@ -136,7 +131,6 @@ func (p *Player) Run(ctx context.Context) error {
 		case <-ticker.C:
 			dirty = !p.paused
 			p.move()
-			dirty = p.repeat() || dirty
 			if p.notice != "" && p.now().Sub(p.noticeAt) >= noticeFor {
 				p.notice = ""
 				dirty = true
@@ -157,43 +151,20 @@ func (p *Player) move() {
 	}
 }
 
-// repeat begins again after a rest at the end, and reports whether it has.
-func (p *Player) repeat() bool {
-	if p.again == 0 || !p.paused || p.at.Before(p.record.rec.End) {
-		p.rested = time.Time{}
-		return false
-	}
-	if now := p.now(); p.rested.IsZero() {
-		p.rested = now
-	} else if now.Sub(p.rested) >= p.again {
-		p.fromStart()
-		return true
-	}
-	return false
-}
-
-// fromStart plays once more, as fast as at first, so that it can be followed.
-func (p *Player) fromStart() {
-	p.at, p.speed, p.paused = p.record.rec.Start, p.first, false
-}
-
 func (p *Player) carryOut(i view.Intent) {
 	r := p.record.rec
 	switch i := i.(type) {
 	case view.ReplayPause:
-		p.again = 0
-		if p.paused && !p.at.Before(r.End) {
-			p.fromStart()
+		if p.paused && !p.at.Before(r.End) { // once more, as fast as at first, so that it can be followed
+			p.at, p.speed, p.paused = r.Start, p.first, false
 		} else {
 			p.paused = !p.paused
 		}
 	case view.ReplaySpeed:
-		p.again = 0
 		if f := p.speed * i.Factor; f > 0 && !math.IsInf(f, 0) {
 			p.speed = clampSpeed(f)
 		}
 	case view.ReplaySeek:
-		p.again = 0
 		p.seek(i)
 	case view.Answer, view.SetFocus: // the operator closes a question, or selects another deployment
 	default:

@@ -167,40 +167,6 @@ func TestItPlaysAtItsSpeedAndStopsAtTheEnd(t *testing.T) {
 	p.until("the start", func(f *view.Frame) bool { return f.Now.Equal(at(0)) && !f.Replay.Paused })
 }
 
-func TestItBeginsAgainAfterARestUntilItIsTakenInHand(t *testing.T) {
-	for _, c := range []struct {
-		intent view.Intent
-		again  bool
-	}{{nil, true}, {view.Answer{}, true}, {view.ReplaySpeed{Factor: 2}, false}, {view.ReplaySeek{By: time.Second}, false}, {view.ReplayPause{}, false}} {
-		clock := &clock{now: t0}
-		p, err := New(minute(t), Options{Again: 8 * time.Second, Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.as = clock.Now()
-		tick := func(d time.Duration) bool {
-			clock.pass(d)
-			p.move()
-			return p.repeat()
-		}
-		if tick(50*time.Second) || p.paused {
-			t.Fatal("it does not play")
-		}
-		if c.intent != nil {
-			p.carryOut(c.intent)
-			if p.paused { // by the operator
-				p.carryOut(c.intent)
-			}
-		}
-		if tick(time.Minute) || !p.paused || tick(7*time.Second) || !p.paused {
-			t.Errorf("%T: it does not rest at its end", c.intent)
-		}
-		if tick(time.Second) != c.again || p.paused == c.again || p.at.Equal(t0) != c.again {
-			t.Errorf("%T: it stands at %v, paused: %v", c.intent, p.at.Sub(t0), p.paused)
-		}
-	}
-}
-
 func TestSeekingIsKeptWithinTheRecord(t *testing.T) {
 	p := play(t, minute(t), Options{Paused: true})
 	for _, c := range []struct {
