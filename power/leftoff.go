@@ -2,10 +2,7 @@ package power
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -257,58 +254,6 @@ func (e Entry) sameNodeAs(o Entry) bool {
 	return e.Node == o.Node && e.Of().Same(o.Of())
 }
 
-// Fields of a damaged line that tell whether it matters, if they can be read.
-var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})"`)
-
-// damage keeps a line that is not an entry, with its readable part as a hint: damage
-// may have changed a name into another.
-func (l *journalState) damage(line []byte) {
-	sum := sha256.Sum256(line)
-	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
-	for _, f := range damagedField.FindAllSubmatch(line, -1) {
-		value := Clean(string(f[2]))
-		field := map[string]*string{"kind": (*string)(&e.Kind), "op": &e.Text, "node": &e.Node, "action": (*string)(&e.Action)}[string(f[1])]
-		if *field == "" {
-			*field = value
-		}
-	}
-	switch {
-	case e.Kind != "" && e.Kind != EntryIntent && e.Kind != EntryOutcome, e.Action == ActionOn:
-		return // a later entry can repeat it
-	}
-	l.damaged = append(l.damaged, e)
-}
-
-// checkedKeys returns the names under which a damaged line is checked for one cluster, because
-// nobody can read to which cluster it belonged. There is one for each key of the
-// cluster, so that the check holds before the UID is known, and with another
-// kubeconfig.
-func checkedKeys(op string, c Cluster) []string {
-	var out []string
-	for _, known := range []string{c.CA + c.Server, c.UID} {
-		if known != "" {
-			out = append(out, op+"@"+known)
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, op+"@"+c.Name)
-	}
-	return out
-}
-
-// unreadable returns the damaged lines that may have contained a machine of cluster c that is
-// off and that no other entry has.
-func (l *journalState) unreadable(c Cluster) []Entry {
-	var out []Entry
-	for _, e := range l.damaged {
-		if !slices.ContainsFunc(checkedKeys(e.Op, c), func(k string) bool { return l.checked[k] }) && !l.known[e.Text] {
-			e.Text = ""
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 func (r *request) compare(o *request) int {
 	return cmp.Or(r.sent.Compare(o.sent), strings.Compare(r.Node, o.Node), strings.Compare(r.Op, o.Op))
 }
@@ -371,45 +316,6 @@ func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error
 		}
 	}
 	return out, err
-}
-
-// LeftCordoned returns the nodes of this journal's cluster that this program has
-// cordoned and not uncordoned since, oldest first.
-func (j *Journal) LeftCordoned() ([]Entry, error) {
-	all, err := j.LeftCordonedAll()
-	c := j.Cluster()
-	return slices.DeleteFunc(all, func(e Entry) bool { return !e.Of().Same(c) }), err
-}
-
-// LeftCordonedAll is LeftCordoned for the nodes of all clusters.
-func (j *Journal) LeftCordonedAll() ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.catchUp()
-	return slices.Clone(j.left.cordon), err
-}
-
-// Damaged returns the unreadable lines of the journal that may have contained a machine
-// of this cluster that is off, until they are acknowledged. Of an entry only Op, the
-// line's ID, is certain; Node is a hint.
-func (j *Journal) Damaged() ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.catchUp()
-	return j.left.unreadable(j.cluster), err
-}
-
-// Acknowledge records that the machines which damaged lines may have contained were polled, in this
-// journal's cluster.
-func (j *Journal) Acknowledge(damaged []Entry, text string) error {
-	if len(damaged) == 0 {
-		return nil
-	}
-	e := Entry{Kind: EntryChecked, Text: Clean(text)}
-	for _, d := range damaged {
-		e.Checked = append(e.Checked, checkedKeys(d.Op, j.Cluster())...)
-	}
-	return j.appendSoon(e)
 }
 
 // catchUp reads the lines appended since the last call; the caller holds j.mu. It also
