@@ -29,29 +29,12 @@ func (l *journalState) damage(line []byte) {
 	l.damaged = append(l.damaged, e)
 }
 
-// checkedKeys returns the names under which a damaged line is checked for one cluster, because
-// nobody can read to which cluster it belonged. There is one for each key of the
-// cluster, so that the check holds before the UID is known, and with another
-// kubeconfig.
-func checkedKeys(op string, c Cluster) []string {
-	var out []string
-	for _, known := range []string{c.CA + c.Server, c.UID} {
-		if known != "" {
-			out = append(out, op+"@"+known)
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, op+"@"+c.Name)
-	}
-	return out
-}
-
 // unreadable returns the damaged lines that may have contained a machine of cluster c that is
 // off and that no other entry has.
 func (l *journalState) unreadable(c Cluster) []Entry {
 	var out []Entry
 	for _, e := range l.damaged {
-		if !slices.ContainsFunc(checkedKeys(e.Op, c), func(k string) bool { return l.checked[k] }) && !l.known[e.Text] {
+		if !slices.ContainsFunc(l.checked[e.Op], c.Same) && !l.known[e.Text] {
 			e.Text = ""
 			out = append(out, e)
 		}
@@ -77,7 +60,7 @@ func (j *Journal) Acknowledge(damaged []Entry, text string) error {
 	}
 	e := Entry{Kind: EntryChecked, Text: Clean(text)}
 	for _, d := range damaged {
-		e.Checked = append(e.Checked, checkedKeys(d.Op, j.Cluster())...)
+		e.Checked = append(e.Checked, d.Op)
 	}
 	return j.appendSoon(e)
 }

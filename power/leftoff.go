@@ -67,26 +67,21 @@ type journalState struct {
 	requests []*request
 	cordon   []Entry // nodes cordoned by this program
 	damaged  []Entry // damaged lines, with their readable part
-	// known has every operation in a whole line, and checked every damaged line that was checked.
-	known, checked map[string]bool
-	on             []Entry // the newest power-on request, by node
+	// known has every operation in a whole line, and checked the clusters for which a damaged line was
+	// checked: nobody can read to which it belonged.
+	known   map[string]bool
+	checked map[string][]Cluster
+	on      []Entry // the newest power-on request, by node
 	// lines counts the entries. annotating has the line of each annotation by its ID,
 	// and intents the newest line of each node with an intent to switch it off.
 	lines               int
 	annotating, intents map[string]int
-	// ledTo has the newest request with a known UID, by the settings that led to its cluster.
-	ledTo map[ledBy]Entry
 	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
 
-// ledBy are the settings that lead to a cluster.
-type ledBy struct{ config, name, ca, server string }
-
-func (c Cluster) ledBy(config string) ledBy { return ledBy{config, c.Name, c.CA, c.Server} }
-
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{known: map[string]bool{}, checked: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}, ledTo: map[ledBy]Entry{}, carriedOut: carriedOut}
+	return &journalState{known: map[string]bool{}, checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
@@ -96,10 +91,7 @@ func (l *journalState) fold(e Entry) {
 		l.known[e.Op] = true
 	}
 	for _, op := range e.Checked {
-		l.checked[op] = true
-	}
-	if e.Kind == EntryIntent && e.ClusterUID != "" {
-		l.ledTo[e.Of().ledBy(e.Config)] = e
+		l.checked[op] = append(l.checked[op], e.Of())
 	}
 	switch {
 	case e.Kind == EntryAnnotating:
@@ -189,7 +181,7 @@ func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
 	case !own && !r.Of().Same(e.Of()):
 		return nil
 	case e.Kind == EntrySeen && e.Binding.On == nil: // a boot of the node
-		if !l.proves(r.Entry, e.Of()) {
+		if !r.Of().ProvesNode(e.Of()) {
 			return nil // it may be another cluster's
 		}
 		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
@@ -208,17 +200,6 @@ func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
 // concerns reports whether a machine is the request's.
 func (r *request) concerns(m *Machine) bool {
 	return sameMachine(r.Binding.Off, m) || sameMachine(r.Binding.On, m)
-}
-
-// proves reports whether a node of cluster c is certainly the one that the intent e names.
-// It is not if the cluster did not reveal its UID when lightsout wrote e, but did so another
-// time over the same settings: they may have led to another cluster.
-func (l *journalState) proves(e Entry, c Cluster) bool {
-	of := e.Of()
-	if of.UID == "" && l.ledTo[of.ledBy(e.Config)].ClusterUID != "" {
-		return false
-	}
-	return of.ProvesNode(c)
 }
 
 // PoweredOn returns the last power-on requests for the machines of this journal's

@@ -155,12 +155,15 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	foreign := nodesOf(chosen, doPowerOn, true)
 	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
 	if len(on)+len(l.damaged) > 0 {
-		s, err := r.switcher(ctx, len(foreign)+len(l.damaged) > 0)
+		s, err := r.switcher(ctx, len(foreign) > 0)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
-				Nodes: append([]string{}, on...), LeaveOff: leaveOff,
+				Nodes:  append([]string{}, on...),
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
+		}
+		if err == nil && len(l.damaged) > 0 {
+			failed = errors.Join(failed, r.settleDamage(ctx, leaveOff))
 		}
 		if failed != nil && ctx.Err() != nil {
 			return failed
@@ -182,6 +185,15 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		fmt.Printf("%s  %s\n", node, text)
 	}
 	return failed
+}
+
+// settleDamage settles damaged lines of the journal, once the machines that it lists are on.
+func (r *restoration) settleDamage(ctx context.Context, leaveOff []string) error {
+	s, err := r.switcher(ctx, true)
+	if err != nil {
+		return err
+	}
+	return s.SettleDamage(ctx, leaveOff)
 }
 
 // switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
