@@ -186,19 +186,6 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 	return others
 }
 
-// OutOfDate returns those of the nodes whose notes include one of this journal although it
-// lists their machines as on: Sweep removes such notes.
-func (s *Switcher) OutOfDate(nodes []Node) (names []string) {
-	all := s.notes()
-	back, _ := all.accountedFor()
-	for _, n := range nodes {
-		if back(n.Name) && slices.ContainsFunc(n.Notes, all.ours) {
-			names = append(names, n.Name)
-		}
-	}
-	return names
-}
-
 // ours reports whether this program's journal has a note, by its ID: the host may have
 // another name by now, and the journal another path. It is false for the notes of an earlier
 // journal that is lost, and for those written after this journal was copied.

@@ -89,7 +89,7 @@ func (r *restoration) carryOut(ctx context.Context, out *queuedOutput, l look, w
 	}
 	if !yes && l.unseen == nil { // the operator's answer took time
 		if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
-			l.notes, _ = r.readNotes(justListed(nodes, r.api), true)
+			l.notes = r.readNotes(justListed(nodes, r.api))
 		}
 		chosen = still(chosen, planRestore(l.facts))
 	}
@@ -237,18 +237,13 @@ func (l lateAnnotations) Change(ctx context.Context, node string, change func(ha
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
 // error joined with what is left, and with what lightsout could not read.
 func (r *restoration) end(l look, left []item, before error) error {
-	for _, kept := range l.kept {
-		fmt.Println(kept)
-	}
 	unread := errors.Join(append(leftErrors(left, r.dryRun), l.unread)...)
 	switch {
 	case before != nil || unread != nil:
 	case l.unseen != nil:
 		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off")
-	case len(l.kept) > 0:
-		fmt.Println("nothing is off: the journal and all other annotations on nodes list no machine")
 	default:
-		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
+		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
 	}
 	if l.unseen == nil || r.noAPI != nil && !r.noKubeconfig() { // the latter is reported
 		return errors.Join(before, unread)
