@@ -86,10 +86,6 @@ func (g *guard) whole() {
 		g.say(RuleIdentity, Override, "", "The cluster's UID can't be read: a tunnel may lead to another cluster, and the drivers may switch that one's machines. "+
 			"Bind the ClusterRole lightsout-view (docs/clusterrole.yaml); see lightsout check.")
 	}
-	if g.UIDBefore != "" {
-		g.say(RuleIdentity, Override, "", "At %s these settings led to the cluster whose UID begins with %s; %s. A tunnel may lead to the wrong cluster, and the drivers may switch the other one's machines.",
-			g.SwitchedBefore.UTC().Format("2006-01-02 15:04 UTC"), short(g.UIDBefore), uidNow(g.UIDNow))
-	}
 	if limit := g.Limits.viewAge(); g.Age > limit {
 		g.say(RuleStaleView, Refuse, "", "The data from the cluster is %s old; lightsout switches off only by data that is at most %s old.",
 			g.Age.Round(time.Second), limit)
@@ -107,16 +103,6 @@ func (g *guard) whole() {
 	g.lastWorker()
 	g.protectedNames()
 }
-
-func uidNow(uid string) string {
-	if uid == "" {
-		return "now lightsout cannot read the UID"
-	}
-	return "now they lead to one whose UID begins with " + short(uid)
-}
-
-// short is the beginning of a UID, enough to compare two by eye.
-func short(uid string) string { return Clean(uid[:min(len(uid), 8)]) }
 
 // protectedNames warns of names in guards.protect that the cluster does not have: a
 // wrong name protects nothing.

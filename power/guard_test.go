@@ -112,8 +112,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
 		{"nothing to write in", RuleJournal, Refuse, "", func(p *GuardInput) { p.NoJournal = "no space left on device" }, false},
 		{"a cluster whose UID is unknown", RuleIdentity, Override, "", func(p *GuardInput) { p.NoIdentity = true }, false},
-		{"settings that led to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDNow, p.UIDBefore = "second", "first" }, false},
-		{"settings that may lead to another cluster", RuleIdentity, Override, "", func(p *GuardInput) { p.UIDBefore = "first" }, false},
 		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
 		{"an operation under way", RuleBusy, Refuse, "n3", func(p *GuardInput) { p.Busy["n3"] = ActionOn }, false},
 		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},

@@ -80,11 +80,6 @@ type GuardInput struct {
 	NoJournal string
 	// NoIdentity: the cluster's UID is unknown, so lightsout cannot distinguish it from others.
 	NoIdentity bool
-	// UIDNow is the cluster's UID; empty if unknown. UIDBefore is that of the cluster to which
-	// the same settings led when lightsout sent its last request by them, at SwitchedBefore;
-	// empty if it is the same: see ledElsewhere.
-	UIDNow, UIDBefore string
-	SwitchedBefore    time.Time
 	// Limits tighten the rules.
 	Limits Limits
 }

@@ -213,23 +213,6 @@ func (j *Journal) Cluster() Cluster {
 	return j.cluster
 }
 
-// ledElsewhere returns the UID of the cluster to which a journal's settings led when
-// lightsout last sent a request by them, and when that was, if the cluster to which they lead
-// now has another UID or does not reveal it. Otherwise the UID is empty.
-func ledElsewhere(j *Journal) (uid string, at time.Time) {
-	if j == nil {
-		return "", at
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	_ = j.catchUp() // LeftOff reports unreadable lines
-	e := j.left.ledTo[j.cluster.ledBy(j.config)]
-	if e.ClusterUID == j.cluster.UID {
-		return "", at
-	}
-	return e.ClusterUID, e.At
-}
-
 // Close waits for the entries that are being written, and closes the file. Nothing can be written or read
 // afterwards. If the disk hangs, Close returns an error after closeWait, or after diskWait if entries
 // wait, and the system closes the file when the program ends.

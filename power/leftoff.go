@@ -2,10 +2,7 @@ package power
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -70,26 +67,21 @@ type journalState struct {
 	requests []*request
 	cordon   []Entry // nodes cordoned by this program
 	damaged  []Entry // damaged lines, with their readable part
-	// known has every operation in a whole line, and checked every damaged line that was checked.
-	known, checked map[string]bool
-	on             []Entry // the newest power-on request, by node
+	// known has every operation in a whole line, and checked the clusters for which a damaged line was
+	// checked: nobody can read to which it belonged.
+	known   map[string]bool
+	checked map[string][]Cluster
+	on      []Entry // the newest power-on request, by node
 	// lines counts the entries. annotating has the line of each annotation by its ID,
 	// and intents the newest line of each node with an intent to switch it off.
 	lines               int
 	annotating, intents map[string]int
-	// ledTo has the newest request with a known UID, by the settings that led to its cluster.
-	ledTo map[ledBy]Entry
 	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
 
-// ledBy are the settings that lead to a cluster.
-type ledBy struct{ config, name, ca, server string }
-
-func (c Cluster) ledBy(config string) ledBy { return ledBy{config, c.Name, c.CA, c.Server} }
-
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{known: map[string]bool{}, checked: map[string]bool{}, annotating: map[string]int{}, intents: map[string]int{}, ledTo: map[ledBy]Entry{}, carriedOut: carriedOut}
+	return &journalState{known: map[string]bool{}, checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
@@ -102,10 +94,7 @@ func (l *journalState) fold(e Entry) {
 		l.damaged[i].At = e.At // it was written before this one
 	}
 	for _, op := range e.Checked {
-		l.checked[op] = true
-	}
-	if e.Kind == EntryIntent && e.ClusterUID != "" {
-		l.ledTo[e.Of().ledBy(e.Config)] = e
+		l.checked[op] = append(l.checked[op], e.Of())
 	}
 	switch {
 	case e.Kind == EntryAnnotating:
@@ -195,7 +184,7 @@ func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
 	case !own && !r.Of().Same(e.Of()):
 		return nil
 	case e.Kind == EntrySeen && e.Binding.On == nil: // a boot of the node
-		if !l.proves(r.Entry, e.Of()) {
+		if !r.Of().ProvesNode(e.Of()) {
 			return nil // it may be another cluster's
 		}
 		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
@@ -214,17 +203,6 @@ func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
 // concerns reports whether a machine is the request's.
 func (r *request) concerns(m *Machine) bool {
 	return sameMachine(r.Binding.Off, m) || sameMachine(r.Binding.On, m)
-}
-
-// proves reports whether a node of cluster c is certainly the one that the intent e names.
-// It is not if the cluster did not reveal its UID when lightsout wrote e, but did so another
-// time over the same settings: they may have led to another cluster.
-func (l *journalState) proves(e Entry, c Cluster) bool {
-	of := e.Of()
-	if of.UID == "" && l.ledTo[of.ledBy(e.Config)].ClusterUID != "" {
-		return false
-	}
-	return of.ProvesNode(c)
 }
 
 // PoweredOn returns the last power-on requests for the machines of this journal's
@@ -258,58 +236,6 @@ func (e Entry) notAfter(now time.Time) Entry {
 
 func (e Entry) sameNodeAs(o Entry) bool {
 	return e.Node == o.Node && e.Of().Same(o.Of())
-}
-
-// Fields of a damaged line that tell whether it matters, if they can be read.
-var damagedField = regexp.MustCompile(`"(kind|op|action|node)":"([^"\\,]{1,253})"`)
-
-// damage keeps a line that is not an entry, with its readable part as a hint: damage
-// may have changed a name into another. The next entry shows when it was written.
-func (l *journalState) damage(line []byte) {
-	sum := sha256.Sum256(line)
-	e := Entry{Op: "damaged-" + hex.EncodeToString(sum[:6])}
-	for _, f := range damagedField.FindAllSubmatch(line, -1) {
-		value := Clean(string(f[2]))
-		field := map[string]*string{"kind": (*string)(&e.Kind), "op": &e.Text, "node": &e.Node, "action": (*string)(&e.Action)}[string(f[1])]
-		if *field == "" {
-			*field = value
-		}
-	}
-	switch {
-	case e.Kind != "" && e.Kind != EntryIntent && e.Kind != EntryOutcome, e.Action == ActionOn:
-		return // a later entry can repeat it
-	}
-	l.damaged = append(l.damaged, e)
-}
-
-// checkedKeys returns the names under which a damaged line is checked for one cluster, because
-// nobody can read to which cluster it belonged. There is one for each key of the
-// cluster, so that the check holds before the UID is known, and with another
-// kubeconfig.
-func checkedKeys(op string, c Cluster) []string {
-	var out []string
-	for _, known := range []string{c.CA + c.Server, c.UID} {
-		if known != "" {
-			out = append(out, op+"@"+known)
-		}
-	}
-	if len(out) == 0 {
-		out = append(out, op+"@"+c.Name)
-	}
-	return out
-}
-
-// unreadable returns the damaged lines that may have contained a machine of cluster c that is
-// off and that no other entry has.
-func (l *journalState) unreadable(c Cluster) []Entry {
-	var out []Entry
-	for _, e := range l.damaged {
-		if !slices.ContainsFunc(checkedKeys(e.Op, c), func(k string) bool { return l.checked[k] }) && !l.known[e.Text] {
-			e.Text = ""
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 func (r *request) compare(o *request) int {
@@ -374,46 +300,6 @@ func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error
 		}
 	}
 	return out, err
-}
-
-// LeftCordoned returns the nodes of this journal's cluster that this program has
-// cordoned and not uncordoned since, oldest first.
-func (j *Journal) LeftCordoned() ([]Entry, error) {
-	all, err := j.LeftCordonedAll()
-	c := j.Cluster()
-	return slices.DeleteFunc(all, func(e Entry) bool { return !e.Of().Same(c) }), err
-}
-
-// LeftCordonedAll is LeftCordoned for the nodes of all clusters.
-func (j *Journal) LeftCordonedAll() ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.catchUp()
-	return slices.Clone(j.left.cordon), err
-}
-
-// Damaged returns the unreadable lines of the journal that may have contained a machine
-// of this cluster that is off, until they are acknowledged. Of an entry only Op, the
-// line's ID, is certain; Node is a hint. A power API may carry their requests out until
-// CarriedOutWithin after At, which is zero while no line follows them.
-func (j *Journal) Damaged() ([]Entry, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.catchUp()
-	return j.left.unreadable(j.cluster), err
-}
-
-// Acknowledge records that the machines which damaged lines may have contained were polled, in this
-// journal's cluster.
-func (j *Journal) Acknowledge(damaged []Entry, text string) error {
-	if len(damaged) == 0 {
-		return nil
-	}
-	e := Entry{Kind: EntryChecked, Text: Clean(text)}
-	for _, d := range damaged {
-		e.Checked = append(e.Checked, checkedKeys(d.Op, j.Cluster())...)
-	}
-	return j.appendSoon(e)
 }
 
 // catchUp reads the lines appended since the last call; the caller holds j.mu. It also

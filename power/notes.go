@@ -9,8 +9,6 @@ import (
 	"os/user"
 	"slices"
 	"time"
-
-	"lightsout/internal/clock"
 )
 
 // notes reads and writes the notes about the machines of a cluster, on its nodes, for one
@@ -155,9 +153,8 @@ func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 
 // sweep removes the notes that are out of date, and those of this journal on nodes that it
 // lists as on. nodes are all nodes that lightsout sees; none if it cannot see the cluster.
-// It may poll machines. It returns the notes of other journals that stay.
+// It returns the notes of other journals that stay.
 func (s notes) sweep(nodes []Node) (others []NodeNote) {
-	on := s.unaskedOn(nodes) // may poll machines, so before the lock
 	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
 	if err == nil { // nobody is about to switch the nodes in the notes
 		defer unlock()
@@ -169,7 +166,7 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 		mine := ""
 		for _, m := range n.Notes {
 			switch {
-			case s.ours(m) && (s.wasAsked(m, n.Name) || on[n.Name]):
+			case s.ours(m) && s.wasAsked(m, n.Name):
 				// A node may be Ready while a request whose intent is damaged shuts it down.
 				if back(n.Name) {
 					mine = m.ID
@@ -189,34 +186,6 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 	return others
 }
 
-// OutOfDate returns those of the nodes whose notes include one of this journal although it
-// lists their machines as on: Sweep removes such notes.
-func (s *Switcher) OutOfDate(nodes []Node) (names []string) {
-	all := s.notes()
-	back, _ := all.accountedFor()
-	for _, n := range nodes {
-		if back(n.Name) && slices.ContainsFunc(n.Notes, all.ours) {
-			names = append(names, n.Name)
-		}
-	}
-	return names
-}
-
-// unaskedOn returns the nodes that are running and carry a note of this journal without
-// an intent. Without the right to write, sweep has no use for them.
-func (s notes) unaskedOn(nodes []Node) map[string]bool {
-	on := map[string]bool{}
-	if s.dryRun || s.readOnly {
-		return on
-	}
-	for _, n := range nodes {
-		if slices.ContainsFunc(n.Notes, func(m Note) bool { return s.ours(m) && !s.wasAsked(m, n.Name) }) {
-			on[n.Name] = s.isOn(n)
-		}
-	}
-	return on
-}
-
 // ours reports whether this program's journal has a note, by its ID: the host may have
 // another name by now, and the journal another path. It is false for the notes of an earlier
 // journal that is lost, and for those written after this journal was copied.
@@ -230,24 +199,4 @@ func (s notes) ours(m Note) bool {
 func (s notes) wasAsked(m Note, node string) bool {
 	_, intent := s.journal.annotated(m.ID, node)
 	return intent
-}
-
-// onTime is the age of the last heartbeat up to which a node is running: its kubelet
-// renews its Lease every 10 s, a quarter of leaseDurationSeconds
-// (pkg/kubelet/kubelet.go).
-const onTime = 15 * time.Second
-
-// isOn reports whether a node is running, by its heartbeat or otherwise by its machine.
-// A note without an intent then belongs to a program that ended before it sent the
-// request.
-func (s notes) isOn(n Node) bool {
-	if n.Ready && n.WhyNotCounted == "" && n.WhyUnheard == "" && clock.Since(n.Heard) < onTime {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
-	defer cancel()
-	for _, r := range s.fleet.Read(ctx, s.fleet.Resolve(ctx, []NodeRef{n.NodeRef})) {
-		return r.State == On && r.Proof == Proven
-	}
-	return false
 }

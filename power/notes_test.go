@@ -221,33 +221,6 @@ func noteWithDamagedIntent(t *testing.T, p *program) {
 	}
 }
 
-// A program that was killed between its annotation and its intent has sent nothing; but
-// a copy of the journal may end there after many requests. The machine's state decides.
-func TestAnAnnotationWithoutAnIntentEndsWhenTheMachineIsOn(t *testing.T) {
-	for name, on := range map[string]bool{"it is on": true, "it is off": false} {
-		t.Run(name, func(t *testing.T) {
-			inModel(t, func(t *testing.T, _ *model, p *program) {
-				off := Request{Action: ActionOff, Nodes: []string{"n1"}}
-				if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
-					t.Fatal(err)
-				}
-				p.w.mu.Lock()
-				p.w.vms["n1"].on = on
-				p.w.mu.Unlock()
-				time.Sleep(onTime)
-				view, err := p.State(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				others := p.switcher.Sweep(view.Nodes)
-				if stays := len(others) == 1 && p.w.annotations["n1"] != (Note{}); stays == on {
-					t.Errorf("named: %+v, annotated: %v", others, p.w.annotations["n1"])
-				}
-			})
-		})
-	}
-}
-
 func FuzzMarks(f *testing.F) {
 	one := Note{By: "a", ID: "1"}
 	f.Add(together([]Note{one, {By: "b"}}).Text())

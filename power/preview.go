@@ -112,10 +112,8 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 
 // guardInput returns the input of the guards, without machines and workers.
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
-	before, at := ledElsewhere(s.Journal)
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain(),
-		UIDNow: s.Fleet.cluster().UID, UIDBefore: before, SwitchedBefore: at}
+		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
 }
 
 func (s *Switcher) judgeBy() func(GuardInput) []Finding {

@@ -65,8 +65,6 @@ type Request struct {
 	// Assumed is what earlier steps of a plan would do. It is for previews: it only makes the
 	// guards stricter.
 	Assumed Assumption
-	// LeaveOff lists nodes that the operator has decided to leave off; see Restore.
-	LeaveOff []string
 	// While, if not nil, ends when nobody needs the request any more: nothing starts
 	// after that. Actions under way continue.
 	While context.Context

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -15,90 +14,53 @@ import (
 // of the nodes in r, or all if r names none. A machine that it cannot power on does not
 // delay the others. It needs the drivers, and a view of the cluster only for nodes
 // whose machine the journal does not name. It ignores r's action.
-//
-// Where lines of the journal are damaged, machines that are off may be missing from it.
-// Restore powers such a machine on only if r names it or, when r names none, if an
-// annotation proves that this journal switched it off; see Unaccounted. It settles the damage once each such machine is powered on, is in
-// r.LeaveOff, or carries another operator's annotation. The machines of r and of the journal
-// do not wait for those polls: Restore may call ask from two goroutines, but not r.Report.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 	if s.Journal == nil {
 		return errNoJournal
 	}
 	left, err := s.Journal.LeftOff()
-	damaged, _ := s.Journal.Damaged() // its error is the same
 	r.Action = ActionOn
-	all := r.Nodes == nil
-	for _, l := range left {
-		if all {
+	if r.Nodes == nil {
+		for _, l := range left {
 			r.Nodes = append(r.Nodes, l.Node)
 		}
 	}
-	if len(damaged) == 0 {
-		return errors.Join(err, s.switchAny(ctx, r, ask))
-	}
-	if report := r.Report; report != nil {
-		var mu sync.Mutex
-		r.Report = func(p Progress) { mu.Lock(); defer mu.Unlock(); report(p) }
-	}
-	known := make(chan error, 1)
-	go func() { known <- s.switchAny(ctx, r, ask) }() // polls may take long
-	missing := s.restoreMissing(ctx, r, damaged, all, ask)
-	if failed := errors.Join(<-known, missing); failed != nil {
-		return errors.Join(err, failed)
-	}
-	return errors.Join(err, s.Journal.Acknowledge(damaged, "lightsout polled every machine"))
-}
-
-// switchAny is Switch, which it does not call for no nodes.
-func (s *Switcher) switchAny(ctx context.Context, r Request, ask Asker) error {
 	if len(r.Nodes) == 0 {
-		return nil
+		return err
 	}
-	return s.Switch(ctx, r, ask)
+	return errors.Join(err, s.Switch(ctx, r, ask))
 }
 
-// restoreMissing powers on the machines that this journal switched off and that are not in
-// r, if all is true. The error is the reason why the damage cannot be settled.
-func (s *Switcher) restoreMissing(ctx context.Context, r Request, damaged []Entry, all bool, ask Asker) error {
-	off, err := s.unaccounted(ctx, r.Nodes)
-	missing := r
-	missing.Nodes = nil
-	for _, o := range off {
-		if all && o.Ours {
-			missing.Nodes = append(missing.Nodes, o.Node)
-		}
+// SettleDamage settles the damaged lines of the journal, in which machines that are off may be
+// missing: it polls every machine of the cluster. The error is the reason why it can't: a machine
+// reports no state, or is off without a reason. Reasons are the journal, another operator's annotation, and
+// that the operator wants to leave it off.
+func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
+	damaged, err := s.Journal.Damaged()
+	if err != nil || len(damaged) == 0 {
+		return err
 	}
-	r.Nodes = missing.Nodes
-	if err = s.accounted(r, damaged, off, err); err != nil {
-		err = fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
+	off, err := s.Unaccounted(ctx)
+	if err != nil {
+		err = fmt.Errorf("lightsout can't tell which machines are off: %w", err)
 	}
-	return errors.Join(err, s.switchAny(ctx, missing, ask))
-}
-
-// accounted returns an error unless lightsout knows a reason for each machine that is
-// off.
-func (s *Switcher) accounted(r Request, damaged []Entry, off []OffMachine, err error) error {
 	var unnamed []string
 	for _, o := range off {
-		if (o.By == (Note{}) || o.Ours) && !slices.Contains(r.Nodes, o.Node) && !slices.Contains(r.LeaveOff, o.Node) {
+		if (o.By == (Note{}) || s.notes().ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
-	var found error
 	if len(unnamed) > 0 {
-		found = fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
-			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " "))
+		err = errors.Join(fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
+			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " ")), err)
 	}
-	switch {
-	case err != nil && found != nil: // one machine without a state hides no other
-		return fmt.Errorf("%w; lightsout can't tell whether others are off: %w", found, err)
-	case err != nil:
-		return fmt.Errorf("lightsout can't tell which machines are off: %w", err)
-	case found != nil:
-		return found
+	if err != nil {
+		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
 	}
-	return s.mayBeLate(damaged)
+	if err := s.mayBeLate(damaged); err != nil {
+		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
+	}
+	return s.Journal.Acknowledge(damaged, "lightsout polled every machine")
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
@@ -154,22 +116,16 @@ func (s *Switcher) mayBeLate(damaged []Entry) error {
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By
-// names, according to the annotation, who switched it off; it is zero if unknown. Ours: this journal did.
+// names, according to the annotation, who switched it off; it is zero if unknown.
 type OffMachine struct {
 	Node string
 	By   Note
-	Ours bool
 }
 
 // Unaccounted polls every machine of the cluster, and returns those that are off but
 // not in the journal, by node. The error reports machines that it could not poll; the
 // result still has the others.
 func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
-	return s.unaccounted(ctx, nil)
-}
-
-// unaccounted is Unaccounted without the machines of these nodes.
-func (s *Switcher) unaccounted(ctx context.Context, without []string) (off []OffMachine, err error) {
 	state, err := s.state(ctx, false)
 	if err != nil {
 		return nil, err
@@ -184,14 +140,12 @@ func (s *Switcher) unaccounted(ctx context.Context, without []string) (off []Off
 		}
 	}
 	var unread []string
-	bindings := slices.DeleteFunc(s.Fleet.Resolve(ctx, state.refs()), func(b Binding) bool { return slices.Contains(without, b.Node.Name) })
-	for _, r := range s.Fleet.Read(ctx, bindings) {
+	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)
 		case r.State != On && left[r.Node] == nil:
-			by := notes[r.Node]
-			off = append(off, OffMachine{Node: r.Node, By: by, Ours: s.notes().ours(by)})
+			off = append(off, OffMachine{Node: r.Node, By: notes[r.Node]})
 		}
 	}
 	if len(unread) > 0 {

@@ -202,12 +202,12 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.vms["n2"].on, p.w.vms["n2"].since = false, time.Now() // by hand
 		p.w.mu.Unlock()
-		err := p.switcher.Restore(t.Context(), Request{}, Automatic{})
+		err := errors.Join(p.switcher.Restore(t.Context(), Request{}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
 		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
 		}
 		time.Sleep(CarriedOutWithin) // the request of the damaged line can no longer be carried out
-		if err := p.switcher.Restore(t.Context(), Request{LeaveOff: []string{"n2"}}, Automatic{}); err != nil || p.w.vms["n2"].on {
+		if err := p.switcher.SettleDamage(t.Context(), []string{"n2"}); err != nil || p.w.vms["n2"].on {
 			t.Errorf("n2 has to stay off, on: %v; %v", p.w.vms["n2"].on, err)
 		}
 		if damaged, _ := p.journal.Damaged(); len(damaged) > 0 {

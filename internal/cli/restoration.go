@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -144,25 +143,19 @@ func (r *restoration) entries() (all []power.Entry) {
 }
 
 // choose returns the cluster that this call restores: the one to which the configuration leads. If no
-// API server confirms that one, or the operator names a node of another one that the same settings
-// switched off, it is the cluster of the journal's entry.
+// API server confirms that one, or the operator names a node that was switched off in another one, it is the
+// cluster of the journal's entry.
 func (r *restoration) choose(named []string) power.Cluster {
-	is := func(e power.Entry) bool { return slices.Contains(named, e.Node) }
 	unsure := r.here.UID == ""
-	for _, prefer := range []func(power.Entry) bool{
-		func(e power.Entry) bool { return r.here.Same(e.Of()) && (unsure || len(named) == 0 || is(e)) },
-		func(e power.Entry) bool { return is(e) && e.Settings == r.journal.Settings },
-		func(e power.Entry) bool { return unsure && e.Cluster == r.config.Context },
-		func(e power.Entry) bool { return unsure },
-	} {
+	for _, here := range []bool{true, false} {
 		for _, e := range r.entries() {
-			switch {
-			case !prefer(e) || !r.fits(e):
-			case r.here.UID != "" && r.here.Same(e.Of()):
-				return r.here
-			default:
-				return e.Of()
+			if r.here.Same(e.Of()) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
+				continue
 			}
+			if here && !unsure {
+				return r.here
+			}
+			return e.Of()
 		}
 	}
 	return r.here
@@ -170,38 +163,9 @@ func (r *restoration) choose(named []string) power.Cluster {
 
 // fits reports whether the drivers of this configuration are those of the entry's machine: those of
 // another cluster may know machines of the same names. Settings that differ from those that switched it
-// off have to lead to the same cluster. Without any kubeconfig the same file suffices, or the operator
-// names the cluster.
+// off are in the same file, or lead to the same cluster.
 func (r *restoration) fits(e power.Entry) bool {
-	if e.Settings == r.journal.Settings {
-		return true
-	}
-	leads := r.byFile()
-	if leads == nil {
-		return false
-	}
-	access, err := apiAccess(leads, nil)
-	if err == nil {
-		return clusterOf(access).Same(e.Of())
-	}
-	none := (*cluster.NoKubeconfigError)(nil)
-	if !errors.As(err, &none) || leads.Kubeconfig != "" {
-		return false
-	}
-	return leads.Context != "" && leads.Context == e.Cluster || leads.Context == "" && e.Config == r.AbsPath()
-}
-
-// byFile returns the config without the flags --context and --kubeconfig, and with those that the file
-// leaves open: with a flag the operator may name another cluster than that of the file's drivers.
-func (r *restoration) byFile() *config.Config {
-	o := r.options
-	o.Context, o.Kubeconfig = "", ""
-	cfg, err := o.Read()
-	if err != nil {
-		return nil
-	}
-	cfg.Context, cfg.Kubeconfig = cmp.Or(cfg.Context, r.Context), cmp.Or(cfg.Kubeconfig, r.Kubeconfig)
-	return cfg
+	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Of())
 }
 
 // mine reports whether this call restores the machine of the entry.
@@ -234,16 +198,14 @@ func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (
 
 // otherWhy names the command that restores the entry's node.
 func (r *restoration) otherWhy(e power.Entry, what string) string {
-	by, now := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}, r.Flags
+	by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
 	if e.Config == r.AbsPath() {
 		by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 	}
 	name, command := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), by.RestoreCommand(r.config)
-	now.Context = e.Cluster
 	switch is := r.journal.Cluster(); {
 	case what != "cordoned" && !r.fits(e):
-		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because %s has other settings of bastion, ssh or power than those that switched it off, and does not lead to that cluster; restore with the settings of then: %s; if the settings of now are right, use: %s",
-			name, what, power.Clean(cmp.Or(r.AbsPath(), "the configuration")), command, strings.Replace(now.RestoreCommand(r.config), "restore", "power on NODE", 1))
+		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because other settings of bastion, ssh or power switched it off; restore with those: %s", name, what, command)
 	case e.Cluster == is.Name && !is.Same(e.Of()):
 		return fmt.Sprintf("of cluster %s: %s, but the context %s leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: %s NODE", name, what, name, command)
 	default:

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,12 +22,9 @@ import (
 type tunnelled struct {
 	options
 	uid string
-	// annotated is the annotation of lightsout on a node; empty for no node. The node is n7
-	// unless onNode names another.
-	annotated, onNode string
-	// patch is the HTTP status of each answer to a change of the node; 0 for success.
-	patch  int
-	server *httptest.Server
+	// annotated is the annotation of lightsout on the node n7; empty for no node.
+	annotated string
+	server    *httptest.Server
 	// context is the name of the context that switchOff records; empty for that of the
 	// kubeconfig.
 	context string
@@ -53,10 +51,6 @@ func throughATunnel(t *testing.T) *tunnelled {
 			fmt.Fprintf(w, `{"kind":"NodeList","apiVersion":"v1","items":[%s]}`, c.nodes())
 			return
 		}
-		if strings.HasSuffix(r.URL.Path, "/nodes/"+cmp.Or(c.onNode, "n7")) {
-			c.node(w, r)
-			return
-		}
 		fmt.Fprintf(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":%q}}`, c.uid)
 	}))
 	t.Cleanup(c.server.Close)
@@ -73,23 +67,7 @@ func (c *tunnelled) nodes() string {
 	if c.annotated == "" {
 		return ""
 	}
-	return fmt.Sprintf(`{"metadata":{"name":%q,"annotations":{%q:%q}}}`, cmp.Or(c.onNode, "n7"), power.AnnotationSwitchedOff, c.annotated)
-}
-
-// node answers a request for the annotated node, or to change it. The only change that it
-// understands removes the annotation.
-func (c *tunnelled) node(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method == http.MethodPatch && c.patch != 0:
-		w.WriteHeader(c.patch)
-		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":%d}`, c.patch)
-		return
-	case r.Method == http.MethodPatch:
-		c.annotated = ""
-		fmt.Fprint(w, `{"kind":"Node","apiVersion":"v1"}`)
-		return
-	}
-	fmt.Fprint(w, strings.Replace(c.nodes(), "{", `{"kind":"Node","apiVersion":"v1",`, 1))
+	return fmt.Sprintf(`{"metadata":{"name":%q,"annotations":{%q:%q}}}`, "n7", power.AnnotationSwitchedOff, c.annotated)
 }
 
 func (c *tunnelled) path(name string) string { return filepath.Join(filepath.Dir(c.File), name) }
@@ -149,6 +127,22 @@ func (c *tunnelled) switchOff(t *testing.T, node, uid string) {
 	}
 }
 
+// printed returns what restore prints, and its error.
+func (c *tunnelled) printed(t *testing.T, named ...string) (string, error) {
+	t.Helper()
+	before := os.Stdout
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout = write
+	err = restore(t.Context(), c.options, named, true)
+	os.Stdout = before
+	_ = write.Close()
+	text, _ := io.ReadAll(read)
+	return string(text), err
+}
+
 // listed returns the nodes that the journal lists as off.
 func (c *tunnelled) listed(t *testing.T) (nodes []string) {
 	t.Helper()
@@ -205,31 +199,24 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 		on      bool
 		says    string // in the error; empty: there is none
 	}{
-		"nothing has changed":                  {on: true},
-		"a wrong name beside":                  {named: []string{"n4", "n3"}, on: true, says: "lightsout power on n4"},
-		"a wrong name":                         {named: []string{"n4"}, says: "lightsout power on n4"},
-		"the API server revealed no UID then":  {then: "none", on: true},
-		"the context has another name now":     {context: "gone", on: true},
-		"the cluster is another one":           {then: "uid-a", says: "n3 of cluster site: off, but the context site leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: lightsout restore --config"},
-		"the operator names the node":          {then: "uid-a", named: []string{"n3"}, on: true, says: "cannot read the annotations on the nodes of cluster site: the context site leads to another cluster now"},
-		"a dry run":                            {change: func(c *tunnelled) { c.dryRun = true }, says: "dry run: nothing was changed"},
-		"the config file has moved":            {change: func(c *tunnelled) { c.move(t) }, on: true},
-		"the cluster has another name":         {then: "uid-a", context: "site-a", says: "n3 of cluster site-a: off, and this call restores cluster site; restore with: lightsout restore --config"},
-		"the settings were corrected":          {change: func(c *tunnelled) { c.edit(t, "state: st", changed) }, on: true},
-		"the file has the settings of another": {change: func(c *tunnelled) { c.edit(t, "state: st", changed+"\ncontext: site-b"); c.Context = "site" }, says: "neither polls nor switches it"},
-		"no kubeconfig":                        {change: func(c *tunnelled) { c.remove(t, "none") }, on: true},
-		"no kubeconfig and an edited file":     {change: func(c *tunnelled) { c.remove(t, "none"); c.edit(t, "state: st", changed) }, on: true},
-		"no kubeconfig and another file":       {change: func(c *tunnelled) { c.remove(t, "none"); c.move(t); c.edit(t, "state: st", changed) }, says: "--context site"},
-		"and the operator names the cluster": {change: func(c *tunnelled) {
-			c.remove(t, "none")
-			c.move(t)
-			c.edit(t, "state: st", changed)
-			c.Context = "site"
-		}, on: true},
-		"a context that does not exist":    {change: func(c *tunnelled) { c.Context = "siet" }, on: true, says: `has no context "siet"`},
-		"a kubeconfig that does not exist": {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo") }, on: true, says: "does not exist"},
-		"neither that nor the settings":    {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo"); c.edit(t, "state: st", changed) }, says: "neither polls nor switches it"},
-		"the API server does not answer":   {change: func(c *tunnelled) { c.server.Close() }, on: true, says: "cannot read the annotations"},
+		"nothing has changed":                 {on: true},
+		"a wrong name beside":                 {named: []string{"n4", "n3"}, on: true, says: "lightsout power on n4"},
+		"a wrong name":                        {named: []string{"n4"}, says: "lightsout power on n4"},
+		"the API server revealed no UID then": {then: "none", on: true},
+		"the context has another name now":    {context: "gone", on: true},
+		"the cluster is another one":          {then: "uid-a", says: "n3 of cluster site: off, but the context site leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: lightsout restore --config"},
+		"the operator names the node":         {then: "uid-a", named: []string{"n3"}, on: true, says: "cannot read the annotations on the nodes of cluster site: the context site leads to another cluster now"},
+		"a dry run":                           {change: func(c *tunnelled) { c.dryRun = true }, says: "dry run: nothing was changed"},
+		"the config file has moved":           {change: func(c *tunnelled) { c.move(t) }, on: true},
+		"the cluster has another name":        {then: "uid-a", context: "site-a", says: "n3 of cluster site-a: off, and this call restores cluster site; restore with: lightsout restore --config"},
+		"the settings were corrected":         {change: func(c *tunnelled) { c.edit(t, "state: st", changed) }, on: true},
+		"no kubeconfig":                       {change: func(c *tunnelled) { c.remove(t, "none") }, on: true},
+		"no kubeconfig and an edited file":    {change: func(c *tunnelled) { c.remove(t, "none"); c.edit(t, "state: st", changed) }, on: true},
+		"no kubeconfig and another file":      {change: func(c *tunnelled) { c.remove(t, "none"); c.move(t); c.edit(t, "state: st", changed) }, says: "--context site"},
+		"a context that does not exist":       {change: func(c *tunnelled) { c.Context = "siet" }, on: true, says: `has no context "siet"`},
+		"a kubeconfig that does not exist":    {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo") }, on: true, says: "does not exist"},
+		"neither that nor the settings":       {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo"); c.edit(t, "state: st", changed) }, on: true, says: "does not exist"},
+		"the API server does not answer":      {change: func(c *tunnelled) { c.server.Close() }, on: true, says: "cannot read the annotations"},
 		"a machine of another operator": {change: func(c *tunnelled) { c.annotated = theirs }, on: true,
 			says: "others have switched off n7: use the commands above; to power on anyway, repeat this command with: n7"},
 	} {

@@ -278,25 +278,25 @@ func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 // operator answers.
 func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 	c := throughATunnel(t)
-	c.uid, c.onNode, c.annotated = "uid-a", "n3", theirs
-	c.set(t, "n3", "off\n")
+	c.uid, c.annotated = "uid-a", theirs
+	c.set(t, "n7", "off\n")
 	for _, row := range []struct {
 		named []string
 		yes   bool
 		says  string
 	}{
-		{nil, true, "others have switched off n3"},
+		{nil, true, "others have switched off n7"},
 		{[]string{"n4"}, true, "lightsout power on n4"},
-		{[]string{"n3"}, false, "no terminal to confirm on"},
+		{[]string{"n7"}, false, "no terminal to confirm on"},
 	} {
-		if err := restore(t.Context(), c.options, row.named, row.yes); err == nil || !strings.Contains(err.Error(), row.says) || c.state("n3") != "off" {
-			t.Errorf("%v: n3 is %s: %v", row.named, c.state("n3"), err)
+		if err := restore(t.Context(), c.options, row.named, row.yes); err == nil || !strings.Contains(err.Error(), row.says) || c.state("n7") != "off" {
+			t.Errorf("%v: n7 is %s: %v", row.named, c.state("n7"), err)
 		}
 	}
 	c.annotated = power.Note{By: "anna@other-host", At: time.Now().Add(time.Minute)}.Text() // after this journal
-	c.switchOff(t, "n3", "uid-a")
-	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "others have switched off n3") {
-		t.Errorf("switched off since by another: n3 is %s: %v", c.state("n3"), err)
+	c.switchOff(t, "n7", "uid-a")
+	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have switched off n7") {
+		t.Errorf("switched off since by another: n7 is %s: %v", c.state("n7"), err)
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *restoration) carryOut(ctx context.Context, l look, wanted []item, named
 	}
 	if !yes && l.unseen == nil { // the operator's answer took time
 		if nodes, gone := r.nodes(ctx, hurriedWait); gone == nil {
-			l.notes, _ = r.readNotes(justListed(nodes, r.api), true)
+			l.notes = r.readNotes(justListed(nodes, r.api))
 		}
 		chosen = still(chosen, planRestore(l.facts))
 	}
@@ -152,12 +152,15 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	foreign := nodesOf(chosen, doPowerOn, true)
 	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
 	if len(on)+len(l.damaged) > 0 {
-		s, err := r.switcher(ctx, len(foreign)+len(l.damaged) > 0)
+		s, err := r.switcher(ctx, len(foreign) > 0)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
-				Nodes: append([]string{}, on...), LeaveOff: leaveOff,
+				Nodes:  append([]string{}, on...),
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
+		}
+		if err == nil && len(l.damaged) > 0 {
+			failed = errors.Join(failed, r.settleDamage(ctx, leaveOff))
 		}
 		if failed != nil && ctx.Err() != nil {
 			return failed
@@ -179,6 +182,15 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		fmt.Printf("%s  %s\n", node, text)
 	}
 	return failed
+}
+
+// settleDamage settles damaged lines of the journal, once the machines that it lists are on.
+func (r *restoration) settleDamage(ctx context.Context, leaveOff []string) error {
+	s, err := r.switcher(ctx, true)
+	if err != nil {
+		return err
+	}
+	return s.SettleDamage(ctx, leaveOff)
 }
 
 // switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
@@ -222,18 +234,13 @@ func (l lateAnnotations) Change(ctx context.Context, node string, change func(ha
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
 // error joined with what is left, and with what lightsout could not read.
 func (r *restoration) end(l look, left []item, before error) error {
-	for _, kept := range l.kept {
-		fmt.Println(kept)
-	}
 	unread := errors.Join(append(leftErrors(left, r.dryRun), l.unread)...)
 	switch {
 	case before != nil || unread != nil:
 	case l.unseen != nil:
 		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off")
-	case len(l.kept) > 0:
-		fmt.Println("nothing is off: the journal and all other annotations on nodes list no machine")
 	default:
-		fmt.Println("nothing is off: the journal and the annotations on all nodes list no machine")
+		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
 	}
 	if l.unseen == nil || r.noAPI != nil && !r.noKubeconfig() { // the latter is reported
 		return errors.Join(before, unread)

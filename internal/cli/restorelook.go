@@ -25,7 +25,6 @@ type look struct {
 	damaged []power.Entry
 	notices []string // of machines about which there is nothing to do
 	back    []string // nodes that the journal lists as off and that are on already
-	kept    []string // about annotations of this journal that are out of date
 	unread  error    // why the journal cannot be read
 	unseen  error    // why lightsout has not read the annotations on nodes
 }
@@ -86,7 +85,9 @@ func (r *restoration) look(ctx context.Context, poll []power.LeftOff, most, wait
 	wg.Wait()
 	l.at = time.Now()
 	s := justListed(nodes, r.api)
-	l.notes, l.kept = r.readNotes(s, l.unseen == nil)
+	if l.unseen == nil {
+		l.notes = r.readNotes(s)
+	}
 	l.damaged, _ = r.journal.Damaged() // its error is the same as of Machines
 	r.tell(&l, poll, s)
 	machines, err := r.journal.Machines()

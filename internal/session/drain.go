@@ -186,7 +186,7 @@ func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error)
 // not begun.
 func (w *switching) draining(node string) bool {
 	return w.drains.has(node) || slices.ContainsFunc(w.requests, func(x *request) bool {
-		return x.drained && !x.acted && slices.Contains(x.nodes, node)
+		return x.drained && x.stage != acting && slices.Contains(x.nodes, node)
 	})
 }
 

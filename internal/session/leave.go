@@ -136,7 +136,7 @@ func (v *leaving) settled() bool {
 
 // busy reports whether a machine is being switched, or will be as was agreed to.
 func (v *leaving) busy() bool {
-	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.yes })
+	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
 }
 
 // waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;

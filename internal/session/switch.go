@@ -57,13 +57,21 @@ type request struct {
 
 	// Of the loop.
 	nodes   []string
-	asked   bool     // the question is open, or answered
-	yes     bool     // the operator has agreed to it
+	stage   requestStage
 	drained bool     // its nodes were drained
-	acted   bool     // its action has begun
 	done    []string // the nodes whose machines it has switched
 	failed  []string // the nodes whose machines it could not switch
 }
+
+// requestStage is how far a request is.
+type requestStage int
+
+const (
+	preparing requestStage = iota // no question is open yet; one without questions stays here until it acts
+	asking                        // the question is open, or the answer was no
+	agreed                        // the operator has said yes
+	acting                        // its action has begun
+)
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
 	opt := l.opt
@@ -159,7 +167,7 @@ func (w *switching) asking() bool {
 }
 
 // prepares reports whether lightsout still prepares the question of a request.
-func (x *request) prepares() bool { return !x.asked && !x.unasked }
+func (x *request) prepares() bool { return x.stage == preparing && !x.unasked }
 
 // sayPreparing answers a key that does nothing while lightsout prepares another question. An
 // open question answers it itself.
@@ -213,11 +221,10 @@ func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, erro
 // waits records, in the loop, that the request waits for an answer. The procedure may ask
 // again after a yes; if lightsout refuses then, the screen shows the action no longer.
 func (x *request) waits(refused bool) {
-	x.asked = true
-	if x.yes && refused {
+	if x.stage == agreed && refused {
 		x.release()
 	}
-	x.yes = false
+	x.stage = asking
 }
 
 // release shows on the nodes of the request only what is under way on their machines.
@@ -244,7 +251,7 @@ func (x *request) meanwhile() (lines []view.Line) {
 
 // agreed shows the actions after the operator's yes.
 func (x *request) agreed(text string) {
-	x.yes = true
+	x.stage = agreed
 	x.w.machines.busy(x.action, text, x.nodes...)
 }
 
@@ -269,7 +276,7 @@ func (x *request) begun(q power.Question, at time.Time) {
 		x.cancel()
 		return
 	}
-	x.acted = true
+	x.stage = acting
 	x.leaveOut(q)
 	x.nodes = slices.Clone(q.Nodes)
 	if q.DryRun {

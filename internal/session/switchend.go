@@ -20,7 +20,7 @@ func (x *request) finished(err error) {
 	failed := power.FailedNodes(err)
 	var notDone *power.NotDoneError
 	switch {
-	case err != nil && !x.unasked && !x.acted && x.overdue() && w.ctx.Err() == nil:
+	case err != nil && !x.unasked && x.stage != acting && x.overdue() && w.ctx.Err() == nil:
 		w.warn(view.LanePower, x.nodes[0], "lightsout did not switch "+text.List(x.nodes)+": the trial ended before the action began")
 	case err == nil, errors.Is(err, context.Canceled):
 	case len(failed) > 0:
@@ -39,7 +39,7 @@ func (x *request) finished(err error) {
 			w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, err.Error() })
 		}
 	}
-	if x.action == power.ActionOn && x.acted && err != nil {
+	if x.action == power.ActionOn && x.stage == acting && err != nil {
 		gone := x.notSwitched()
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
@@ -78,11 +78,14 @@ func (w *switching) stayIfOff(err error) {
 	w.warn(view.LanePower, off[0], why)
 }
 
+// settled reports whether the request needs no more answer.
+func (x *request) settled() bool { return x.stage >= agreed || x.unasked }
+
 // toSwitchOff returns the nodes of the requests under way that need no more answer and switch machines
 // off, without those that are done or have failed.
 func (w *switching) toSwitchOff() (nodes []string) {
 	for _, x := range w.requests {
-		if x.action == power.ActionOn || !x.yes && !x.unasked {
+		if x.action == power.ActionOn || !x.settled() {
 			continue
 		}
 		for _, n := range x.notSwitched() {
@@ -97,6 +100,6 @@ func (w *switching) toSwitchOff() (nodes []string) {
 // poweringOn reports whether a request that needs no more answer powers a node's machine on.
 func (w *switching) poweringOn(node string) bool {
 	return slices.ContainsFunc(w.requests, func(x *request) bool {
-		return x.action == power.ActionOn && (x.yes || x.unasked) && slices.Contains(x.nodes, node)
+		return x.action == power.ActionOn && x.settled() && slices.Contains(x.nodes, node)
 	})
 }

@@ -188,6 +188,7 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 			r.Nodes = append(r.Nodes, l.Node)
 		}
 		expected := slices.Clone(r.Nodes)
+		var leave []string
 		if damaged, err := a.journal.Damaged(); err == nil && len(damaged) > 0 {
 			off, _ := a.switcher.Unaccounted(a.p.ctx)
 			dice := x.w.dice("names " + st.name)
@@ -195,10 +196,10 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 				if chance(dice, named) {
 					r.Nodes = append(r.Nodes, o.Node)
 				} else {
-					r.LeaveOff = append(r.LeaveOff, o.Node)
+					leave = append(leave, o.Node)
 				}
 			}
-			x.w.tell(a.p.name, "the journal is damaged: the operator names %v to power on, and leaves %v off", r.Nodes, r.LeaveOff)
+			x.w.tell(a.p.name, "the journal is damaged: the operator names %v to power on, and leaves %v off", r.Nodes, leave)
 		}
 		if r.Nodes == nil {
 			r.Nodes = []string{} // like the command line; nil would mean all
@@ -208,11 +209,14 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 		if err := a.switcher.Restore(a.p.ctx, r, power.Automatic{}); err != nil {
 			return err
 		}
+		if err := a.switcher.SettleDamage(a.p.ctx, leave); err != nil {
+			return err
+		}
 		noted := &power.Switcher{Fleet: a.fleet, Journal: a.journal, DryRun: true}
 		if others := noted.Sweep(nil); len(others) > 0 {
 			return fmt.Errorf("others have switched off %v", others)
 		}
-		x.restored(a.p, st, began, r.LeaveOff)
+		x.restored(a.p, st, began, leave)
 		return nil
 	})
 }

@@ -98,9 +98,12 @@ func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	client := newClient(t, Options{Bastion: me(t) + "@" + bastion.addr, ConfigFile: nodeConfig(t, node, me(t)),
 		IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, bastion, node)}})
-	d := NewDriver(client, DriverOptions{CommandTimeout: 8 * time.Second,
-		Shutdown: "echo $PPID > " + pidFile + "; kill -STOP $PPID"})
-	err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "kube-node3", "10.0.0.13"))
+	d := NewDriver(client, DriverOptions{Shutdown: "echo $PPID > " + pidFile + "; kill -STOP $PPID"})
+	m := find(t, d, "kube-node3", "10.0.0.13")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- d.Switch(ctx, power.ActionShutdown, m) }()
 	pid := 0
 	waitFor(t, "the command to have begun", func() bool {
 		data, _ := os.ReadFile(pidFile)
@@ -108,8 +111,9 @@ func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
 		return pid > 0
 	})
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	cancel() // as the time for the command ends it
 	var unconfirmed *power.UnconfirmedError
-	if !errors.As(err, &unconfirmed) {
+	if err := <-ended; !errors.As(err, &unconfirmed) {
 		t.Errorf("got %v", err)
 	}
 	if n := node.log.count("Accepted publickey"); n != 1 {

@@ -43,10 +43,10 @@ const defaultAddress = "{{.BMC}}"
 const (
 	// port of RMCP (ASF 2.0, 3.2.2.3).
 	port = "623"
-	// resend is after how long without an answer a question is sent again, and
+	// resendAfter is after how long without an answer a question is sent again, and
 	// resends how often.
-	resend  = time.Second
-	resends = 3
+	resendAfter = time.Second
+	resends     = 3
 	// limit bounds one login with its requests.
 	limit = 30 * time.Second
 	// maxPassword is the longest password of IPMI 2.0, in bytes (22.30).
@@ -89,6 +89,8 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 type Driver struct {
 	opt     Options
 	address *fields.Template
+	// resend is resendAfter, or shorter in tests.
+	resend time.Duration
 
 	// turns are held while a controller is spoken to, which has few sessions: a
 	// *semaphore.Weighted by address.
@@ -97,7 +99,7 @@ type Driver struct {
 
 // New makes the driver. It sends nothing.
 func New(opt Options) (*Driver, error) {
-	d := &Driver{opt: opt}
+	d := &Driver{opt: opt, resend: resendAfter}
 	var err error
 	d.address, err = fields.Parse("power.ipmi.address", cmp.Or(opt.Address, defaultAddress))
 	if err != nil {

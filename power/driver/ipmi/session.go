@@ -86,11 +86,11 @@ func (d *Driver) talk(ctx context.Context, m power.Machine, do func(context.Cont
 	if err != nil {
 		return &power.RefusedError{Why: "lightsout cannot start an IPMI session with the user of power.ipmi"}
 	}
-	c.WithTimeout(resend).WithRetry(resends).WithMaxPrivilegeLevel(types.PrivilegeLevelOperator).
+	c.WithTimeout(d.resend).WithRetry(resends).WithMaxPrivilegeLevel(types.PrivilegeLevelOperator).
 		WithCipherSuiteID(types.CipherSuiteID17, types.CipherSuiteID3)
 	connected := c.Connect(ctx)
 	// Logging out is not waited for when nobody answers. It also closes the socket.
-	out, stop := context.WithTimeout(context.WithoutCancel(ctx), resend)
+	out, stop := context.WithTimeout(context.WithoutCancel(ctx), d.resend)
 	defer stop()
 	if connected != nil || ctx.Err() != nil {
 		stop()

@@ -18,11 +18,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 	"lightsout/power/internal/permit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SideBySide(8) // they mostly wait
+	goleak.VerifyTestMain(m)
+}
 
 // api is a power API by one kind of connection, with what happened to it in order: a
 // connection ("dial"), a judgement ("judge"), a request ("POST").
