@@ -12,30 +12,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 )
 
-// The timing of a Lease, as Kubernetes' own components use it. leaseCall bounds one call.
+// The timing of a Lease, as Kubernetes' own components use it: another program may take one that did
+// not change for leaseFor, and each looks every leaseRetry. leaseCall bounds one call.
 const (
 	leaseFor   = 15 * time.Second
-	leaseRenew = 10 * time.Second
 	leaseRetry = 2 * time.Second
 	leaseCall  = 3 * time.Second
 )
 
-// Lease elects one of several programs by a Lease of the API server. Safe for use by
-// several goroutines.
+// Lease elects one of several programs by a Lease of the API server, as client-go's leaderelection does,
+// which would compile every client of every API group into the program. Safe for use by several
+// goroutines.
 type Lease struct {
-	elector *leaderelection.LeaderElector
-	lock    *leaseLock
-	id      string
+	c     *Client
+	calls *rest.RESTClient
+	key   Key
+	id    string
+
+	// version is what Run saw last, and since when; a failure begins a new time, in which the holder
+	// can renew the Lease after an outage of the API server. Only Run uses them.
+	version string
+	since   time.Time
 
 	mu    sync.Mutex
-	last  resourcelock.LeaderElectionRecord
 	state LeaseState
 }
 
@@ -60,27 +63,23 @@ func (c *Client) NewLease(k Key) (*Lease, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
-	l := &Lease{id: host + "_" + string(uuid.NewUUID())}
-	l.lock = &leaseLock{c: c, of: l, Interface: &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name}, Client: coordination.New(calls),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: l.id},
-	}}
-	l.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: l.lock, LeaseDuration: leaseFor, RenewDeadline: leaseRenew, RetryPeriod: leaseRetry,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
-	})
-	return l, err
+	return &Lease{c: c, calls: calls, key: k, id: host + "_" + string(uuid.NewUUID())}, nil
 }
 
 // Run takes part until ctx ends, and then gives the Lease to others.
 func (l *Lease) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		l.elector.Run(klog.NewContext(ctx, klog.Logger{})) // State has the errors
-	}
-	if l.State().Mine { // the elector's own release also gives up what it could not renew
-		r := l.last
-		r.HolderIdentity = ""
-		_ = l.lock.Update(context.WithoutCancel(ctx), r)
+	look := time.NewTicker(leaseRetry)
+	defer look.Stop()
+	for {
+		l.look(ctx, l.id)
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			if l.State().Mine {
+				l.look(context.WithoutCancel(ctx), "")
+			}
+			return
+		}
 	}
 }
 
@@ -91,56 +90,49 @@ func (l *Lease) State() LeaseState {
 	return l.state
 }
 
-// leaseLock bounds the calls of the election and keeps what they show.
-type leaseLock struct {
-	resourcelock.Interface
-	c      *Client
-	of     *Lease
-	failed byte // counts the calls of Get that failed
-}
-
-// Get reads the Lease. The election compares raw: after a failure it differs, so that the
-// holder has leaseFor to renew the Lease after an outage of the API server.
-func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, leaseCall)
+// look reads the Lease, and makes somebody its holder unless it is another program's.
+func (l *Lease) look(ctx context.Context, holder string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*leaseCall)
 	defer cancel()
-	r, raw, err := k.Interface.Get(ctx)
-	k.saw(ctx, r, err)
-	if err != nil && !apierrors.IsNotFound(err) {
-		k.failed++
+	var x coordinationv1.Lease
+	err := l.at(l.calls.Get()).Name(l.key.Name).Timeout(leaseCall).Do(ctx).Into(&x)
+	request := l.at(l.calls.Put()).Name(l.key.Name)
+	if apierrors.IsNotFound(err) {
+		x = coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: l.key.Name}}
+		request, err = l.at(l.calls.Post()), nil
 	}
-	return r, append(raw, k.failed), err
+	l.saw(ctx, &x, err)
+	was := ptr.Deref(x.Spec.HolderIdentity, "")
+	if err != nil || was != l.id && (holder == "" || was != "" && time.Since(l.since) < leaseFor) {
+		return
+	}
+	now := metav1.NowMicro()
+	if was != holder {
+		x.Spec.AcquireTime, x.Spec.LeaseTransitions = &now, ptr.To(ptr.Deref(x.Spec.LeaseTransitions, 0)+1)
+	}
+	x.Spec.HolderIdentity, x.Spec.RenewTime, x.Spec.LeaseDurationSeconds = &holder, &now, ptr.To(int32(leaseFor/time.Second))
+	err = request.Body(&x).Timeout(leaseCall).Do(ctx).Into(&x)
+	l.saw(ctx, &x, err)
 }
 
-func (k *leaseLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return k.write(ctx, r, k.Interface.Create)
-}
-
-func (k *leaseLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return k.write(ctx, r, k.Interface.Update)
-}
-
-func (k *leaseLock) write(ctx context.Context, r resourcelock.LeaderElectionRecord, call func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	ctx, cancel := context.WithTimeout(ctx, leaseCall)
-	defer cancel()
-	err := call(ctx, r)
-	k.saw(ctx, &r, err)
-	return err
+func (l *Lease) at(r *rest.Request) *rest.Request {
+	return r.MaxRetries(0).Namespace(l.key.Namespace).Resource("leases")
 }
 
 // saw keeps what the Lease contains, or why a call failed.
-func (k *leaseLock) saw(ctx context.Context, r *resourcelock.LeaderElectionRecord, err error) {
-	l := k.of
+func (l *Lease) saw(ctx context.Context, x *coordinationv1.Lease, err error) {
+	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state.Err = ""
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the election handles these
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // another program was faster; the next look shows it
 	case err != nil:
-		l.state.Err = fmt.Sprintf("the lease %s cannot be used: %s", k.Describe(), k.c.because(ctx, err))
-	case *r != l.last:
-		l.last = *r
-		l.state.Mine, l.state.Renewed = r.HolderIdentity == l.id, time.Now()
-		l.state.Holder, _, _ = strings.Cut(r.HolderIdentity, "_")
+		l.since, l.state.Err = now, fmt.Sprintf("the lease %s cannot be used: %s", l.key, l.c.because(ctx, err))
+	case x.ResourceVersion != l.version:
+		l.version, l.since = x.ResourceVersion, now
+		holder := ptr.Deref(x.Spec.HolderIdentity, "")
+		l.state.Mine, l.state.Renewed = holder == l.id, now
+		l.state.Holder, _, _ = strings.Cut(holder, "_")
 	}
 }
