@@ -235,20 +235,20 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := filepath.Join(dir, "state", "test")
-	if err := os.MkdirAll(old, 0o700); err != nil {
+	state := filepath.Join(dir, "state")
+	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(old, "power.jsonl"), []byte(testenv.JournalLine(line)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(state, "power.jsonl"), []byte(testenv.JournalLine(line)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, code := run(t, nil, "power", "on", "n3", "--yes", "--config", write(t, "lightsout.yaml", string(config)))
-	state := func(vm string) string {
+	word := func(vm string) string {
 		b, _ := os.ReadFile(filepath.Join(dir, vm))
 		return strings.TrimSpace(string(b))
 	}
-	if code != 0 || state("vm-7") != "on" || state("n3") != "off" {
-		t.Errorf("exit %d, vm-7 is %s, n3 is %s\n%s%s", code, state("vm-7"), state("n3"), out, errs)
+	if code != 0 || word("vm-7") != "on" || word("n3") != "off" {
+		t.Errorf("exit %d, vm-7 is %s, n3 is %s\n%s%s", code, word("vm-7"), word("n3"), out, errs)
 	}
 }
 

@@ -131,12 +131,7 @@ func (j *journal) again(like func(entry map[string]any) bool, changes map[string
 		if err != nil {
 			j.t.Fatal(err)
 		}
-		// lightsout also reads the journals in folders of the state folder.
-		old := filepath.Join(j.to, "before")
-		if err := os.MkdirAll(old, 0o700); err != nil {
-			j.t.Fatal(err)
-		}
-		f, err := os.OpenFile(filepath.Join(old, "power.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(filepath.Join(j.to, "power.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err == nil {
 			_, err = f.WriteString(testenv.JournalLine(out))
 			err = errors.Join(err, f.Close())
