@@ -97,7 +97,7 @@ func fail(r *record.Record, from, to int) {
 		r.Seconds[i].OK, r.Seconds[i].Failed = 0, map[loadgen.Class]int{loadgen.ClassReset: 1}
 	}
 	r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{
-		ErrorWindows: []record.Span{{From: float64(from), To: float64(to), Failed: to - from}}}})
+		ErrorWindows: []record.Span{{From: float64(from), To: float64(to), Failed: to - from}}, Unrecovered: to == len(r.Seconds)}})
 }
 
 func silence(r *record.Record) {

@@ -104,9 +104,7 @@ func (c *Clients) count(r *record.Record) {
 		end = latest(end, to)
 	}
 	c.Failed = max(c.Failed, c.InWindows)
-	c.Open = len(c.Windows) > 0 && (stoodStill(r) || !slices.ContainsFunc(r.Seconds, func(x record.Second) bool {
-		return x.OK > 0 && x.At.Add(time.Second).After(end)
-	}))
+	c.Open = len(c.Windows) > 0 && (stoodStill(r) || slices.ContainsFunc(r.Summary.Load, func(l record.Load) bool { return l.Unrecovered }))
 }
 
 // unanswered adds the requests of the record that nothing answered.
