@@ -80,10 +80,10 @@ func sentenceOf(signs []record.Sign, clients string) string {
 
 // notifyFailed tells the hooks, once, of an outage that cannot be recorded.
 func (r *Recorder) notifyFailed(signs []record.Sign, why error) {
-	if r.opt.Notify == nil || !r.leads || r.failed {
+	if r.opt.Notify == nil || !r.leads || r.kept == nowhere {
 		return
 	}
-	r.failed = true
+	r.kept = nowhere
 	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
 	r.opt.Print(sentence)
 	r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})

@@ -47,13 +47,11 @@ type Recorder struct {
 	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
 	// answer from the beginning.
 	saidAPI, saidRequests bool
-	// away: the API server did not answer at first.
-	away   bool
+
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
 	unlock func()               // of opt.Dir, while a screen writes a record there
-	taken  bool                 // another recorder records the present outage
-	failed bool                 // hooks know of the present outage, which cannot be recorded
+	kept   keeping
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
 	leads    bool
@@ -63,6 +61,15 @@ type Recorder struct {
 
 	ended record.Ended // all requests
 }
+
+// keeping is where the present outage is recorded, as far as the recorder has said it.
+type keeping int
+
+const (
+	here      keeping = iota // or there is no outage
+	elsewhere                // by another program
+	nowhere                  // it cannot be recorded: the hooks alone know of it
+)
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
@@ -125,14 +132,13 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.follow(r.ended.Take(), now)
 	r.sayWaits(s, now)
 	if r.began.IsZero() {
-		r.away = r.away || s.Link.State == cluster.LinkDisconnected
+		if away := !r.alerts.apiBack.IsZero(); away || s.Link.State == cluster.LinkDisconnected {
+			r.alerts.apiBack = now // the kubelets could not reach it either
+		}
 		if !seen(s) {
 			return
 		}
 		r.began = now
-		if r.away { // the kubelets could not reach the API server either
-			r.alerts.apiBack = now
-		}
 		r.tell(inView(s))
 	}
 	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
@@ -170,7 +176,7 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	case r.incident != nil:
 		r.incident.follow(s, r.alerts.fire(due, now), now)
 	case !r.alerts.showing:
-		r.calm, r.failed = s, false
+		r.calm, r.kept = s, here
 	}
 }
 
@@ -235,14 +241,14 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	switch {
 	case err == nil:
 		writes(r.opt.Dir, filepath.Base(dir))
-		r.newest, r.taken, r.failed = dir, false, false
+		r.newest, r.kept = dir, here
 		r.incident = newIncident(r, dir, s, zero, past)
 		return
 	case errors.Is(err, errTaken):
-		if !r.taken {
+		if r.kept != elsewhere {
 			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 		}
-		r.taken = true
+		r.kept = elsewhere
 		return
 	}
 	if e, changed := r.health.Observe("the outage's record", err, 0); changed {
