@@ -32,7 +32,7 @@ import (
 func TestKilledAtAnyMoment(t *testing.T) {
 	kills := int(envNumber(t, "LIGHTSOUT_KILLS", 0))
 	if kills == 0 {
-		return
+		t.Skip("this kills programs for minutes; set LIGHTSOUT_KILLS=200")
 	}
 	seed := envNumber(t, "LIGHTSOUT_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("%d kills, LIGHTSOUT_SEED=%d", kills, seed)
