@@ -51,8 +51,12 @@ func (r *run) shown(f *view.Frame) *view.Frame {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
-	if !r.zero.IsZero() && s.Link.State == cluster.LinkLive {
-		countPending(r, s)
+	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
+		r.pending = nil
+		if r.tracker.Sees() {
+			n := forecast.Unscheduled(s)
+			r.pending = &n
+		}
 	}
 	for _, n := range r.nodes {
 		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
@@ -61,6 +65,9 @@ func (r *run) observe(s *cluster.Snapshot) {
 		}
 	}
 }
+
+// firstPowerOn is when the driver was first asked to power a machine on; zero before.
+func firstPowerOn(r *run) time.Time { return r.tracker.Outages().FirstOn() }
 
 // follow follows the ends of requests, all of which are in the record.
 func (r *run) follow(ended []loadgen.Record) {

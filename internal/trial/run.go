@@ -55,8 +55,7 @@ type run struct {
 	stage   stage
 	failed  bool
 	aborted bool
-	// unsteady reports what the trial could not observe: nodes that were down before
-	// they were switched off, and how steps went in blind spans.
+	// unsteady reports the nodes that were down before they were switched off.
 	unsteady []string
 
 	loads []*loadRun
@@ -66,7 +65,7 @@ type run struct {
 	// before and after are the deployment's pods by node.
 	before, after map[string]int
 	skewRollout   *int
-	// pending is the number of pods without a node at the first power-on; nil: nobody counted.
+	// pending is the number of pods without a node at the first power-on; nil: nobody saw them.
 	pending *int
 	// pendingForecast is the forecast of the number of pods without a node.
 	pendingForecast *[2]int

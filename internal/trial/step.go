@@ -2,7 +2,6 @@ package trial
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,8 +90,7 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 	}
 	subjects := waited(w, off, r.deployment)
 	var hopeless time.Time // since when the condition is impossible
-	began := r.now()
-	deadline := began.Add(w.Within)
+	deadline := r.now().Add(w.Within)
 	return func(now time.Time) (bool, string, error) {
 		var missing, never []string
 		for _, s := range subjects {
@@ -124,36 +122,9 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 		case len(never) > 0 && now.Sub(hopeless) >= hopelessFor:
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
-			since := now
-			if w.For == view.PhaseEvicted {
-				since = began // pods that are gone show no more that they were evicted
-			}
-			r.excuse(fmt.Sprintf("the wait for %q", w.For), since)
 			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))
 		}
 		return false, fmt.Sprintf("waiting until %s: %s", w.For, strings.Join(missing, ", ")), nil
-	}
-}
-
-// excuse records that lightsout could not see how a step went that failed, if a blind span
-// lasted after since or shortly before it.
-func (r steps) excuse(what string, since time.Time) {
-	for _, b := range slices.Backward(r.tracker.Blind()) {
-		if b.HidAfter(since) {
-			r.unsteady = append(r.unsteady, b.Reason()+" during "+what)
-			return
-		}
-	}
-}
-
-// excused returns a poll whose failure lightsout could not see in a blind span.
-func (r steps) excused(what string, p plan.Poll) plan.Poll {
-	return func(now time.Time) (bool, string, error) {
-		done, doing, err := p(now)
-		if done && err != nil {
-			r.excuse(what, now)
-		}
-		return done, doing, err
 	}
 }
 
@@ -173,11 +144,11 @@ func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	}
 	over := r.s.Rollout(k)
 	deadline := r.now().Add(within)
-	return r.excused("the rollout of "+k.String(), func(now time.Time) (bool, string, error) {
+	return func(now time.Time) (bool, string, error) {
 		done, doing, err := over(now)
 		if !done && now.After(deadline) {
 			return true, "", fmt.Errorf("the rollout of %s is not complete within %s: %s", k, text.Span(within), doing)
 		}
 		return done, doing, err
-	})
+	}
 }

@@ -16,7 +16,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: pendingSeen(r), PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	r.clock.End(r.now)
 	sum.ClockSet = r.clock.Since(r.started).Seconds()

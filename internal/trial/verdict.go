@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -46,14 +47,12 @@ func (r *run) conclude() {
 // switched off must have been observed, and lightsout must have run all the time.
 func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	failed := Shortcomings(r.plan, sum)
-	unseen := append(unobserved(r), stoodStill(sum)...)
+	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
 	switch {
 	case r.opt.Unprompted:
 		return view.NotJudged, append(unseen, failed...)
 	case r.aborted:
 		return view.Aborted, append([]string{"the trial ended early"}, failed...)
-	case len(r.unsteady) > 0:
-		return view.NotObserved, append(slices.Clone(r.unsteady), failed...)
 	case len(unseen) > 0:
 		return view.NotObserved, append(unseen, failed...)
 	case len(failed) > 0 && len(failed) == unobservedOf(sum):
@@ -192,13 +191,18 @@ func (r *run) boot(n *nodeRun) boots.Answer {
 	return was.Seen(now)
 }
 
-// stoodStill describes the spans after zero in which lightsout itself did not run: it
-// sent no requests, so what clients would have noticed is unknown.
-func stoodStill(sum *record.Summary) (out []string) {
+// hidden describes the blind spans that leave the verdict open: lightsout itself stood still after
+// zero, so that it sent no requests, or it did not see how a step went that failed.
+func hidden(sum *record.Summary) (out []string) {
 	for _, b := range sum.Blind {
 		if b.StoodStill && b.To > 0 {
 			out = append(out, fmt.Sprintf("lightsout itself stood still for %.0f s, until %.1f s after the first power-off: it sent no requests, and what clients would have noticed then is unknown",
 				b.To-b.From, b.To))
+		}
+		for _, st := range sum.Steps {
+			if st.State == view.StepFailed && b.From <= st.Ended.Sub(sum.Zero).Seconds() && b.To >= st.Started.Sub(sum.Zero).Seconds() {
+				out = append(out, fmt.Sprintf("lightsout did not see everything during the step %q: %s", st.Name, cmp.Or(b.Why, "the API server did not answer")))
+			}
 		}
 	}
 	return out

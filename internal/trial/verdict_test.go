@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lightsout/cluster"
+	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -112,5 +113,26 @@ func TestANodeThatBootedAgainDidGoDown(t *testing.T) {
 	bootAgain(r)
 	if got := strings.Join(unobserved(r), "; "); strings.Contains(got, "never went down") || !strings.Contains(got, "k8s2 booted again") {
 		t.Errorf("%s", got)
+	}
+}
+
+// What lightsout did not see proves nothing: the trial is not observed.
+func TestAStepThatFailsWhileLightsoutSeesNothingIsNotObserved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		state view.StepState
+		blind record.Blind
+		want  int
+	}{
+		"it fails blind":        {view.StepFailed, record.Blind{From: 15, To: 25}, 1},
+		"it is done blind":      {view.StepDone, record.Blind{From: 15, To: 25}, 0},
+		"it fails later":        {view.StepFailed, record.Blind{From: 1, To: 9}, 0},
+		"lightsout stood still": {view.StepDone, record.Blind{From: 1, To: 9, StoodStill: true}, 1},
+		"it did before zero":    {view.StepDone, record.Blind{From: -9, To: -1, StoodStill: true}, 0},
+	} {
+		step := record.Step{Name: "wait", State: tc.state, Started: at(10), Ended: at(20)}
+		if got := hidden(&record.Summary{Zero: zero, Steps: []record.Step{step}, Blind: []record.Blind{tc.blind}}); len(got) != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

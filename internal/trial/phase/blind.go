@@ -1,7 +1,6 @@
 package phase
 
 import (
-	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -17,21 +16,6 @@ type Blind struct {
 	StoodStill bool
 }
 
-// HidAfter reports whether the span hid something from lightsout after that time, or ended
-// so shortly before it that lightsout may see only now what it hid.
-func (b Blind) HidAfter(at time.Time) bool { return b.To.IsZero() || b.To.Add(afterwards).After(at) }
-
-// Reason describes in a clause why lightsout saw nothing.
-func (b Blind) Reason() string {
-	switch {
-	case b.StoodStill:
-		return b.Why
-	case b.Why != "":
-		return "the API server did not answer (" + b.Why + ")"
-	}
-	return "the API server did not answer"
-}
-
 const (
 	// stillness is the longest pause in which lightsout counts as running: a Tracker observes
 	// the cluster once a second.
@@ -39,8 +23,6 @@ const (
 	// delivery is the longest time that a change may take to reach lightsout while the watches
 	// work, by what Snapshot.Complete tells.
 	delivery = 4 * time.Second
-	// afterwards is how long after a blind span an observation may concern an event of that time.
-	afterwards = 5 * time.Second
 )
 
 // Pause is the span in which lightsout stood still, if it ran at awake and next at now; false
@@ -61,64 +43,46 @@ type sight struct {
 	woke time.Time
 }
 
-// add adds a span that has ended; an open span stays the last.
-func (v *sight) add(span Blind) {
-	at := len(v.spans)
-	if v.open() != nil {
-		at--
-	}
-	v.spans = slices.Insert(v.spans, at, span)
-}
-
-// stoodStill adds a Pause that ended before the first look, or with it.
+// stoodStill adds a Pause.
 func (v *sight) stoodStill(pause Blind) {
-	v.add(pause)
-	if !v.looked.After(pause.To.Add(delivery)) {
-		v.known, v.woke = pause.From, pause.To
-	}
+	v.end(pause.From)
+	v.spans, v.woke = append(v.spans, pause), pause.To
 }
 
-// open is the present span; nil if there is none.
-func (v *sight) open() *Blind {
+// end ends the present span, if there is one.
+func (v *sight) end(at time.Time) {
 	if n := len(v.spans); n > 0 && v.spans[n-1].To.IsZero() {
-		return &v.spans[n-1]
+		v.spans[n-1].To = at
 	}
-	return nil
 }
 
 // look begins a look at a snapshot.
 func (v *sight) look(now time.Time) {
 	if span, ok := Pause(v.looked, now); ok {
-		v.add(span)
-		v.woke = now
+		v.stoodStill(span)
 	}
 	v.looked = now
 }
 
 // know ends a look: what only the next one shows happened after the time up to which this one is
-// complete.
+// complete. It begins and ends spans.
 func (v *sight) know(s *cluster.Snapshot, now time.Time) {
 	complete := s.Complete()
 	if !complete.IsZero() && !complete.Before(v.woke) {
 		v.known = now.Add(-now.Sub(complete)) // with the wall clock of now
 	}
-}
-
-// follow begins and ends spans.
-func (v *sight) follow(s *cluster.Snapshot, now time.Time) {
 	since := v.known
 	if since.Before(v.woke) {
 		since = v.woke
 	}
-	lost := s.Link.State == cluster.LinkDisconnected
-	switch open, blind := v.open(), lost || !since.IsZero() && clock.Age(now, since) > delivery; {
-	case blind && open == nil:
+	switch n := len(v.spans); {
+	case s.Link.State != cluster.LinkDisconnected && (since.IsZero() || clock.Age(now, since) <= delivery):
+		v.end(now)
+	case n == 0 || !v.spans[n-1].To.IsZero():
 		if since.IsZero() {
 			since = now
 		}
 		v.spans = append(v.spans, Blind{From: since, Why: s.Link.Err})
-	case !blind && open != nil:
-		open.To = now
 	}
 }
 

@@ -81,7 +81,6 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.observeService(s)
 	if all {
 		t.sight.know(s, now)
-		t.sight.follow(s, now)
 	}
 }
 
