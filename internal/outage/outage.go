@@ -185,6 +185,18 @@ func (o *Outage) poweredOn(at time.Time, was Step) {
 // back takes the power-on back.
 func (o *Outage) back() { o.At[StepOn], o.agreed, o.over = time.Time{}, time.Time{}, time.Time{} }
 
+// HasBooted reports whether what is seen of the node proves that it has booted since its machine was
+// asked to go off, or on.
+func (o *Outage) HasBooted(n Now) bool { return o.answer(n) == Booted }
+
+func (o *Outage) answer(n Now) Answer {
+	b := Before{ID: o.boot, Asked: o.At[StepAsked], Off: o.At[StepOff]}
+	if !o.agreed.IsZero() && !o.At[StepOn].IsZero() {
+		b.Asked = o.At[StepOn]
+	}
+	return b.Seen(n)
+}
+
 // seen takes a look at the node. It is back if it is Ready after a boot; if it has become Ready since
 // its machine was powered on and the journal expects no switch-off any more; or if it has stayed on.
 func (o *Outage) seen(f Fact) {
@@ -200,11 +212,7 @@ func (o *Outage) seen(f Fact) {
 	}
 	expected := !o.At[StepAsked].IsZero() && o.settled.IsZero()
 	powered := !o.At[StepOn].IsZero() && !o.agreed.IsZero()
-	asked := o.At[StepAsked]
-	if powered {
-		asked = o.At[StepOn]
-	}
-	answer := Before{ID: o.boot, Asked: asked, Off: o.At[StepOff]}.Seen(f.Node)
+	answer := o.answer(f.Node)
 	switch {
 	case answer == Booted, answer == CantTell && powered && !expected:
 		o.At[StepBooted], o.At[StepReady] = f.At, f.At

@@ -199,7 +199,7 @@ type Node struct {
 	Machine string `json:"machine"`
 	// OffProof and OnProof say how well it is known that the machine was off,
 	// and on again: "proven (PowerOFF)", "presumed (ssh silent, node silent)",
-	// "proven (new boot id)", "none".
+	// "proven (booted)", "none".
 	OffProof string `json:"off_proof"`
 	OnProof  string `json:"on_proof"`
 }

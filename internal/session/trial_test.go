@@ -222,7 +222,7 @@ func TestATrialPassesByItsObservations(t *testing.T) {
 	if len(sum.Load) != 2 || sum.Load[0].Step != "before" || sum.Load[0].OK != 4 || sum.Ledger.Scheduled != 8 || !sum.Ledger.Balanced {
 		t.Errorf("load %+v, ledger %+v", sum.Load, sum.Ledger)
 	}
-	if len(sum.Nodes) != 2 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") || sum.Nodes[0].OnProof != "proven (new boot id)" {
+	if len(sum.Nodes) != 2 || !strings.HasPrefix(sum.Nodes[0].OffProof, "proven") || sum.Nodes[0].OnProof != "proven (booted)" {
 		t.Errorf("nodes %+v", sum.Nodes)
 	}
 	for _, name := range []string{record.PlanFile, record.EventsFile, record.RequestsFile, record.SamplesFile, record.SummaryFile, record.ReportFile, record.HTMLFile} {

@@ -19,7 +19,8 @@ import (
 func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact float64, available, pending int)) {
 	dep := cluster.Key{Namespace: "default", Name: "web"}
 	now := zero
-	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2", wantedOff: true}}}
+	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2"}}}
+	r.observe(bootOf("a", -1))
 	r.tracker.Zero(zero, nil)
 	r.tracker.Switched("k8s2", power.ActionOff, zero)
 	looks := eachSecond(func(s *cluster.Snapshot) {
@@ -34,6 +35,12 @@ func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact 
 		}
 		looks(c)
 	}
+}
+
+// bootOf is a snapshot in which k8s2 is Ready with that boot.
+func bootOf(id string, s float64) *cluster.Snapshot {
+	return cluster.NewSnapshot(cluster.Contents{At: at(s), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(s)},
+		Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriTrue, BootID: id, ReadyEndpoints: 1}}})
 }
 
 // eachSecond returns a function that shows what it is given to look, and before once a second that
@@ -54,7 +61,7 @@ func eachSecond(look func(*cluster.Snapshot)) func(cluster.Contents) {
 
 // powerOn has the driver asked to power k8s2 on.
 func powerOn(r *run, s float64) {
-	r.nodes[0].wantedOn = true
+	r.nodes[0].wantedOn = at(s)
 	r.tracker.Switched("k8s2", power.ActionOn, at(s))
 }
 

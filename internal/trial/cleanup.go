@@ -71,7 +71,7 @@ func powerOnAgain(r *run) poll {
 	var off []string
 	for _, n := range r.nodes {
 		switch {
-		case !r.s.LeftOff(n.name) && (!n.wantedOff || n.wantedOn):
+		case !r.s.LeftOff(n.name) && !r.isOff(n):
 		case session.TakenOver(r.s, n.name):
 			r.s.Warn(view.LanePower, n.name, n.name+" stays off: somebody else has switched it off since")
 		default:

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
-	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -56,12 +55,6 @@ func (r *run) observe(s *cluster.Snapshot) {
 		if r.tracker.Sees() {
 			n := forecast.Unscheduled(s)
 			r.pending = &n
-		}
-	}
-	for _, n := range r.nodes {
-		if r.boot(n) == boots.Booted && n.wantedOff && !n.wantedOn && !n.early {
-			n.early = true
-			r.tracker.Switched(n.name, power.ActionOn, r.now())
 		}
 	}
 }
@@ -151,16 +144,20 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		n := r.node(b.Node.Name)
 		n.machine = view.MachineText(b)
 		if on {
-			n.wantedOn = true
+			n.wantedOn = now
 		} else {
-			n.wantedOff, n.wantedOn, n.early = true, false, false
-			n.off, n.on = power.Reading{}, power.Reading{}
+			n.wantedOn, n.on = time.Time{}, power.Reading{}
 			r.tracker.Switched(n.name, a, now)
 		}
 	}
 	if !on {
 		r.foretell(now)
 	}
+}
+
+// isOff reports whether the trial has switched a node's machine off, and has not asked for it again.
+func (r *run) isOff(n *nodeRun) bool {
+	return r.tracker.Outage(n.name) != nil && n.wantedOn.IsZero()
 }
 
 // foretell stores the forecast of how many pods get no node when the nodes are switched
@@ -176,7 +173,7 @@ func (r *run) foretell(now time.Time) {
 	}
 	var names []string
 	for _, n := range r.nodes {
-		if n.wantedOff && !n.wantedOn {
+		if r.isOff(n) {
 			names = append(names, n.name)
 		}
 	}
@@ -192,11 +189,7 @@ func (r *run) foretell(now time.Time) {
 func (r *run) reading(node string, rd power.Reading) {
 	r.tracker.Power(node, rd)
 	for _, n := range r.nodes {
-		switch {
-		case n.name != node:
-		case rd.State == power.Off && n.wantedOff && rd.Proof >= n.off.Proof:
-			n.off = rd
-		case rd.State == power.On && n.wantedOn:
+		if n.name == node && rd.State == power.On && !n.wantedOn.IsZero() {
 			n.on = rd
 		}
 	}

@@ -96,13 +96,10 @@ type stepRun struct {
 type nodeRun struct {
 	name    string
 	machine string
-	off, on power.Reading
-	// wantedOff and wantedOn: the trial has asked for it.
-	wantedOff, wantedOn bool
-	// early: it has booted before the trial asked for that.
-	early bool
-	// goesOff: it was still being switched off when the trial ended.
-	goesOff bool
+	// on is the newest reading that it is on again.
+	on power.Reading
+	// wantedOn is when the trial asked for that; zero: not since it was switched off.
+	wantedOn time.Time
 }
 
 // newRun makes a trial, without the files of its record.

@@ -216,7 +216,7 @@ func (t *Runner) Handle(e session.Event) {
 	case session.Switching:
 		t.ifLive(func(r *run) { r.switching(e.Action, e.Bindings) })
 	case session.PowerOnSent:
-		t.ifLive(func(r *run) { r.powerOnSent(e.Node, e.At) })
+		t.ifLive(func(r *run) { r.tracker.Switched(e.Node, power.ActionOn, e.At) })
 	case session.Draining:
 		t.draining(e.Nodes)
 	case session.LoadStarted:
@@ -228,14 +228,6 @@ func (t *Runner) Handle(e session.Event) {
 	case session.TurnOver: // advances the trial
 		t.startPending()
 		t.ifLive((*run).advance)
-	}
-}
-
-// powerOnSent dates a power-on by its request to the driver.
-func (r *run) powerOnSent(node string, at time.Time) {
-	early := slices.ContainsFunc(r.nodes, func(n *nodeRun) bool { return n.name == node && n.early })
-	if !early { // else its outage has ended
-		r.tracker.Switched(node, power.ActionOn, at)
 	}
 }
 

@@ -35,10 +35,9 @@ func summarize(r *run) *record.Summary {
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
-		n.goesOff = session.GoesOff(r.s, n.name)
-		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n), OnProof: onProof(r, n)})
+		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n.name, sum.Phases), OnProof: onProof(r, n)})
 		switch {
-		case session.MayGoOff(r.s, n.name), n.goesOff && !r.s.LeftOff(n.name):
+		case session.MayGoOff(r.s, n.name), session.GoesOff(r.s, n.name) && !r.s.LeftOff(n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
 		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)
@@ -93,7 +92,7 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 func lastDetection(r *run) time.Time {
 	var last time.Time
 	for _, n := range r.nodes {
-		if !n.wantedOff {
+		if r.tracker.Outage(n.name) == nil {
 			continue
 		}
 		at, ok := r.tracker.Observed(view.PhaseDetected, n.name)
@@ -142,17 +141,19 @@ func balanced(r *run, ledger *record.Ledger) bool {
 	return ledger.Adds()
 }
 
-func offProof(n *nodeRun) string {
-	if n.off.State != power.Off {
-		return "none"
+func offProof(node string, phases []view.Phase) string {
+	for _, p := range phases {
+		if p.Name == view.PhaseOff && p.Subject == node && p.Observed != nil {
+			return p.Note
+		}
 	}
-	return n.off.With(n.off.Proof.String())
+	return "none"
 }
 
 func onProof(r *run, n *nodeRun) string {
 	switch {
-	case r.otherBoot(n):
-		return "proven (new boot id)"
+	case seen(r, view.PhaseBooted, n.name):
+		return "proven (booted)"
 	case n.on.State == power.On:
 		return n.on.With(n.on.Proof.String())
 	}

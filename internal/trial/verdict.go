@@ -6,11 +6,10 @@ import (
 	"slices"
 
 	"lightsout/cluster"
-	boots "lightsout/internal/outage"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
-	"lightsout/power"
 )
 
 // conclude ends the trial: it sums up the observations, gives the verdict and writes the
@@ -126,69 +125,49 @@ func failedAgain(p *plan.Plan, l record.Load) string {
 }
 
 // unobserved describes the part of the outage and the return that was not proven.
-func unobserved(r *run) []string {
-	var out []string
-	switchedOff := 0
-	for _, n := range r.nodes {
-		if !n.wantedOff {
-			continue
-		}
-		switchedOff++
-		_, detected := r.tracker.Observed(view.PhaseDetected, n.name)
-		_, ready := r.tracker.Observed(view.PhaseReady, n.name)
-		switch {
-		case n.off.State != power.Off && n.goesOff:
-			out = append(out, n.name+" was still being switched off when the trial ended")
-		case n.off.State != power.Off && !detected && r.otherBoot(n):
-			out = append(out, n.name+" booted again, but lightsout saw neither its machine off nor the control plane notice it")
-		case n.off.State != power.Off && !detected:
-			out = append(out, n.name+" never went down: its machine was not seen off and its node stayed Ready")
-		case n.off.State != power.Off:
-			out = append(out, n.name+" was not Ready, but its machine was not seen off")
-		case !detected:
-			out = append(out, n.name+" was off, but lightsout did not see the control plane notice it")
-		}
-		if n.early {
-			out = append(out, n.name+" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
-		}
-		toReturn := !r.opt.KeepOff || planned(r, n.name)
-		switch {
-		case !n.wantedOn && !n.early && toReturn:
-			out = append(out, n.name+" was not powered on again")
-		case !n.wantedOn, !toReturn && !ready: // nothing is expected of it
-		case r.boot(n) == boots.NotBooted && detected:
-			out = append(out, n.name+" was not seen to boot again")
-		case !ready && detected:
-			out = append(out, n.name+" was not seen Ready again")
-		case r.boot(n) == boots.CantTell && detected:
-			out = append(out, n.name+" is Ready again, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted")
-		}
+func unobserved(r *run) (out []string) {
+	nodes := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return r.tracker.Outage(n.name) == nil })
+	if len(nodes) == 0 {
+		return []string{"no machine was switched off"}
 	}
-	if switchedOff == 0 {
-		out = append(out, "no machine was switched off")
+	for _, n := range nodes {
+		off, detected := seen(r, view.PhaseOff, n.name), seen(r, view.PhaseDetected, n.name)
+		bootedAt, booted := r.tracker.Observed(view.PhaseBooted, n.name)
+		add := func(text string) { out = append(out, n.name+text) }
+		switch {
+		case !off && !detected && booted:
+			add(" booted again, but lightsout saw neither its machine off nor the control plane notice it")
+		case !off && session.GoesOff(r.s, n.name):
+			add(" was still being switched off when the trial ended")
+		case !off && !detected:
+			add(" never went down: its machine was not seen off and its node stayed Ready")
+		case !off:
+			add(" was not Ready, but its machine was not seen off")
+		case !detected:
+			add(" was off, but lightsout did not see the control plane notice it")
+		}
+		ready := seen(r, view.PhaseReady, n.name)
+		switch toReturn := !r.opt.KeepOff || planned(r, n.name); {
+		case booted && (n.wantedOn.IsZero() || bootedAt.Before(n.wantedOn)):
+			add(" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
+		case n.wantedOn.IsZero() && toReturn:
+			add(" was not powered on again")
+		case n.wantedOn.IsZero(), !toReturn && !ready, !detected: // nothing is expected of it
+		case booted && !ready:
+			add(" was not seen Ready again")
+		case !booted && !ready:
+			add(" was not seen to boot again")
+		case !booted:
+			add(" is Ready again, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted")
+		}
 	}
 	return out
 }
 
-// otherBoot reports whether the node's boot ID is another one than before its machine was switched off.
-func (r *run) otherBoot(n *nodeRun) bool {
-	_, booted := r.tracker.Observed(view.PhaseBooted, n.name)
-	return booted
-}
-
-// boot returns whether a node has booted since its machine was switched off.
-func (r *run) boot(n *nodeRun) boots.Answer {
-	if r.otherBoot(n) {
-		return boots.Booted
-	}
-	var was boots.Before
-	var now boots.Now
-	was.Asked, _ = r.tracker.Observed(view.PhaseDetected, n.name)
-	now.Ready, _ = r.tracker.Observed(view.PhaseReady, n.name)
-	if n.off.State == power.Off && n.off.Proof == power.Proven {
-		was.Off = n.off.CountsFrom()
-	}
-	return was.Seen(now)
+// seen reports whether a phase of a node was observed.
+func seen(r *run, phase, node string) bool {
+	_, ok := r.tracker.Observed(phase, node)
+	return ok
 }
 
 // hidden describes the blind spans that leave the verdict open: lightsout itself stood still after

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -22,22 +23,13 @@ func TestAMachineThatSomebodyElsePoweredOnIsNotOff(t *testing.T) {
 		false: "k8s2 was not powered on again",
 	} {
 		r, _ := countedRun()
-		n := r.nodes[0]
-		n.off.State = power.Off
+		r.reading("k8s2", power.Reading{State: power.Off, Arrived: at(1)})
 		if early {
-			bootAgain(r)
+			r.observe(bootOf("b", 6))
 		}
 		if got := unobserved(r); !slices.Equal(got, []string{off, want}) {
 			t.Errorf("booted early %v: %q", early, got)
 		}
-	}
-}
-
-// bootAgain shows that k8s2 booted although the trial has not powered it on.
-func bootAgain(r *run) {
-	for i, boot := range []string{"a", "b"} {
-		r.observe(cluster.NewSnapshot(cluster.Contents{At: at(float64(5 + i)), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(float64(5 + i))},
-			Nodes: []*cluster.Node{{Name: "k8s2", Ready: cluster.TriTrue, BootID: boot}}}))
 	}
 }
 
@@ -51,13 +43,12 @@ func TestABootIDThatNeverChangesIsNoMissingBoot(t *testing.T) {
 		proof       power.Proof
 		want        string
 	}{
-		{"host", "", power.Proven, ""}, {"host", "", power.Presumed, cant},
-		{"host", "host", power.Proven, ""}, {"host", "host", power.Presumed, cant},
+		{"a", "", power.Proven, ""}, {"a", "", power.Presumed, cant},
+		{"a", "a", power.Proven, ""}, {"a", "a", power.Presumed, cant},
 		{"", "", power.Proven, ""}, {"", "", power.Presumed, cant},
 	} {
 		r, _ := countedRun()
-		n := r.nodes[0]
-		n.off = power.Reading{State: power.Off, Proof: c.proof, RequestedAt: at(1), Arrived: at(2)}
+		r.reading("k8s2", power.Reading{State: power.Off, Proof: c.proof, RequestedAt: at(1), Arrived: at(2)})
 		see := func(s float64, ready cluster.Tri) {
 			r.observe(cluster.NewSnapshot(cluster.Contents{At: at(s), Link: cluster.Link{State: cluster.LinkLive, LastContact: at(s)},
 				Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: c.boot, Changed: at(s), ReadySince: at(s)}, {Name: "k8s3", BootID: c.other}}}))
@@ -79,13 +70,13 @@ func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
 	r.opt.KeepOff, r.plan = true, &plan.Plan{}
 	r.steps = []*stepRun{{Step: plan.Step{Action: &plan.On{Nodes: []string{"k8s2"}}}, state: view.StepDone}}
 	see(1, cluster.LinkLive, 1, 6, 0)
-	r.nodes[0].off = power.Reading{State: power.Off, Proof: power.Proven, Arrived: at(2)}
+	r.reading("k8s2", power.Reading{State: power.Off, Proof: power.Proven, Arrived: at(2)})
 	powerOn(r, 60)
-	r.nodes[0].on = power.Reading{State: power.On, Proof: power.Proven, Arrived: at(62)}
+	r.reading("k8s2", power.Reading{State: power.On, Proof: power.Proven, Arrived: at(62)})
 	if got := strings.Join(unobserved(r), "; "); strings.Contains(got, "not powered on") {
 		t.Errorf("%s", got)
 	}
-	r.nodes[0].wantedOn = false
+	r.nodes[0].wantedOn = time.Time{}
 	if got := strings.Join(unobserved(r), "; "); !strings.Contains(got, "k8s2 was not powered on again") {
 		t.Errorf("%s", got)
 	}
@@ -108,9 +99,7 @@ func TestADeletedDeploymentHasNoPodsLeft(t *testing.T) {
 func TestANodeThatBootedAgainDidGoDown(t *testing.T) {
 	t.Parallel()
 	r, _ := countedRun()
-	n := r.nodes[0]
-	n.off.State = power.On
-	bootAgain(r)
+	r.observe(bootOf("b", 6))
 	if got := strings.Join(unobserved(r), "; "); strings.Contains(got, "never went down") || !strings.Contains(got, "k8s2 booted again") {
 		t.Errorf("%s", got)
 	}

@@ -42,7 +42,7 @@ func (t *Tracker) forecastFirst() {
 		if n := t.snapshot.Node(name); n != nil {
 			every = max(every, n.RenewEvery())
 		}
-		if off := t.nodes[name].off; off.After(last) {
+		if off := t.nodes[name].off(); off.After(last) {
 			last = off
 		}
 	}
@@ -83,8 +83,8 @@ func (t *Tracker) forecastFirst() {
 // gracefully widens a forecast for a node whose kubelet reports its own shutdown: the
 // event may then come at any time after the request.
 func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
-	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off) {
-		i.From = n.off
+	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off()) {
+		i.From = n.off()
 	}
 	return i
 }

@@ -1,12 +1,10 @@
 package phase
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/outage"
 	"lightsout/internal/view"
 )
 
@@ -115,14 +113,12 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 		return
 	}
 	at := x.Changed
-	if at.Before(n.off) {
+	if at.Before(n.off()) {
 		at = t.sight.looked
 	}
-	boot := s.Boot(x).ID
-	n.boot = cmp.Or(n.boot, boot)
-	booted := outage.OtherBoot(n.boot, boot)
+	booted := n.outage.HasBooted(s.Boot(x))
 	if booted {
-		t.observe(view.PhaseBooted, n.name, at, time.Time{})
+		t.returns(n, t.observe(view.PhaseBooted, n.name, at, time.Time{}).when.By)
 	}
 	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
 		observeDetection(t, n, at, s.NodeStatus(x, s.At).ShuttingDown)
@@ -158,7 +154,7 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 // observeEviction finds in a Snapshot that pods on a node are being deleted since it went off.
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	for _, p := range s.PodsOn(n.name) {
-		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off.Add(-time.Second)) && evicts(p, s) {
+		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off().Add(-time.Second)) && evicts(p, s) {
 			t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting)
 			return
 		}

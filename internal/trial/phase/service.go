@@ -114,9 +114,9 @@ func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forec
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
 			if e.IsZero() {
-				e.To = n.off.Add(n.graceful)
+				e.To = n.off().Add(n.graceful)
 			}
-			e.From = n.off
+			e.From = n.off()
 		}
 		if e.IsZero() {
 			return forecast.Interval{}, r.why
@@ -246,7 +246,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		for _, name := range t.names {
 			n := t.nodes[name]
 			ready := t.rows.of(view.PhaseReady, name).when.By
-			if !n.up() || isDown(t, name) && (n.on.IsZero() || ready.IsZero()) {
+			if !n.up() || isDown(t, name) && (n.on().IsZero() || ready.IsZero()) {
 				return
 			}
 			if ready.After(at) {

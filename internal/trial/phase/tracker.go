@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -38,11 +39,9 @@ type Tracker struct {
 
 // node is a node that was switched off.
 type node struct {
-	name string
-	how  power.Action
-	// off and on are when the driver was asked for it; on is zero until then.
-	off, on time.Time
-	boot    string // boot id before
+	name    string
+	how     power.Action
+	outage  outage.Outage
 	last    *cluster.Node
 	tainted bool // has had a taint by which its pods are evicted
 	wave    int  // of the trial's outages, which one
@@ -53,6 +52,12 @@ type node struct {
 	// unused: it was Ready then, and the API server showed that no endpoint on it was.
 	unused bool
 }
+
+// off is when its driver was asked to switch it off.
+func (n *node) off() time.Time { return n.outage.At[outage.StepAsked] }
+
+// on is when its driver was asked to power it on, or when it booted before that; zero until then.
+func (n *node) on() time.Time { return n.outage.At[outage.StepOn] }
 
 type rowKey struct{ name, subject string }
 
@@ -142,18 +147,17 @@ func (t *Tracker) Down(nodes []string) { t.off = nodes }
 func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
-		if n != nil && n.on.IsZero() {
-			n.on = at
-			t.failures.outages.SwitchedOn(name, at)
+		if n != nil {
+			t.returns(n, at)
 		}
 		return
 	}
 	t.Zero(at, nil)
-	if n != nil && n.on.IsZero() {
+	if n != nil && n.on().IsZero() {
 		return // asked for again
 	}
 	t.noteDetection(name)
-	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on.IsZero() }) {
+	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on().IsZero() }) {
 		t.again()
 	}
 	t.failures.outages.SwitchedOff(name, at)
@@ -166,15 +170,35 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		t.names = append(t.names, name)
 		slices.Sort(t.names)
 	}
-	n = &node{name: name, how: a, off: at, wave: t.wave}
+	n = &node{name: name, how: a, wave: t.wave}
 	t.nodes[name] = n
 	t.unforecast = true
+	before := outage.Before{Asked: at}
 	if t.snapshot != nil {
 		n.found(t.snapshot)
+		before.ID = t.snapshot.Boot(n.last).ID
 	}
+	n.outage.Apply(outage.Fact{Kind: outage.Listed, Before: before})
 	if n.last != nil {
 		n.before(t)
 	}
+}
+
+// returns records when a node's driver was asked to power it on, or when it booted before that.
+func (t *Tracker) returns(n *node, at time.Time) {
+	if n.on().IsZero() {
+		n.outage.Apply(outage.Fact{Kind: outage.Sent, At: at})
+		t.failures.outages.SwitchedOn(n.name, at)
+	}
+}
+
+// Outage is the outage of a node that was switched off, which the caller must not change; nil if it
+// was not.
+func (t *Tracker) Outage(name string) *outage.Outage {
+	if n := t.nodes[name]; n != nil {
+		return &n.outage
+	}
+	return nil
 }
 
 // before records the phases that had come before a node went off. The recorder reports a
@@ -183,7 +207,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 func (n *node) before(t *Tracker) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
-		r.when, r.before = cluster.At(n.off), true
+		r.when, r.before = cluster.At(n.off()), true
 		r.explain(note)
 	}
 	var was *cluster.Node
@@ -191,7 +215,7 @@ func (n *node) before(t *Tracker) {
 		was = t.atZero.Node(n.name)
 	}
 	earlier := func(source time.Time) bool {
-		return was == nil || was.Ready != cluster.TriTrue || source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off)
+		return was == nil || was.Ready != cluster.TriTrue || source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off())
 	}
 	since := n.last.Ready != cluster.TriTrue && !earlier(n.last.ReadySince)
 	if n.last.Ready != cluster.TriTrue && !since {
@@ -217,7 +241,6 @@ func (n *node) found(s *cluster.Snapshot) {
 	if n.last == nil {
 		return
 	}
-	n.boot = s.Boot(n.last).ID
 	if n.how == power.ActionShutdown {
 		n.graceful = s.Settings.ShutdownGrace.Value
 		if k := n.last.Kubelet; k != nil {
@@ -261,15 +284,18 @@ func isDown(t *Tracker, name string) bool {
 // Power records a reading of a machine.
 func (t *Tracker) Power(name string, r power.Reading) {
 	n := t.nodes[name]
-	if n == nil || r.State != power.Off || r.Arrived.Before(n.off) {
+	if n == nil || r.State != power.Off || r.Arrived.Before(n.off()) {
 		return
 	}
 	row := t.rows.of(view.PhaseOff, name)
-	if !n.on.IsZero() && r.Arrived.After(n.on) {
+	if !n.on().IsZero() && r.Arrived.After(n.on()) {
 		return
 	}
 	if !row.seen() {
 		row.when = cluster.At(r.Arrived)
+	}
+	if r.Proof == power.Proven {
+		n.outage.Apply(outage.Fact{Kind: outage.MachineOff, At: r.CountsFrom()})
 	}
 	if r.Proof == power.Proven || len(row.notes) == 0 {
 		row.notes = []string{r.With(r.Proof.String())}
