@@ -119,8 +119,6 @@ func phaseValues(x plan.Expectation, sum *record.Summary) (out []value) {
 func phaseValue(x plan.Expectation, sum *record.Summary, p view.Phase) value {
 	v := unknown(p.Subject + " " + notObserved).within(x)
 	switch {
-	case x.Predicted && p.Predicted == nil && p.Unaffected:
-		return exactly(0, p.Subject+unaffected(p.Name))
 	case p.Observed != nil && p.HiddenFrom != nil:
 		v.lo, v.hi = tenth(*p.HiddenFrom), tenth(*p.Observed)
 		v.got = fmt.Sprintf("%s between %.1f s and %.1f s", p.Subject, v.lo, v.hi)
@@ -137,14 +135,6 @@ func phaseValue(x plan.Expectation, sum *record.Summary, p view.Phase) value {
 		v.got += ", " + p.Note
 	}
 	return v
-}
-
-// unaffected explains that a phase did not come, as the forecast expected.
-func unaffected(name string) string {
-	if name == view.PhaseEvicted {
-		return ": no pod on it was subject to eviction, and the forecast expected none"
-	}
-	return ": no pod of it served on the nodes, and the forecast expected no replacement"
 }
 
 // watchedUntil is until when a phase that was not observed certainly had not come: the end of the

@@ -185,19 +185,14 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 // end sets the forecast of the end of an error window as its bounds, if an expectation wants that.
 func (v value) end(x plan.Expectation, sum *record.Summary) value {
 	i := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseErrors })
-	none := v.hi == 0
 	switch {
 	case !x.Predicted:
 	case i >= 0 && sum.Phases[i].Predicted != nil:
 		f := sum.Phases[i].Predicted
 		v.want = [2]float64{tenth(f[0]), tenth(f[1])}
-		if !none {
+		if v.hi > 0 {
 			v.got += fmt.Sprintf(", the last ended at %.1f s (forecast %.1f–%.1f s)", v.hi, f[0], f[1])
 		}
-	case i >= 0 && sum.Phases[i].Unaffected && none:
-		v.want, v.got = [2]float64{0, 0}, v.got+"; the forecast expected none"
-	case i >= 0 && sum.Phases[i].Unaffected:
-		v.want, v.got = nothing, v.got+", and the forecast expected none"
 	default:
 		v.want, v.got = nothing, v.got+noForecast
 	}

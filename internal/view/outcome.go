@@ -83,10 +83,6 @@ type Phase struct {
 	HiddenFrom *float64 `json:"hidden_from,omitempty"`
 	// Before: it was so before the machine went off, so Kubernetes did nothing then.
 	Before bool `json:"before,omitempty"`
-	// Unaffected: no pod was on the nodes that went off, so the forecast expects that nothing
-	// is replaced or, of the error window, that no request fails; or none that is subject to
-	// eviction, so that none is evicted.
-	Unaffected bool `json:"unaffected,omitempty"`
 	// Note is a one-sentence remark: "assumed timings", "will not fit: 8 Pending",
 	// "seen after a blind span".
 	Note string `json:"note,omitempty"`

@@ -69,53 +69,35 @@ func (t *Tracker) FailsWithin(d time.Duration) { t.failures.within = max(t.failu
 // Requests returns the window of all requests.
 func (t *Tracker) Requests() *loadgen.Window { return t.failures.all }
 
-// healed forecasts when requests can be answered again, as it is now and as it was at
-// first: no endpoint on the nodes is ready; where that leaves no pod, the pods are
-// replaced or have returned.
-func healed(t *Tracker) (predicted, first forecast.Interval, why string) {
+// healed forecasts when requests can be answered again: no endpoint on the nodes is ready; where
+// that leaves no pod, the pods are replaced or have returned.
+func healed(t *Tracker) (i forecast.Interval, why string) {
 	for _, name := range t.names {
 		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {
-			predicted, first = predicted.Latest(x.predicted), first.Latest(x.first)
+			i = i.Latest(x.predicted)
 		}
 	}
 	if !t.service.gone {
-		return predicted, first, ""
+		return i, ""
 	}
-	replaced := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	restored := t.rows.of(view.PhaseRestored, t.deployment.String())
-	predicted = replaced.seenOr(replaced.predicted)
-	if back := restored.seenOr(restored.predicted); predicted.IsZero() || !back.IsZero() && back.To.Before(predicted.To) {
-		predicted = back
+	i = t.rows.of(view.PhaseReplaced, t.deployment.String()).seenOr()
+	if back := t.rows.of(view.PhaseRestored, t.deployment.String()).seenOr(); i.IsZero() || !back.IsZero() && back.To.Before(i.To) {
+		i = back
 	}
-	return predicted, replaced.first, "all pods that served are on nodes that are down"
-}
-
-// unaffected reports whether no request can fail because the nodes went off: no endpoint was on
-// them, and no pod of the deployment, which may be reached in another way.
-func unaffected(t *Tracker) bool {
-	replaced := t.rows[rowKey{view.PhaseReplaced, t.deployment.String()}]
-	if t.deployment != (cluster.Key{}) && (replaced == nil || !replaced.unaffected) {
-		return false
-	}
-	return len(t.names) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return !t.nodes[name].unused })
+	return i, "all pods that served are on nodes that are down"
 }
 
 // forecastErrors forecasts the end of the error window: requests can be answered again,
 // kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
 	r := t.rows.of(view.PhaseErrors, Load)
-	predicted, first, why := healed(t)
+	i, why := healed(t)
 	r.why = ""
-	if predicted.IsZero() && why != "" {
+	switch {
+	case !i.To.IsZero():
+		r.predicted = forecast.Interval{From: t.zero, To: i.To.Add(proxySync + t.failures.within)}
+	case why != "":
 		r.predicted, r.why = forecast.Interval{}, why
-	}
-	r.unaffected = r.predicted.IsZero() && predicted.IsZero() && why == "" && unaffected(t)
-	after := proxySync + t.failures.within
-	if !predicted.To.IsZero() {
-		r.predicted = forecast.Interval{From: t.zero, To: predicted.To.Add(after)}
-	}
-	if !first.To.IsZero() {
-		r.first = forecast.Interval{From: t.zero, To: first.To.Add(after)}
 	}
 	errors, later := t.failures.all.Errors()
 	r.notes = nil

@@ -53,40 +53,47 @@ func (t *Tracker) forecastFirst() {
 		b, _ := late.Node(name)
 		for _, o := range outlooks {
 			r := t.rows.of(o.name, name)
-			from, why := o.of(a)
-			to, _ := o.of(b)
 			if !r.first.IsZero() || r.before {
 				continue
 			}
-			if !from.IsZero() {
-				i := forecast.Interval{From: from.From, To: from.To.Add(every)}
-				if to.To.After(i.To) {
-					i.To = to.To
+			i, why := o.of(a)
+			if most, _ := o.of(b); !i.IsZero() {
+				i.To = i.To.Add(every)
+				if most.To.After(i.To) {
+					i.To = most.To
 				}
-				r.first = gracefully(t.nodes[name], o.name, i)
 			}
-			r.predicted, r.why = r.first, why
-			r.never = o.name == view.PhaseEvicted && a.NeverEvicted
-			r.unaffected = r.never && a.Pods == 0 && r.first.IsZero() && shows(t.snapshot, cluster.KindPod)
-			if soon.Assumed && !r.first.IsZero() && o.name != view.PhaseEvicted {
-				r.explain("assumed timings")
-			}
+			r.predicted = forecast.Interval{}
+			t.foretell(t.nodes[name], o.name, i, why, a.NeverEvicted, soon.Assumed)
+			r.first = r.predicted
 		}
 	}
-	if t.deployment != (cluster.Key{}) {
+	if t.service.known {
 		t.service.forecastFirst(t)
 	}
 	t.forecastErrors()
+	r := t.rows.of(view.PhaseErrors, Load)
+	r.first = r.predicted
 	t.forecast = time.Time{}
 }
 
-// gracefully widens a forecast for a node whose kubelet reports its own shutdown: the
-// event may then come at any time after the request.
-func gracefully(n *node, name string, i forecast.Interval) forecast.Interval {
-	if n.graceful > 0 && name != view.PhaseEvicted && !i.IsZero() && i.From.After(n.off()) {
-		i.From = n.off()
+// foretell sets the forecast of a phase of a node that the control plane decides on, or why there is
+// none. A kubelet that reports its own shutdown may do so at any time after the request.
+func (t *Tracker) foretell(n *node, name string, i forecast.Interval, why string, never, assumed bool) {
+	r, evicted := t.rows.of(name, n.name), name == view.PhaseEvicted
+	switch {
+	case why != "":
+		r.predicted = forecast.Interval{}
+	case !i.IsZero():
+		if n.graceful > 0 && !evicted && i.From.After(n.off()) {
+			i.From = n.off()
+		}
+		r.predicted = i
+		if assumed && !evicted {
+			r.explain("assumed timings")
+		}
 	}
-	return i
+	r.why, r.never = why, evicted && never
 }
 
 // renewForecasts renews the forecasts of events that have not been observed yet.
@@ -101,9 +108,7 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 	for _, name := range t.names {
 		t.forecastReturn(t.nodes[name], s)
 	}
-	if t.deployment != (cluster.Key{}) {
-		t.service.renewForecasts(t, s)
-	}
+	t.service.renewForecasts(t, s)
 	t.forecastErrors()
 }
 
@@ -120,50 +125,32 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 			continue
 		}
 		i, why := o.of(no)
-		switch {
-		case why != "":
-			r.predicted = forecast.Interval{}
-		case !i.IsZero():
+		if !i.IsZero() {
 			switch o.name {
 			case view.PhaseDetected:
 			case view.PhaseEvicted:
-				i = since(t, view.PhaseTainted, n, i)
+				i = t.since(view.PhaseTainted, n, i)
 			default:
-				detected := t.rows.of(view.PhaseDetected, n.name).when.After
-				if i = since(t, view.PhaseDetected, n, i); i.From.Before(detected) {
+				i = t.since(view.PhaseDetected, n, i)
+				if detected := t.rows.of(view.PhaseDetected, n.name).when.After; i.From.Before(detected) {
 					i.From = detected
 				}
 			}
-			r.predicted = gracefully(n, o.name, i)
-			if assumed && o.name != view.PhaseEvicted {
-				r.explain("assumed timings")
-			}
 		}
-		r.why = why
-		r.never = o.name == view.PhaseEvicted && no.NeverEvicted
+		t.foretell(n, o.name, i, why, no.NeverEvicted, assumed)
 	}
 	if n.graceful > 0 {
 		t.rows.of(view.PhaseDetected, n.name).explain(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 
-// since moves a forecast that was worked out from the control plane's own time of
-// an earlier phase to our clock, if the control plane's is another.
-func since(t *Tracker, name string, n *node, i forecast.Interval) forecast.Interval {
-	r := t.rows.of(name, n.name)
-	switch {
-	case r.source.IsZero():
+// since moves a forecast that was worked out from the control plane's own time of an earlier phase
+// to lightsout's clock.
+func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Interval {
+	if t.rows.of(name, n.name).source.IsZero() {
 		return i
-	case !r.when.Exact(): // nobody saw how far ahead its source's clock was
-		ahead := t.snapshot.Ahead()
-		return forecast.Interval{From: i.From.Add(-ahead), To: i.To.Add(-ahead)}
 	}
-	// The source's time has whole seconds, so it is up to a second early.
-	const half = time.Second / 2
-	if ahead := r.when.By.Sub(r.source); ahead < -half || ahead > 3*half {
-		i.From, i.To = i.From.Add(ahead-half), i.To.Add(ahead-half)
-	}
-	return i
+	return forecast.Interval{From: t.own(i.From), To: t.own(i.To)}
 }
 
 // readyRounds is how many rounds of its status updates a kubelet is given from

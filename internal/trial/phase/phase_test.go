@@ -224,6 +224,7 @@ func TestEvictionIsReckonedInOurClock(t *testing.T) {
 	w.off(power.ActionOff, n4)
 	w.lose(n4, 50)
 	w.now = at(50.5)
+	w.c.Link.Ahead = 30 * time.Second
 	w.node(n4, func(n *cluster.Node) { // the control plane's clock is 30 s ahead
 		n.Taints = []cluster.Taint{{Key: unreachable, Effect: "NoExecute", TimeAdded: at(80)}}
 	})

@@ -49,9 +49,6 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 
 // forecastFirst works out the first forecast of the replacements.
 func (v *service) forecastFirst(t *Tracker) {
-	if !v.known {
-		return
-	}
 	v.room, v.full = "", false
 	if h := forecast.Outage(t.snapshot, t.down(), t.off, t.zero).Hits(); h.Unread != "" {
 		v.room = h.Unread
@@ -60,17 +57,16 @@ func (v *service) forecastFirst(t *Tracker) {
 	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
 		v.room = h.Delayed(t.deployment)
 	}
-	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	v.gone = v.before > 0 && v.lost(t) == v.before
-	v.idle = v.lost(t) == 0
+	lost := v.lost(t)
+	v.gone, v.idle = lost > 0 && lost == v.before, lost == 0
+	r := &row{}
+	t.rows[rowKey{view.PhaseReplaced, t.deployment.String()}] = r
 	if v.idle {
-		r.when, r.before, r.unaffected, r.notes = cluster.At(t.zero), true, shows(t.snapshot, cluster.KindPod), []string{"none of its pods served on the nodes"}
-		r.first, r.predicted, r.why, r.never = forecast.Interval{}, forecast.Interval{}, "", false
+		r.when, r.before, r.notes = cluster.At(t.zero), true, []string{"none of its pods served on the nodes"}
 		return
 	}
-	r.when, r.before, r.unaffected, r.notes = cluster.When{}, false, false, nil
-	r.first, r.why = v.replaced(t, func(x *row) forecast.Interval { return x.first })
-	r.predicted, r.never = r.first, v.never(t)
+	r.predicted, r.why = v.replaced(t)
+	r.first, r.never = r.predicted, v.never(t)
 }
 
 // lost is how many of the pods that served when the outage began are on its nodes.
@@ -83,11 +79,6 @@ func (v *service) lost(t *Tracker) (n int) {
 	return n
 }
 
-// shows reports whether a snapshot has the objects of a kind as they are.
-func shows(s *cluster.Snapshot, k cluster.Kind) bool {
-	return s.Link.State == cluster.LinkLive && s.Access[k].Synced
-}
-
 // never reports whether the pods are certain not to be replaced: no node has room, or
 // one of the nodes that are down keeps pods of the deployment that do not end.
 func (v *service) never(t *Tracker) bool {
@@ -98,7 +89,7 @@ func (v *service) never(t *Tracker) bool {
 
 // replaced forecasts when the pods on the nodes are available elsewhere: after the last
 // node's eviction and the start time of a pod.
-func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forecast.Interval, why string) {
+func (v *service) replaced(t *Tracker) (i forecast.Interval, why string) {
 	if v.room != "" {
 		return i, v.room
 	}
@@ -110,7 +101,7 @@ func (v *service) replaced(t *Tracker, of func(*row) forecast.Interval) (i forec
 			continue
 		}
 		r := t.rows.of(view.PhaseEvicted, name)
-		e := r.seenOr(of(r))
+		e := r.seenOr()
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
 			if e.IsZero() {
@@ -170,7 +161,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	var last forecast.Interval
 	for _, name := range t.names {
 		ready := t.rows.of(view.PhaseReady, name)
-		i := ready.seenOr(ready.predicted)
+		i := ready.seenOr()
 		if i.IsZero() && (isDown(t, name) || !t.nodes[name].up()) {
 			r.predicted = forecast.Interval{}
 			return
@@ -196,7 +187,7 @@ func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	if slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }) {
 		return
 	}
-	if i, why := v.replaced(t, func(x *row) forecast.Interval { return x.predicted }); why != "" || !i.IsZero() {
+	if i, why := v.replaced(t); why != "" || !i.IsZero() {
 		r.predicted, r.why, r.never = i, why, v.never(t)
 	}
 }

@@ -45,7 +45,6 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	if r == nil {
 		return p
 	}
-	p.Unaffected = r.unaffected && (name != view.PhaseEvicted || !r.seen())
 	p.Before = r.before
 	p.Predicted, p.First = offsets(t, r.predicted), offsets(t, r.first)
 	p.Observed, p.Source, p.From = offset(t, r.when.By), offset(t, r.source), offset(t, r.from)

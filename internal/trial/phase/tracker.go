@@ -40,7 +40,6 @@ type Tracker struct {
 // node is a node that was switched off.
 type node struct {
 	name    string
-	how     power.Action
 	outage  outage.Outage
 	last    *cluster.Node
 	tainted bool // has had a taint by which its pods are evicted
@@ -49,8 +48,6 @@ type node struct {
 	graceful time.Duration
 	// wasDown: it was not Ready when it was switched off.
 	wasDown bool
-	// unused: it was Ready then, and the API server showed that no endpoint on it was.
-	unused bool
 }
 
 // off is when its driver was asked to switch it off.
@@ -91,18 +88,15 @@ type row struct {
 	notes []string
 	// before: it was so before the machine went off.
 	before bool
-	// unaffected: as no pod was on the nodes, or none that is subject to eviction, it is not
-	// expected.
-	unaffected bool
 }
 
 // seen reports whether the phase was observed.
 func (r *row) seen() bool { return !r.when.IsZero() }
 
 // seenOr is when it was observed, or the forecast if it was not.
-func (r *row) seenOr(i forecast.Interval) forecast.Interval {
+func (r *row) seenOr() forecast.Interval {
 	if !r.seen() {
-		return i
+		return r.predicted
 	}
 	return forecast.Interval{From: r.when.After, To: r.when.By}
 }
@@ -170,18 +164,28 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		t.names = append(t.names, name)
 		slices.Sort(t.names)
 	}
-	n = &node{name: name, how: a, wave: t.wave}
+	n = &node{name: name, wave: t.wave}
 	t.nodes[name] = n
 	t.unforecast = true
-	before := outage.Before{Asked: at}
-	if t.snapshot != nil {
-		n.found(t.snapshot)
-		before.ID = t.snapshot.Boot(n.last).ID
+	was, before := t.snapshot, outage.Before{Asked: at}
+	if was != nil && at.Before(was.At) { // the recorder notices it some time after that
+		was = t.atZero
+	}
+	if was != nil {
+		n.last = was.Node(name)
+		before.ID = was.Boot(n.last).ID
 	}
 	n.outage.Apply(outage.Fact{Kind: outage.Listed, Before: before})
-	if n.last != nil {
-		n.before(t)
+	if n.last == nil {
+		return
 	}
+	if a == power.ActionShutdown {
+		n.graceful = was.Settings.ShutdownGrace.Value
+		if k := n.last.Kubelet; k != nil {
+			n.graceful = k.ShutdownGrace
+		}
+	}
+	n.before(t)
 }
 
 // returns records when a node's driver was asked to power it on, or when it booted before that.
@@ -201,50 +205,25 @@ func (t *Tracker) Outage(name string) *outage.Outage {
 	return nil
 }
 
-// before records the phases that had come before a node went off. The recorder reports a
-// node some time after that: the snapshot may show something younger. It can tell if it saw
-// the node Ready at zero.
+// before records the phases that had come before a node went off.
 func (n *node) before(t *Tracker) {
 	at0 := func(name, note string) {
 		r := t.rows.of(name, n.name)
 		r.when, r.before = cluster.At(n.off()), true
 		r.explain(note)
 	}
-	var was *cluster.Node
-	if t.atZero != nil {
-		was = t.atZero.Node(n.name)
-	}
-	earlier := func(source time.Time) bool {
-		return was == nil || was.Ready != cluster.TriTrue || source.IsZero() || source.Add(-t.snapshot.Ahead()).Before(n.off())
-	}
-	since := n.last.Ready != cluster.TriTrue && !earlier(n.last.ReadySince)
-	if n.last.Ready != cluster.TriTrue && !since {
+	if n.last.Ready != cluster.TriTrue {
 		// Nobody sees the control plane notice this outage.
 		n.wasDown = true
 		t.rows.of(view.PhaseDetected, n.name).explain("not seen: it was not Ready before")
 	}
-	if n.last.ReadyEndpoints == 0 && !since {
+	if n.last.ReadyEndpoints == 0 {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
-		n.unused = n.last.Ready == cluster.TriTrue && shows(t.snapshot, cluster.KindEndpointSlice)
 	}
 	for _, taint := range n.last.Taints {
-		if lost(taint.Key+":"+taint.Effect) && earlier(taint.TimeAdded) {
+		if lost(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
 			at0(view.PhaseTainted, "was tainted before")
-		}
-	}
-}
-
-// found records the state of the node in the cluster when it was switched.
-func (n *node) found(s *cluster.Snapshot) {
-	n.last = s.Node(n.name)
-	if n.last == nil {
-		return
-	}
-	if n.how == power.ActionShutdown {
-		n.graceful = s.Settings.ShutdownGrace.Value
-		if k := n.last.Kubelet; k != nil {
-			n.graceful = k.ShutdownGrace
 		}
 	}
 }
