@@ -63,12 +63,9 @@ func (l *loadRun) failedAfter(detected time.Time, undetected record.Undetected) 
 // gauge keeps the largest values that the gauge of a frame shows while loads run. While the
 // operator has selected another deployment, the gauge measures the servers of that one.
 func (r *run) gauge(f *view.Frame) {
-	here, g := r.deployment == (cluster.Key{}) || f.Focus == r.deployment, f.Load.Gauge
-	switch {
-	case !here:
-		r.elsewhere = true
-	case r.elsewhere:
-		r.elsewhere, r.again = false, f.Now
+	g := f.Load.Gauge
+	if r.deployment != (cluster.Key{}) && f.Focus != r.deployment {
+		r.elsewhere = f.Now
 	}
 	if g.Basis == loadgen.BasisIdle || g.At.IsZero() {
 		return
@@ -76,7 +73,7 @@ func (r *run) gauge(f *view.Frame) {
 	for _, l := range r.loads {
 		switch {
 		case !l.ended.IsZero() || g.At.Before(l.started):
-		case here && !g.At.Before(r.again):
+		case g.At.After(r.elsewhere):
 			l.peak.take(g)
 		default:
 			l.peak.miss(g)

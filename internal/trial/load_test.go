@@ -64,7 +64,7 @@ func TestAPeakIsOfTheTrialsDeployment(t *testing.T) {
 		t.Error("the gauge measured another deployment all the time")
 	}
 	show(2, other, 2, 0, 12)
-	show(3, web, 2.9, 10, 2) // the newest gauge is still of the other one
+	show(3, web, 1.9, 10, 2) // the newest gauge is still of the other one
 	show(4, web, 4, 7, 1)
 	if served, _, upTo, queued := l.peak.result(); served != 8 || upTo != 12 || r.peakQueued(l) != 1 || queued != 12 {
 		t.Errorf("%d served, up to %d; %d queued, up to %d", served, upTo, r.peakQueued(l), queued)
@@ -81,8 +81,8 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		ok, unobserved bool
 		got            string
 	}{
-		"nothing":     {nil, false, true, "not observed: no request of this load"},
-		"a cancelled": {[]loadgen.Record{request(loadgen.ClassCancelled, 50, 1)}, false, true, "not observed: no request of this load"},
+		"nothing":     {nil, false, true, "not observed: a node was not detected, or no request of this load"},
+		"a cancelled": {[]loadgen.Record{request(loadgen.ClassCancelled, 50, 1)}, false, true, "not observed: a node was not detected, or no request of this load"},
 		"an ok":       {[]loadgen.Record{request(loadgen.ClassOK, 50, 1)}, true, false, "0"},
 		"a failed":    {[]loadgen.Record{request(loadgen.ClassReset, 50, 1)}, false, false, "1"},
 	} {

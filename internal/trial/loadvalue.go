@@ -14,19 +14,13 @@ import (
 	"lightsout/loadgen"
 )
 
-// ofOutage are the measures of a load that need requests after zero, duringOutage those that
-// need them before everything has returned.
-var (
-	ofOutage     = map[string]bool{"error_window": true, "later_failures": true, "hung": true, "failed_after_detection": true}
-	duringOutage = map[string]bool{"error_window": true, "hung": true}
-)
+// ofOutage are the measures of a load that need requests after zero.
+var ofOutage = map[string]bool{"error_window": true, "later_failures": true, "hung": true, "failed_after_detection": true}
 
 // loadValues returns the values of a measure of a load: one for each error window, otherwise one.
 func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value {
-	if ofOutage[x.Measure] {
-		if why := unasked(x, sum, l); why != "" {
-			return []value{unknown(notObserved + ": " + why)}
-		}
+	if why := unasked(x, sum, l); why != "" {
+		return []value{unknown(notObserved + ": " + why)}
 	}
 	switch x.Measure {
 	case "error_window":
@@ -36,11 +30,8 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	case "peak_queued":
 		return []value{peakValue(x, l.PeakQueued, l.PeakQueuedUpTo, l)}
 	}
-	n := loadMeasure(x.Measure, l)
-	if n == nil {
-		return nil
-	}
-	v := exactly(float64(*n), x.Got(float64(*n))).within(x)
+	n := float64(*loadMeasure(x.Measure, l))
+	v := exactly(n, x.Got(n)).within(x)
 	if x.Measure == "failed_after_detection" && detectionHidden(sum) { // requests between it and its observation do not count
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
@@ -78,57 +69,49 @@ func peakValue(x plan.Expectation, least, upTo int, l record.Load) value {
 // if they do. That a burst has ended does not matter: what happened to its requests is what counts.
 func unasked(x plan.Expectation, sum *record.Summary, l record.Load) string {
 	switch {
-	case x.Measure == "hung" && l.Hung != nil:
-	case l.Unasked && l.Cancelled > 0:
+	case !ofOutage[x.Measure], x.Measure == "hung" && l.Hung != nil:
+	case l.Unasked:
 		return "no request of this load succeeded or failed during the outage"
-	case l.Unasked, duringOutage[x.Measure] && afterReturn(sum, l) && len(l.ErrorWindows) == 0 && l.Hung == nil:
-		return "this load sent no request during the outage"
-	case x.Measure == "failed_after_detection" && l.FailedAfterDetection == nil && detected(sum):
-		return "no request of this load that was sent after the detection succeeded or failed"
-	case x.Measure != "failed_after_detection" && endedEarly(sum, l):
-		return fmt.Sprintf("the load ended at %.1f s, during the outage", *l.Ended)
+	case x.Measure == "failed_after_detection":
+		if l.FailedAfterDetection == nil {
+			return "a node was not detected, or no request of this load that was sent after the detection succeeded or failed"
+		}
+	case l.NoneFailed() && !covers(sum, l):
+		return "this load did not go on through the outage"
 	}
 	return ""
 }
 
-// endedEarly reports whether a steady load ended, without a failure, before the return of an
-// outage that had begun, or before its detection if nothing returned.
-func endedEarly(sum *record.Summary, l record.Load) bool {
-	if l.Ended == nil || !l.Steady || !l.NoneFailed() {
-		return false
+// covers reports whether a load sent requests during an outage, and if it is steady, until the return,
+// or the detection if nothing returned, of each that had begun.
+func covers(sum *record.Summary, l record.Load) (some bool) {
+	started, ended := math.Inf(-1), math.Inf(1)
+	if l.Started != nil {
+		started = *l.Started
 	}
-	ended := sum.Zero.Add(time.Duration(*l.Ended * float64(time.Second)))
-	return slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool {
+	if l.Ended != nil {
+		ended = *l.Ended
+	}
+	offset := func(at time.Time) float64 {
+		if at.IsZero() {
+			return math.Inf(1)
+		}
+		return at.Sub(sum.Zero).Seconds()
+	}
+	for _, o := range sum.Outages {
 		over := o.Returned
 		if over.IsZero() {
 			over = o.Detected
 		}
-		return !o.Off.After(ended) && (over.IsZero() || ended.Before(over))
-	})
-}
-
-// afterReturn reports whether a load began only when all nodes and pods of each outage before its
-// end had returned.
-func afterReturn(sum *record.Summary, l record.Load) bool {
-	if l.Started == nil || len(sum.Outages) == 0 {
-		return false
-	}
-	offset := func(at time.Time) float64 { return at.Sub(sum.Zero).Seconds() }
-	return !slices.ContainsFunc(sum.Outages, func(o loadgen.PowerOff) bool {
-		later := l.Ended != nil && offset(o.Off) >= *l.Ended
-		return !later && (o.Returned.IsZero() || offset(o.Returned) > *l.Started)
-	})
-}
-
-// detected reports whether every node that went off was detected.
-func detected(sum *record.Summary) (all bool) {
-	for _, p := range sum.Phases {
-		if p.Name == view.PhaseDetected && p.Observed == nil {
+		switch {
+		case started >= offset(o.Returned) || ended <= offset(o.Off): // not in this one
+		case l.Steady && ended < offset(over):
 			return false
+		default:
+			some = true
 		}
-		all = all || p.Name == view.PhaseDetected
 	}
-	return all
+	return some || len(sum.Outages) == 0
 }
 
 // detectionHidden reports whether a blind span hid when a node was detected.
@@ -157,17 +140,22 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 	if sum.Zero.IsZero() {
 		return nil
 	}
+	var errors view.Phase // of all loads; only its forecast is wanted
+	if i := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseErrors }); i >= 0 {
+		errors = sum.Phases[i]
+		errors.Inside = nil
+	}
 	for _, w := range l.ErrorWindows {
 		length := tenth(w.Length())
 		v := exactly(length, fmt.Sprintf("%s, %s", x.Got(length), text.Count(w.Failed, "request", "requests"))).within(x)
 		if x.Predicted {
 			v.lo, v.hi = tenth(w.To), tenth(w.To)
+			v.got += fmt.Sprintf(", the last ended at %.1f s", v.hi)
 		}
-		out = append(out, v.end(x, sum))
+		out = append(out, v.forecast(x, errors))
 	}
 	if len(out) == 0 {
-		v := exactly(0, "0 s, none failed").within(x).end(x, sum)
-		out = []value{v.unsent(l, math.Inf(1))}
+		out = []value{exactly(0, "0 s, none failed").within(x).forecast(x, errors).unsent(l, math.Inf(1))}
 	}
 	last := &out[len(out)-1]
 	if l.AtZero != nil && l.AtZero.Failed+l.AtZero.Cancelled > 0 {
@@ -180,21 +168,4 @@ func windows(x plan.Expectation, sum *record.Summary, l record.Load) (out []valu
 		last.hi, last.got = math.Inf(1), last.got+"; no 10 s of success followed"
 	}
 	return out
-}
-
-// end sets the forecast of the end of an error window as its bounds, if an expectation wants that.
-func (v value) end(x plan.Expectation, sum *record.Summary) value {
-	i := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseErrors })
-	switch {
-	case !x.Predicted:
-	case i >= 0 && sum.Phases[i].Predicted != nil:
-		f := sum.Phases[i].Predicted
-		v.want = [2]float64{tenth(f[0]), tenth(f[1])}
-		if v.hi > 0 {
-			v.got += fmt.Sprintf(", the last ended at %.1f s (forecast %.1f–%.1f s)", v.hi, f[0], f[1])
-		}
-	default:
-		v.want, v.got = nothing, v.got+noForecast
-	}
-	return v
 }

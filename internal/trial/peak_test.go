@@ -41,7 +41,6 @@ func TestAPeakThatOtherClientsMayHaveServedIsNotObserved(t *testing.T) {
 		"alone":                               {many(20, own(8)), 8, 0, 0},
 		"shared all the time":                 {many(20, shared(2)), 2, 8, 10},
 		"the averages show others only later": {then(many(2, silent), many(20, shared(2))), 2, 8, 12},
-		"a short load":                        {then(many(1, silent), many(2, shared(0))), 0, 8, 12},
 		"bytes prove the peak":                {then(many(5, shared(2)), many(20, own(8))), 8, 0, 10},
 		"averages that lag for a second":      {then(many(2, own(8)), many(1, lag), many(2, own(8))), 8, 0, 0},
 		"one answer is missing now and then":  {then(many(3, shared(2)), many(1, silent), many(3, shared(2)), many(1, silent), many(3, shared(2))), 2, 8, 12},

@@ -28,10 +28,9 @@ type run struct {
 	dir  string
 	// deployment is the trial's deployment.
 	deployment cluster.Key
-	// elsewhere: the operator has selected another deployment, which the gauge measures. again
-	// is since when the gauge measures the trial's again; zero: always.
-	elsewhere bool
-	again     time.Time
+	// elsewhere is until when the operator had selected another deployment, which the gauge measures
+	// then; zero: never.
+	elsewhere time.Time
 	// clock notices when the wall clock is set.
 	clock    clock.Steps
 	tracker  *phase.Tracker

@@ -59,7 +59,7 @@ func (v value) forecast(x plan.Expectation, p view.Phase) value {
 		v.want, v.got = nothing, v.got+noForecast
 		return v
 	case p.Inside == nil:
-		v.want = *p.Predicted
+		v.want = [2]float64{tenth(p.Predicted[0]), tenth(p.Predicted[1])}
 	case !*p.Inside: // by times that are more precise
 		v.want = nothing
 	}
