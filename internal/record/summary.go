@@ -166,12 +166,6 @@ type Load struct {
 	PeakServed int    `json:"peak_served"`
 	PeakQueued int    `json:"peak_queued"`
 	Basis      string `json:"basis,omitempty"`
-	// PeakServedUpTo and PeakQueuedUpTo are how large the peaks may have been: the servers
-	// held requests of others as well (other clients, or requests that clients gave up) and
-	// don't tell clients apart, or the gauge measured another deployment that the operator had
-	// selected. They are missing if the peaks are certain.
-	PeakServedUpTo int `json:"peak_served_up_to,omitempty"`
-	PeakQueuedUpTo int `json:"peak_queued_up_to,omitempty"`
 	// PeakStreaming is the largest number of answers of which bytes came within the same
 	// 2 s: of lightsout's own requests alone, whoever else uses the service.
 	PeakStreaming int `json:"peak_streaming,omitempty"`

@@ -30,8 +30,8 @@ func loadOf(s *record.Summary) section {
 		if l.Failed > 0 {
 			failed.Tone = bad
 		}
-		served, queued := upTo(l.PeakServed, l.PeakServedUpTo), upTo(l.PeakQueued, l.PeakQueuedUpTo)
-		if l.PeakServed+l.PeakQueued+l.PeakServedUpTo+l.PeakQueuedUpTo == 0 && l.OK > 0 { // nobody counted them
+		served, queued := itoa(l.PeakServed), itoa(l.PeakQueued)
+		if l.PeakServed+l.PeakQueued == 0 && l.OK > 0 { // nobody counted them
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
@@ -40,14 +40,6 @@ func loadOf(s *record.Summary) section {
 	}
 	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "hung")
 	return t
-}
-
-// upTo formats a peak that may be larger than n.
-func upTo(n, most int) string {
-	if most > n {
-		return fmt.Sprintf("%d–%d", n, most)
-	}
-	return itoa(n)
 }
 
 // windows formats error windows, separated by commas.

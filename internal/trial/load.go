@@ -76,18 +76,9 @@ func (r *run) gauge(f *view.Frame) {
 		case g.At.After(r.elsewhere):
 			l.peak.take(g)
 		default:
-			l.peak.miss(g)
+			l.peak.shared = shareLeast
 		}
 	}
-}
-
-// peakQueued is the largest queue of a load, by the generator, which samples more often than
-// frames show, unless that measured another deployment as well.
-func (r *run) peakQueued(l *loadRun) int {
-	if l.peak.missed {
-		return l.peak.queued
-	}
-	return r.t.opt.Load.PeakQueued(l.number)
 }
 
 // loadName names a load that was started by keyboard.

@@ -3,7 +3,6 @@ package trial
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -13,63 +12,6 @@ import (
 	"lightsout/loadgen"
 	"lightsout/power"
 )
-
-// After power-on, earlier requests hold half of the slots, perhaps unknown to the
-// gauge: derived numbers do not count as served.
-func TestAPeakCountsOnlyServedRequestsThatServersReport(t *testing.T) {
-	at := time.Unix(1_700_000_000, 0)
-	sixteen := 16.0
-	want := plan.Expectation{Measure: "peak_served", Step: "again", Min: &sixteen, Max: &sixteen}
-	now := at
-	gauge := func(basis loadgen.Basis, served, heard int) loadgen.Gauge {
-		now = now.Add(time.Second)
-		return loadgen.Gauge{At: now, Basis: basis, Served: served, Heard: heard, Outstanding: 16}
-	}
-	for _, tt := range []struct {
-		what   string
-		gauges []loadgen.Gauge
-		peak   int
-		ok     bool
-	}{
-		{"derived, then reported", []loadgen.Gauge{gauge(loadgen.BasisPartial, 16, 0), gauge(loadgen.BasisPartial, 16, 8), gauge(loadgen.BasisMeasured, 8, 8)}, 8, false},
-		{"told", []loadgen.Gauge{gauge(loadgen.BasisPartial, 16, 5), gauge(loadgen.BasisMeasured, 16, 16)}, 16, true},
-		{"estimated", []loadgen.Gauge{gauge(loadgen.BasisEstimated, 16, 0)}, 16, false},
-	} {
-		l := &loadRun{step: "again", started: at}
-		r := &run{loads: []*loadRun{l}}
-		for _, g := range tt.gauges {
-			r.gauge(&view.Frame{Load: loadgen.Run{Gauge: g}})
-		}
-		served, basis, _, _ := l.peak.result()
-		sum := &record.Summary{Load: []record.Load{{Step: "again", PeakServed: served, Basis: string(basis)}}}
-		if got := JudgeExpectation(want, sum); served != tt.peak || got.OK != tt.ok {
-			t.Errorf("%s: peak %d (%s), %+v", tt.what, served, basis, got)
-		}
-	}
-}
-
-// While the operator has selected another deployment, the gauge measures that one: the peaks of a
-// load may then be as large as what is in flight.
-func TestAPeakIsOfTheTrialsDeployment(t *testing.T) {
-	t.Parallel()
-	web, other := cluster.Key{Namespace: "default", Name: "web"}, cluster.Key{Namespace: "shop", Name: "db"}
-	l := &loadRun{started: at(0)}
-	r := &run{deployment: web, loads: []*loadRun{l}}
-	show := func(s float64, focus cluster.Key, sampled float64, served, queued int) {
-		g := loadgen.Gauge{At: at(sampled), Basis: loadgen.BasisMeasured, Served: served, Heard: served, Queued: queued, Outstanding: served + queued}
-		r.gauge(&view.Frame{Now: at(s), Focus: focus, Load: loadgen.Run{Gauge: g}})
-	}
-	show(1, web, 0.5, 8, 0)
-	if l.peak.missed {
-		t.Error("the gauge measured another deployment all the time")
-	}
-	show(2, other, 2, 0, 12)
-	show(3, web, 1.9, 10, 2) // the newest gauge is still of the other one
-	show(4, web, 4, 7, 1)
-	if served, _, upTo, queued := l.peak.result(); served != 8 || upTo != 12 || r.peakQueued(l) != 1 || queued != 12 {
-		t.Errorf("%d served, up to %d; %d queued, up to %d", served, upTo, r.peakQueued(l), queued)
-	}
-}
 
 // A load that sent nothing after the detection proves nothing about later requests; those
 // that lightsout ended prove nothing either.

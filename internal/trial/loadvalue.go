@@ -26,9 +26,9 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	case "error_window":
 		return windows(x, sum, l)
 	case "peak_served":
-		return []value{peakValue(x, l.PeakServed, l.PeakServedUpTo, l)}
+		return []value{peakValue(x, l.PeakServed, l)}
 	case "peak_queued":
-		return []value{peakValue(x, l.PeakQueued, l.PeakQueuedUpTo, l)}
+		return []value{peakValue(x, l.PeakQueued, l)}
 	}
 	n := float64(*loadMeasure(x.Measure, l))
 	v := exactly(n, x.Got(n)).within(x)
@@ -51,18 +51,13 @@ func (v value) unsent(l record.Load, more float64) value {
 	return v
 }
 
-// peakValue returns a peak. It may be larger where the servers held requests of others, and is
-// unknown where no server reported it.
-func peakValue(x plan.Expectation, least, upTo int, l record.Load) value {
-	v := exactly(float64(least), x.Got(float64(least))).within(x)
-	if upTo > 0 {
-		v.hi = float64(upTo)
-		v.got = fmt.Sprintf("%d to %d: the servers held requests of others as well, or the gauge measured another deployment", least, upTo)
-	}
+// peakValue returns a peak, which is unknown where no server reported it.
+func peakValue(x plan.Expectation, most int, l record.Load) value {
+	got := x.Got(float64(most))
 	if l.Basis == string(loadgen.BasisEstimated) {
-		v.lo, v.hi, v.got = 0, math.Inf(1), v.got+", estimated: no server reported"
+		return unknown(got + ", estimated: no server reported it, or others used the servers")
 	}
-	return v
+	return exactly(float64(most), got).within(x)
 }
 
 // unasked is why the requests of a load don't show what a measure of the outage is about; empty

@@ -109,25 +109,16 @@ func lastDetection(r *run) time.Time {
 func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
 	requests := r.tracker.Run(l.number)
 	counts := requests.Counts(r.open[l.number])
-	served, basis, servedUpTo, queuedUpTo := l.peak.result()
+	served, basis := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: r.peakQueued(l), Basis: string(basis),
+		PeakServed: served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
 	}
 	out.Steady = !l.burst
-	out.PeakServedUpTo, out.PeakQueuedUpTo = moreThan(servedUpTo, served), moreThan(queuedUpTo, out.PeakQueued)
 	return out
-}
-
-// moreThan returns n if it is more than least, and otherwise 0.
-func moreThan(n, least int) int {
-	if n > least {
-		return n
-	}
-	return 0
 }
 
 // balanced reports whether the counts of every load add up to the number of requests
