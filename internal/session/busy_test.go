@@ -132,7 +132,7 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	w.x.frame("the machine shuts down", func(f *view.Frame) bool { return f.Power["kube-node4"].Stage == power.StageSending })
 	w.x.Send(view.AskTrial{})
 	q := w.x.question(view.QuestionTrial)
-	if !strings.Contains(questionText(q), "Being switched off: kube-node4") {
+	if !strings.Contains(questionText(q), "Not powered on since: kube-node4") {
 		t.Errorf("%s", questionText(q))
 	}
 	w.x.Send(view.Answer{Question: q.ID, Choice: "end"})

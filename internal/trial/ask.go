@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -64,7 +63,7 @@ func (t *Runner) askEnd() {
 		case choiceEndOn:
 			r.end(true)
 		case choiceEnd:
-			off, _ := leftOff(t, r)
+			off, _ := toReturn(r)
 			r.end(len(off) == 0)
 		case choiceAbort:
 			r.abort("by the operator")
@@ -72,38 +71,13 @@ func (t *Runner) askEnd() {
 	})
 }
 
-// leftOff names the nodes of a trial whose machines are off, go off, or may go off, unless others
-// have switched them off since; each in the line of a question that fits it.
-func leftOff(t *Runner, r *run) (nodes []string, lines []view.Line) {
-	titles := []string{"Still off: ", "Being switched off: ", "On, but the power API may still switch them off: "}
-	in := make([][]string, len(titles))
-	for _, n := range r.nodes {
-		kind := 0
-		switch {
-		case session.GoesOff(t.s, n.name):
-			kind = 1
-		case !t.s.LeftOff(n.name), session.TakenOver(t.s, n.name):
-			continue
-		case session.MayGoOff(t.s, n.name):
-			kind = 2
-		}
-		nodes, in[kind] = append(nodes, n.name), append(in[kind], n.name)
-	}
-	for i, title := range titles {
-		if len(in[i]) > 0 {
-			lines = append(lines, view.Line{Level: view.Warning, Text: title + strings.Join(in[i], ", ")})
-		}
-	}
-	return nodes, lines
-}
-
 func (t *Runner) endQuestion(r *run) view.Question {
 	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
-	switch off, lines := leftOff(t, r); {
+	switch off, _ := toReturn(r); {
 	case r.stage == stageCleanup:
 		q.Lines = append(q.Lines, view.Line{Text: "It is ending; the pane Trial shows how far it is."})
 	case len(off) > 0:
-		q.Lines = append(q.Lines, lines...)
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Not powered on since: " + strings.Join(off, ", ")})
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEndOn, Label: "Power on, then give the verdict"}, view.Choice{ID: choiceEnd, Label: "Give the verdict, leave them off"})
 	default:
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End now and give the verdict"})

@@ -22,67 +22,84 @@ const (
 // cleanUp ends loads, powers on the machines that the trial has left off, and uncordons
 // the nodes that it cordoned.
 func cleanUp(r *run) poll {
-	stopped := r.now()
-	if len(r.loads) > 0 {
-		if r.aborted || r.failed {
-			r.t.opt.Load.Stop(true)
-		}
-		for _, l := range r.loads {
-			r.t.opt.Load.StopRun(l.number)
-		}
-	}
+	loads := endLoads(r)
 	back := powerOnAgain(r)
 	others := r.s.UncordonOwn(func(node string) bool { return session.GoesOff(r.s, node) })
 	uncordoned := r.s.UncordonOwn(nil)
-	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
 		_, _, _ = others(now) // a machine that does not come on keeps no other node cordoned
-		if done, doing, err := back(now); !done {
-			return false, doing, err
-		}
-		if done, doing, err := uncordoned(now); !done {
-			return false, doing, err
-		}
-		if len(r.loads) == 0 || settled {
-			return true, "", nil
-		}
-		open := 0
-		for _, l := range r.loads {
-			if !r.loadEnded(l) {
-				open++
+		for _, p := range []poll{back, uncordoned, loads} {
+			if done, doing, err := p(now); !done {
+				return false, doing, err
 			}
 		}
+		return true, "", nil
+	}
+}
+
+// done is a poll of nothing.
+func done(time.Time) (bool, string, error) { return true, "", nil }
+
+// endLoads stops the loads, and waits for their last requests.
+func endLoads(r *run) poll {
+	if len(r.loads) == 0 {
+		return done
+	}
+	stopped := r.now()
+	if r.aborted || r.failed {
+		r.t.opt.Load.Stop(true)
+	}
+	for _, l := range r.loads {
+		r.t.opt.Load.StopRun(l.number)
+	}
+	cancelled, settled, asked := false, false, false
+	return func(now time.Time) (bool, string, error) {
+		ended := true
+		for _, l := range r.loads {
+			ended = r.loadEnded(l) && ended
+		}
 		switch {
-		case open > 0 && !cancelled && now.Sub(stopped) > restWithin:
+		case !ended && !cancelled && now.Sub(stopped) > restWithin:
 			cancelled = true
 			r.t.opt.Load.Stop(true)
-		case open == 0 && !asked:
+		case ended && !asked:
 			// Every record has been handed out when Wait returns.
 			asked = true
 			r.s.Async(restWithin, r.t.opt.Load.Wait, func(error) { settled = true })
 		}
-		return false, "waiting for the last requests", nil
+		return settled, "waiting for the last requests", nil
 	}
 }
 
-// powerOnAgain powers on the machines that the trial has switched off, and nobody else
-// since. Unless the trial was aborted, it waits until their nodes are Ready.
-func powerOnAgain(r *run) poll {
-	var off []string
+// toReturn names the nodes whose machines the trial has switched off and nobody has powered on
+// since: those that it powers on at its end, and those that somebody else has switched off since.
+func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
 		switch {
-		case !r.s.LeftOff(n.name) && !r.isOff(n):
+		case !r.s.LeftOff(n.name) && !session.GoesOff(r.s, n.name) && !r.isOff(n):
 		case session.TakenOver(r.s, n.name):
-			r.s.Warn(view.LanePower, n.name, n.name+" stays off: somebody else has switched it off since")
+			taken = append(taken, n.name)
 		default:
-			off = append(off, n.name)
+			nodes = append(nodes, n.name)
 		}
 	}
-	done := func(time.Time) (bool, string, error) { return true, "", nil }
+	return nodes, taken
+}
+
+// powerOnAgain powers on the machines of toReturn. Unless the trial was aborted, it waits until their
+// nodes are Ready.
+func powerOnAgain(r *run) poll {
+	off, taken := toReturn(r)
 	switch {
 	case r.opt.KeepOff && !r.aborted:
 		return r.untilOff()
-	case r.opt.KeepOff, len(off) == 0:
+	case r.opt.KeepOff:
+		return done
+	}
+	for _, node := range taken {
+		r.s.Warn(view.LanePower, node, node+" stays off: somebody else has switched it off since")
+	}
+	if len(off) == 0 {
 		return done
 	}
 	// A machine that is still being switched is powered on later; the others are
@@ -96,14 +113,9 @@ func powerOnAgain(r *run) poll {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
-		if r.aborted {
-			return true, "", nil
-		}
-		deadline := over.Add(returnWithin)
-		for _, n := range off {
-			if !isBack(r, n) && !session.TakenOver(r.s, n) {
-				return now.After(deadline), "waiting until " + n + " is Ready", nil
-			}
+		waits := func(n string) bool { return !isBack(r, n) && !session.TakenOver(r.s, n) }
+		if i := slices.IndexFunc(off, waits); i >= 0 && !r.aborted && !now.After(over.Add(returnWithin)) {
+			return false, "waiting until " + off[i] + " is Ready", nil
 		}
 		return true, "", nil
 	}
