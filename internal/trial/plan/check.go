@@ -10,7 +10,7 @@ import (
 // expectations that can never be met. Each is an *Error. It names unnamed steps, and
 // omits faults that follow from an unreadable step.
 func (p *Plan) check() []error {
-	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, cordoned: map[string]bool{}, loads: map[string]*loadState{}}
+	c := &checker{p: p, off: map[string]int{}, on: map[string]int{}, loads: map[string]*loadState{}}
 	c.nameSteps()
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -81,12 +81,9 @@ type checker struct {
 	// are off; on the line that switched it on again. A node is in one of them.
 	off, on map[string]int
 	loads   map[string]*loadState
-	// cordoned are the nodes that a step has cordoned or drained.
-	cordoned map[string]bool
 	// steady is the hold or rate that was begun last in the background.
-	steady  string
-	rollout bool
-	faults  []error
+	steady string
+	faults []error
 }
 
 // add keeps a fault; err may be nil.
@@ -101,11 +98,11 @@ func (c *checker) wrong(line int, format string, args ...any) {
 	c.add(errorAt(line, format, args...))
 }
 
-// loadState is a load step that has begun; stopped is the line of the step
-// that stopped it, or 0.
+// loadState is a load step that has begun; stopped: a step has stopped it.
 type loadState struct {
-	load          *Load
-	line, stopped int
+	load    *Load
+	line    int
+	stopped bool
 }
 
 // switched are the nodes that have been switched off so far, in order of name.
@@ -115,38 +112,13 @@ func (c *checker) switched() []string {
 
 // expectation finds one that can never be met.
 func (c *checker) expectation(e Expectation) error {
-	switch m := measures[e.Measure]; m.kind {
-	case OfLoad:
-		if c.loads[e.Step] == nil {
-			return c.noLoad(e.Line, e.Step)
-		}
-	case OfPhase:
-		if m.ofDeployment {
-			if err := c.p.ofThis(e.Line, e.Subject); err != nil {
-				return err
-			}
-		}
-		switch {
-		case m.afterOn && len(c.on) == 0:
-			return errorAt(e.Line, "no step switches anything on again, so %s can never be seen", e.Measure)
-		case e.Subject != "" && !m.ofDeployment:
-			_, isOff := c.off[e.Subject]
-			_, isOn := c.on[e.Subject]
-			if !isOff && !isOn {
-				return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
-			}
-			if m.afterOn && isOff {
-				return errorAt(e.Line, "%s is not switched on again by any step, so %s can never be seen", e.Subject, e.Measure)
-			}
-		}
-	case OfLedger:
-		if len(c.loads) == 0 {
-			return errorAt(e.Line, "the plan has no load, so nothing can be %s", e.Measure)
-		}
-	case OfTrial:
-		if e.Measure == "skew_before_rollout" && !c.rollout {
-			return errorAt(e.Line, `there is no rollout step, so skew_before_rollout can never be seen: use skew, or add a step "- rollout:"`)
-		}
+	switch m := measures[e.Measure]; {
+	case m.kind == OfLoad && c.loads[e.Step] == nil:
+		return c.noLoad(e.Line, e.Step)
+	case m.ofDeployment:
+		return c.p.ofThis(e.Line, e.Subject)
+	case e.Subject != "" && !slices.Contains(c.switched(), e.Subject):
+		return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)
 	}
 	return nil
 }

@@ -24,14 +24,13 @@ func (d *Drain) title() string { return "drain " + some(d.Nodes) }
 // Text names the nodes to drain.
 func (d *Drain) Text() string { return "drain " + list(d.Nodes) + inTime(d.Within) }
 
-func (d *Drain) value() any { return aboutNodes(d.Nodes, "within", within(d.Within, DrainWithin)) }
+func (d *Drain) value() any { return d.Nodes }
 
 func (d *Drain) check(c *checker, s *Step) {
 	for _, n := range d.Nodes {
 		if line, ok := c.off[n]; ok {
 			c.wrong(s.Line, "%s is off since the step on line %d, so its pods can't end: drain it before", n, line)
 		}
-		c.cordoned[n] = true
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"lightsout/internal/view"
 )
@@ -42,11 +41,10 @@ type measure struct {
 	phase string
 	// seconds: it is a time, not a count.
 	seconds bool
-	// afterOn: only a node that is switched on again reaches the phase. ofMachine: only
-	// the machine decides when, so there is no forecast. ofDeployment: the phase
-	// belongs to a deployment, not to a node. foretold: the measure is a count with a
+	// ofMachine: only the machine decides when, so there is no forecast. ofDeployment: the
+	// phase belongs to a deployment, not to a node. foretold: the measure is a count with a
 	// forecast.
-	afterOn, ofMachine, ofDeployment, foretold bool
+	ofMachine, ofDeployment, foretold bool
 }
 
 // measureWords are the measures in the order of the help.
@@ -75,9 +73,9 @@ var measures = map[string]measure{
 	"tainted":       {kind: OfPhase, phase: view.PhaseTainted, seconds: true},
 	"evicted":       {kind: OfPhase, phase: view.PhaseEvicted, seconds: true},
 	"replaced":      {kind: OfPhase, phase: view.PhaseReplaced, seconds: true, ofDeployment: true},
-	"booted":        {kind: OfPhase, phase: view.PhaseBooted, seconds: true, afterOn: true, ofMachine: true},
-	"ready":         {kind: OfPhase, phase: view.PhaseReady, seconds: true, afterOn: true},
-	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, afterOn: true, ofDeployment: true},
+	"booted":        {kind: OfPhase, phase: view.PhaseBooted, seconds: true, ofMachine: true},
+	"ready":         {kind: OfPhase, phase: view.PhaseReady, seconds: true},
+	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, ofDeployment: true},
 
 	"balanced": {kind: OfLedger},
 
@@ -141,27 +139,4 @@ func (e Expectation) unit() string {
 		return " s"
 	}
 	return ""
-}
-
-// value returns the value of the measure's key in a file.
-func (e Expectation) value() any {
-	seconds := measures[e.Measure].seconds
-	bound := func(v *float64) any {
-		if v == nil {
-			return ""
-		}
-		if d := time.Duration(*v * float64(time.Second)); seconds && d.Seconds() == *v && (d == 0 || d >= time.Millisecond) {
-			return short(d)
-		}
-		return number(*v)
-	}
-	switch {
-	case e.Predicted:
-		return "predicted"
-	case e.Kind() == OfLedger:
-		return true
-	case e.Min != nil && e.Max != nil && *e.Min == *e.Max && !seconds:
-		return bound(e.Min)
-	}
-	return flow("min", bound(e.Min), "max", bound(e.Max))
 }

@@ -46,13 +46,7 @@ func decodeLoad(k kind, n *yaml.Node) (Action, error) {
 		}
 	}
 	return l, cmp.Or(
-		field(g, "requests", &l.Spec.Requests, func(n *yaml.Node, name string) (int, error) {
-			count, err := yamlfile.Count(n, name, yamlfile.MaxNumber)
-			if err == nil && l.Spec.PerSecond > 0 && float64(count)/l.Spec.PerSecond > yamlfile.MaxTime.Seconds() {
-				err = errorAt(n.Line, "%d requests at %g a second take more than 24h", count, l.Spec.PerSecond)
-			}
-			return count, err
-		}),
+		field(g, "requests", &l.Spec.Requests, func(n *yaml.Node, name string) (int, error) { return yamlfile.Count(n, name, yamlfile.MaxNumber) }),
 		field(g, "for", &l.Spec.For, decodeTime), field(g, "background", &l.Background, yamlfile.Bool), field(g, "timeout", &l.Timeout, decodeTime))
 }
 
@@ -133,8 +127,7 @@ func (l *Load) value() any {
 	if l.Spec.Shape == loadgen.Rate {
 		shape = strconv.FormatFloat(l.Spec.PerSecond, 'f', -1, 64) + "/s"
 	}
-	return flow(string(l.Spec.Shape), shape, "requests", l.Spec.Requests, "for", within(l.Spec.For, 0),
-		"background", l.Background, "timeout", within(l.Timeout, 0))
+	return flow(string(l.Spec.Shape), shape, "requests", l.Spec.Requests, "for", written(l.Spec.For), "background", l.Background)
 }
 
 func (l *Load) check(c *checker, s *Step) {
@@ -143,7 +136,7 @@ func (l *Load) check(c *checker, s *Step) {
 	}
 	if l.Spec.Shape != loadgen.Burst {
 		// The generator runs one hold or rate at a time.
-		if c.steady != "" && c.loads[c.steady].stopped == 0 {
+		if c.steady != "" && !c.loads[c.steady].stopped {
 			c.wrong(s.Line, "%s of line %d may still be sending here, and only one hold or rate can at a time: stop it before", quote(c.steady), c.loads[c.steady].line)
 		}
 		c.steady = ""

@@ -3,7 +3,6 @@ package plan
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,28 +12,23 @@ import (
 	"lightsout/internal/config/yamlfile"
 )
 
-// Marshal writes the plan as a file. Parse makes the same plan of it again,
-// but for lines and Text, when Check has nothing against the plan and its name
-// is one word. A name too long for a file is left out.
+// Marshal writes a plan made by keyboard as a file, of which Parse makes the same plan again: it has
+// no expectations, and no step that waits. A name too long for a file is left out.
 func (p *Plan) Marshal() []byte {
-	var steps, expect []*yaml.Node
+	var steps []*yaml.Node
 	for _, s := range p.Steps {
-		step := group(s.Action.Kind(), s.Action.value())
+		action, ok := s.Action.(interface{ value() any })
+		if !ok {
+			continue
+		}
+		step := group(s.Action.Kind(), action.value())
 		if s.Name != s.defaultName() && utf8.RuneCountInString(s.Name) <= maxStepName {
 			put(step, "name", s.Name)
 		}
 		steps = append(steps, step)
 	}
-	for _, e := range p.Expect {
-		subject := "node"
-		if measures[e.Measure].ofDeployment {
-			subject = "deployment"
-		}
-		expect = append(expect, group(e.Measure, e.value(), "step", e.Step, subject, e.Subject))
-	}
 	// What is only texts, numbers and lists can always be written.
-	text, _ := yamlfile.Write(group("name", p.Name, "about", p.About, "deployment", p.Deployment,
-		"steps", &yaml.Node{Kind: yaml.SequenceNode, Content: steps}, "expect", &yaml.Node{Kind: yaml.SequenceNode, Content: expect}))
+	text, _ := yamlfile.Write(group("name", p.Name, "deployment", p.Deployment, "steps", &yaml.Node{Kind: yaml.SequenceNode, Content: steps}))
 	return []byte(text)
 }
 
@@ -67,25 +61,12 @@ func flow(fields ...any) *yaml.Node {
 	return n
 }
 
-// aboutNodes is the value of a step about nodes, which may have other fields.
-func aboutNodes(nodes []string, fields ...any) any {
-	if len(group(fields...).Content) == 0 {
-		return nodes
-	}
-	return flow(append([]any{"nodes", nodes}, fields...)...)
-}
-
-// within formats a time; empty for the default.
-func within(d, unless time.Duration) string {
-	if d <= 0 || d == unless {
+// written formats a time; empty for none.
+func written(d time.Duration) string {
+	if d == 0 {
 		return ""
 	}
 	return short(d)
-}
-
-// number is one as it is written.
-func number(v float64) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
 func inTime(d time.Duration) string {

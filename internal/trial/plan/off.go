@@ -55,11 +55,10 @@ func (o *Off) title() string { return o.verb() + some(o.Nodes) }
 func (o *Off) Text() string { return o.verb() + list(o.Nodes) + inTime(o.Within) }
 
 func (o *Off) value() any {
-	how := ""
 	if o.How == power.ActionOff {
-		how = "plug"
+		return flow("nodes", o.Nodes, "how", "plug")
 	}
-	return aboutNodes(o.Nodes, "how", how, "within", within(o.Within, 0))
+	return o.Nodes
 }
 
 func (o *Off) check(c *checker, s *Step) {

@@ -24,21 +24,16 @@ func (o *On) title() string { return "power on " + some(o.Nodes) }
 // Text names the nodes to power on.
 func (o *On) Text() string { return "power on " + list(o.Nodes) + inTime(o.Within) }
 
-func (o *On) value() any { return aboutNodes(o.Nodes, "within", within(o.Within, 0)) }
+func (o *On) value() any { return o.Nodes }
 
 func (o *On) check(c *checker, s *Step) {
 	for _, n := range o.Nodes {
-		_, isOff := c.off[n]
-		line, isOn := c.on[n]
-		switch {
-		case isOff:
-			delete(c.off, n)
-			c.on[n] = s.Line
-		case isOn:
-			c.wrong(s.Line, "%s is on again already since the step on line %d", n, line)
-		default:
-			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
+		if _, isOff := c.off[n]; !isOff {
+			c.wrong(s.Line, "%s is not off here: no step before this one switches it off, or one has switched it on again", n)
+			continue
 		}
+		delete(c.off, n)
+		c.on[n] = s.Line
 	}
 }
 

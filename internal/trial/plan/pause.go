@@ -29,8 +29,6 @@ func (p *Pause) title() string { return "pause of " + short(p.For) }
 // Text describes the length of the pause.
 func (p *Pause) Text() string { return "pause for " + short(p.For) }
 
-func (p *Pause) value() any { return short(p.For) }
-
 func (p *Pause) check(*checker, *Step) {}
 
 // Begin waits until the pause is over.

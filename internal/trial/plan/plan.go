@@ -68,8 +68,6 @@ type Action interface {
 
 	// title is the name of a step that has none.
 	title() string
-	// value returns the value of the kind's key in a file.
-	value() any
 	// check finds an action that is impossible at this place, and records the state for
 	// the next steps.
 	check(c *checker, s *Step)

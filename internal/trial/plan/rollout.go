@@ -50,13 +50,9 @@ func (r *Rollout) Text() string {
 // theDeployment names a deployment; empty is the plan's.
 func theDeployment(name string) string { return cmp.Or(name, "the deployment") }
 
-func (r *Rollout) value() any {
-	return flow("deployment", r.Deployment, "within", within(r.Within, 0))
-}
+func (r *Rollout) value() any { return r.Deployment }
 
-func (r *Rollout) check(c *checker, _ *Step) {
-	c.rollout = true
-}
+func (r *Rollout) check(*checker, *Step) {}
 
 // Begin restarts the rollout.
 func (ro *Rollout) Begin(r Runner, _ string) Poll { return r.Rollout(ro.Deployment, ro.Within) }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -46,27 +47,19 @@ func (st *Stop) value() any { return st.Step }
 
 func (st *Stop) check(c *checker, s *Step) {
 	if st.Step == AllLoads {
-		some := false
 		for _, l := range c.loads {
-			if l.load.Background && l.stopped == 0 {
-				l.stopped, some = max(s.Line, 1), true
-			}
-		}
-		if !some {
-			c.wrong(s.Line, "there is no load in the background here to stop")
+			l.stopped = true
 		}
 		return
 	}
 	l, ok := c.loads[st.Step]
 	switch {
-	case ok && !l.load.Background:
-		c.wrong(s.Line, "%s has ended before this step: only a load with background: true can be stopped", quote(st.Step))
-	case ok && l.stopped > 0:
-		c.wrong(s.Line, "%s is stopped already on line %d", quote(st.Step), l.stopped)
-	case ok:
-		l.stopped = max(s.Line, 1)
-	default:
+	case !ok:
 		c.add(c.noLoad(s.Line, st.Step))
+	case !l.load.Background:
+		c.wrong(s.Line, "%s has ended before this step: only a load with background: true can be stopped", quote(st.Step))
+	default:
+		l.stopped = true
 	}
 }
 
@@ -76,10 +69,7 @@ func (c *checker) noLoad(line int, name string) error {
 	if near := yamlfile.Suggest(name, begun); near != "" {
 		return errorAt(line, "no load step %s has begun here; did you mean %q?", quote(name), near)
 	}
-	if len(begun) == 0 {
-		return errorAt(line, "no load step %s has begun here, and no other", quote(name))
-	}
-	return errorAt(line, "no load step %s has begun here; there are %s", quote(name), shorten(and(quoteAll(begun)), 300))
+	return errorAt(line, "no load step %s has begun here, but %s", quote(name), cmp.Or(shorten(and(quoteAll(begun)), 300), "none"))
 }
 
 // Begin stops the load.

@@ -138,14 +138,6 @@ func (w *Wait) Text() string {
 	return "wait until " + text + inTime(w.Within)
 }
 
-func (w *Wait) value() any {
-	f := flow("for", w.For, "nodes", w.Nodes, "deployment", w.Deployment, "within", within(w.Within, waitingFor(w.For).within))
-	if len(f.Content) == 2 {
-		return w.For
-	}
-	return f
-}
-
 func (w *Wait) check(c *checker, s *Step) {
 	if len(c.off)+len(c.on) == 0 {
 		c.wrong(s.Line, "no step before this one switches anything off, so there is nothing to wait for")
