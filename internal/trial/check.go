@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -101,38 +99,4 @@ func waited(w *plan.Wait, off []string, about cluster.Key) (subjects [][2]string
 		add(w.For, nodes...)
 	}
 	return subjects
-}
-
-// Hopeless finds the steps that wait for an impossible condition, by their index, each
-// with the reason. It judges by the present cluster, and ignores the steps after a
-// drain.
-func Hopeless(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key, now time.Time) map[int]string {
-	about := deploymentOf(p.Deployment, focus)
-	t := phase.NewTracker(about)
-	t.Observe(s, now)
-	out := map[int]string{}
-	var off []string
-	for i, st := range p.Steps {
-		switch a := st.Action.(type) {
-		case *plan.Drain:
-			return out
-		case *plan.Off:
-			t.Zero(now, s)
-			for _, n := range a.Nodes {
-				t.Switched(n, a.How, now)
-				off = append(off, n)
-			}
-		case *plan.On:
-			for _, n := range a.Nodes {
-				t.Switched(n, power.ActionOn, now)
-			}
-		case *plan.Wait:
-			for _, x := range waited(a, off, about) {
-				if why := t.Never(x[0], x[1]); why != "" && out[i] == "" {
-					out[i] = why
-				}
-			}
-		}
-	}
-	return out
 }

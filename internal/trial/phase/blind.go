@@ -51,8 +51,12 @@ func (v *sight) stoodStill(pause Blind) {
 
 // end ends the present span, if there is one.
 func (v *sight) end(at time.Time) {
-	if n := len(v.spans); n > 0 && v.spans[n-1].To.IsZero() {
+	switch n := len(v.spans); {
+	case n == 0 || !v.spans[n-1].To.IsZero():
+	case at.After(v.spans[n-1].From):
 		v.spans[n-1].To = at
+	default: // it hid nothing
+		v.spans = v.spans[:n-1]
 	}
 }
 

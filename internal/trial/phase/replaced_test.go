@@ -49,23 +49,6 @@ func TestPodsAreReplacedWithoutAnEviction(t *testing.T) {
 	}
 }
 
-// While a rollout has deleted the pods on a node, and their replacements start, `replaced` can come
-// true.
-func TestPodsOfARolloutThatStartAreNotHopeless(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 40)
-	w.taint(n4, 41)
-	w.now = at(60)
-	w.podsOn(n4, func(p *cluster.Pod) { p.Deleting = w.now })
-	for s := 60.0; s < 70; s++ {
-		w.look(s)
-		if why := w.Never(view.PhaseReplaced, llm.String()); why != "" {
-			t.Errorf("at %v s: %s", s, why)
-		}
-	}
-}
-
 // Where no pod on the nodes served when they went off, as when they all load a model or are being
 // deleted, there is nothing to replace, in a later outage too.
 func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
@@ -93,25 +76,4 @@ func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The pods of a deployment that somebody deletes are not replaced: its two rows name the same
-// reason.
-func TestADeletedDeploymentIsNotReplaced(t *testing.T) {
-	w := newWorld(t, 1000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 40)
-	w.taint(n4, 41)
-	pods, deployments := w.c.Pods, w.c.Deployments
-	w.c.Pods, w.c.Deployments = nil, nil
-	w.look(60)
-	for _, name := range []string{view.PhaseReplaced, view.PhaseRestored} {
-		w.want(name, llm.String(), "– | – | the deployment is deleted")
-		if w.Never(name, llm.String()) == "" {
-			t.Errorf("%s may come", name)
-		}
-	}
-	w.c.Pods, w.c.Deployments = pods, deployments
-	w.look(70)
-	w.want(view.PhaseReplaced, llm.String(), "341..355 | – | ")
 }

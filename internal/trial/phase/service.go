@@ -16,9 +16,6 @@ type service struct {
 	// each of them.
 	before int
 	pods   map[cluster.Key]string
-	// allEnded is when lightsout saw that all of them on nodes of the outage had ended; zero: not
-	// yet.
-	allEnded time.Time
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
@@ -177,73 +174,76 @@ func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	if r.seen() || v.idle {
 		return
 	}
-	if why, never := notRestored(d); why != "" {
-		r.predicted, r.why, r.never = forecast.Interval{}, why, never
+	var i forecast.Interval
+	why, never := notRestored(d)
+	switch {
+	case why != "":
+	case slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }):
 		return
+	default:
+		i, why = v.replaced(t)
+		never = v.never(t)
 	}
-	if r.why == deploymentDeleted || r.why == deploymentEmpty { // it was, for a while
-		r.why, r.never = "", false
-	}
-	if slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }) {
-		return
-	}
-	if i, why := v.replaced(t); why != "" || !i.IsZero() {
-		r.predicted, r.why, r.never = i, why, v.never(t)
-	}
+	r.predicted, r.why, r.never = i, why, never
 }
-
-const (
-	deploymentDeleted = "the deployment is deleted"
-	deploymentEmpty   = "the deployment is scaled to 0 pods"
-)
 
 // notRestored explains why a deployment does not have all its pods again; empty if it may. never:
 // it can't.
 func notRestored(d *cluster.Deployment) (why string, never bool) {
 	switch {
 	case d == nil, !d.Gone.IsZero():
-		return deploymentDeleted, true
+		return "the deployment is deleted", true
 	case d.Replicas == 0: // somebody, or an autoscaler, may scale it up
-		return deploymentEmpty, false
+		return "the deployment is scaled to 0 pods", false
 	}
 	return "", false
 }
 
 // observeService recognises the phases of the deployment.
 func (t *Tracker) observeService(s *cluster.Snapshot) {
-	v := &t.service
-	if !v.known || len(t.names) == 0 {
+	if !t.service.known || len(t.names) == 0 {
 		return
 	}
-	subject := t.deployment.String()
-	if !v.idle && !t.rows.seen(view.PhaseReplaced, subject) {
-		if last := v.replacement(t, s); last != nil {
-			at := last.Changed
-			switch {
-			case v.allEnded.After(at): // it served before the pods that it replaces ended
-				at = v.allEnded
-			case !at.After(t.zero):
-				at = t.sight.looked
-			}
-			t.observe(view.PhaseReplaced, subject, at, time.Time{})
+	if !t.service.idle && t.service.isReplaced(t, s) {
+		t.observe(view.PhaseReplaced, t.deployment.String(), t.sight.looked, time.Time{})
+	}
+	if t.isRestored(s) {
+		t.observe(view.PhaseRestored, t.deployment.String(), t.sight.looked, time.Time{})
+	}
+}
+
+// isReplaced reports whether the pods of the outage are replaced: each of them was deleted or has
+// ended, and as many pods as before serve elsewhere, or as many as the deployment is to have if
+// somebody has scaled it down.
+func (v *service) isReplaced(t *Tracker, s *cluster.Snapshot) bool {
+	serving, want := 0, v.before
+	for _, p := range s.PodsOf(t.deployment) {
+		if isDown(t, v.pods[p.Key]) && !ends(p) {
+			return false
+		}
+		if p.Serving() && !isDown(t, p.Node) {
+			serving++
 		}
 	}
-	if !t.rows.seen(view.PhaseRestored, subject) {
-		d := s.Deployment(t.deployment)
-		if d == nil || !d.Gone.IsZero() || d.Available < d.Replicas || d.Replicas == 0 {
-			return
-		}
-		at := d.Changed
-		for _, name := range t.names {
-			n := t.nodes[name]
-			ready := t.rows.of(view.PhaseReady, name).when.By
-			if !n.up() || isDown(t, name) && (n.on().IsZero() || ready.IsZero()) {
-				return
-			}
-			if ready.After(at) {
-				at = ready
-			}
-		}
-		t.observe(view.PhaseRestored, subject, at, time.Time{})
+	if d := s.Deployment(t.deployment); d != nil && d.Gone.IsZero() {
+		want = min(want, d.Replicas)
 	}
+	return serving > 0 && serving >= want
+}
+
+// ends reports whether a pod is being deleted, is gone or has ended: its ReplicaSet replaces it.
+func ends(p *cluster.Pod) bool {
+	return !p.Deleting.IsZero() || !p.Gone.IsZero() || p.Finished()
+}
+
+// isRestored reports whether the deployment has all its pods, and every node has returned.
+func (t *Tracker) isRestored(s *cluster.Snapshot) bool {
+	d := s.Deployment(t.deployment)
+	if d == nil || !d.Gone.IsZero() || d.Available < d.Replicas || d.Replicas == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(t.names, func(name string) bool {
+		n := t.nodes[name]
+		return !n.up() || isDown(t, name) && (n.on().IsZero() || !t.rows.seen(view.PhaseReady, name))
+	})
 }

@@ -61,12 +61,13 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 			p.Inside = nil // its end is still to come
 		}
 	}
-	if !r.seen() {
-		if r.why != "" {
-			notes = append(notes, r.why)
-		} else if text := t.overtaken(name, subject); text != "" {
-			notes = append(notes, text)
-		}
+	n := t.nodes[subject]
+	switch {
+	case r.seen():
+	case r.why != "":
+		notes = append(notes, r.why)
+	case n != nil && returned(t, n) && name != view.PhaseOff && name != view.PhaseBooted && name != view.PhaseReady:
+		notes = append(notes, "the node was back before")
 	}
 	p.Note = strings.Join(notes, "; ")
 	return p
@@ -80,19 +81,6 @@ func (r *row) inside() *bool {
 		return &in
 	}
 	return nil
-}
-
-// overtaken explains why a phase of the outage did not come: the node returned before.
-func (t *Tracker) overtaken(name, subject string) string {
-	n := t.nodes[subject]
-	if n == nil || !returned(t, n) {
-		return ""
-	}
-	switch name {
-	case view.PhaseDetected, view.PhaseEndpointsOut, view.PhaseTainted, view.PhaseEvicted:
-		return "the node was back before"
-	}
-	return ""
 }
 
 // offset is in seconds from zero, to the millisecond; nil for no time.

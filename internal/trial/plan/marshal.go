@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // Marshal writes a plan made by keyboard as a file, of which Parse makes the same plan again: it has
-// no expectations, and no step that waits. A name too long for a file is left out.
+// no expectations, and no step that waits.
 func (p *Plan) Marshal() []byte {
 	var steps []*yaml.Node
 	for _, s := range p.Steps {
@@ -22,7 +21,7 @@ func (p *Plan) Marshal() []byte {
 			continue
 		}
 		step := group(s.Action.Kind(), action.value())
-		if s.Name != s.defaultName() && utf8.RuneCountInString(s.Name) <= maxStepName {
+		if s.Name != s.defaultName() {
 			put(step, "name", s.Name)
 		}
 		steps = append(steps, step)

@@ -36,13 +36,14 @@ func Open(name string) (*Plan, error) {
 	return p, nil
 }
 
-// Read is Open with all faults, as Faults returns them.
+// Read is Open with all faults, by their lines.
 func Read(name string) (*Plan, []error) {
 	text, err := Text(name)
 	if err != nil {
 		return nil, []error{err}
 	}
-	p, faults := Faults(text)
+	p, faults := parse(text)
+	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	for i := range faults {
 		faults[i] = fmt.Errorf("%s: %w", name, faults[i])
 	}
@@ -74,8 +75,7 @@ func Text(name string) ([]byte, error) {
 }
 
 // Parse reads a plan strictly: unknown fields and impossible steps are
-// errors, each an *Error with its line. It returns the first one. It keeps Text, which
-// the caller must not change afterwards.
+// errors, each an *Error with its line. It returns the first one.
 func Parse(text []byte) (*Plan, error) {
 	p, faults := parse(text)
 	if len(faults) > 0 {
@@ -84,15 +84,7 @@ func Parse(text []byte) (*Plan, error) {
 	return p, nil
 }
 
-// Faults is Parse with all faults, by their lines: at most one of a step or an
-// expectation.
-func Faults(text []byte) (*Plan, []error) {
-	p, faults := parse(text)
-	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
-	return p, faults
-}
-
-// parse returns the faults in order.
+// parse is Parse with all faults: at most one of a step or an expectation.
 func parse(text []byte) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
 	if root, err := file.Read(text); err != nil {

@@ -283,7 +283,8 @@ func TestAllFaultsAreReportedTogether(t *testing.T) {
 		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                  "1 3 5 7 10",
 		head + "steps:\n  - off: [n1, n2]\n  - off: [n2, n3]\n  - wait: ready\n  - on: [n1, n2, n3, n4]\n  - on: [n1]\nexpect:\n  - detcted: predicted\n  - sent: 3\n    step: clients\n": "1 3 6 7 8 9 11 12",
 	} {
-		p, faults := Faults([]byte(text))
+		p, faults := parse([]byte(text))
+		slices.SortFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 		var lines []string
 		for _, err := range faults {
 			lines = append(lines, strings.Fields(strings.TrimSuffix(strings.TrimPrefix(err.Error(), "line "), ":"))[0])

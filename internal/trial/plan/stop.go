@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-
-	"lightsout/internal/config/yamlfile"
 )
 
 // AllLoads means every load in a stop step.
@@ -66,9 +64,6 @@ func (st *Stop) check(c *checker, s *Step) {
 // noLoad is the error that no load step of that name has begun.
 func (c *checker) noLoad(line int, name string) error {
 	begun := slices.Sorted(maps.Keys(c.loads))
-	if near := yamlfile.Suggest(name, begun); near != "" {
-		return errorAt(line, "no load step %s has begun here; did you mean %q?", quote(name), near)
-	}
 	return errorAt(line, "no load step %s has begun here, but %s", quote(name), cmp.Or(shorten(and(quoteAll(begun)), 300), "none"))
 }
 

@@ -144,25 +144,24 @@ func (w *Wait) check(c *checker, s *Step) {
 		return
 	}
 	c.add(c.p.ofThis(s.Line, w.Deployment))
-	on, nodes := waitingFor(w.For).on, w.Nodes
+	nodes := w.Nodes
 	if len(nodes) == 0 {
 		w.switched = c.switched()
 		nodes = w.switched
 	}
-	before := len(c.faults)
 	for _, n := range nodes {
 		_, isOff := c.off[n]
-		line, isOn := c.on[n]
-		switch {
+		_, isOn := c.on[n]
+		switch on := waitingFor(w.For).on; {
 		case !isOff && !isOn:
 			c.wrong(s.Line, "%s is not switched off by any step before this one", n)
+			return
 		case on && isOff:
 			c.wrong(s.Line, "%s is still off here, so waiting for %q would never end: switch it on before, or name the nodes to wait for", n, w.For)
+			return
 		case !on && isOn:
-			c.wrong(s.Line, "%s is on again since line %d, so waiting for %q may never end: wait before it is switched on, or name the nodes to wait for", n, line, w.For)
-		}
-		if len(c.faults) > before {
-			return // the same is wrong with the others
+			c.wrong(s.Line, "%s is on again here, so waiting for %q may never end: wait before it is switched on, or name the nodes to wait for", n, w.For)
+			return
 		}
 	}
 }
