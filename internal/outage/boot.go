@@ -1,6 +1,6 @@
 // Package outage has the outage of one node as a state machine, and the one rule that says whether a node
 // has booted. It imports nothing of this module: cluster and power ask it too. A session follows an
-// Outage for each node. Trials (internal/trial/run.go), lanes (internal/record/lanes.go) and reports
+// Outage for each node, and so does a phase.Tracker. Lanes (internal/record/lanes.go) and reports
 // (internal/report/nodes.go) still find the steps of a node themselves.
 package outage
 
