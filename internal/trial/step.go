@@ -89,8 +89,8 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 		off = append(off, n.name)
 	}
 	subjects := waited(w, off, r.deployment)
-	var hopeless time.Time // since when the condition is impossible
-	deadline := r.now().Add(w.Within)
+	hopeful := r.now() // until when the condition was possible
+	deadline := hopeful.Add(w.Within)
 	return func(now time.Time) (bool, string, error) {
 		var missing, never []string
 		for _, s := range subjects {
@@ -110,16 +110,13 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 				never = append(never, why)
 			}
 		}
-		switch {
-		case len(never) == 0:
-			hopeless = time.Time{}
-		case hopeless.IsZero():
-			hopeless = now
+		if len(never) == 0 {
+			hopeful = now
 		}
 		switch {
 		case len(missing) == 0:
 			return true, w.For, nil
-		case len(never) > 0 && now.Sub(hopeless) >= hopelessFor:
+		case len(never) > 0 && now.Sub(hopeful) >= hopelessFor:
 			return true, "", fmt.Errorf("the condition cannot come true: %s", strings.Join(never, ", "))
 		case now.After(deadline):
 			return true, "", fmt.Errorf("not seen within %s: %s", text.Span(w.Within), strings.Join(missing, ", "))

@@ -459,24 +459,6 @@ func TestAnOutageWithoutANodeHasNoPhaseOfNodes(t *testing.T) {
 	}
 }
 
-func TestNoPhaseLosesItsForecastByBeingQuick(t *testing.T) {
-	w := newWorld(t, 20000)
-	w.off(power.ActionOff, n4)
-	w.lose(n4, 50)
-	w.Switched(n4, power.ActionOn, at(60))
-	// The boot, Ready and all replicas are there in one look.
-	w.now = at(72)
-	w.node(n4, func(n *cluster.Node) {
-		n.BootID, n.Ready, n.RenewSeen, n.ReadySince, n.Changed = "second boot", cluster.TriTrue, w.now, w.now, w.now
-	})
-	w.podsOn(n4, func(p *cluster.Pod) { p.Ready = true })
-	w.available(16)
-	w.look(72)
-	w.want(view.PhaseReady, n4, "72..102 | 72 | ")
-	w.look(73)
-	w.want(view.PhaseRestored, llm.String(), "72..103 | 72 | ")
-}
-
 // A phase that cannot come differs from one of unknown time.
 func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w := newWorld(t, 32000) // four pods fill a node
