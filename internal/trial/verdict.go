@@ -91,37 +91,24 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 		}
 	}
 	for _, l := range sum.Load {
-		bounds := func(measure string) bool {
-			return p != nil && slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool { return x.Measure == measure && x.Step == l.Step })
+		unless := func(measure string, n int, text string) { // the plan bounds it
+			switch {
+			case p == nil:
+			case slices.ContainsFunc(p.Expect, func(x plan.Expectation) bool { return x.Measure == measure && x.Step == l.Step }):
+				return
+			default:
+				text += fmt.Sprintf("; to accept that, expect %s: {max: %d} of this step", measure, n)
+			}
+			out = append(out, l.Step+": "+text)
 		}
-		if l.Hung != nil && !bounds("hung") {
-			out = append(out, hanging(p, l))
+		if h := l.Hung; h != nil {
+			unless("hung", h.Scheduled, fmt.Sprintf("%d hung through the outage (%s)", h.Scheduled, h.Ends()))
 		}
-		if l.DownAgain && !bounds("later_failures") {
-			out = append(out, failedAgain(p, l))
+		if s := l.LaterFailures; l.DownAgain {
+			unless("later_failures", s.Failed, fmt.Sprintf("after requests had succeeded again, %d failed from %.1f s to %.1f s", s.Failed, s.From, s.To))
 		}
 	}
 	return out
-}
-
-// hanging describes the requests of a load that hung. p is nil for a trial by keyboard.
-func hanging(p *plan.Plan, l record.Load) string {
-	why := fmt.Sprintf("%s: %d hung through the outage (%s)", l.Step, l.Hung.Scheduled, l.Hung.Ends())
-	if p != nil {
-		why += fmt.Sprintf("; to accept that, expect hung: {max: %d} of this step", l.Hung.Scheduled)
-	}
-	return why
-}
-
-// failedAgain describes later failures that are more than stray ones. p is nil for a trial by
-// keyboard.
-func failedAgain(p *plan.Plan, l record.Load) string {
-	s := l.LaterFailures
-	why := fmt.Sprintf("%s: after requests had succeeded again, %d failed from %.1f s to %.1f s", l.Step, s.Failed, s.From, s.To)
-	if p != nil {
-		why += fmt.Sprintf("; to accept that, expect later_failures: {max: %d} of this step", s.Failed)
-	}
-	return why
 }
 
 // unobserved describes the part of the outage and the return that was not proven.

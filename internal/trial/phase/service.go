@@ -122,12 +122,7 @@ func (v *service) replaced(t *Tracker) (i forecast.Interval, why string) {
 
 // has reports whether a pod of the deployment is on the node.
 func (v *service) has(t *Tracker, name string) bool {
-	for _, p := range t.snapshot.PodsOn(name) {
-		if p.Deployment == t.deployment.Name && p.Namespace == t.deployment.Namespace {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.snapshot.PodsOf(t.deployment), func(p *cluster.Pod) bool { return p.Node == name })
 }
 
 // keeps reports whether a pod of the deployment on the node does not end.
@@ -184,7 +179,9 @@ func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 		i, why = v.replaced(t)
 		never = v.never(t)
 	}
-	r.predicted, r.why, r.never = i, why, never
+	if why != "" || !i.IsZero() {
+		r.predicted, r.why, r.never = i, why, never
+	}
 }
 
 // notRestored explains why a deployment does not have all its pods again; empty if it may. never:
