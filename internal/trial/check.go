@@ -53,24 +53,19 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 // checkMachines refuses a plan that switches a node without a machine, as far as
 // lightsout has found the machines.
 func checkMachines(p *plan.Plan, s session.Controls) error {
-	check := func(st plan.Step, a power.Action, nodes []string) error {
-		for _, n := range nodes {
-			if err := s.CanSwitch(a, n); err != nil {
-				return fmt.Errorf("line %d: %s can't be switched: %w", st.Line, n, err)
-			}
-		}
-		return nil
-	}
 	for _, st := range p.Steps {
-		var err error
+		var nodes []string
+		action := power.ActionOn
 		switch a := st.Action.(type) {
 		case *plan.Off:
-			err = check(st, a.How, a.Nodes)
+			action, nodes = a.How, a.Nodes
 		case *plan.On:
-			err = check(st, power.ActionOn, a.Nodes)
+			nodes = a.Nodes
 		}
-		if err != nil {
-			return err
+		for _, n := range nodes {
+			if err := s.CanSwitch(action, n); err != nil {
+				return fmt.Errorf("line %d: %s can't be switched: %w", st.Line, n, err)
+			}
 		}
 	}
 	return nil
