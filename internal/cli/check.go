@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -278,18 +277,15 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 	}
 	j := power.JournalToRead(state, c.of)
 	defer j.Close()
-	off, late, cordoned, err := leftBehind(j)
-	if off = append(off, late...); err != nil {
+	left, err := leftBehind(j)
+	if err != nil {
 		rows = append(rows, missing("left off", err, "inspect the journal, and repair it or move it away"))
 	}
-	if len(off) > 0 {
-		rows = append(rows, missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: "+c.restore))
+	for _, err := range left.errors(c.restore) {
+		rows = append(rows, missing("left off", err, ""))
 	}
-	if len(cordoned) > 0 {
-		rows = append(rows, missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: "+c.restore))
-	}
-	for _, o := range c.noted(j, nodes) {
-		rows = append(rows, missing("left off", errors.New(noteText(o)), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
+	for _, o := range othersNotes(nil, j, true, justListed(nodes, c.api)) {
+		rows = append(rows, missing("left off", fmt.Errorf("not in this journal: %s: %s", o.Node, noteWhy(o.Note)), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
 	}
 	switch {
 	case len(rows) > 0:
@@ -298,13 +294,4 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 		return []checkRow{skipped("left off", "the journal lists no machine as off; lightsout has not read the annotations on nodes")}
 	}
 	return []checkRow{works("left off", "neither the journal nor an annotation on a node lists a machine as off")}
-}
-
-// noted returns the notes of other journals on nodes. It changes nothing.
-func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{}, j)
-	if err != nil {
-		return nil // without drivers there is none
-	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(markedNodes(justListed(nodes, c.api), time.Now()))
 }

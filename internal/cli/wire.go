@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,19 +94,31 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	})
 }
 
+// reach makes the client by which the bastion and the nodes are reached, and through it that of the API
+// server that the configuration leads to. noAPI is the reason why there is none of the latter.
+func reach(cfg *config.Config, ask sshAsker) (client *ssh.Client, here power.Cluster, api *cluster.Client, noAPI, err error) {
+	if client, err = newSSH(cfg, ask); err != nil {
+		return nil, here, nil, nil, err
+	}
+	access, noAPI := apiAccess(cfg, bastionDialer(client))
+	if noAPI == nil {
+		here = clusterOf(access)
+		api, noAPI = cluster.NewClient(access)
+	}
+	here.Name = cmp.Or(here.Name, cfg.Context, "default")
+	return client, here, api, noAPI, nil
+}
+
 // newClient makes the client of the API server that the configuration leads to,
 // and that of ssh, which it goes through. done closes both.
 func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *ssh.Client, done func(), err error) {
-	if client, err = newSSH(cfg, ask); err != nil {
-		return nil, nil, nil, err
-	}
-	access, err := apiAccess(cfg, bastionDialer(client))
-	if err == nil {
-		api, err = cluster.NewClient(access)
-	}
+	client, _, api, noAPI, err := reach(cfg, ask)
 	if err != nil {
-		_ = client.Close()
 		return nil, nil, nil, err
+	}
+	if noAPI != nil {
+		_ = client.Close()
+		return nil, nil, nil, noAPI
 	}
 	if ask.secret != nil {
 		api.LogIn(context.Background())
@@ -289,13 +302,13 @@ const lookupTimeout = 5 * time.Second
 
 // annotations puts notes on nodes by the API server.
 type annotations struct {
-	api     *cluster.Client
+	api     func(context.Context) (*cluster.Client, error)
 	watcher *cluster.Watcher
 }
 
 // annotationsOf returns the NoteStore that annotates nodes; nil if the configuration switches
-// that off (guards.annotate: false).
-func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.NoteStore {
+// that off (guards.annotate: false). api is asked for the client only when there is something to write.
+func annotationsOf(cfg *config.Config, api func(context.Context) (*cluster.Client, error), watcher *cluster.Watcher) power.NoteStore {
 	if a := cfg.Guards.Annotate; a != nil && !*a {
 		return nil
 	}
@@ -304,8 +317,12 @@ func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Wat
 
 // Change changes the note on a node.
 func (m annotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+	api, err := m.api(ctx)
+	if err != nil {
+		return err
+	}
 	put := false
-	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
+	err = api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
 		note, ok := change(power.ParseNote(had))
 		if put = ok && note != (power.Note{}); put {
 			return note.Text(), true
