@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/user"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -61,19 +62,12 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 	if n == nil {
 		return nil
 	}
-	n.AddContext(access.Context)
-	n.AddContexts(cluster.Contexts(cfg.Kubeconfig)...)
+	n.AddContexts(append(cluster.Contexts(cfg.Kubeconfig), access.Context)...)
 	n.Add(record.NameUser, cfg.SSH.User)
-	n.Way(cfg.Bastion)
-	n.Way(via)
-	for _, ns := range cfg.Namespaces {
-		n.Add(record.NameNamespace, ns)
+	n.Add(record.NameNamespace, append(slices.Clone(cfg.Namespaces), focus(cfg).Namespace)...)
+	for _, way := range []string{cfg.Bastion, via, cfg.Load.Host} {
+		n.Way(way)
 	}
-	ns, _, ok := strings.Cut(cfg.Load.Deployment, "/")
-	if ok {
-		n.Add(record.NameNamespace, ns)
-	}
-	n.Add(record.NameHost, cfg.Load.Host)
 	all, err := cfg.Show()
 	if err != nil {
 		return err
@@ -82,8 +76,7 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 		n.Add(record.NameHost, m[1])
 	}
 	for node, own := range cfg.Power.FleetNodes() {
-		n.Add(record.NameHost, node)
-		n.AddMachine(own.Machine)
+		n.Add(record.NameHost, node, own.Machine)
 	}
 	return nil
 }
