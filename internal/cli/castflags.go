@@ -23,12 +23,16 @@ type castFlags struct {
 }
 
 func (f *castFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
-	addRedact(s, &f.redact)
+	f.addFile(s)
+	f.addRedact(s)
 }
 
-func addRedact(s *pflag.FlagSet, redact *bool) {
-	s.BoolVar(redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
+func (f *castFlags) addFile(s *pflag.FlagSet) {
+	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
+}
+
+func (f *castFlags) addRedact(s *pflag.FlagSet) {
+	s.BoolVar(&f.redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
 }
 
 // check returns the error in the flags. shown: there is a screen.

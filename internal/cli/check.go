@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -158,6 +160,12 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		server += " through the proxy " + c.access.Proxy
 	}
 	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, server)}
+	there := cluster.Contexts(c.config.Kubeconfig)
+	for _, name := range c.config.ProductionContexts {
+		if !slices.Contains(there, name) { // one config file may serve several kubeconfigs
+			rows = append(rows, note("production", fmt.Sprintf("production_contexts names %q, and the kubeconfig has no such context", name), "there are: "+strings.Join(there, ", ")))
+		}
+	}
 	if !reached {
 		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
 		return nil

@@ -103,14 +103,6 @@ func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.C
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// casts completes files and records that export can draw.
-func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
-		return files, cobra.ShellCompDirectiveNoFileComp
-	}
-	return o.records(cmd, args, begun)
-}
-
 func beginningWith(begun string, all []string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, begun) })
 }

@@ -34,7 +34,7 @@ func newExportCommand(o *options) *cobra.Command {
 		Use:               "export FILE.cast|RECORD",
 		Short:             "Make a GIF, an SVG or a PNG of a recording",
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
-		ValidArgsFunction: o.casts,
+		ValidArgsFunction: o.records,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if !given("at") {
@@ -71,8 +71,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 	}[kind]
-	switch {
-	case !ok:
+	if !ok {
 		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
 	}
 	if f.film.Theme != "" {

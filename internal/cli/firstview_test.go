@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"net"
 	"slices"
 	"strings"
 	"testing"
 
 	"lightsout/cluster"
-	"lightsout/loadgen"
 )
 
 func TestTheFirstViewWaitsForHeartbeatsAndSettings(t *testing.T) {
@@ -40,30 +36,6 @@ func TestTheFirstViewWaitsForHeartbeatsAndSettings(t *testing.T) {
 	s.SettingsRead = false
 	if hitsKnown(s) {
 		t.Error("hitsKnown does not wait for the settings")
-	}
-}
-
-func TestLightsoutStopsALoadThatReachesNothing(t *testing.T) {
-	refuse := func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.DNSError{Err: "no such host", Name: "nowhere", IsNotFound: true}
-	}
-	g, err := loadgen.New(loadgen.Options{Target: loadgen.Target{URL: "http://nowhere.invalid"}, Dial: refuse})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: 50}
-	if err := g.Start(spec); err != nil {
-		t.Fatal(err)
-	}
-	why := watchLoad(t.Context(), g, &bytes.Buffer{}) // for ever, before it had this check
-	if !strings.Contains(why, "local error") {
-		t.Errorf("the reason is %q", why)
-	}
-	r := g.Run()
-	r.Totals.OK = 1
-	if ownFault(r) != "" {
-		t.Error("lightsout stopped a run that got an answer")
 	}
 }
 

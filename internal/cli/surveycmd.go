@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"lightsout/cluster"
 	"lightsout/internal/survey"
@@ -99,9 +97,7 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	if q.from == "" { // the machines of a file's cluster may be on again
 		q.Off = offByJournal(o)
 	}
-	bar := &progressBar{begun: time.Now()}
-	r, err := survey.Make(ctx, s, q.Options, bar.show)
-	bar.end()
+	r, err := survey.Make(ctx, s, q.Options, func(int, int) {})
 	if err != nil {
 		return err
 	}
@@ -218,32 +214,3 @@ func forbiddenForPlace(s *cluster.Snapshot) error {
 // podKinds are the kinds without which a survey knows nothing: the pods, and the objects
 // that replace them.
 var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet}
-
-// progressBar shows the progress on standard error, if that is a terminal, after the
-// first second.
-type progressBar struct {
-	mu    sync.Mutex
-	begun time.Time
-	last  time.Time
-}
-
-func (b *progressBar) show(done, all int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	if now.Sub(b.begun) < time.Second || now.Sub(b.last) < 200*time.Millisecond || !term.IsTerminal(int(os.Stderr.Fd())) {
-		return
-	}
-	b.last = now
-	const width = 40
-	n := width * done / max(1, all)
-	fmt.Fprintf(os.Stderr, "\r[%s%s] %d %%", strings.Repeat("#", n), strings.Repeat(".", width-n), 100*done/max(1, all))
-}
-
-func (b *progressBar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.last.IsZero() {
-		fmt.Fprint(os.Stderr, "\r\033[K")
-	}
-}

@@ -73,14 +73,14 @@ func newTrialCommand(o *options) *cobra.Command {
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
-	addRedact(run.Flags(), &o.cast.redact)
+	o.cast.addRedact(run.Flags())
 	run.Flags().IntVar(&f.times, "times", 1, "run it this many times, one after the other")
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
-	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(o), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
+	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
 	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
 	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
 	return cmd
