@@ -70,15 +70,16 @@ func newApp(o options) (_ *app, err error) {
 		}
 	}()
 	questions := session.NewQuestions()
-	a.ssh, err = newSSH(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
-	if err != nil {
+	w, err := reach(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
+	if a.ssh = w.ssh; err != nil {
 		return nil, err
 	}
-	dial := bastionDialer(a.ssh)
-	access, err := apiAccess(cfg, dial)
-	if err != nil {
-		return nil, err
+	if w.noAPI != nil {
+		return nil, w.noAPI
 	}
+	a.api = w.api
+	a.api.LogIn(context.Background())
+	access := w.access
 	a.names = o.cast.names()
 	if err = learnConfig(a.names, cfg, access, a.ssh.Via()); err != nil {
 		return nil, err
@@ -86,11 +87,6 @@ func newApp(o options) (_ *app, err error) {
 	if err = a.record(access); err != nil {
 		return nil, err
 	}
-	a.api, err = cluster.NewClient(access)
-	if err != nil {
-		return nil, err
-	}
-	a.api.LogIn(context.Background())
 	narrowed := ""
 	if cfg.Bastion == "" { // whose questions the screen asks, which does not run yet
 		narrowed = narrow(context.Background(), cfg, a.api)
@@ -103,7 +99,7 @@ func newApp(o options) (_ *app, err error) {
 		return nil, err
 	}
 	a.target = session.NewTarget(a.watcher, focus(cfg), time.Now)
-	if err = a.newLoad(dial); err != nil {
+	if err = a.newLoad(w.dial); err != nil {
 		return nil, err
 	}
 	return a, a.newSession(access, questions, narrowed)

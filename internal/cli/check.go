@@ -32,14 +32,9 @@ type checkup struct {
 	// cordoned.
 	restore string
 
-	access    *cluster.Config
-	of        power.Cluster // to which access leads, as far as it is known
-	accessErr error
-	api       *cluster.Client
-	client    *ssh.Client
-	dial      dialer
-	power     *machines
-	powerErr  error
+	way
+	power    *machines
+	powerErr error
 
 	show func([]checkRow)
 	rows []checkRow
@@ -56,34 +51,21 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 		return nil, err
 	}
 	c := &checkup{config: cfg, wanted: wanted, readOnly: o.readOnly, restore: o.restore(cfg), show: func([]checkRow) {}}
-	c.client, err = newSSH(cfg, sshAsker{secret: secret})
+	c.way, err = reach(cfg, sshAsker{secret: secret})
 	if err != nil {
 		return nil, err
 	}
-	bastion := bastionDialer(c.client)
-	c.dial = bastion
-	if bastion == nil {
+	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: connectWait}).DialContext
 	}
-	c.access, c.accessErr = apiAccess(cfg, bastion)
-	if c.accessErr == nil {
-		c.of = clusterOf(c.access)
-		c.api, c.accessErr = cluster.NewClient(c.access)
-	}
-	if c.api != nil && secret != nil {
-		c.api.LogIn(context.Background())
-	}
 	o.readOnly = true // for the machines
-	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
+	c.power, c.powerErr = newMachines(cfg, o, c.ssh, nil, nil)
 	return c, nil
 }
 
 func (c *checkup) close() {
-	if c.api != nil {
-		c.api.Close()
-	}
 	c.power.close()
-	_ = c.client.Close()
+	c.way.close()
 }
 
 // add takes an area's rows and shows them.
@@ -113,19 +95,19 @@ func (c *checkup) run(ctx context.Context) {
 
 // bastion reports whether there is a way on.
 func (c *checkup) bastion(ctx context.Context) bool {
-	via := c.client.Via()
+	via := c.ssh.Via()
 	if via == "" {
 		c.add("bastion", skipped("bastion", "no bastion is configured"))
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
 	defer cancel()
-	if err := c.client.Reach(ctx); err != nil {
+	if err := c.ssh.Reach(ctx); err != nil {
 		c.add("bastion", missing(via, err, "check its address, and that its ssh server runs and can be reached from here"))
 		return false
 	}
 	rows := []checkRow{works(via, "logged in; known_hosts contains its host key")}
-	ahead, within, err := c.client.BastionClock(ctx)
+	ahead, within, err := c.ssh.BastionClock(ctx)
 	c.add("bastion", append(rows, clockRow("clock of "+via, ahead, within, err))...)
 	return true
 }
@@ -151,8 +133,8 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 
 // cluster checks the API server and the account's rights, and returns the nodes.
 func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
-	if c.accessErr != nil {
-		c.add("cluster", missing("kubeconfig", c.accessErr, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
+	if c.noAPI != nil {
+		c.add("cluster", missing("kubeconfig", c.noAPI, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
 		return nil
 	}
 	server := c.access.Server
@@ -178,7 +160,7 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)
 	c.add("rights", c.rights(ctx)...)
 	id, _ := c.api.Identity(ctx) // the rights report its error
-	c.of = identified(c.access.Context, id)
+	c.here = identified(c.access.Context, id)
 	nodes, err := c.api.Nodes(ctx)
 	if err != nil {
 		return nil // the rights have said so
@@ -283,7 +265,7 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 	if c.access == nil {
 		return nil
 	}
-	j := power.JournalToRead(state, c.of)
+	j := power.JournalToRead(state, c.here)
 	defer j.Close()
 	left, err := leftBehind(j)
 	if err != nil {

@@ -61,12 +61,12 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := newClient(cfg, sshAsker{warn: func(string) {}})
+	w, err := reachAPI(cfg, sshAsker{warn: func(string) {}})
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	return api.Nodes(ctx)
+	defer w.close()
+	return w.api.Nodes(ctx)
 }
 
 // contexts completes the contexts of the kubeconfig.
@@ -101,6 +101,14 @@ func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.C
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// casts completes files and records that export can draw.
+func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
+		return files, cobra.ShellCompDirectiveNoFileComp
+	}
+	return o.records(cmd, args, begun)
 }
 
 func beginningWith(begun string, all []string) []string {

@@ -34,7 +34,7 @@ func newExportCommand(o *options) *cobra.Command {
 		Use:               "export FILE.cast|RECORD",
 		Short:             "Make a GIF, an SVG or a PNG of a recording",
 		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
-		ValidArgsFunction: o.records,
+		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if !given("at") {

@@ -12,21 +12,15 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/power"
-	"lightsout/power/ssh"
 )
 
 // restoration is what restore needs of one cluster and one config file.
 type restoration struct {
 	options
 	config   *config.Config
-	client   *ssh.Client
+	way                     // here has a UID if the API server has revealed it
 	machines *machines      // has no fleet if the drivers' settings are unusable
 	journal  *power.Journal // of the cluster that is restored
-	// here is the cluster to which the configuration leads, with a UID if its API server has revealed it;
-	// api is that server, nil if noAPI is the reason why there is none.
-	here  power.Cluster
-	api   *cluster.Client
-	noAPI error
 	// proving is held while lightsout asks api which cluster it is.
 	proving sync.Mutex
 	reader  power.ClusterReader // nil unless powering on needs a view of the cluster
@@ -49,7 +43,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 	}
 	r := &restoration{options: o, config: cfg, machines: &machines{}}
 	ask := sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true}
-	r.client, r.here, r.api, r.noAPI, err = reach(cfg, ask)
+	r.way, err = reach(cfg, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +59,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 	}
 	r.journal.Settings = cfg.DriverSettings()
 	r.journal.Identify(r.choose(named))
-	r.machines, err = newMachines(cfg, o, r.client, r.journal, nil)
+	r.machines, err = newMachines(cfg, o, r.ssh, r.journal, nil)
 	return r, err
 }
 
@@ -74,10 +68,7 @@ func (r *restoration) close() {
 		r.stop()
 	}
 	r.machines.close()
-	if r.api != nil {
-		r.api.Close()
-	}
-	_ = r.client.Close()
+	r.way.close()
 	closeJournal(r.journal)
 }
 

@@ -98,7 +98,7 @@ func (c *tunnelled) restorer(t *testing.T, uid string) *restoration {
 	of.UID, of.Name = uid, cmp.Or(c.context, of.Name)
 	r.journal = power.OpenJournal(c.path("st"), of, c.File)
 	r.journal.Settings = r.config.DriverSettings()
-	if r.machines, err = newMachines(r.config, c.options, r.client, r.journal, nil); err != nil {
+	if r.machines, err = newMachines(r.config, c.options, r.ssh, r.journal, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -61,13 +61,13 @@ func glance(ctx context.Context, o options, wait time.Duration, seen, enough fun
 	if err != nil {
 		return err
 	}
-	api, client, done, err := viewClient(ctx, cfg)
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer done()
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	m, err := newMachines(cfg, readOnly, client, nil, func(m power.Machine) bool {
+	defer w.close()
+	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
+	m, err := newMachines(cfg, readOnly, w.ssh, nil, func(m power.Machine) bool {
 		return session.NodeSilent(watcher.Snapshot(), m, time.Now())
 	})
 	defer m.close()

@@ -164,12 +164,12 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := viewClient(ctx, cfg)
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
+	defer w.close()
+	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
 	stop, err := watch(ctx, watcher, wait, synced)
 	if err != nil {
 		return nil, err

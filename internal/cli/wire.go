@@ -94,46 +94,59 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	})
 }
 
-// reach makes the client by which the bastion and the nodes are reached, and through it that of the API
-// server that the configuration leads to. noAPI is the reason why there is none of the latter.
-func reach(cfg *config.Config, ask sshAsker) (client *ssh.Client, here power.Cluster, api *cluster.Client, noAPI, err error) {
-	if client, err = newSSH(cfg, ask); err != nil {
-		return nil, here, nil, nil, err
-	}
-	access, noAPI := apiAccess(cfg, bastionDialer(client))
-	if noAPI == nil {
-		here = clusterOf(access)
-		api, noAPI = cluster.NewClient(access)
-	}
-	here.Name = cmp.Or(here.Name, cfg.Context, "default")
-	return client, here, api, noAPI, nil
+// way is the way to the API server that a configuration leads to.
+type way struct {
+	ssh  *ssh.Client // by which the bastion and the nodes are reached
+	dial dialer      // connects through the bastion; nil without one
+	// here is the cluster as far as the kubeconfig identifies it.
+	here   power.Cluster
+	access *cluster.Config
+	api    *cluster.Client
+	noAPI  error // the reason why there is no api
 }
 
-// newClient makes the client of the API server that the configuration leads to,
-// and that of ssh, which it goes through. done closes both.
-func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *ssh.Client, done func(), err error) {
-	client, _, api, noAPI, err := reach(cfg, ask)
-	if err != nil {
-		return nil, nil, nil, err
+// reach makes the clients of a way. The error is about that of ssh.
+func reach(cfg *config.Config, ask sshAsker) (w way, err error) {
+	if w.ssh, err = newSSH(cfg, ask); err != nil {
+		return w, err
 	}
-	if noAPI != nil {
-		_ = client.Close()
-		return nil, nil, nil, noAPI
+	w.dial = bastionDialer(w.ssh)
+	if w.access, w.noAPI = apiAccess(cfg, w.dial); w.noAPI == nil {
+		w.here = clusterOf(w.access)
+		w.api, w.noAPI = cluster.NewClient(w.access)
 	}
-	if ask.secret != nil {
-		api.LogIn(context.Background())
+	w.here.Name = cmp.Or(w.here.Name, cfg.Context, "default")
+	if w.api != nil && ask.secret != nil && !ask.keepGoing {
+		w.api.LogIn(context.Background())
 	}
-	return api, client, func() { api.Close(); _ = client.Close() }, nil
+	return w, nil
 }
 
-// viewClient is newClient for a command that shows the cluster: it asks on the terminal, and
+// reachAPI is reach for a command that can do nothing without the API server.
+func reachAPI(cfg *config.Config, ask sshAsker) (way, error) {
+	w, err := reach(cfg, ask)
+	if err == nil && w.noAPI != nil {
+		w.close()
+		err = w.noAPI
+	}
+	return w, err
+}
+
+func (w way) close() {
+	if w.api != nil {
+		w.api.Close()
+	}
+	_ = w.ssh.Close()
+}
+
+// reachView is reachAPI for a command that shows the cluster: it asks on the terminal, and
 // prints that it shows one namespace only.
-func viewClient(ctx context.Context, cfg *config.Config) (api *cluster.Client, client *ssh.Client, done func(), err error) {
-	api, client, done, err = newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+func reachView(ctx context.Context, cfg *config.Config) (way, error) {
+	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
 	if err == nil {
-		warnNarrowed(ctx, cfg, api)
+		warnNarrowed(ctx, cfg, w.api)
 	}
-	return api, client, done, err
+	return w, err
 }
 
 // warnNarrowed calls narrow and prints its reason on standard error.
