@@ -71,7 +71,8 @@ func newApp(o options) (_ *app, err error) {
 	}()
 	questions := session.NewQuestions()
 	w, err := reach(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
-	if a.ssh = w.ssh; err != nil {
+	a.ssh = w.ssh
+	if err != nil {
 		return nil, err
 	}
 	if w.noAPI != nil {

@@ -107,11 +107,13 @@ type way struct {
 
 // reach makes the clients of a way. The error is about that of ssh.
 func reach(cfg *config.Config, ask sshAsker) (w way, err error) {
-	if w.ssh, err = newSSH(cfg, ask); err != nil {
+	w.ssh, err = newSSH(cfg, ask)
+	if err != nil {
 		return w, err
 	}
 	w.dial = bastionDialer(w.ssh)
-	if w.access, w.noAPI = apiAccess(cfg, w.dial); w.noAPI == nil {
+	w.access, w.noAPI = apiAccess(cfg, w.dial)
+	if w.noAPI == nil {
 		w.here = clusterOf(w.access)
 		w.api, w.noAPI = cluster.NewClient(w.access)
 	}
