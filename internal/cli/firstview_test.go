@@ -51,11 +51,11 @@ func TestASurveyWaitsForEveryKindThatDecidesWherePodsGo(t *testing.T) {
 		}
 		return cluster.NewSnapshot(cluster.Contents{Access: access})
 	}
-	if k, late := unreadForPlace(read()); late {
+	if k := unreadForPlace(read()); k != "" {
 		t.Errorf("everything is read, and the survey waits for every %s", k)
 	}
 	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindLease, cluster.KindClaim} {
-		if got, late := unreadForPlace(read(k)); !late || got != k {
+		if got := unreadForPlace(read(k)); got != k {
 			t.Errorf("without every %s the survey begins (it waits for %q)", k, got)
 		}
 	}

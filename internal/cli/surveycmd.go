@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -170,36 +169,24 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	}
 	defer w.close()
 	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	stop, err := watch(ctx, watcher, wait, synced)
+	s, err := observe(ctx, watcher, wait, synced, func(s *cluster.Snapshot) bool { return unreadForPlace(s) == "" })
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	waiting, enough := context.WithTimeout(ctx, wait)
-	defer enough()
-	for {
-		s := watcher.Snapshot()
-		kind, late := unreadForPlace(s)
-		if !late {
-			return s, forbiddenForPlace(s)
-		}
-		select {
-		case <-watcher.Changed():
-		case <-waiting.Done():
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait))
-		}
+	if kind := unreadForPlace(s); kind != "" {
+		return nil, fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait)
 	}
+	return s, forbiddenForPlace(s)
 }
 
 // unreadForPlace returns a kind that decides where pods go, or which pods there are, and
-// whose first list has not been read to the end. ok is false if there is none.
-func unreadForPlace(s *cluster.Snapshot) (kind cluster.Kind, ok bool) {
+// whose first list has not been read to the end; empty if there is none.
+func unreadForPlace(s *cluster.Snapshot) cluster.Kind {
 	kinds := slices.Concat(podKinds, []cluster.Kind{cluster.KindLease}, cluster.PlaceKinds)
-	i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) })
-	if i < 0 {
-		return "", false
+	if i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) }); i >= 0 {
+		return kinds[i]
 	}
-	return kinds[i], true
+	return ""
 }
 
 // forbiddenForPlace returns an error if the account may not list a kind without which each

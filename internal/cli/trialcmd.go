@@ -198,25 +198,15 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 			failed = err
 		}
 		dirs = append(dirs, dir)
-		if ctx.Err() != nil {
-			return f.stopped(p.Name, i+1, failed, o.cast.names())
+		if ctx.Err() != nil && i+1 < f.times { // the missing runs have not passed
+			missing := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
+			return cmp.Or(f.expectations.add(p.Name, nil, missing, o.cast.names()), failed, errors.New(missing))
 		}
 	}
 	if err := compare(dirs, report.Compare); err != nil {
 		return err
 	}
 	return failed
-}
-
-// stopped returns the error of a trial that was stopped after some of its runs: those that are
-// missing have not passed. failed is the error of the runs.
-func (f trialFlags) stopped(trial string, runs int, failed error, names *record.Names) error {
-	if runs == f.times {
-		return failed
-	}
-	missing := fmt.Sprintf("lightsout was stopped before run %d of %d", runs+1, f.times)
-	failed = cmp.Or(failed, errors.New(missing))
-	return cmp.Or(f.expectations.add(trial, nil, missing, names), failed)
 }
 
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
