@@ -113,6 +113,17 @@ func TestRedactionKeepsTheValuesOfTheFormat(t *testing.T) {
 	for p := power.ProofNone; p <= power.Proven; p++ {
 		values = append(values, p.String())
 	}
+	for _, k := range slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds) {
+		for _, c := range cluster.Changes {
+			values = append(values, string(view.TransitionCode(cluster.Transition{Subject: cluster.Ref{Kind: k}, Change: c})))
+		}
+	}
+	for s := power.Unknown; s <= power.Transitioning; s++ {
+		values = append(values, s.String())
+	}
+	for p := power.ProofNone; p <= power.Proven; p++ {
+		values = append(values, p.String())
+	}
 	n := NewNames()
 	for _, v := range values {
 		n.Add(NameNamespace, append(wordOf.FindAllString(v, -1), v)...)
