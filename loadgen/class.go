@@ -6,10 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -124,11 +122,6 @@ var traits = map[Class]Traits{
 	ClassCancelled:      {910, other, "", ""},
 	ClassCensored:       {911, other, "", ""},
 	ClassUnsent:         {920, other, "", ""},
-}
-
-// Classes returns every class, in the order of their codes.
-func Classes() []Class {
-	return slices.SortedFunc(maps.Keys(traits), func(a, b Class) int { return a.Code() - b.Code() })
 }
 
 // Traits returns the traits of the class; a Code of -1 and the last group for an

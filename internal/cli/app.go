@@ -52,9 +52,8 @@ type app struct {
 	kept string
 	// drawn: the session is shown on the screen, not as lines.
 	drawn bool
-	// left names the nodes that were still off when the session ended, late those that may
-	// still go off, cordoned those that lightsout had left cordoned.
-	left, late, cordoned []string
+	// left is what was still off or cordoned when the session ended.
+	left leftover
 }
 
 // newApp reads the configuration and builds the parts, each from those before
@@ -71,15 +70,17 @@ func newApp(o options) (_ *app, err error) {
 		}
 	}()
 	questions := session.NewQuestions()
-	a.ssh, err = newSSH(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
+	w, err := reach(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
+	a.ssh = w.ssh
 	if err != nil {
 		return nil, err
 	}
-	dial := bastionDialer(a.ssh)
-	access, err := apiAccess(cfg, dial)
-	if err != nil {
-		return nil, err
+	if w.noAPI != nil {
+		return nil, w.noAPI
 	}
+	a.api = w.api
+	a.api.LogIn(context.Background())
+	access := w.access
 	a.names = o.cast.names()
 	if err = learnConfig(a.names, cfg, access, a.ssh.Via()); err != nil {
 		return nil, err
@@ -87,11 +88,6 @@ func newApp(o options) (_ *app, err error) {
 	if err = a.record(access); err != nil {
 		return nil, err
 	}
-	a.api, err = cluster.NewClient(access)
-	if err != nil {
-		return nil, err
-	}
-	a.api.LogIn(context.Background())
 	narrowed := ""
 	if cfg.Bastion == "" { // whose questions the screen asks, which does not run yet
 		narrowed = narrow(context.Background(), cfg, a.api)
@@ -104,7 +100,7 @@ func newApp(o options) (_ *app, err error) {
 		return nil, err
 	}
 	a.target = session.NewTarget(a.watcher, focus(cfg), time.Now)
-	if err = a.newLoad(dial); err != nil {
+	if err = a.newLoad(w.dial); err != nil {
 		return nil, err
 	}
 	return a, a.newSession(access, questions, narrowed)
@@ -155,7 +151,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
+		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
 	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)
@@ -311,7 +307,7 @@ func (a *app) run(ctx context.Context, show func(context.Context) error) error {
 		a.tellEnd(int(seen.Load()))
 	}
 	wg.Wait()
-	a.left, a.late, a.cordoned, _ = leftBehind(a.journal) // an earlier line reported its error
+	a.left, _ = leftBehind(a.journal) // an earlier line reported its error
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, watched, ended)
 	}

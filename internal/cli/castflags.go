@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/user"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -22,12 +23,16 @@ type castFlags struct {
 }
 
 func (f *castFlags) add(s *pflag.FlagSet) {
-	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
-	addRedact(s, &f.redact)
+	f.addFile(s)
+	f.addRedact(s)
 }
 
-func addRedact(s *pflag.FlagSet, redact *bool) {
-	s.BoolVar(redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
+func (f *castFlags) addFile(s *pflag.FlagSet) {
+	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
+}
+
+func (f *castFlags) addRedact(s *pflag.FlagSet) {
+	s.BoolVar(&f.redact, "redact", false, "replace names of hosts, users and namespaces, and addresses, in recordings and records")
 }
 
 // check returns the error in the flags. shown: there is a screen.
@@ -61,19 +66,12 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 	if n == nil {
 		return nil
 	}
-	n.AddContext(access.Context)
-	n.AddContexts(cluster.Contexts(cfg.Kubeconfig)...)
+	n.AddContexts(append(cluster.Contexts(cfg.Kubeconfig), access.Context)...)
 	n.Add(record.NameUser, cfg.SSH.User)
-	n.Way(cfg.Bastion)
-	n.Way(via)
-	for _, ns := range cfg.Namespaces {
-		n.Add(record.NameNamespace, ns)
+	n.Add(record.NameNamespace, append(slices.Clone(cfg.Namespaces), focus(cfg).Namespace)...)
+	for _, way := range []string{cfg.Bastion, via, cfg.Load.Host} {
+		n.Way(way)
 	}
-	ns, _, ok := strings.Cut(cfg.Load.Deployment, "/")
-	if ok {
-		n.Add(record.NameNamespace, ns)
-	}
-	n.Add(record.NameHost, cfg.Load.Host)
 	all, err := cfg.Show()
 	if err != nil {
 		return err
@@ -82,8 +80,7 @@ func learnConfig(n *record.Names, cfg *config.Config, access *cluster.Config, vi
 		n.Add(record.NameHost, m[1])
 	}
 	for node, own := range cfg.Power.FleetNodes() {
-		n.Add(record.NameHost, node)
-		n.AddMachine(own.Machine)
+		n.Add(record.NameHost, node, own.Machine)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,14 +32,9 @@ type checkup struct {
 	// cordoned.
 	restore string
 
-	access    *cluster.Config
-	of        power.Cluster // to which access leads, as far as it is known
-	accessErr error
-	api       *cluster.Client
-	client    *ssh.Client
-	dial      dialer
-	power     *machines
-	powerErr  error
+	way
+	power    *machines
+	powerErr error
 
 	show func([]checkRow)
 	rows []checkRow
@@ -55,34 +51,21 @@ func newCheckup(o options, wanted []string, secret func(context.Context, ssh.Sec
 		return nil, err
 	}
 	c := &checkup{config: cfg, wanted: wanted, readOnly: o.readOnly, restore: o.restore(cfg), show: func([]checkRow) {}}
-	c.client, err = newSSH(cfg, sshAsker{secret: secret})
+	c.way, err = reach(cfg, sshAsker{secret: secret})
 	if err != nil {
 		return nil, err
 	}
-	bastion := bastionDialer(c.client)
-	c.dial = bastion
-	if bastion == nil {
+	if c.dial == nil {
 		c.dial = (&net.Dialer{Timeout: connectWait}).DialContext
 	}
-	c.access, c.accessErr = apiAccess(cfg, bastion)
-	if c.accessErr == nil {
-		c.of = clusterOf(c.access)
-		c.api, c.accessErr = cluster.NewClient(c.access)
-	}
-	if c.api != nil && secret != nil {
-		c.api.LogIn(context.Background())
-	}
 	o.readOnly = true // for the machines
-	c.power, c.powerErr = newMachines(cfg, o, c.client, nil, nil)
+	c.power, c.powerErr = newMachines(cfg, o, c.ssh, nil, nil)
 	return c, nil
 }
 
 func (c *checkup) close() {
-	if c.api != nil {
-		c.api.Close()
-	}
 	c.power.close()
-	_ = c.client.Close()
+	c.way.close()
 }
 
 // add takes an area's rows and shows them.
@@ -112,19 +95,19 @@ func (c *checkup) run(ctx context.Context) {
 
 // bastion reports whether there is a way on.
 func (c *checkup) bastion(ctx context.Context) bool {
-	via := c.client.Via()
+	via := c.ssh.Via()
 	if via == "" {
 		c.add("bastion", skipped("bastion", "no bastion is configured"))
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*connectWait)
 	defer cancel()
-	if err := c.client.Reach(ctx); err != nil {
+	if err := c.ssh.Reach(ctx); err != nil {
 		c.add("bastion", missing(via, err, "check its address, and that its ssh server runs and can be reached from here"))
 		return false
 	}
 	rows := []checkRow{works(via, "logged in; known_hosts contains its host key")}
-	ahead, within, err := c.client.BastionClock(ctx)
+	ahead, within, err := c.ssh.BastionClock(ctx)
 	c.add("bastion", append(rows, clockRow("clock of "+via, ahead, within, err))...)
 	return true
 }
@@ -150,8 +133,8 @@ func clockRow(what string, ahead, within time.Duration, err error) checkRow {
 
 // cluster checks the API server and the account's rights, and returns the nodes.
 func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
-	if c.accessErr != nil {
-		c.add("cluster", missing("kubeconfig", c.accessErr, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
+	if c.noAPI != nil {
+		c.add("cluster", missing("kubeconfig", c.noAPI, "correct the kubeconfig, or choose another with --kubeconfig or --context"))
 		return nil
 	}
 	server := c.access.Server
@@ -159,6 +142,12 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 		server += " through the proxy " + c.access.Proxy
 	}
 	rows := []checkRow{works("kubeconfig", "context %s, user %s, API server %s", c.access.Context, c.access.User, server)}
+	there := cluster.Contexts(c.config.Kubeconfig)
+	for _, name := range c.config.ProductionContexts {
+		if !slices.Contains(there, name) { // one config file may serve several kubeconfigs
+			rows = append(rows, note("production", fmt.Sprintf("production_contexts names %q, and the kubeconfig has no such context", name), "there are: "+strings.Join(there, ", ")))
+		}
+	}
 	if !reached {
 		c.add("cluster", append(rows, skipped("API server", "not tested: the bastion failed"))...)
 		return nil
@@ -171,7 +160,7 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 	c.add("cluster", append(rows, works("API server", "it answers, Kubernetes %s", version))...)
 	c.add("rights", c.rights(ctx)...)
 	id, _ := c.api.Identity(ctx) // the rights report its error
-	c.of = identified(c.access.Context, id)
+	c.here = identified(c.access.Context, id)
 	nodes, err := c.api.Nodes(ctx)
 	if err != nil {
 		return nil // the rights have said so
@@ -276,20 +265,17 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 	if c.access == nil {
 		return nil
 	}
-	j := power.JournalToRead(state, c.of)
+	j := power.JournalToRead(state, c.here)
 	defer j.Close()
-	off, late, cordoned, err := leftBehind(j)
-	if off = append(off, late...); err != nil {
+	left, err := leftBehind(j)
+	if err != nil {
 		rows = append(rows, missing("left off", err, "inspect the journal, and repair it or move it away"))
 	}
-	if len(off) > 0 {
-		rows = append(rows, missing("left off", fmt.Errorf("lightsout switched off %s and has not seen it on again", strings.Join(off, ", ")), "power on with: "+c.restore))
+	for _, err := range left.errors(c.restore) {
+		rows = append(rows, missing("left off", err, ""))
 	}
-	if len(cordoned) > 0 {
-		rows = append(rows, missing("left off", fmt.Errorf("lightsout cordoned %s and has not uncordoned it", strings.Join(cordoned, ", ")), "uncordon with: "+c.restore))
-	}
-	for _, o := range c.noted(j, nodes) {
-		rows = append(rows, missing("left off", errors.New(noteText(o)), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
+	for _, o := range othersNotes(nil, j, true, justListed(nodes, c.api)) {
+		rows = append(rows, missing("left off", fmt.Errorf("not in this journal: %s: %s", o.Node, noteWhy(o.Note)), "bring it back with the command of the note, or: "+c.restore+" "+text.ShellWord(power.Clean(o.Node))))
 	}
 	switch {
 	case len(rows) > 0:
@@ -298,13 +284,4 @@ func (c *checkup) leftOff(state string, nodes []*cluster.Node) (rows []checkRow)
 		return []checkRow{skipped("left off", "the journal lists no machine as off; lightsout has not read the annotations on nodes")}
 	}
 	return []checkRow{works("left off", "neither the journal nor an annotation on a node lists a machine as off")}
-}
-
-// noted returns the notes of other journals on nodes. It changes nothing.
-func (c *checkup) noted(j *power.Journal, nodes []*cluster.Node) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{}, j)
-	if err != nil {
-		return nil // without drivers there is none
-	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, DryRun: true}).Sweep(markedNodes(justListed(nodes, c.api), time.Now()))
 }

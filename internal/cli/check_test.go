@@ -114,7 +114,7 @@ func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for access, want := range map[*cluster.Config]checkResult{there: checkMissing, here: checkSkipped} {
-		c := &checkup{config: &config.Config{State: state}, access: access, of: clusterOf(access), show: func([]checkRow) {}}
+		c := &checkup{config: &config.Config{State: state}, way: way{access: access, here: clusterOf(access)}, show: func([]checkRow) {}}
 		c.state(nil)
 		if last := c.rows[len(c.rows)-1]; last.What != "left off" || last.Result != want {
 			t.Errorf("%+v, wanted %s", last, want)

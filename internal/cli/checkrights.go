@@ -161,35 +161,13 @@ func (c *checkup) right(ctx context.Context, n need) checkRow {
 	return works(n.what, "it may %s", inWords(n.rights))
 }
 
-// inWords puts rights into words: "list and watch pods in default, kube-system".
+// inWords puts rights into words: "list pods in default, watch pods in default".
 func inWords(rights []cluster.Right) string {
-	type group struct {
-		what              string
-		verbs, namespaces []string
-	}
-	var groups []*group
-	add := func(to *[]string, s string) {
-		if s != "" && !slices.Contains(*to, s) {
-			*to = append(*to, s)
-		}
-	}
-	for _, r := range rights {
-		what := strings.TrimPrefix(cluster.Right{Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name}.String(), " ")
-		i := slices.IndexFunc(groups, func(g *group) bool { return g.what == what })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, &group{what: what})
-		}
-		add(&groups[i].verbs, r.Verb)
-		if r.Name == "" {
-			add(&groups[i].namespaces, r.Namespace)
-		}
-	}
 	var out []string
-	for _, g := range groups {
-		s := strings.Join(g.verbs, " and ") + " " + g.what
-		if len(g.namespaces) > 0 {
-			s += " in " + strings.Join(g.namespaces, ", ")
+	for _, r := range rights {
+		s := r.String()
+		if r.Namespace != "" && r.Name == "" {
+			s += " in " + r.Namespace
 		}
 		out = append(out, s)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,27 +44,42 @@ func (a *app) sayEnd() {
 	fmt.Fprintf(os.Stderr, "the session's record is in %s\n", a.dir)
 }
 
-// leftBehind returns the nodes that are still off, those that lightsout did not see off
-// and that may still go off, and those that are still cordoned, according to the readable
-// part of the journal.
-func leftBehind(j *power.Journal) (off, late, cordoned []string, err error) {
-	left, err := j.LeftOff()
-	for _, l := range left {
+// leftover are the nodes that are left off or cordoned: those that are off, those that lightsout did not
+// see off and that may still go off, and those that are still cordoned.
+type leftover struct{ off, late, cordoned []string }
+
+// leftBehind returns what is left according to the readable part of the journal.
+func leftBehind(j *power.Journal) (left leftover, err error) {
+	machines, err := j.LeftOff()
+	for _, l := range machines {
 		name := leftName(l, j.Config())
 		if l.Certainty == power.LeftOffUncertain {
-			late = append(late, name)
+			left.late = append(left.late, name)
 		} else {
-			off = append(off, name)
+			left.off = append(left.off, name)
 		}
 	}
 	entries, _ := j.LeftCordoned() // its error is the same
 	for _, e := range entries {
-		cordoned = append(cordoned, e.Node)
+		left.cordoned = append(left.cordoned, e.Node)
 	}
-	slices.Sort(off)
-	slices.Sort(late)
-	slices.Sort(cordoned)
-	return off, late, cordoned, err
+	slices.Sort(left.off)
+	slices.Sort(left.late)
+	slices.Sort(left.cordoned)
+	return left, err
+}
+
+// errors describe what is left, with the command that restores it.
+func (l leftover) errors(command string) (all []error) {
+	for _, s := range []struct {
+		nodes      []string
+		what, then string
+	}{{l.off, "still off", "power on"}, {l.late, "may be off", "check and power on"}, {l.cordoned, "still cordoned", "uncordon"}} {
+		if len(s.nodes) > 0 {
+			all = append(all, text.Advise(errors.New(s.what+": "+strings.Join(s.nodes, ", ")), s.then+" with: "+command))
+		}
+	}
+	return all
 }
 
 // leftName names a machine in the journal. It adds a remark if the machine may be on, and
@@ -89,14 +105,8 @@ func (a *app) sayLeftOff() {
 	if a.opt.lab {
 		return
 	}
-	if len(a.left) > 0 {
-		fmt.Fprintf(os.Stderr, "still off: %s. Power on with: %s\n", strings.Join(a.left, ", "), a.opt.restore(a.config))
-	}
-	if len(a.late) > 0 {
-		fmt.Fprintf(os.Stderr, "may be off: %s. Check and power on with: %s\n", strings.Join(a.late, ", "), a.opt.restore(a.config))
-	}
-	if len(a.cordoned) > 0 {
-		fmt.Fprintf(os.Stderr, "still cordoned: %s. Uncordon with: %s\n", strings.Join(a.cordoned, ", "), a.opt.restore(a.config))
+	for _, err := range a.left.errors(a.opt.restore(a.config)) {
+		fmt.Fprintln(os.Stderr, err)
 	}
 }
 

@@ -61,12 +61,12 @@ func (o *options) listNodes(ctx context.Context) ([]*cluster.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := newClient(cfg, sshAsker{warn: func(string) {}})
+	w, err := reachAPI(cfg, sshAsker{warn: func(string) {}})
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	return api.Nodes(ctx)
+	defer w.close()
+	return w.api.Nodes(ctx)
 }
 
 // contexts completes the contexts of the kubeconfig.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said tail
+	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the lab can't be started: %w", err)
@@ -135,11 +136,11 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	if err != nil {
 		l.stop()
 		if e := context.Cause(ctx); errors.Is(e, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, said.last())
+			return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, lastLine(said.String()))
 		} else if e != nil {
 			return nil, e
 		}
-		return nil, fmt.Errorf("the lab ended before it was ready: %s", said.last())
+		return nil, fmt.Errorf("the lab ended before it was ready: %s", lastLine(said.String()))
 	}
 	if err := json.Unmarshal(line, l); err != nil {
 		l.stop()
@@ -171,23 +172,8 @@ func findLab() (string, error) {
 	return "", fmt.Errorf("%s is neither beside this program nor on the PATH; `make build` builds both", name)
 }
 
-// tail keeps the end of the text written to it.
-type tail struct{ b []byte }
-
-// Write keeps p's end; it never fails.
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p...)
-	if n := len(t.b) - 4096; n > 0 {
-		t.b = append([]byte(nil), t.b[n:]...)
-	}
-	return len(p), nil
-}
-
-// last is the last line written.
-func (t *tail) last() string {
-	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
-	if s := lines[len(lines)-1]; s != "" {
-		return s
-	}
-	return "it printed nothing"
+// lastLine is the last line that the lab printed.
+func lastLine(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	return cmp.Or(lines[len(lines)-1], "it printed nothing")
 }

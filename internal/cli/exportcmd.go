@@ -55,7 +55,7 @@ func newExportCommand(o *options) *cobra.Command {
 	fl.DurationVar(&f.film.Least, "least", 0, "minimum time per frame: fewer frames, a smaller file")
 	fl.DurationVar(&f.film.From, "from", 0, "start at this `time` of the recording")
 	fl.DurationVar(&f.film.To, "to", 0, "end at this `time` of the recording (default its end)")
-	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default: those in the recording, or else dark)")
+	fl.StringVar(&f.film.Theme, "theme", "", "`colours`: "+strings.Join(export.Themes(), ", ")+" (default dark)")
 	fl.StringVar(&f.film.Title, "title", "", "a line of `text` above the screen")
 	fl.BoolVar(&f.film.Captions, "captions", true, "show the recording's markers below the screen")
 	fl.StringVar(&f.film.Font, "font", "", "a TrueType or OpenType `file` with letters that the built-in font lacks (default: fonts that fontconfig finds)")
@@ -71,8 +71,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 	}[kind]
-	switch {
-	case !ok:
+	if !ok {
 		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
 	}
 	if f.film.Theme != "" {

@@ -30,9 +30,6 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 			assume(&earlier, st.Action, p.Steps[i+1:])
 			continue
 		}
-		if moved := drainedBefore(p.Steps[:i], off.Nodes); len(moved) > 0 {
-			fmt.Printf("  ! the forecast counts pods that an earlier step drains as still on %s\n", text.List(moved))
-		}
 		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, earlier)
 		if err != nil {
 			return err
@@ -50,17 +47,6 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		return fmt.Errorf("%d of the steps would be refused", refused)
 	}
 	return nil
-}
-
-// drainedBefore names those of nodes that one of the steps drains.
-func drainedBefore(steps []plan.Step, nodes []string) []string {
-	var drained []string
-	for _, st := range steps {
-		if d, ok := st.Action.(*plan.Drain); ok {
-			drained = append(drained, d.Nodes...)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return !slices.Contains(drained, name) })
 }
 
 // assume adds what a step that switches nothing off would do. lightsout uncordons a node that it

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -56,78 +54,51 @@ func group(root *cobra.Command) {
 	}
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
-	root.SetUsageFunc(printUsage)
+	cobra.AddTemplateFunc("flagGroups", flagGroupsText)
+	root.SetUsageTemplate(usageTemplate)
 }
 
-// printUsage prints the usage of a command: its line, examples, commands and flags.
-func printUsage(cmd *cobra.Command) error {
+// usageTemplate is cobra's, without aliases, and with the flags in groups.
+const usageTemplate = `Usage:{{if and .Runnable (not (and .HasParent .HasAvailableSubCommands))}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{$all := .}}{{if and .HasAvailableSubCommands (not .Groups)}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{range $group := .Groups}}
+
+{{.Title}}{{range $all.Commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{flagGroups .LocalFlags}}{{if .HasHelpSubCommands}}
+More help:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{if .HasAvailableSubCommands}}
+"{{.CommandPath}} COMMAND --help" explains each command.
+{{end}}`
+
+// flagGroupsText lists flags in groups.
+func flagGroupsText(all *pflag.FlagSet) string {
 	var b strings.Builder
-	b.WriteString("Usage:\n")
-	if only := cmd.HasAvailableSubCommands() && cmd.HasParent() && !strings.Contains(cmd.Use, " "); cmd.Runnable() && !only {
-		b.WriteString("  " + cmd.UseLine() + "\n")
-	}
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
-	}
-	if cmd.HasExample() {
-		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
-	}
-	printCommands(&b, cmd)
-	printFlags(&b, cmd.LocalFlags())
-	if cmd.HasHelpSubCommands() {
-		b.WriteString("\nMore help:\n")
-		for _, c := range cmd.Commands() {
-			if c.IsAdditionalHelpTopicCommand() {
-				fmt.Fprintf(&b, "  %-28s %s\n", cmd.CommandPath()+" help "+c.Name(), c.Short)
+	part := func(title string, has func(name string) bool) {
+		some := pflag.NewFlagSet("", pflag.ContinueOnError)
+		all.VisitAll(func(f *pflag.Flag) {
+			if has(f.Name) {
+				some.AddFlag(f)
 			}
+		})
+		if some.HasAvailableFlags() {
+			b.WriteString("\n" + title + ":\n" + some.FlagUsagesWrapped(helpWidth))
 		}
 	}
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n\"" + cmd.CommandPath() + " COMMAND --help\" explains each command.\n")
-	}
-	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
-	return err
-}
-
-// printCommands lists the subcommands of cmd, in groups if they have groups.
-func printCommands(b *strings.Builder, cmd *cobra.Command) {
-	groups := cmd.Groups()
-	if len(groups) == 0 {
-		groups = []*cobra.Group{{Title: "Commands:"}}
-	}
-	for _, g := range groups {
-		title := "\n" + g.Title + "\n"
-		for _, c := range cmd.Commands() {
-			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
-				fmt.Fprintf(b, "%s  %-*s %s\n", title, cmd.NamePadding(), c.Name(), c.Short)
-				title = ""
-			}
+	grouped := map[string]bool{}
+	for _, g := range flagGroups {
+		part(g.title+" flags", func(name string) bool { return slices.Contains(g.names, name) })
+		for _, name := range g.names {
+			grouped[name] = true
 		}
 	}
-}
-
-// printFlags lists flags in groups.
-func printFlags(b *strings.Builder, all *pflag.FlagSet) {
-	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
-	parts := make([]*pflag.FlagSet, len(flagGroups))
-	for i := range parts {
-		parts[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
-	}
-	all.VisitAll(func(f *pflag.Flag) {
-		for i, g := range flagGroups {
-			if slices.Contains(g.names, f.Name) {
-				parts[i].AddFlag(f)
-				return
-			}
-		}
-		rest.AddFlag(f)
-	})
-	for i, part := range parts {
-		if part.HasAvailableFlags() {
-			b.WriteString("\n" + flagGroups[i].title + " flags:\n" + part.FlagUsagesWrapped(helpWidth))
-		}
-	}
-	if rest.HasAvailableFlags() {
-		b.WriteString("\nFlags:\n" + rest.FlagUsagesWrapped(helpWidth))
-	}
+	part("Flags", func(name string) bool { return !grouped[name] })
+	return b.String()
 }

@@ -39,18 +39,18 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 	}
 	j := power.OpenJournal(dir, power.Cluster{Name: "c"}, "")
 	defer j.Close()
-	off, late, _, err := leftBehind(j)
-	if err != nil || !slices.Equal(off, []string{"n3"}) || len(late) != 1 || !strings.HasPrefix(late[0], "n4 (asked to go off; outcome unknown; it may still go off until ") {
-		t.Errorf("off %q, may still go off %q, %v", off, late, err)
+	left, err := leftBehind(j)
+	if err != nil || !slices.Equal(left.off, []string{"n3"}) || len(left.late) != 1 || !strings.HasPrefix(left.late[0], "n4 (asked to go off; outcome unknown; it may still go off until ") {
+		t.Errorf("off %q, may still go off %q, %v", left.off, left.late, err)
 	}
 }
 
 // The end of a command names what may be off, also where nothing else is left; the end of a lab names nothing.
 func TestTheEndNamesWhatMayBeOff(t *testing.T) {
 	for want, a := range map[string]*app{
-		"":                 {opt: options{lab: true}, late: []string{"n4"}},
-		"may be off: n4. ": {late: []string{"n4"}},
-		"still off: n3. ":  {left: []string{"n3"}},
+		"":                 {opt: options{lab: true}, left: leftover{late: []string{"n4"}}},
+		"may be off: n4; ": {left: leftover{late: []string{"n4"}}},
+		"still off: n3; ":  {left: leftover{off: []string{"n3"}}},
 	} {
 		a.config = &config.Config{}
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))

@@ -189,7 +189,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if l.output == "text" {
 		progress = out
 	}
-	requests, discard, err := newRequests(l.dir)
+	requests, err := newRequests(l.dir)
 	if err != nil {
 		return err
 	}
@@ -199,29 +199,23 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	}
 	g, err := loadgen.New(o)
 	if err != nil {
-		discard()
 		return usageError{err}
 	}
 	defer g.Close()
 	signals.inOrder.Store(true)
 	began := time.Now()
 	if err := g.Start(spec); err != nil {
-		discard()
 		return usageError{err}
 	}
 	if endless(spec) {
 		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
 	}
-	paused := watchPauses(context.WithoutCancel(ctx))
 	draw := l.output == "text" && out == io.Writer(os.Stdout) && common.drawn()
 	over, err := followLoad(ctx, g, common, color, draw, progress)
-	stood := paused()
 	if err != nil {
 		return err
 	}
-	sum := summarizeLoad(g.Run(), began, over)
-	sum.Paused = stood.Seconds()
-	return l.sumUp(sum, requests, out)
+	return l.sumUp(summarizeLoad(g.Run(), began, over), requests, out)
 }
 
 // dialThrough sends the requests through a bastion. It logs in before the screen opens,
@@ -268,28 +262,19 @@ func followLoad(ctx context.Context, g *loadgen.Generator, common *options, colo
 	return over, nil
 }
 
-// newRequests makes the record of the requests in dir; an empty dir keeps none. discard removes
-// what it made, of a load that sends nothing.
-func newRequests(dir string) (requests *record.Requests, discard func(), err error) {
+// newRequests makes the record of the requests in dir; an empty dir keeps none.
+func newRequests(dir string) (*record.Requests, error) {
 	if dir == "" {
-		requests, err = record.NewRequests("")
-		return requests, func() {}, err
+		return record.NewRequests("")
 	}
-	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("the record can't be written: %w", err)
+		return nil, fmt.Errorf("the record can't be written: %w", err)
 	}
 	path := filepath.Join(dir, record.RequestsFile)
-	if _, err := os.Stat(path); err == nil {
-		return nil, nil, fmt.Errorf("%s already contains a record: name another folder", dir)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil, fmt.Errorf("%s already contains a record: name another folder", dir)
 	}
-	requests, err = record.NewRequests(path)
-	return requests, func() {
-		_ = os.Remove(path)
-		if missing != nil {
-			_ = os.Remove(dir)
-		}
-	}, err
+	return record.NewRequests(path)
 }
 
 // sumUp writes the summary, whatever became of the record. The error reports a missing part of
@@ -317,22 +302,6 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 // endless reports whether a run continues until somebody stops it.
 func endless(s loadgen.Spec) bool {
 	return s.Shape != loadgen.Burst && s.Requests == 0 && s.For == 0
-}
-
-// ownFaults is the number of requests after which lightsout stops an endless run if all
-// of them failed by a local error: it could otherwise run for ever without sending a
-// packet to its target.
-const ownFaults = 10
-
-// ownFault explains in one sentence that a fault of this client keeps every request of
-// an endless run from its target; otherwise it is empty.
-func ownFault(r *loadgen.Run) string {
-	t := r.Totals
-	own := t.Failed[loadgen.ClassLocal]
-	if !endless(r.Spec) || own < ownFaults || own != t.FailedSum() || t.OK > 0 {
-		return ""
-	}
-	return fmt.Sprintf("stopped: all %d requests that have ended failed by a local error, and none reached the target", own)
 }
 
 // watchLoad prints a line a second about a run until the run has ended. When ctx ends, or
@@ -369,10 +338,6 @@ func watchLoad(ctx context.Context, g *loadgen.Generator, progress io.Writer) (s
 			if errors.Is(unread, syscall.EPIPE) && endless(run.Spec) && grace == nil {
 				stopped = "stopped: nobody reads the output any more"
 				end()
-			}
-			if why := ownFault(run); why != "" && stopped == "" {
-				stopped = why
-				g.Stop(true)
 			}
 		case <-interrupted:
 			interrupted = nil

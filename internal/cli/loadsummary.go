@@ -24,9 +24,6 @@ type loadSummary struct {
 	Started time.Time `json:"started"`
 	// Duration is in seconds.
 	Duration float64 `json:"duration"`
-	// Paused is how long lightsout itself did not run, in seconds. The times of the requests
-	// in flight include it, and timeouts may be its consequence.
-	Paused float64 `json:"paused,omitempty"`
 
 	loadgen.Counts
 	// Balanced: the equation of Counts holds.
@@ -147,9 +144,6 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	}
 	if s.Redirects > 0 {
 		fmt.Fprintf(&b, "%d of %d ok are redirects, which lightsout does not follow: give the URL that they name, else the service itself is not tested\n", s.Redirects, s.OK)
-	}
-	if s.Paused > 0 {
-		fmt.Fprintf(&b, "lightsout did not run for %.1f s: the times of requests in flight include that, and timeouts may come from it\n", s.Paused)
 	}
 	fmt.Fprintf(&b, "%.1f ok a second", s.OKPerSecond)
 	if s.Tokens > 0 {

@@ -64,17 +64,12 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		return err
 	}
 	set := recorderSettings(cfg, f)
-	client, err := newSSH(cfg, sshAsker{secret: askOnTerminal()})
+	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	dial := bastionDialer(client)
-	access, api, err := clusterThrough(cfg, dial)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
+	defer w.close()
+	access, api := w.access, w.api
 	warnNarrowed(ctx, cfg, api)
 	p, stop := newPrinter(out)
 	defer stop()
@@ -96,12 +91,12 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		hooks.Resolve(access.Context, interrupted)
 	}
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
-	load, err := probesOf(cfg, set, dial, rec)
+	load, err := probesOf(cfg, set, w.dial, rec)
 	if err != nil {
 		return err
 	}
 	s := session.New(session.Options{
-		Cluster: access.Context, Via: client.Via(), Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
+		Cluster: access.Context, Via: w.ssh.Via(), Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), ReadOnly: true,
 		NoPower: "the recorder switches nothing", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: watcher,
 		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
 	})
@@ -126,16 +121,6 @@ func returning(cfg *config.Config, o options, access *cluster.Config) map[string
 	}
 	defer j.Close()
 	return j.PoweredOn()
-}
-
-// clusterThrough returns the access to a cluster, and its client, by that dialer.
-func clusterThrough(cfg *config.Config, dial dialer) (*cluster.Config, *cluster.Client, error) {
-	access, err := apiAccess(cfg, dial)
-	if err != nil {
-		return nil, nil, err
-	}
-	api, err := cluster.NewClient(access)
-	return access, api, err
 }
 
 // openRecords returns the folder of the recorder's records, locked against another

@@ -114,15 +114,16 @@ func recordIn(dir string) view.RecordLine {
 // unfinished describes a record without a summary: one that is being written, or of a
 // program that was killed.
 func unfinished(k *view.RecordLine, ofOutage bool) {
-	if ofOutage {
-		k.Verdict = "breaks off"
-	}
 	r, err := record.Open(k.Path)
 	if err != nil {
 		k.Verdict = "unreadable"
 		return
 	}
+	if len(r.Plan) == 0 { // of the recorder, or switched off by hand
+		k.What = "outage"
+	}
 	if ofOutage {
+		k.Verdict = "breaks off"
 		for _, e := range report.SignsIn(r) {
 			k.What = withName(k.What, e.Subject)
 		}

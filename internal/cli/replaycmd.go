@@ -31,9 +31,6 @@ func newReplayCommand(o *options) *cobra.Command {
 			if !(speed >= replay.SpeedLeast && speed <= replay.SpeedMost) {
 				return usageError{fmt.Errorf("--speed is from %g to %d, not %g", replay.SpeedLeast, replay.SpeedMost, speed)}
 			}
-			if o.cast.redact {
-				return usageError{errors.New(noRedaction)}
-			}
 			r, err := openRecord(args[0])
 			if err != nil {
 				return err
@@ -47,17 +44,12 @@ func newReplayCommand(o *options) *cobra.Command {
 			return playRecord(cmd.Context(), *o, r, speed)
 		},
 	}
-	o.cast.add(cmd.Flags())
-	_ = cmd.Flags().MarkHidden("redact")
+	o.cast.addFile(cmd.Flags())
 	cmd.Flags().Float64Var(&speed, "speed", 1, "play this many `times` as fast")
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "print the timeline and the verdict instead")
 	o.drawFlags(cmd)
 	return cmd
 }
-
-// noRedaction is the answer to --redact: nothing lists the names in the sentences of a record.
-const noRedaction = "replay takes no --redact: a record does not list all names of machines, hosts and users in its texts; " +
-	"run the trial with --redact, and replay the record of that"
 
 // openRecord reads the record in the folder dir; if there is no such folder, the
 // example of that name.
@@ -89,7 +81,7 @@ func playRecord(ctx context.Context, o options, r *record.Record, speed float64)
 	go func() { played <- player.Run(ctx) }()
 	signals.inOrder.Store(true)
 	err = shown(ctx, terminal.Show{
-		Frames: player.Frames(), Color: color, Cast: o.cast.file, Names: o.cast.names(),
+		Frames: player.Frames(), Color: color, Cast: o.cast.file,
 		Screen: tui.Options{Send: player.Send, ASCII: o.ascii, Theme: o.theme},
 	})
 	cancel()

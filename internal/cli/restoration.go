@@ -8,36 +8,24 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/power"
-	"lightsout/power/ssh"
 )
 
 // restoration is what restore needs of one cluster and one config file.
 type restoration struct {
 	options
 	config   *config.Config
-	client   *ssh.Client
+	way                     // here has a UID if the API server has revealed it
 	machines *machines      // has no fleet if the drivers' settings are unusable
 	journal  *power.Journal // of the cluster that is restored
-	// here is the cluster to which the configuration leads, with a UID if its API server has revealed it;
-	// api is that server, nil if noAPI is the reason why there is none.
-	here  power.Cluster
-	api   *cluster.Client
-	noAPI error
 	// proving is held while lightsout asks api which cluster it is.
 	proving sync.Mutex
-	// readings are those of the machines, by their names in the journal.
-	readings map[string]power.Reading
-	reader   power.ClusterReader // nil unless powering on needs a view of the cluster
-	stop     func()              // ends that view
+	reader  power.ClusterReader // nil unless powering on needs a view of the cluster
+	stop    func()              // ends that view
 }
-
-// identityWait bounds the wait for the API server's answer to which cluster it is.
-const identityWait = 3 * time.Second
 
 // openRestoration reads the configuration and the journal, and chooses the cluster. An error beside a
 // restoration is the reason why it can power nothing on.
@@ -53,12 +41,17 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 	if info, err := os.Stat(o.State); o.State != "" && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
 	}
-	r := &restoration{options: o, config: cfg, machines: &machines{}, readings: map[string]power.Reading{}}
-	r.client, err = newSSH(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true})
+	r := &restoration{options: o, config: cfg, machines: &machines{}}
+	ask := sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true}
+	r.way, err = reach(cfg, ask)
 	if err != nil {
 		return nil, err
 	}
-	r.connect(ctx)
+	if r.api != nil {
+		ctx, cancel := context.WithTimeout(ctx, hurriedWait)
+		_ = r.identify(ctx) // proven asks again
+		cancel()
+	}
 	if o.dryRun {
 		r.journal = power.JournalToRead(state, power.Cluster{})
 	} else {
@@ -66,7 +59,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 	}
 	r.journal.Settings = cfg.DriverSettings()
 	r.journal.Identify(r.choose(named))
-	r.machines, err = newMachines(cfg, o, r.client, r.journal, nil)
+	r.machines, err = newMachines(cfg, o, r.ssh, r.journal, nil)
 	return r, err
 }
 
@@ -75,27 +68,8 @@ func (r *restoration) close() {
 		r.stop()
 	}
 	r.machines.close()
-	if r.api != nil {
-		r.api.Close()
-	}
-	_ = r.client.Close()
+	r.way.close()
 	closeJournal(r.journal)
-}
-
-// connect finds the API server, and asks it which cluster it is.
-func (r *restoration) connect(ctx context.Context) {
-	access, err := apiAccess(r.config, bastionDialer(r.client))
-	if err == nil {
-		r.here = clusterOf(access)
-		r.api, err = cluster.NewClient(access)
-	}
-	if err != nil {
-		r.here.Name, r.noAPI = cmp.Or(r.here.Name, r.config.Context, "default"), err
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, identityWait)
-	defer cancel()
-	_, _ = r.identify(ctx) // proven asks again
 }
 
 // noKubeconfig reports whether there is no API server because nobody has chosen a kubeconfig.
@@ -105,13 +79,13 @@ func (r *restoration) noKubeconfig() bool {
 }
 
 // identify asks the API server for the cluster's UID, unless it is known.
-func (r *restoration) identify(ctx context.Context) (power.Cluster, error) {
+func (r *restoration) identify(ctx context.Context) error {
 	if r.here.UID != "" {
-		return r.here, nil
+		return nil
 	}
 	id, err := r.api.Identity(ctx)
 	r.here = identified(r.here.Name, id)
-	return r.here, err
+	return err
 }
 
 // proven returns the API server once it has confirmed that it belongs to the cluster that is restored.
@@ -121,14 +95,14 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 	}
 	r.proving.Lock()
 	defer r.proving.Unlock()
-	is, err := r.identify(ctx)
+	err := r.identify(ctx)
 	switch of := r.journal.Cluster(); {
-	case !of.Same(is):
-		return nil, cmp.Or(err, fmt.Errorf("the context %s leads to another cluster now", power.Clean(is.Name)))
-	case of.UID != "" && is.UID == "": // a tunnel may lead to another cluster
+	case !of.Same(r.here):
+		return nil, cmp.Or(err, fmt.Errorf("the context %s leads to another cluster now", power.Clean(r.here.Name)))
+	case of.UID != "" && r.here.UID == "": // a tunnel may lead to another cluster
 		return nil, fmt.Errorf("lightsout cannot tell whether this is the cluster in the journal: %w", err)
 	}
-	r.journal.Identify(is)
+	r.journal.Identify(r.here)
 	return r.api, nil
 }
 
@@ -173,15 +147,18 @@ func (r *restoration) mine(e power.Entry) bool {
 	return r.journal.Cluster().Same(e.Of()) && r.fits(e)
 }
 
-// others returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (all []elsewhere) {
+// elsewhere returns the nodes of the journal that another call restores, with its command.
+func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry) (all []item) {
 	add := func(e power.Entry, what string) {
-		why := r.otherWhy(e, what)
-		if n := slices.IndexFunc(all, func(o elsewhere) bool { return o.why == why }); n >= 0 {
-			all[n].nodes = append(all[n].nodes, e.Node)
-			return
+		by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
+		if e.Config == r.AbsPath() {
+			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		all = append(all, elsewhere{[]string{e.Node}, why})
+		if r.journal.Cluster().Same(e.Of()) {
+			what += " by other settings of bastion, ssh or power"
+		}
+		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster, "(unnamed)")), what, by.RestoreCommand(r.config))
+		all = append(all, item{e.Node, doLeave, why, false})
 	}
 	for _, l := range machines {
 		if !l.IsOn() && !r.mine(l.Entry) {
@@ -194,21 +171,4 @@ func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (
 		}
 	}
 	return all
-}
-
-// otherWhy names the command that restores the entry's node.
-func (r *restoration) otherWhy(e power.Entry, what string) string {
-	by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
-	if e.Config == r.AbsPath() {
-		by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
-	}
-	name, command := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), by.RestoreCommand(r.config)
-	switch is := r.journal.Cluster(); {
-	case what != "cordoned" && !r.fits(e):
-		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because other settings of bastion, ssh or power switched it off; restore with those: %s", name, what, command)
-	case e.Cluster == is.Name && !is.Same(e.Of()):
-		return fmt.Sprintf("of cluster %s: %s, but the context %s leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: %s NODE", name, what, name, command)
-	default:
-		return fmt.Sprintf("of cluster %s: %s, and this call restores cluster %s; restore with: %s", name, what, power.Clean(is.Name), command)
-	}
 }

@@ -98,7 +98,7 @@ func (c *tunnelled) restorer(t *testing.T, uid string) *restoration {
 	of.UID, of.Name = uid, cmp.Or(c.context, of.Name)
 	r.journal = power.OpenJournal(c.path("st"), of, c.File)
 	r.journal.Settings = r.config.DriverSettings()
-	if r.machines, err = newMachines(r.config, c.options, r.client, r.journal, nil); err != nil {
+	if r.machines, err = newMachines(r.config, c.options, r.ssh, r.journal, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -204,11 +204,11 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 		"a wrong name":                        {named: []string{"n4"}, says: "lightsout power on n4"},
 		"the API server revealed no UID then": {then: "none", on: true},
 		"the context has another name now":    {context: "gone", on: true},
-		"the cluster is another one":          {then: "uid-a", says: "n3 of cluster site: off, but the context site leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: lightsout restore --config"},
+		"the cluster is another one":          {then: "uid-a", says: "n3 of cluster site: off; restore with: lightsout restore --config"},
 		"the operator names the node":         {then: "uid-a", named: []string{"n3"}, on: true, says: "cannot read the annotations on the nodes of cluster site: the context site leads to another cluster now"},
 		"a dry run":                           {change: func(c *tunnelled) { c.dryRun = true }, says: "dry run: nothing was changed"},
 		"the config file has moved":           {change: func(c *tunnelled) { c.move(t) }, on: true},
-		"the cluster has another name":        {then: "uid-a", context: "site-a", says: "n3 of cluster site-a: off, and this call restores cluster site; restore with: lightsout restore --config"},
+		"the cluster has another name":        {then: "uid-a", context: "site-a", says: "n3 of cluster site-a: off; restore with: lightsout restore --config"},
 		"the settings were corrected":         {change: func(c *tunnelled) { c.edit(t, "state: st", changed) }, on: true},
 		"no kubeconfig":                       {change: func(c *tunnelled) { c.remove(t, "none") }, on: true},
 		"no kubeconfig and an edited file":    {change: func(c *tunnelled) { c.remove(t, "none"); c.edit(t, "state: st", changed) }, on: true},
@@ -218,7 +218,7 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 		"neither that nor the settings":       {change: func(c *tunnelled) { c.Kubeconfig = c.path("typo"); c.edit(t, "state: st", changed) }, on: true, says: "does not exist"},
 		"the API server does not answer":      {change: func(c *tunnelled) { c.server.Close() }, on: true, says: "cannot read the annotations"},
 		"a machine of another operator": {change: func(c *tunnelled) { c.annotated = theirs }, on: true,
-			says: "others have switched off n7: use the commands above; to power on anyway, repeat this command with: n7"},
+			says: "others have switched off n7: use the commands above; to power on anyway: lightsout restore --config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := throughATunnel(t)
@@ -231,7 +231,7 @@ func TestRestoreRestoresOneClusterByOneConfig(t *testing.T) {
 			if (c.state("n3") == "on") != row.on || (len(c.listed(t)) == 0) != row.on {
 				t.Errorf("n3 is %s, the journal lists %v", c.state("n3"), c.listed(t))
 			}
-			if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) || strings.Contains(text, "nothing is off") != (err == nil || strings.HasPrefix(row.says, "cannot read the annotations")) {
+			if (err == nil) != (row.says == "") || err != nil && !strings.Contains(err.Error(), row.says) || strings.Contains(text, "nothing is off:") != (err == nil && !strings.Contains(text, "cannot read the annotations")) {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
@@ -270,7 +270,7 @@ func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	err := r.journal.Cordoned("n7", "")
 	r.close()
 	c.uid, c.annotated = "", theirs
-	if failed := restore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "lightsout has cordoned n7") || c.annotated == "" {
+	if failed := restore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "still cordoned: n7") || c.annotated == "" {
 		t.Errorf("restore ends with %v; %v", failed, err)
 	}
 }

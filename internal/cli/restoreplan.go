@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/outage"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -15,15 +17,25 @@ import (
 // facts are what lightsout knows, at one moment, of a cluster that it restores.
 type facts struct {
 	at time.Time
-	// off are the machines that the journal lists as off or as ones that may go off.
-	off []offMachine
+	// off are the machines that the journal lists as off or as ones that may go off, and back the nodes
+	// of those that turned out to be on.
+	off  []offMachine
+	back []string
 	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
 	// the journal, which is damaged, does not list.
 	notes    []power.NodeNote
 	unnamed  []power.OffMachine
+	damaged  bool
 	cordoned []string
-	// elsewhere are machines and nodes in the journal that another call restores.
-	elsewhere []elsewhere
+	// elsewhere are nodes of the journal that another call restores.
+	elsewhere []item
+	notices   []string // of machines about which there is nothing to do
+	unread    error    // why the journal cannot be read
+	unseen    error    // why lightsout has not read the annotations on nodes
+}
+
+func (f *facts) notice(format string, args ...any) {
+	f.notices = append(f.notices, fmt.Sprintf(format, args...))
 }
 
 // offMachine is a machine of the journal, with the last reading of its driver, and what is known of its
@@ -34,31 +46,20 @@ type offMachine struct {
 	now     outage.Now
 }
 
-// isOn reports whether the reading proves that the machine is on.
-func (m offMachine) isOn() bool {
-	return m.reading.State == power.On && m.reading.Proof == power.Proven
-}
-
-// elsewhere are nodes of the journal of another cluster or config file.
-type elsewhere struct {
-	nodes []string
-	why   string // and which command restores them
-}
-
 // do is what restore does with a node.
 type do string
 
 const (
 	doPowerOn  do = "power on"
 	doUncordon do = "uncordon"
-	doLeave    do = "leave" // this call changes nothing about it
+	doLeave    do = "leave" // another call restores it
 )
 
 // item is one node that is off or cordoned, or may be, and what to do about it.
 type item struct {
 	node string
 	do   do
-	why  string
+	why  string // of doLeave, it ends with the command that restores the node
 	// ask: somebody else may have switched the machine off, so the operator decides about it alone.
 	ask bool
 }
@@ -66,7 +67,7 @@ type item struct {
 // planRestore returns what is to be restored; it is empty if nothing is off or cordoned.
 func planRestore(f facts) (items []item) {
 	add := func(i item) {
-		if !slices.ContainsFunc(items, func(o item) bool { return o.node == i.node && o.do == i.do && (i.do != doLeave || o.why == i.why) }) {
+		if !slices.ContainsFunc(items, func(o item) bool { return o.node == i.node && o.do == i.do }) {
 			items = append(items, i)
 		}
 	}
@@ -78,22 +79,20 @@ func planRestore(f facts) (items []item) {
 		add(i)
 	}
 	for _, n := range f.notes {
-		add(item{n.Node, doPowerOn, noteWhy(n), true})
+		add(item{n.Node, doPowerOn, noteWhy(n.Note), true})
 	}
 	for _, o := range f.unnamed {
 		why := "it is off, and neither the journal nor an annotation names who switched it off"
 		if o.By != (power.Note{}) {
-			why = "it is off, and was switched off by " + o.By.String()
+			why = noteWhy(o.By)
 		}
 		add(item{o.Node, doPowerOn, why, true})
 	}
 	for _, n := range f.cordoned {
-		add(item{n, doUncordon, "cordoned by lightsout", false})
+		add(item{n, doUncordon, "", false})
 	}
 	for _, e := range f.elsewhere {
-		for _, n := range e.nodes {
-			add(item{n, doLeave, e.why, false})
-		}
+		add(e)
 	}
 	return items
 }
@@ -107,14 +106,6 @@ func among(items []item, named []string, yes bool) []item {
 	})
 }
 
-// still returns the chosen items that hold by a later plan: meanwhile somebody else may have switched
-// a machine off.
-func still(chosen, later []item) []item {
-	return slices.DeleteFunc(chosen, func(i item) bool {
-		return !i.ask && slices.ContainsFunc(later, func(l item) bool { return l.ask && l.node == i.node && l.do == i.do })
-	})
-}
-
 // nodesOf returns the nodes with something to do, asked about together or one by one.
 func nodesOf(items []item, d do, ask bool) (nodes []string) {
 	for _, i := range items {
@@ -125,41 +116,45 @@ func nodesOf(items []item, d do, ask bool) (nodes []string) {
 	return nodes
 }
 
+// unknownNodes returns an error about each named node that no item has and that is not back.
+func unknownNodes(named, back []string, items []item) (err error) {
+	for _, n := range named {
+		if slices.Contains(back, n) || slices.ContainsFunc(items, func(i item) bool { return i.node == n }) {
+			continue
+		}
+		err = errors.Join(err, fmt.Errorf("neither the journal nor an annotation lists %s as off or cordoned; power it on with: lightsout power on %s", power.Clean(n), text.ShellWord(power.Clean(n))))
+	}
+	return err
+}
+
 // offWhy describes a machine that the journal lists as off.
 func offWhy(m offMachine, now time.Time) string {
-	word := offWord(m.reading)
+	word, state := m.reading.State.String(), m.reading.State
+	on := state == power.Transitioning || state == power.On && m.reading.Proof == power.Proven
 	switch cant := m.CantTell(m.now); {
 	case cant != "":
-		word = m.reading.With(m.reading.State.String()) + "; " + cant
-	case (m.isOn() || m.reading.State == power.Transitioning) && m.Until.After(now):
+		word = m.reading.With(word) + "; " + cant
+	case on && m.Until.After(now):
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
-			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), m.reading.State, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
-	}
-	if m.Refused != "" {
-		word += fmt.Sprintf("; its power API refused the request (%s) but may carry it out", m.Refused)
+			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), state, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
+	case state == power.Off && m.reading.Proof != power.Proven:
+		word = m.reading.With("presumed off")
+	case state == power.Unknown:
+		word = m.reading.With("state unknown")
+	default:
+		word = m.reading.With(word)
 	}
 	return fmt.Sprintf("%s  %s  requested %s", word, view.MachineText(m.Binding), m.At.Local().Format(time.DateTime+" MST"))
 }
 
-// offWord describes how certain it is that a machine is off.
-func offWord(r power.Reading) string {
-	word := r.State.String()
-	switch {
-	case r.State == power.Off && r.Proof != power.Proven:
-		word = "presumed off"
-	case r.State == power.Unknown:
-		word = "state unknown"
-	}
-	return r.With(word)
-}
-
 // noteWhy describes the annotation of a machine that this journal does not list as off.
-func noteWhy(n power.NodeNote) string {
-	return "it was switched off by " + n.Note.String()
-}
+func noteWhy(n power.Note) string { return "it was switched off by " + n.String() }
 
-// showItems prints the items that restore can do something about.
-func showItems(items []item) {
+// showItems prints notices, and the items that restore can do something about.
+func showItems(notices []string, items []item) {
+	for _, n := range notices {
+		fmt.Println(n)
+	}
 	if len(nodesOf(items, doPowerOn, false)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
@@ -176,30 +171,19 @@ func showItems(items []item) {
 }
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
-func leftErrors(items []item, dryRun bool) (errs []error) {
-	again := "repeat this command"
-	if dryRun {
-		again += " without --dry-run"
+func leftErrors(items []item, command string) (errs []error) {
+	errs = leftover{off: nodesOf(items, doPowerOn, false), cordoned: nodesOf(items, doUncordon, false)}.errors(command)
+	if others := strings.Join(nodesOf(items, doPowerOn, true), " "); others != "" {
+		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", others, command, others, power.AnnotationSwitchedOff))
 	}
-	say := func(nodes []string, format string, args ...any) {
-		if len(nodes) > 0 {
-			errs = append(errs, fmt.Errorf(format, append([]any{strings.Join(nodes, ", ")}, args...)...))
-		}
-	}
-	with := func(nodes []string) string { return again + " with: " + strings.Join(nodes, " ") }
-	own, others, cordoned := nodesOf(items, doPowerOn, false), nodesOf(items, doPowerOn, true), nodesOf(items, doUncordon, false)
-	say(own, "the journal still lists as off: %s; %s", again)
-	say(others, "others have switched off %s: use the commands above; to power on anyway, %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-",
-		with(others), power.AnnotationSwitchedOff)
-	say(cordoned, "lightsout has cordoned %s; to uncordon, %s, or: kubectl uncordon %s", with(cordoned), strings.Join(cordoned, " "))
-	alike := map[string][]string{} // nodes, by why
+	nodes := map[string]string{} // with the same command
 	for _, i := range items {
 		if i.do == doLeave {
-			alike[i.why] = append(alike[i.why], i.node)
+			nodes[i.why] += " " + i.node
 		}
 	}
-	for _, why := range slices.Sorted(maps.Keys(alike)) {
-		say(alike[why], "%s %s", why)
+	for _, why := range slices.Sorted(maps.Keys(nodes)) {
+		errs = append(errs, fmt.Errorf("%s%s%s", strings.TrimSpace(nodes[why]), why, nodes[why]))
 	}
 	return errs
 }

@@ -13,14 +13,10 @@ import (
 
 // What restore does with each node, and asks about alone, by what it knows.
 func TestPlanRestore(t *testing.T) {
+	const elsewhere = " of cluster b: off; restore with: lightsout restore --context b"
 	now := time.Now()
 	off := func(node string) offMachine {
 		return offMachine{LeftOff: power.LeftOff{Entry: power.Entry{Node: node, At: now}, Before: outage.Before{Asked: now}}, reading: power.Reading{State: power.Off, Proof: power.Proven}}
-	}
-	refused := func(s power.State) offMachine {
-		m := off("n3")
-		m.Refused, m.reading.State = "403 Forbidden", s
-		return m
 	}
 	note := func(node string, at time.Time) power.NodeNote {
 		return power.NodeNote{Node: node, Note: power.Note{By: "anna@other-host", At: at}}
@@ -32,15 +28,14 @@ func TestPlanRestore(t *testing.T) {
 	}{
 		"nothing": {},
 		"machines and a cordon": {facts{off: []offMachine{off("n3"), off("n4")}, cordoned: []string{"n4"}}, "n3 power on, n4 power on, n4 uncordon",
-			"the journal still lists as off: n3, n4; repeat this command"},
+			"still off: n3, n4; power on with: lightsout restore"},
 		"one machine of two operations":       {facts{off: []offMachine{off("n3"), off("n3")}}, "n3 power on", ""},
 		"another's machine":                   {facts{notes: []power.NodeNote{note("n7", now)}}, "n7 power on?", "others have switched off n7: "},
 		"switched off by another before":      {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{note("n3", now.Add(-time.Hour))}}, "n3 power on", ""},
 		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", ""},
 		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", ""},
-		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "lightsout has cordoned n4; to uncordon, repeat this command with: n4, or: kubectl uncordon n4"},
-		"refused and unknown":                 {facts{off: []offMachine{refused(power.Unknown)}}, "n3 power on", ""},
-		"machines that another call restores": {facts{elsewhere: []elsewhere{{[]string{"n3", "n8"}, "of cluster b: off"}}}, "n3 leave, n8 leave", "n3, n8 of cluster b: off"},
+		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "still cordoned: n4; uncordon with: lightsout restore"},
+		"machines that another call restores": {facts{elsewhere: []item{{"n3", doLeave, elsewhere, false}, {"n8", doLeave, elsewhere, false}}}, "n3 leave, n8 leave", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
 	} {
 		row.facts.at = now
 		var got []string
@@ -49,7 +44,7 @@ func TestPlanRestore(t *testing.T) {
 			got = append(got, i.node+" "+string(i.do)+map[bool]string{true: "?"}[i.ask])
 		}
 		var left strings.Builder
-		for _, err := range leftErrors(items, false) {
+		for _, err := range leftErrors(items, "lightsout restore") {
 			left.WriteString(err.Error() + "\n")
 		}
 		if strings.Join(got, ", ") != row.want || !strings.Contains(left.String(), row.left) || (left.Len() > 0) != (row.want != "") {
@@ -58,8 +53,7 @@ func TestPlanRestore(t *testing.T) {
 	}
 }
 
-// Which of the items an operator wants who names nodes, or answers no questions; and which still hold
-// once somebody else has switched a machine off.
+// Which of the items an operator wants who names nodes, or answers no questions.
 func TestAmongTheItemsOfAPlan(t *testing.T) {
 	own, others, cordon, leave := item{"n3", doPowerOn, "", false}, item{"n7", doPowerOn, "", true}, item{"n4", doUncordon, "", false}, item{"n8", doLeave, "", false}
 	all := []item{own, others, cordon, leave}
@@ -76,10 +70,6 @@ func TestAmongTheItemsOfAPlan(t *testing.T) {
 			t.Errorf("%v, %v: %v", row.named, row.yes, got)
 		}
 	}
-	taken := []item{{"n3", doPowerOn, "", true}, others, cordon}
-	if got := still([]item{own, others, cordon}, taken); !slices.Equal(got, []item{others, cordon}) {
-		t.Errorf("after another has switched n3 off: %v", got)
-	}
 }
 
 // An annotation that another operator has left on a node ends when the node has been
@@ -89,7 +79,6 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	c.uid = "uid-a"
 	r := c.restorer(t, c.uid)
 	defer r.close()
-	s := &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal}
 	for _, row := range []struct {
 		ago, heard time.Duration
 		stays      bool
@@ -100,7 +89,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 	} {
 		mark := power.Note{By: "anna", At: time.Now().Add(-row.ago)}
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-row.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
-		others := s.Sweep(markedNodes(justListed([]*cluster.Node{n}, nil), time.Now()))
+		others := othersNotes(nil, r.journal, false, justListed([]*cluster.Node{n}, nil))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != row.stays {
 			t.Errorf("%s after it was written, heard %s ago: %+v", row.ago, row.heard, others)
 		}

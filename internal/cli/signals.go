@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -71,4 +72,15 @@ func whileReading[T any](what string, read func() (T, error)) (T, error) {
 	})
 	defer notice.Stop()
 	return read()
+}
+
+// noticeAfter is how long lightsout waits for something without a word.
+const noticeAfter = 2 * time.Second
+
+// within bounds a step. If the step takes long, within prints what lightsout does, and for
+// how long at most. The caller must call end after it.
+func within(ctx context.Context, most time.Duration, what string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	notice := time.AfterFunc(noticeAfter, func() { fmt.Fprintf(os.Stderr, "%s, %s at most\n", what, most) })
+	return ctx, func() { notice.Stop(); cancel() }
 }

@@ -61,23 +61,33 @@ func glance(ctx context.Context, o options, wait time.Duration, seen, enough fun
 	if err != nil {
 		return err
 	}
-	api, client, done, err := viewClient(ctx, cfg)
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer done()
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	m, err := newMachines(cfg, readOnly, client, nil, func(m power.Machine) bool {
+	defer w.close()
+	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
+	m, err := newMachines(cfg, readOnly, w.ssh, nil, func(m power.Machine) bool {
 		return session.NodeSilent(watcher.Snapshot(), m, time.Now())
 	})
 	defer m.close()
 	if err != nil {
 		return err
 	}
-	stop, err := watch(ctx, watcher, wait, seen)
+	s, err := observe(ctx, watcher, wait, seen, enough)
 	if err != nil {
 		return err
 	}
+	return use(cfg, s, m)
+}
+
+// observe watches the cluster and returns what it has seen when seen holds, and enough does or the wait is over.
+func observe(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen, enough func(*cluster.Snapshot) bool) (*cluster.Snapshot, error) {
+	stop, err := watch(ctx, watcher, wait, seen)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	waiting, over := context.WithTimeout(ctx, wait)
 	defer over()
 	for !enough(watcher.Snapshot()) && waiting.Err() == nil {
@@ -86,8 +96,7 @@ func glance(ctx context.Context, o options, wait time.Duration, seen, enough fun
 		case <-waiting.Done():
 		}
 	}
-	stop()
-	return use(cfg, watcher.Snapshot(), m)
+	return watcher.Snapshot(), ctx.Err()
 }
 
 // leftOffHere reads the machines that this journal lists as off in the cluster of the

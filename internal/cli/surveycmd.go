@@ -2,17 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"lightsout/cluster"
 	"lightsout/internal/survey"
@@ -99,9 +96,7 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	if q.from == "" { // the machines of a file's cluster may be on again
 		q.Off = offByJournal(o)
 	}
-	bar := &progressBar{begun: time.Now()}
-	r, err := survey.Make(ctx, s, q.Options, bar.show)
-	bar.end()
+	r, err := survey.Make(ctx, s, q.Options, func(int, int) {})
 	if err != nil {
 		return err
 	}
@@ -168,42 +163,30 @@ func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	api, _, done, err := viewClient(ctx, cfg)
+	w, err := reachView(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	stop, err := watch(ctx, watcher, wait, synced)
+	defer w.close()
+	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
+	s, err := observe(ctx, watcher, wait, synced, func(s *cluster.Snapshot) bool { return unreadForPlace(s) == "" })
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	waiting, enough := context.WithTimeout(ctx, wait)
-	defer enough()
-	for {
-		s := watcher.Snapshot()
-		kind, late := unreadForPlace(s)
-		if !late {
-			return s, forbiddenForPlace(s)
-		}
-		select {
-		case <-watcher.Changed():
-		case <-waiting.Done():
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait))
-		}
+	if kind := unreadForPlace(s); kind != "" {
+		return nil, fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait)
 	}
+	return s, forbiddenForPlace(s)
 }
 
 // unreadForPlace returns a kind that decides where pods go, or which pods there are, and
-// whose first list has not been read to the end. ok is false if there is none.
-func unreadForPlace(s *cluster.Snapshot) (kind cluster.Kind, ok bool) {
+// whose first list has not been read to the end; empty if there is none.
+func unreadForPlace(s *cluster.Snapshot) cluster.Kind {
 	kinds := slices.Concat(podKinds, []cluster.Kind{cluster.KindLease}, cluster.PlaceKinds)
-	i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) })
-	if i < 0 {
-		return "", false
+	if i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return s.Unread(k) }); i >= 0 {
+		return kinds[i]
 	}
-	return kinds[i], true
+	return ""
 }
 
 // forbiddenForPlace returns an error if the account may not list a kind without which each
@@ -218,32 +201,3 @@ func forbiddenForPlace(s *cluster.Snapshot) error {
 // podKinds are the kinds without which a survey knows nothing: the pods, and the objects
 // that replace them.
 var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet}
-
-// progressBar shows the progress on standard error, if that is a terminal, after the
-// first second.
-type progressBar struct {
-	mu    sync.Mutex
-	begun time.Time
-	last  time.Time
-}
-
-func (b *progressBar) show(done, all int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	if now.Sub(b.begun) < time.Second || now.Sub(b.last) < 200*time.Millisecond || !term.IsTerminal(int(os.Stderr.Fd())) {
-		return
-	}
-	b.last = now
-	const width = 40
-	n := width * done / max(1, all)
-	fmt.Fprintf(os.Stderr, "\r[%s%s] %d %%", strings.Repeat("#", n), strings.Repeat(".", width-n), 100*done/max(1, all))
-}
-
-func (b *progressBar) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.last.IsZero() {
-		fmt.Fprint(os.Stderr, "\r\033[K")
-	}
-}

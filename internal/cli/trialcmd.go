@@ -73,14 +73,14 @@ func newTrialCommand(o *options) *cobra.Command {
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
-	addRedact(run.Flags(), &o.cast.redact)
+	o.cast.addRedact(run.Flags())
 	run.Flags().IntVar(&f.times, "times", 1, "run it this many times, one after the other")
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
-	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(o), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
+	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
 	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
 	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
 	return cmd
@@ -175,7 +175,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		return usageError{err}
 	}
 	if f.junit != "" {
-		f.expectations = &junitFile{path: f.junit, redact: o.cast.redact}
+		f.expectations = &junitFile{path: f.junit}
 	}
 	if f.times == 1 {
 		_, err := runTrialOnce(ctx, o, p, f)
@@ -198,28 +198,15 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 			failed = err
 		}
 		dirs = append(dirs, dir)
-		if ctx.Err() != nil {
-			return f.stopped(p.Name, i+1, failed)
+		if ctx.Err() != nil && i+1 < f.times { // the missing runs have not passed
+			missing := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
+			return cmp.Or(f.expectations.add(p.Name, nil, missing, o.cast.names()), failed, errors.New(missing))
 		}
 	}
 	if err := compare(dirs, report.Compare); err != nil {
 		return err
 	}
 	return failed
-}
-
-// stopped returns the error of a trial that was stopped after some of its runs: those that are
-// missing have not passed. failed is the error of the runs.
-func (f trialFlags) stopped(trial string, runs int, failed error) error {
-	if runs == f.times {
-		return failed
-	}
-	missing := fmt.Sprintf("lightsout was stopped before run %d of %d", runs+1, f.times)
-	failed = cmp.Or(failed, errors.New(missing))
-	if f.expectations == nil {
-		return failed
-	}
-	return cmp.Or(f.expectations.add(trial, nil, missing, nil), failed)
 }
 
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
@@ -256,13 +243,11 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 			if err == nil || len(f.expectations.runs) > had {
 				return
 			}
-			why := "the run did not begin"
-			if !o.cast.redact { // an error may have any name
+			why, names := "the run did not begin", o.cast.names()
+			if names == nil { // otherwise the error may have any name
 				why += ": " + err.Error()
 			}
-			if e := f.expectations.add(p.Name, nil, why, nil); e != nil {
-				err = errors.Join(err, e)
-			}
+			err = errors.Join(err, f.expectations.add(p.Name, nil, why, names))
 		}()
 	}
 	if f.lab {
@@ -320,20 +305,18 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	if err := f.note(sum, proven, s.names); err != nil {
-		return dir, errors.Join(proven, err)
-	}
+	problem := ""
 	if proven != nil {
-		return dir, proven
+		problem = proven.Error()
+	}
+	if err := errors.Join(proven, f.expectations.add(sum.Name, sum, problem, s.names)); err != nil {
+		return dir, err
 	}
 	if sum.Verdict != view.Pass && sum.Verdict != view.NoExpectations {
 		return dir, verdictError{sum.Verdict}
 	}
 	return dir, nil
 }
-
-// notProven begins the error of provenBy.
-const notProven = "the record of the trial is not complete, so nothing proves its verdict"
 
 // provenBy reads the readable part of the record in a trial's folder. The error reports
 // missing parts of the record and its reports.
@@ -349,7 +332,7 @@ func provenBy(dir string) (*record.Record, error) {
 		}
 	}
 	if err != nil {
-		return r, fmt.Errorf(notProven+"; free space on the disk and run it again: %w", err)
+		return r, fmt.Errorf("the record of the trial is not complete, so nothing proves its verdict; free space on the disk and run it again: %w", err)
 	}
 	return r, nil
 }

@@ -62,25 +62,6 @@ func TestJUnitHasARunThatDoesNotBegin(t *testing.T) {
 	}
 }
 
-// A verdict that nothing proves is an error in the file, although it is a pass.
-func TestJUnitHasAnErrorForARecordThatIsNotComplete(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "junit.xml")
-	_, proven := provenBy(t.TempDir())
-	if proven == nil {
-		t.Fatal("an empty folder proves a verdict")
-	}
-	for names, want := range map[*record.Names]string{nil: record.SummaryFile, record.NewNames(): notProven} {
-		f := trialFlags{expectations: &junitFile{path: path}}
-		if err := f.note(&record.Summary{Name: "mdx", Verdict: view.Pass}, proven, names); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(path)
-		if text := string(b); err != nil || !strings.Contains(text, `errors="1"`) || !strings.Contains(text, want) || names != nil && strings.Contains(text, record.SummaryFile) {
-			t.Errorf("%v\n%s", err, text)
-		}
-	}
-}
-
 // A plan that asks is refused before its first step where nobody can be asked.
 func TestAPlanThatAsksNeedsSomebodyToAsk(t *testing.T) {
 	out, err := program(t, "trial", "run", "mdx", "--state", t.TempDir(), "--kubeconfig", "/none").CombinedOutput()

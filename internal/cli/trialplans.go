@@ -4,31 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"lightsout/internal/record"
-	"lightsout/internal/record/examples"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 )
 
-func newTrialListCommand(o *options) *cobra.Command {
-	cmd := &cobra.Command{
+func newTrialListCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:   "list",
-		Short: "List plans and records of trials",
+		Short: "List the built-in plans",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listTrials(*o, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(cmd.OutOrStdout()) },
 	}
-	o.clusterFlags(cmd)
-	return cmd
 }
 
 func newTrialShowCommand() *cobra.Command {
@@ -53,38 +45,18 @@ func newTrialInitCommand() *cobra.Command {
 	}
 }
 
-// listTrials prints the built-in plans, then the records in the state folder, the newest first, and the shipped ones.
-func listTrials(o options, out io.Writer) error {
-	cfg, err := whileReading("the config file", o.Read)
-	if err != nil {
-		return err
-	}
-	state, err := cfg.StateDir()
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	b.WriteString("PLANS\n")
+// listPlans prints the built-in plans.
+func listPlans(out io.Writer) error {
 	for _, name := range plan.Builtin() {
 		p, err := plan.Open(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "  %-30s  %s\n", name, text.Clean(firstSentence(p.About), 90))
-	}
-	b.WriteString("\nRECORDS\n")
-	kept, _ := filepath.Glob(filepath.Join(state, "*", "trials", "*"))
-	slices.SortFunc(kept, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
-	for _, dir := range kept {
-		fmt.Fprintf(&b, "  %s  %s\n", text.Clean(dir, pathMost), recordLine(os.DirFS(dir), record.BeingWritten(dir)))
-	}
-	for _, name := range examples.Names() {
-		if files, ok := examples.Open(name); ok {
-			fmt.Fprintf(&b, "  %s  %s\n", name, recordLine(files, false))
+		if _, err := fmt.Fprintf(out, "%-8s  %s\n", name, text.Clean(firstSentence(p.About), 90)); err != nil {
+			return err
 		}
 	}
-	_, err = io.WriteString(out, b.String())
-	return err
+	return nil
 }
 
 func firstSentence(s string) string {
@@ -93,24 +65,6 @@ func firstSentence(s string) string {
 		return s[:i+1]
 	}
 	return s
-}
-
-// recordLine summarizes a record: the trial's name, its verdict and its start.
-func recordLine(files fs.FS, written bool) string {
-	s, err := record.Summarized(files)
-	switch {
-	case err != nil:
-		return text.Clean(err.Error(), 120)
-	case s == nil && written:
-		return "a program is still writing it"
-	case s == nil:
-		return "no summary: the program ended before it was written"
-	}
-	how := string(s.Verdict)
-	if s.Unplanned != nil {
-		how = string(s.Unplanned.Severity)
-	}
-	return fmt.Sprintf("%s  %s  %s", text.Clean(s.Name, 40), text.Clean(how, 20), s.Started.Local().Format(time.DateTime))
 }
 
 // showPlan prints a plan: a built-in one, a file's or a record's.

@@ -44,7 +44,7 @@ func TestTrialShowPrintsPlans(t *testing.T) {
 	}
 }
 
-func TestTrialListPrintsPlansAndRecords(t *testing.T) {
+func TestRecordsNamesWhatHasNoSummary(t *testing.T) {
 	state := t.TempDir()
 	broken := filepath.Join(state, "mdx", "trials", "20261123-broken")
 	if err := os.MkdirAll(broken, 0o700); err != nil {
@@ -60,10 +60,10 @@ func TestTrialListPrintsPlansAndRecords(t *testing.T) {
 	}
 	defer func() { _ = tl.Untee() }()
 	var out bytes.Buffer
-	if err := listTrials(options{Flags: config.Flags{State: state}}, &out); err != nil {
+	if err := listRecords(options{Flags: config.Flags{State: state}}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"PLANS\n  mdx  ", "\n  vagrant  ", broken + "  no summary: the program ended", "RECORDS\n  " + written + "  a program is still writing it\n", "\n  mdx  mdx  pass"} {
+	for _, want := range []string{"unreadable        " + broken + "\n", "recording         " + written + "\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the list lacks %q:\n%s", want, out.String())
 		}

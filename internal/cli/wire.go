@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,34 +94,61 @@ func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
 	})
 }
 
-// newClient makes the client of the API server that the configuration leads to,
-// and that of ssh, which it goes through. done closes both.
-func newClient(cfg *config.Config, ask sshAsker) (api *cluster.Client, client *ssh.Client, done func(), err error) {
-	if client, err = newSSH(cfg, ask); err != nil {
-		return nil, nil, nil, err
-	}
-	access, err := apiAccess(cfg, bastionDialer(client))
-	if err == nil {
-		api, err = cluster.NewClient(access)
-	}
-	if err != nil {
-		_ = client.Close()
-		return nil, nil, nil, err
-	}
-	if ask.secret != nil {
-		api.LogIn(context.Background())
-	}
-	return api, client, func() { api.Close(); _ = client.Close() }, nil
+// way is the way to the API server that a configuration leads to.
+type way struct {
+	ssh  *ssh.Client // by which the bastion and the nodes are reached
+	dial dialer      // connects through the bastion; nil without one
+	// here is the cluster as far as the kubeconfig identifies it.
+	here   power.Cluster
+	access *cluster.Config
+	api    *cluster.Client
+	noAPI  error // the reason why there is no api
 }
 
-// viewClient is newClient for a command that shows the cluster: it asks on the terminal, and
-// prints that it shows one namespace only.
-func viewClient(ctx context.Context, cfg *config.Config) (api *cluster.Client, client *ssh.Client, done func(), err error) {
-	api, client, done, err = newClient(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
-	if err == nil {
-		warnNarrowed(ctx, cfg, api)
+// reach makes the clients of a way. The error is about that of ssh.
+func reach(cfg *config.Config, ask sshAsker) (w way, err error) {
+	w.ssh, err = newSSH(cfg, ask)
+	if err != nil {
+		return w, err
 	}
-	return api, client, done, err
+	w.dial = bastionDialer(w.ssh)
+	w.access, w.noAPI = apiAccess(cfg, w.dial)
+	if w.noAPI == nil {
+		w.here = clusterOf(w.access)
+		w.api, w.noAPI = cluster.NewClient(w.access)
+	}
+	w.here.Name = cmp.Or(w.here.Name, cfg.Context, "default")
+	if w.api != nil && ask.secret != nil && !ask.keepGoing {
+		w.api.LogIn(context.Background())
+	}
+	return w, nil
+}
+
+// reachAPI is reach for a command that can do nothing without the API server.
+func reachAPI(cfg *config.Config, ask sshAsker) (way, error) {
+	w, err := reach(cfg, ask)
+	if err == nil && w.noAPI != nil {
+		w.close()
+		err = w.noAPI
+	}
+	return w, err
+}
+
+func (w way) close() {
+	if w.api != nil {
+		w.api.Close()
+	}
+	_ = w.ssh.Close()
+}
+
+// reachView is reachAPI for a command that shows the cluster: it asks on the terminal, and
+// prints that it shows one namespace only.
+func reachView(ctx context.Context, cfg *config.Config) (way, error) {
+	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+	if err == nil {
+		warnNarrowed(ctx, cfg, w.api)
+	}
+	return w, err
 }
 
 // warnNarrowed calls narrow and prints its reason on standard error.
@@ -289,13 +317,13 @@ const lookupTimeout = 5 * time.Second
 
 // annotations puts notes on nodes by the API server.
 type annotations struct {
-	api     *cluster.Client
+	api     func(context.Context) (*cluster.Client, error)
 	watcher *cluster.Watcher
 }
 
 // annotationsOf returns the NoteStore that annotates nodes; nil if the configuration switches
-// that off (guards.annotate: false).
-func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Watcher) power.NoteStore {
+// that off (guards.annotate: false). api is asked for the client only when there is something to write.
+func annotationsOf(cfg *config.Config, api func(context.Context) (*cluster.Client, error), watcher *cluster.Watcher) power.NoteStore {
 	if a := cfg.Guards.Annotate; a != nil && !*a {
 		return nil
 	}
@@ -304,8 +332,12 @@ func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Wat
 
 // Change changes the note on a node.
 func (m annotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+	api, err := m.api(ctx)
+	if err != nil {
+		return err
+	}
 	put := false
-	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
+	err = api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
 		note, ok := change(power.ParseNote(had))
 		if put = ok && note != (power.Note{}); put {
 			return note.Text(), true

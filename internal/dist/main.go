@@ -1,7 +1,7 @@
 // Command dist makes what users install, from the repository that it stands in:
 // for each platform an archive with the program, its manual pages, completions,
 // an example config and the kubectl plugin; packages for Debian and for systems
-// with rpm; an image for containers; a bill of materials of each program; and the sums of all files. The
+// with rpm; an image for containers; and the sums of all files. The
 // same commit makes the same bytes, wherever it is made.
 //
 // It is a module of its own, so that the program needs nothing of what it needs.
@@ -129,9 +129,6 @@ func (r *release) platform(system, arch string) error {
 		return err
 	}
 	name := fmt.Sprintf("lightsout_%s_%s_%s", r.version, system, arch)
-	if err := r.materials(); err != nil {
-		return err
-	}
 	if err := r.archive(name); err != nil || system != "linux" {
 		return err
 	}

@@ -50,7 +50,7 @@ func (r *release) contents(format string) files.Contents {
 		"completions/_lightsout":     zsh + "/_lightsout",
 		"LICENSE":                    doc + license, "README.md": doc + "README.md", "clusterrole.yaml": doc + "examples/clusterrole.yaml", "recorder.yaml": doc + "examples/recorder.yaml",
 		"lightsout-recorder.service": "/usr/lib/systemd/system/lightsout-recorder.service",
-		"lightsout.yaml.example":     doc + "examples/lightsout.yaml", "lightsout.cdx.json": doc + "lightsout.cdx.json",
+		"lightsout.yaml.example":     doc + "examples/lightsout.yaml",
 	} {
 		all = append(all, r.content(from, to))
 	}

@@ -94,7 +94,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	out, errs, code = run(t, nil, args(l, config, "restore", other, "--yes")...)
-	if code != 1 || !strings.Contains(errs, "lightsout has cordoned "+node) || strings.Contains(out, "nothing is off") || !unschedulable() {
+	if code != 1 || !strings.Contains(errs, "still cordoned: "+node) || strings.Contains(out, "nothing is off") || !unschedulable() {
 		t.Errorf("another node is restored: exit %d\n%s%s", code, out, errs)
 	}
 	out, errs, code = run(t, nil, args(l, config, "restore", node, "--yes")...)

@@ -140,7 +140,7 @@ func interrupted(t *testing.T, l *labtest.Lab, config string) {
 	const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 	api := l.API()
 	for _, at := range []struct{ drain, line, says string }{
-		{"--drain", "power kube-node3 cordoned", "still cordoned: kube-node3. Uncordon with: lightsout restore"},
+		{"--drain", "power kube-node3 cordoned", "still cordoned: kube-node3; uncordon with: lightsout restore"},
 		{"--drain=false", "polling the cluster", "interrupted"},
 		{"--drain=false", "still on, waiting", "interrupted before the result was seen"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -135,8 +136,8 @@ func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
 	s.journal(testenv.JournalLine(line))
 	x.tmux("send-keys", "-l", "y")
 	x.keys("Enter")
-	screen := x.waitFor("the end", time.Minute, `the journal still lists as off: n2`, `ended with 1`)
-	if !s.isOn() || strings.Contains(screen, "n2  ") {
+	screen := x.waitFor("the end", time.Minute, `still off: n2`, `ended with 1`)
+	if !s.isOn() || regexp.MustCompile(`(?m)^n2  `).MatchString(screen) {
 		t.Errorf("on: %v\n%s", s.isOn(), screen)
 	}
 }
@@ -222,7 +223,7 @@ func TestRestoreRefusesAFileThatIsNotThere(t *testing.T) {
 					}
 				}
 				out, errs, code := finish(t, cmd)
-				if code != 1 || !strings.Contains(errs, "lightsout: ") || strings.Contains(out, "nothing is off") || strings.Contains(errs, "no kubeconfig") && env == nil {
+				if code != 1 || !strings.Contains(errs, "lightsout: ") || strings.Contains(out, "nothing is off:") || strings.Contains(errs, "no kubeconfig") && env == nil {
 					t.Errorf("%s %v %v: exit %d\n%s%s", how, env, words, code, out, errs)
 				}
 			}

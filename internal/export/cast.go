@@ -17,12 +17,10 @@ const (
 	maxTime  = 24 * time.Hour
 )
 
-// Cast is a recorded screen, as asciicast v2 or v3 has it
-// (docs.asciinema.org/manual/asciicast).
+// Cast is a recorded screen, as asciicast v2 has it
+// (docs.asciinema.org/manual/asciicast/v2).
 type Cast struct {
 	Width, Height int
-	// theme is that of the header; nil if it has none.
-	theme *theme
 	// Events are in order of At.
 	Events []Event
 }
@@ -42,25 +40,11 @@ func Read(r io.Reader) (*Cast, error) {
 	if !lines.Scan() {
 		return nil, errors.Join(errors.New("this is not a recorded screen: it is empty"), lines.Err())
 	}
-	var head struct {
-		Version       int
-		Width, Height int
-		Theme         castTheme
-		Term          struct {
-			Cols, Rows int
-			Theme      castTheme
-		}
+	var head struct{ Version, Width, Height int }
+	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version != 2 {
+		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2; `asciinema convert` makes it of other versions")
 	}
-	switch err := json.Unmarshal(lines.Bytes(), &head); {
-	case err == nil && head.Version == 1:
-		return nil, errors.New("this recorded screen is an asciicast of version 1: `asciinema convert` makes version 2 or 3 of it")
-	case err != nil || head.Version < 2 || head.Version > 3:
-		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2 or 3")
-	}
-	c := &Cast{Width: head.Width, Height: head.Height, theme: head.Theme.theme()}
-	if head.Version == 3 {
-		c.Width, c.Height, c.theme = head.Term.Cols, head.Term.Rows, head.Term.Theme.theme()
-	}
+	c := &Cast{Width: head.Width, Height: head.Height}
 	if !drawable(c.Width, c.Height) {
 		return nil, fmt.Errorf("a screen of %d by %d cells can't be drawn", c.Width, c.Height)
 	}
@@ -80,11 +64,7 @@ func Read(r io.Reader) (*Cast, error) {
 		if err != nil || len(fields) < 3 || seconds < 0 || seconds > maxTime.Seconds() {
 			return nil, fmt.Errorf("line %d: an event is written like [1.5, \"o\", \"text\"]", n)
 		}
-		t := time.Duration(seconds * float64(time.Second))
-		if head.Version == 3 { // since the event before
-			t += at
-		}
-		at = max(at, t)
+		at = max(at, time.Duration(seconds*float64(time.Second)))
 		c.Events = append(c.Events, Event{at, code, data})
 	}
 	if err := lines.Err(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"image"
 	"image/draw"
 	"image/gif"
@@ -283,48 +282,20 @@ func TestExportReportsAFileThatItCannotDraw(t *testing.T) {
 	}
 }
 
-func TestVersion3AndATornEndAreRead(t *testing.T) {
-	c, err := Read(strings.NewReader(`{"version":3,"term":{"cols":10,"rows":2}}
+func TestATornEndIsRead(t *testing.T) {
+	c, err := Read(strings.NewReader(`{"version":2,"width":10,"height":2}
 # a comment
 [1, "o", "a"]
-[2, "o", "b"]
-[1, "o", "c`))
+[3, "o", "b"]
+[4, "o", "c`))
 	if err != nil || len(c.Events) != 2 || c.Events[1].At != 3*time.Second || c.Width != 10 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 }
 
-// The colours in a header are those of the pictures, unless others are asked for.
-func TestTheThemeOfARecordingIsUsed(t *testing.T) {
-	palette := strings.Repeat("#000000:", 7) + "#c5c8c6"
-	theme := `"theme":{"fg":"#c5c8c6","bg":"#1D1f21","palette":"` + palette + `"}`
-	for head, bg := range map[string]string{
-		`"version":3,"term":{"cols":9,"rows":2,` + theme + `}`:      "#1d1f21",
-		`"version":2,"width":9,"height":2,` + theme:                 "#1d1f21",
-		`"version":2,"width":9,"height":2,"theme":{}`:               "#14181f",
-		`"version":2,"width":9,"height":2,"theme":{"bg":"#1d1f21"}`: "#14181f",
-		`"version":3,"term":{"cols":9,"rows":2,"theme":null}`:       "#14181f",
-	} {
-		c, err := Read(strings.NewReader("{" + head + "}\n" + `[0, "o", "\u001b[97ma"]`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, bg := range map[string]string{"": bg, "light": "#fff"} {
-			frames, err := Film(t.Context(), c, Options{Theme: name})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var svg, still bytes.Buffer
-			if err := errors.Join(SVG(&svg, frames, Options{}), PNG(&still, frames, 0, Options{})); err != nil || !strings.Contains(svg.String(), `fill="`+bg+`"/>`) {
-				t.Errorf("%s, theme %q: no ground of %s: %v", head, name, bg, err)
-			}
-		}
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"version":2,"width":20,"height":4}` + "\n" + `[0.5, "o", "\u001b[31mhi\r\n"]` + "\n" + `[1, "r", "30x5"]` + "\n" + `[2, "m", "x"]`))
-	f.Add([]byte(`{"version":3,"term":{"cols":9,"rows":3}}` + "\n" + `[0, "o", "日本\u001b[2J"]`))
+	f.Add([]byte(`{"version":2,"width":9,"height":3}` + "\n" + `[0, "o", "日本\u001b[2J"]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Read(bytes.NewReader(data))
 		if err != nil || c.Width*c.Height > 2000 || len(c.Events) > 20 {

@@ -33,7 +33,7 @@ type Options struct {
 	From, To time.Duration
 	// Hold is how long the last picture stays; 0 is 3 s.
 	Hold time.Duration
-	// Theme is one of Themes; empty is that of the recording, or else the first.
+	// Theme is one of Themes; empty is the first.
 	Theme string
 	// Title stands above the screen; empty: no line for it.
 	Title string
@@ -111,7 +111,7 @@ const shortest = 40 * time.Millisecond
 // nothing. It fails if the part is empty, if the film takes too much memory, or if ctx
 // ends.
 func Film(ctx context.Context, c *Cast, o Options) ([]Frame, error) {
-	th, err := c.themeOf(o.Theme)
+	th, err := themeOf(o.Theme)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -42,48 +41,13 @@ func Themes() []string {
 	return names
 }
 
-// themeOf is the theme of that name; without one, that of the recording, or else the first.
-func (c *Cast) themeOf(name string) (*theme, error) {
-	if name == "" {
-		return cmp.Or(c.theme, &themes[0]), nil
-	}
-	i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name })
+// themeOf is the theme of that name; without one, the first.
+func themeOf(name string) (*theme, error) {
+	i := slices.IndexFunc(themes, func(t theme) bool { return t.name == name || name == "" })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no theme %q; there are %s", name, strings.Join(Themes(), ", "))
 	}
 	return &themes[i], nil
-}
-
-// castTheme is a theme in the header of an asciicast: colours as #rrggbb, those of the
-// palette joined by colons.
-type castTheme struct{ Fg, Bg, Palette string }
-
-// theme is the theme in the program's form; nil if a colour is missing or wrong. A palette
-// of 8 colours serves for the bright ones too.
-func (c castTheme) theme() *theme {
-	names := strings.Split(c.Palette, ":")
-	if len(names) == 8 {
-		names = append(names, names...)
-	}
-	t := &theme{name: "recorded"}
-	if len(names) != len(t.ansi) {
-		return nil
-	}
-	for i, name := range append(names, c.Fg, c.Bg) {
-		var v uint32
-		if n, err := fmt.Sscanf(name, "#%06x", &v); n != 1 || err != nil || len(name) != 7 {
-			return nil
-		}
-		switch i {
-		case len(t.ansi):
-			t.fg = Colour(v)
-		case len(t.ansi) + 1:
-			t.bg = Colour(v)
-		default:
-			t.ansi[i] = Colour(v)
-		}
-	}
-	return t
 }
 
 // colour gives c as the theme has it, or unless when there is none.

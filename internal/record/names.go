@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"lightsout/cluster"
@@ -38,7 +39,7 @@ type Names struct {
 	used    map[string]bool
 	// lengths has those of the names that begin with two bytes, the longest first.
 	lengths map[string][]int
-	seen    *cluster.Snapshot
+	seen    atomic.Pointer[cluster.Snapshot]
 }
 
 // NewNames makes a Names that knows no name.
@@ -46,24 +47,15 @@ func NewNames() *Names {
 	return &Names{standIn: map[string]string{}, used: map[string]bool{}, lengths: map[string][]int{}}
 }
 
-// plainNames tell nothing, because every cluster or host has them.
-var plainNames = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true,
-	"localhost": true, "root": true, "in-cluster": true,
-	"admin": true, "kubernetes": true, "kubernetes-admin": true, "arn": true, "aws": true, "eks": true, "gke": true}
-
 // numberMost is the length of the longest number that identifies nothing: a port, a year,
 // a part of an address.
 const numberMost = 6
 
 // plain reports whether a name identifies nothing, or is an address, which Text recognizes.
 func plain(name string) bool {
-	if plainNames[name] || len(name) < 2 || isAddress(withoutPort(name)) {
-		return true
-	}
-	if !slices.ContainsFunc(wordsOf(name), func(w string) bool { return !ownWords[w] }) {
-		return true
-	}
-	return len(name) <= numberMost && !strings.ContainsFunc(name, unicode.IsLetter)
+	return len(name) < 2 || isAddress(withoutPort(name)) ||
+		!slices.ContainsFunc(wordsOf(name), func(w string) bool { return !ownWords[w] }) ||
+		len(name) <= numberMost && !strings.ContainsFunc(name, unicode.IsLetter)
 }
 
 // isAddress reports whether s is an IP address, or a MAC address with colons.
@@ -81,7 +73,7 @@ func withoutPort(s string) string {
 	return s
 }
 
-// Add adds names. Addresses need not be added.
+// Add adds names, whatever characters they contain. Addresses need not be added.
 func (n *Names) Add(kind NameKind, names ...string) {
 	if n == nil {
 		return
@@ -89,47 +81,26 @@ func (n *Names) Add(kind NameKind, names ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, name := range names {
-		if kind == NameHost {
-			name = withoutPort(name)
-		}
 		n.add(kind, name)
+		n.add(kind, power.Clean(name)) // the form that people see
 	}
 }
 
-// AddMachine adds names of machines, whatever characters they contain.
-func (n *Names) AddMachine(names ...string) {
-	if n == nil {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, name := range names {
-		n.add(NameHost, name)
-		n.add(NameHost, power.Clean(name)) // the form that people see
-	}
-}
-
-// partLeast is the length of the shortest part of a context's name that is replaced alone.
+// partLeast is the length of the shortest part of a name that is replaced alone.
 const partLeast = 3
 
 // betweenParts matches what separates the parts of a context's name.
 var betweenParts = regexp.MustCompile(`[^\pL\pN.-]+`)
 
 // AddContexts adds the names of contexts, and of the folders that are named after them (see
-// FolderName).
+// FolderName), and their parts: a context often has the names of a cluster, an account and a namespace.
 func (n *Names) AddContexts(contexts ...string) {
 	for _, c := range contexts {
-		n.AddMachine(c, FolderName(c))
-	}
-}
-
-// AddContext adds the name of the context in use, and its parts: it often consists of the names
-// of a cluster, an account and a namespace.
-func (n *Names) AddContext(context string) {
-	n.AddContexts(context)
-	for _, part := range betweenParts.Split(context, -1) {
-		if part = strings.Trim(part, ".-"); len(part) >= partLeast {
-			n.AddMachine(part)
+		n.Add(NameHost, c, FolderName(c))
+		for _, part := range betweenParts.Split(c, -1) {
+			if part = strings.Trim(part, ".-"); len(part) >= partLeast {
+				n.Add(NameHost, part)
+			}
 		}
 	}
 }
@@ -178,21 +149,25 @@ func (n *Names) fresh(kind NameKind, name string) string {
 	}
 }
 
-// Way adds the names in a route: "via user@host:port".
+// Way adds the names in a route: "via user@host:port", or a part of that.
 func (n *Names) Way(way string) {
 	user, host, ok := strings.Cut(strings.TrimPrefix(way, "via "), "@")
 	if !ok {
 		user, host = "", user
 	}
 	n.Add(NameUser, user)
-	n.Add(NameHost, host)
+	n.Add(NameHost, withoutPort(host))
 }
 
-// AddNote adds the names in a note about a machine that is off: the operator, the host, and the
-// folders in the command that powers it on.
-func (n *Names) AddNote(note power.Note) {
+// addNote adds the names in a note about a machine that is off: the operator, the host, and the
+// folders in the command that powers it on, which have the names of accounts and customers.
+func (n *Names) addNote(note power.Note) {
 	n.Way(note.By)
-	n.paths(note.Back)
+	for word := range strings.FieldsSeq(note.Back) {
+		if word = strings.Trim(word, `"',`); strings.Contains(word, "/") {
+			n.Add(NameHost, word)
+		}
+	}
 }
 
 // Learn adds the names in a frame: cluster, bastion, nodes, machines and their IDs,
@@ -202,7 +177,7 @@ func (n *Names) Learn(f *view.Frame) {
 	if n == nil {
 		return
 	}
-	n.AddContext(f.Cluster)
+	n.AddContexts(f.Cluster)
 	n.Way(f.Via)
 	if f.Scopes != nil {
 		n.AddContexts(f.Scopes.Contexts...)
@@ -215,26 +190,18 @@ func (n *Names) Learn(f *view.Frame) {
 	for node, m := range f.Power {
 		n.Add(NameHost, node)
 		for _, names := range m.Names {
-			n.AddMachine(names.Name, names.ID)
-			n.Add(NameHost, names.Address)
+			n.Add(NameHost, names.Name, names.ID)
+			n.Way(names.Address)
 		}
 	}
 	s := f.Snapshot
-	if s == nil {
-		return
-	}
-	n.mu.Lock()
-	same := n.seen == s
-	n.seen = s
-	n.mu.Unlock()
-	if same {
+	if s == nil || n.seen.Swap(s) == s {
 		return
 	}
 	for _, node := range s.Nodes() {
-		n.Add(NameHost, node.Name)
-		n.AddMachine(node.ProviderID)
+		n.Add(NameHost, node.Name, node.ProviderID)
 		for _, note := range power.NotesOn(node.Annotations) {
-			n.AddNote(note)
+			n.addNote(note)
 		}
 	}
 	for _, d := range s.Deployments() {
@@ -244,14 +211,5 @@ func (n *Names) Learn(f *view.Frame) {
 		ns := pods[0].Namespace
 		n.Add(NameNamespace, ns)
 		pods = pods[sort.Search(len(pods), func(i int) bool { return pods[i].Namespace > ns }):]
-	}
-}
-
-// paths adds the paths in a command: folders have the names of accounts and customers.
-func (n *Names) paths(command string) {
-	for word := range strings.FieldsSeq(command) {
-		if word = strings.Trim(word, `"',`); strings.Contains(word, "/") {
-			n.AddMachine(word)
-		}
 	}
 }

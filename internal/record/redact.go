@@ -1,108 +1,33 @@
 package record
 
 import (
+	_ "embed" // words.txt
 	"encoding/json"
-	"maps"
 	"net/netip"
-	"reflect"
 	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"lightsout/cluster"
-	"lightsout/internal/view"
-	"lightsout/loadgen"
-	"lightsout/power"
 )
 
-// ownWords are the words in the format of a record. A name of such words alone stays: it reveals
-// nothing, and the record would be unreadable without it.
+// words are the words in the names and values of the format of a record, and in names that every cluster or
+// host has.
+// A name of such words alone stays: it reveals nothing, and the record would be unreadable without it.
+//
+//go:embed words.txt
+var words string
+
 var ownWords = map[string]bool{}
 
 func init() {
-	for _, w := range strings.Fields(`load off on wait pause rollout drain cordon uncordon stop steps expect name about step deployment
-		node pod link operator power event taint heartbeat endpoints record trial mark session shutdown
-		ok fresh kept burst hold rate real fast pass fail aborted ready detected evicted replaced restored done failed
-		how plug nodes within background timeout requests for all out true false null balanced predicted min max hung later
-		error_window endpoints_out
-		Running Pending Succeeded Failed Unknown Ready NotReady control-plane control plane worker kubernetes k8s io
-		unreachable not-ready out-of-service NoSchedule NoExecute PreferNoSchedule v1 default
-		http https ssh mdx cluster lab lightsout lease replicaset endpointslice deployment knative kubelet component assumed configz
-		accepted bad changing clearing cut deferred degraded deleted down estimated good hostkey measured move partly preparing quit secret
-		sending silent skipped switch uncertain unnoticed to come under way not back`) {
+	for w := range strings.FieldsSeq(words) {
 		ownWords[w] = true
-	}
-	for _, v := range []any{Sample{}, view.Event{}, loadgen.Record{}, Summary{}} {
-		fieldNames(reflect.TypeOf(v), ownWord, map[reflect.Type]bool{})
-	}
-	for _, v := range values() {
-		ownWord(v)
-	}
-}
-
-// ownWord adds the words of a name or a value of the format: a name is replaced within a longer
-// text too.
-func ownWord(s string) {
-	for _, w := range wordsOf(s) {
-		if strings.ContainsFunc(w, unicode.IsLetter) { // a number may tell nodes apart
-			ownWords[w] = true
-		}
 	}
 }
 
 func wordsOf(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && !wordByte(byte(r)) })
-}
-
-// values are those that the enumerated fields of a record can have, as far as lists have them; the
-// words of the others are in ownWords.
-func values() (out []string) {
-	out = slices.Concat(out, view.PhaseNames, texts(loadgen.Classes()), texts(view.Codes()), texts(view.Verdicts), texts(cluster.Changes),
-		texts(cluster.Kinds), texts(cluster.WorkloadKinds), texts(cluster.PlaceKinds), slices.Collect(maps.Values(view.SignSubjects)))
-	for s := power.Unknown; s <= power.Transitioning; s++ {
-		out = append(out, s.String())
-	}
-	for p := power.ProofNone; p <= power.Proven; p++ {
-		out = append(out, p.String())
-	}
-	return out
-}
-
-// texts are the values of an enumeration as a record has them.
-func texts[T ~string](values []T) (out []string) {
-	for _, v := range values {
-		out = append(out, string(v))
-	}
-	return out
-}
-
-// fieldNames calls add with the names that a type's fields have in JSON.
-func fieldNames(t reflect.Type, add func(string), been map[reflect.Type]bool) {
-	if been[t] {
-		return
-	}
-	been[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		fieldNames(t.Elem(), add, been)
-	case reflect.Map:
-		fieldNames(t.Key(), add, been)
-		fieldNames(t.Elem(), add, been)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" {
-				name = f.Name
-			}
-			add(name)
-			fieldNames(f.Type, add, been)
-		}
-	}
 }
 
 // Text replaces the names in a text, wherever one stands between the ends of words, and the addresses.
@@ -198,9 +123,8 @@ func (n *Names) JSON(lines []byte) []byte {
 // sgr matches the sequences that give a text its looks.
 var sgr = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
-// Line replaces the names in a line of a screen, which may hold SGR sequences. What an ellipsis
-// leaves of a name or an address becomes x. Where a stand-in is longer than its name, names are not
-// looked for across the sequences.
+// Line replaces the names in a line of a screen, which may hold SGR sequences: it loses them where a
+// stand-in has not the length of its name. What an ellipsis leaves of a word becomes x.
 func (n *Names) Line(line string) string {
 	if n == nil || line == "" {
 		return line
@@ -209,16 +133,14 @@ func (n *Names) Line(line string) string {
 	defer n.mu.Unlock()
 	looks, texts := append([]string{""}, sgr.FindAllString(line, -1)...), sgr.Split(line, -1)
 	was := strings.Join(texts, "")
-	is := n.screenText(was)
-	inPlace := len(is) == len(was) // byte by byte
+	is := n.text(cutWord.ReplaceAllStringFunc(was, n.masked))
+	if len(is) != len(was) {
+		return is
+	}
 	var out strings.Builder
 	for i, t := range texts {
-		if inPlace {
-			t, is = is[:len(t)], is[len(t):]
-		} else {
-			t = n.screenText(t)
-		}
-		out.WriteString(looks[i] + t)
+		out.WriteString(looks[i] + is[:len(t)])
+		is = is[len(t):]
 	}
 	return out.String()
 }
@@ -228,11 +150,6 @@ var (
 	cutWord = regexp.MustCompile(`[\pL\pN.:_-]*(?:…|\.{2,})[\pL\pN.:_-]*`)
 	letter  = regexp.MustCompile(`[\pL\pN]`)
 )
-
-// screenText replaces the names in a text of a screen.
-func (n *Names) screenText(text string) string {
-	return n.text(cutWord.ReplaceAllStringFunc(text, n.masked))
-}
 
 // masked replaces what is left of a cut word by x, letter by letter: it may be of a name or an
 // address. A word without a digit that has no part of a name beside the cut stays.

@@ -101,10 +101,8 @@ type Show struct {
 	Open func(dir string) (*record.Record, error)
 	// Records lists the records, the newest first; nil: the screen lists none.
 	Records func() []view.RecordLine
-	// Beside runs in parallel to the screen; it may be nil. With UntilKey the
-	// operator's first key ends it.
-	Beside   func(ctx context.Context, b Beside)
-	UntilKey bool
+	// Beside runs in parallel to the screen until the operator's first key; it may be nil.
+	Beside func(ctx context.Context, b Beside)
 }
 
 // Beside holds the functions for code that runs in parallel to the screen.
@@ -191,9 +189,7 @@ func (x Show) draw(ctx context.Context, stage *stage) error {
 	if x.Beside != nil {
 		alone, cancel := context.WithCancel(drawn)
 		defer cancel()
-		if x.UntilKey {
-			stage.stop = cancel
-		}
+		stage.stop = cancel
 		go x.Beside(alone, Beside{p.Send, newest.Load})
 	}
 	go x.feed(drawn, p, line, &newest)

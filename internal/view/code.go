@@ -1,8 +1,6 @@
 package view
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"lightsout/cluster"
@@ -95,19 +93,6 @@ type Facts struct {
 // TransitionCode returns the code of a change in the cluster: "pod_status".
 func TransitionCode(t cluster.Transition) Code {
 	return Code(strings.ReplaceAll(string(t.Subject.Kind), " ", "_") + "_" + string(t.Change))
-}
-
-// Codes returns the codes of all events, sorted: those of transitions, and all others.
-func Codes() []Code {
-	all := slices.Collect(maps.Keys(codeSpecs))
-	kinds := slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindKnativeService, cluster.KindRevision})
-	for _, k := range kinds {
-		for _, c := range cluster.Changes {
-			all = append(all, TransitionCode(cluster.Transition{Subject: cluster.Ref{Kind: k}, Change: c}))
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // lanes lists the changes that have a lane of their own; every other change is in its

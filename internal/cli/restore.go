@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lightsout/cluster"
+	"lightsout/internal/outage"
+	"lightsout/internal/session"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+func newRestoreCommand(o *options) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:               "restore [NODE...]",
+		Short:             "Power on the machines that lightsout left off, and uncordon its nodes",
+		ValidArgsFunction: o.nodes,
+		RunE:              func(cmd *cobra.Command, nodes []string) error { return restore(cmd.Context(), *o, nodes, yes) },
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask about machines of this journal and nodes that you name")
+	o.clusterFlags(cmd)
+	o.dryRunFlag(cmd)
+	return cmd
+}
+
+// restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
+// looks, plans, prints the plan, asks, carries it out, looks and plans again, and prints what is left.
+// The error has all of that. It asks about each machine that somebody else switched off.
+func restore(ctx context.Context, o options, named []string, yes bool) error {
+	o.powersOn = true
+	r, err := openRestoration(ctx, o, named)
+	if r == nil {
+		return err
+	}
+	endInOrder()
+	defer r.close()
+	asks := !yes || len(named) > 0 || o.dryRun // otherwise powering on waits for no machine of others
+	f := r.look(ctx, asks)
+	items := planRestore(f)
+	showItems(f.notices, items)
+	unknown := unknownNodes(named, f.back, items)
+	err = errors.Join(err, unknown)
+	wanted := among(items, named, yes)
+	switch {
+	case o.dryRun && (len(items) > 0 || f.damaged):
+		err = errors.Join(err, errors.New("dry run: nothing was changed"))
+	case o.dryRun:
+	case len(wanted) > 0 || f.damaged && unknown == nil:
+		chosen, leaveOff, no := confirm(ctx, wanted, len(named) > 0, yes)
+		if err = errors.Join(err, no); errors.Is(no, errNotDone) {
+			break
+		}
+		err = errors.Join(err, r.apply(ctx, chosen, leaveOff, f.damaged))
+		f = r.look(ctx, true)
+		items = planRestore(f)
+		showItems(f.notices, items)
+	}
+	return r.end(f, items, err)
+}
+
+// nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow. hurriedWait bounds
+// it while machines wait to be powered on and nobody has to be asked about those of others.
+const (
+	nodesWait   = 10 * time.Second
+	hurriedWait = 3 * time.Second
+)
+
+// pollWithin bounds the poll of the machines: lightsout polls each of them again when it powers it on.
+// Tests shorten it.
+var pollWithin = 10 * time.Second
+
+// look polls the machines that are off or may go off, or may have gone off since they were on, reads the
+// journal and the annotations on the nodes, and tells the journal what it saw. If it asks, it waits for
+// more: the machines that a damaged journal does not list, and a slow API server.
+func (r *restoration) look(ctx context.Context, asks bool) facts {
+	machines, _ := r.journal.Machines() // the error is the same below
+	wait := hurriedWait
+	if asks {
+		wait = nodesWait
+	}
+	var f facts
+	var nodes []*cluster.Node
+	var readings map[string]power.Reading
+	var wg sync.WaitGroup
+	wg.Go(func() { readings = r.poll(ctx, r.ours(machines)) })
+	wg.Go(func() { nodes, f.unseen = r.nodes(ctx, wait) })
+	wg.Wait()
+	f.at = time.Now()
+	s := justListed(nodes, r.api)
+	if f.unseen == nil {
+		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
+	}
+	for _, m := range r.ours(machines) {
+		if reading, polled := readings[machineName(m)]; polled {
+			r.tell(&f, m, reading, s)
+		}
+	}
+	machines, f.unread = r.journal.Machines()
+	cordoned, _ := r.journal.LeftCordonedAll()
+	f.elsewhere = r.elsewhere(machines, cordoned)
+	for _, e := range cordoned {
+		if r.journal.Cluster().Same(e.Of()) {
+			f.cordoned = append(f.cordoned, e.Node)
+		}
+	}
+	for _, m := range r.ours(machines) {
+		if m.IsOn() {
+			continue
+		}
+		is := offMachine{m, readings[machineName(m)], outage.Now{}}
+		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
+			seen := session.BootSeen(s, n)
+			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
+		}
+		f.off = append(f.off, is)
+	}
+	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
+		f.damaged = true
+		f.notice("%s: lightsout polls every machine", power.DamageText(r.journal, damaged))
+		if asks {
+			f.unnamed = r.unnamed(ctx)
+		}
+	}
+	return f
+}
+
+// ours returns the machines that this call restores, first those that are on: restore powers the others on
+// whether they answer or not.
+func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
+	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.mine(m.Entry) })
+	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
+	return ours
+}
+
+// machineName distinguishes the machines of the journal.
+func machineName(m power.LeftOff) string { return m.Node + " " + view.MachineText(m.Binding) }
+
+// poll returns the readings of machines, by their names.
+func (r *restoration) poll(ctx context.Context, machines []power.LeftOff) map[string]power.Reading {
+	if r.machines.fleet == nil || len(machines) == 0 {
+		return nil
+	}
+	ctx, end := within(ctx, pollWithin, "polling "+text.Count(len(machines), "machine", "machines"))
+	defer end()
+	bindings := make([]power.Binding, len(machines))
+	for i, m := range machines {
+		bindings[i] = m.Binding
+	}
+	readings := map[string]power.Reading{}
+	for i, reading := range r.machines.fleet.Read(ctx, bindings) {
+		readings[machineName(machines[i])] = reading.Reading
+	}
+	return readings
+}
+
+// tell tells the journal what was seen of a machine. A node that has booted counts only if its machine is
+// on. In a dry run only this program knows it then.
+func (r *restoration) tell(f *facts, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) {
+	seen, ok := r.machines.fleet.Evidence(m.Binding, reading)
+	if !ok {
+		return
+	}
+	changed, err := r.journal.Saw(seen)
+	if n := s.Node(m.Node); !changed && reading.State == power.On && n != nil && n.Ready == cluster.TriTrue {
+		changed, err = r.journal.Saw(session.BootSeen(s, n))
+	}
+	if err != nil && !r.dryRun {
+		f.notice("%s  lightsout could not write that to the journal: %v", m.Node, err)
+	}
+	switch {
+	case changed && reading.State == power.On:
+		f.back = append(f.back, m.Node)
+		f.notice("%s is on already (%s)", m.Node, reading.Detail)
+	case changed:
+		f.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late, or somebody has switched it off since", m.Node, reading.Detail, m.Before.Asked.Local().Format(time.TimeOnly))
+	}
+}
+
+// nodes lists the nodes of the cluster from its API server.
+func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster.Node, error) {
+	ctx, end := within(ctx, wait, "waiting for the API server of cluster "+power.Clean(r.journal.Cluster().Name))
+	defer end()
+	api, err := r.proven(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return api.Nodes(ctx)
+}
+
+// unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
+// damaged lines of the journal may have contained them.
+func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
+	s, err := r.switcher(ctx, true)
+	if err != nil {
+		return nil // apply reports the error
+	}
+	ctx, end := within(ctx, pollWithin, "polling every machine of cluster "+power.Clean(r.journal.Cluster().Name))
+	defer end()
+	off, _ := s.Unaccounted(ctx) // SettleDamage polls them all, and returns the error
+	return off
+}
+
+// confirm asks one question for all machines and nodes of this journal, and one for each machine that
+// somebody else switched off. It returns what the operator has agreed to, and the machines that are to
+// stay off. With yes it asks nothing. After errNotDone nothing is to be done.
+func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item, leaveOff []string, err error) {
+	c := newConsole(false, "")
+	var texts []string
+	if on := nodesOf(items, doPowerOn, false); len(on) > 0 {
+		texts = append(texts, "power on "+strings.Join(on, ", "))
+	}
+	if back := nodesOf(items, doUncordon, false); len(back) > 0 {
+		texts = append(texts, "uncordon "+strings.Join(back, ", "))
+	}
+	if len(texts) > 0 {
+		if ok, err := c.agrees(ctx, yes, strings.Join(texts, "; ")); !ok || err != nil {
+			return nil, nil, errors.Join(err, errNotDone)
+		}
+	}
+	for _, i := range items {
+		if i.ask && !named && c.in == nil { // the end lists it
+			continue
+		}
+		ok := !i.ask
+		if i.ask && err == nil {
+			ok, err = c.agrees(ctx, yes, fmt.Sprintf("power on %s, although %s", i.node, i.why))
+		}
+		if ok {
+			chosen = append(chosen, i)
+		} else {
+			leaveOff = append(leaveOff, i.node)
+		}
+	}
+	return chosen, leaveOff, err
+}
+
+// agrees asks a yes-or-no question, unless yes is set.
+func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	if c.in == nil {
+		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
+	}
+	text, err := c.ask(ctx, os.Stdout, question+"? [y/N] ")
+	return text == "y" || text == "yes", err
+}
+
+// apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
+// not power on.
+func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (failed error) {
+	foreign := nodesOf(chosen, doPowerOn, true)
+	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
+	if len(on) > 0 || damaged {
+		s, err := r.switcher(ctx, len(foreign) > 0)
+		if failed = err; err == nil {
+			failed = s.Restore(ctx, power.Request{
+				Nodes:  append([]string{}, on...),
+				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
+			}, power.Automatic{})
+		}
+		if err == nil && damaged {
+			s, _ = r.switcher(ctx, true)
+			failed = errors.Join(failed, s.SettleDamage(ctx, leaveOff))
+		}
+		if failed != nil && ctx.Err() != nil {
+			return failed
+		}
+	}
+	reasons := power.FailedNodes(failed)
+	for _, node := range nodesOf(chosen, doUncordon, false) {
+		untried := failed != nil && len(reasons) == 0 && slices.Contains(on, node)
+		if untried || reasons[node] != "" {
+			continue
+		}
+		text, api, err := "", (*cluster.Client)(nil), error(nil)
+		if api, err = r.proven(ctx); err == nil {
+			text, err = session.Uncordon(ctx, api, r.journal, node)
+		}
+		if err != nil {
+			text = fmt.Sprintf("%v; by hand: kubectl uncordon %s", err, node)
+		}
+		fmt.Printf("%s  %s\n", node, text)
+	}
+	return failed
+}
+
+// switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
+// foreign to the journal and the cluster can be reached.
+func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switcher, error) {
+	if r.machines.fleet == nil {
+		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
+	}
+	if foreign && r.reader == nil {
+		api, err := r.proven(ctx)
+		if err == nil {
+			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
+			r.stop, err = watch(ctx, watcher, viewWait, synced)
+			r.reader = session.NewClusterReader(watcher, nil, time.Now)
+		}
+		if err != nil {
+			r.reader = nil
+			fmt.Println(err)
+		}
+	}
+	// An annotation that it cannot change stays until the next start.
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
+}
+
+// end prints that nothing is left, if that is so and there was no error before. It returns the earlier
+// error joined with what is left, and with what lightsout could not read.
+func (r *restoration) end(f facts, left []item, before error) error {
+	command := r.RestoreCommand(r.config)
+	err := errors.Join(append(leftErrors(left, command), before, f.unread)...)
+	switch {
+	case err != nil:
+	case f.unseen != nil:
+		fmt.Println("nothing is off in the journal; lightsout has not read the annotations on nodes, so it cannot tell what other operators switched off")
+	default:
+		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
+	}
+	if f.unseen == nil {
+		return err
+	}
+	unseen := fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
+	if r.noKubeconfig() {
+		fmt.Println(unseen)
+		return err
+	}
+	return errors.Join(err, unseen)
+}
