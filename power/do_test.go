@@ -416,7 +416,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	over := make(chan error, 1)
 	go func() {
 		over <- f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) {
-			if strings.Contains(p.Text, "still on") {
+			if strings.Contains(p.Text, "lightsout waits") {
 				close(waited)
 			}
 		}, nil)

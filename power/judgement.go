@@ -3,7 +3,6 @@ package power
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,43 +48,28 @@ type judgement struct {
 	refusedAt time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor. The error is a
-// *RefusedError if the judgement no longer holds.
-func (j *judgement) fresh(ctx context.Context) (err error) {
+// fresh judges again if the judgement is older than judgedFor, and returns the time of the judgement. The error
+// is a *RefusedError if the judgement no longer holds.
+func (j *judgement) fresh(ctx context.Context) (at time.Time, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
-		return j.refused
+	switch {
+	case j.refused != nil && clock.Since(j.refusedAt) <= judgedFor:
+		return j.at, j.refused
+	case !j.noted.IsZero() && clock.Since(j.noted) > notedFor:
+		return j.at, j.refuse(ctx, "it annotated the node more than "+text.Span(notedFor)+" ago, and others may have removed the annotation; request it again")
 	}
-	defer func() {
-		if err == nil && j.while.Err() != nil {
-			err = &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
-		}
-	}()
-	if !j.noted.IsZero() && clock.Since(j.noted) > notedFor {
-		return j.refuse(ctx, "it annotated the node more than "+text.Span(notedFor)+" ago, and others may have removed the annotation; request it again")
-	}
-	for range judgeTries {
-		if clock.Since(j.at) <= judgedFor {
-			return ctx.Err()
-		}
+	if clock.Since(j.at) > judgedFor {
 		at, err := j.again(ctx)
 		if err != nil {
-			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+			return at, j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
 		}
 		j.at = at
 	}
-	if clock.Since(j.at) <= judgedFor {
-		return ctx.Err()
+	if j.while.Err() != nil {
+		return j.at, &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
 	}
-	return j.refuse(ctx, fmt.Sprintf("checking the guards took longer than %s, %d times in a row", judgedFor, judgeTries))
-}
-
-// time returns the time of the last judgement.
-func (j *judgement) time() time.Time {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.at
+	return j.at, ctx.Err()
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.
@@ -96,8 +80,6 @@ func (j *judgement) refuse(ctx context.Context, why string) error {
 	}
 	return err
 }
-
-type judgementKey struct{}
 
 // BeforeSend checks that lightsout may still switch the machine. A driver calls it
 // immediately before it sends the packet, or starts the command, that switches a

@@ -66,10 +66,8 @@ type journalState struct {
 	// requests are those that a later fact may still concern.
 	requests []*request
 	cordon   []Entry // nodes cordoned by this program
-	damaged  []Entry // damaged lines, with their readable part
-	// known has every operation in a whole line, and checked the clusters for which a damaged line was
-	// checked: nobody can read to which it belonged.
-	known   map[string]bool
+	damaged  []Entry // damaged lines
+	// checked has the clusters for which a damaged line was checked: nobody can read to which it belonged.
 	checked map[string][]Cluster
 	on      []Entry // the newest power-on request, by node
 	// lines counts the entries. annotating has the line of each annotation by its ID,
@@ -81,15 +79,12 @@ type journalState struct {
 }
 
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{known: map[string]bool{}, checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
+	return &journalState{checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
 	l.lines++
-	if e.Op != "" {
-		l.known[e.Op] = true
-	}
 	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
 		l.damaged[i].At = e.At // it was written before this one
 	}

@@ -185,13 +185,13 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	if s.DryRun {
 		return nil
 	}
+	var j *judgement
 	if q.Action != ActionOn {
-		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, noted: q.noted, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
-		ctx = context.WithValue(ctx, judgementKey{}, j)
+		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, noted: q.noted, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 	}
 	notes := s.newClearing(q)
 	defer notes.end()
-	return s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
+	return s.Fleet.carryOut(ctx, q.Action, q.Bindings, j, func(p Progress) {
 		notes.progress(p)
 		if q.Report != nil {
 			q.Report(p)

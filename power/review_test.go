@@ -112,7 +112,8 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 		asked++
 		return time.Now(), nil
 	}}
-	ctx := permit.With(t.Context(), j.fresh)
+	o := &operation{fleet: &Fleet{}, action: ActionOff, judgement: j, tell: func(Progress) {}}
+	ctx := permit.With(t.Context(), o.permit)
 	if err := errors.Join(BeforeSend(ctx), BeforeSend(ctx)); err != nil || asked != 1 {
 		t.Errorf("judged %d times: %v", asked, err)
 	}
