@@ -37,15 +37,19 @@ func account() string {
 	return fmt.Sprint(os.Getuid())
 }
 
-// change changes the notes on nodes. If the account may not write them, it does without.
-func (s notes) change(ctx context.Context, nodes []string, change func(node string, had Note) (Note, bool)) (errs error) {
+// change changes the notes on nodes, which may reuse had. If the account may not write them, it does without.
+func (s notes) change(ctx context.Context, nodes []string, change func(node string, had []Note) []Note) (errs error) {
 	if s.annotations == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	for _, n := range nodes {
-		err := s.annotations.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
+		err := s.annotations.Change(ctx, n, func(had string) (string, bool) {
+			was := apart(had)
+			now := change(n, slices.Clone(was))
+			return together(now), !slices.Equal(now, was)
+		})
 		if err != nil && !errors.Is(err, ErrMayNot) {
 			errs = errors.Join(errs, err)
 		}
@@ -55,12 +59,15 @@ func (s notes) change(ctx context.Context, nodes []string, change func(node stri
 
 // add annotates the nodes of an agreed question before they are switched off. If that
 // fails, the cluster is not what it seemed, and lightsout must switch nothing. The
-// notes of others stay, unless they are out of date: each journal removes its own.
+// notes of others stay, unless they are out of date by the view: each journal removes its own.
 //
 // It returns the annotation's ID: lightsout has sent nothing for it yet.
-func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, err error) {
+func (s notes) add(ctx context.Context, nodes []string, q Question, view []Node) (id string, err error) {
 	if s.dryRun || q.Action == ActionOn {
 		return "", nil
+	}
+	outOfDate := func(o Note, node string) bool {
+		return slices.ContainsFunc(view, func(n Node) bool { return n.Name == node && o.over(n) })
 	}
 	me := s.me()
 	if s.journal != nil {
@@ -69,7 +76,7 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 			return "", fmt.Errorf("nothing was switched: %w", err)
 		}
 	}
-	err = s.change(ctx, nodes, func(node string, had Note) (Note, bool) {
+	err = s.change(ctx, nodes, func(node string, had []Note) []Note {
 		m := me
 		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
@@ -79,8 +86,8 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 		}
 		// A note of our own stays until its request is settled: lightsout may find that
 		// the machine is off already, and send nothing for the new one.
-		rest, _ := had.without(func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || slices.Contains(q.over, o) })
-		return together(append([]Note{m}, rest.all()...)), true
+		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || outOfDate(o, node) })
+		return append([]Note{m}, rest...)
 	})
 	if err != nil {
 		return me.ID, fmt.Errorf("nothing was switched: %w", err)
@@ -120,8 +127,8 @@ const arrivesWithin = time.Minute
 func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
-	return s.change(ctx, nodes, func(n string, had Note) (Note, bool) {
-		return had.without(func(m Note) bool {
+	return s.change(ctx, nodes, func(n string, had []Note) []Note {
+		return slices.DeleteFunc(had, func(m Note) bool {
 			if s.ours(m) {
 				asked := s.wasAsked(m, n)
 				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
@@ -174,8 +181,8 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 			case !m.over(n):
 				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
 			case !keep && certain:
-				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had Note) (Note, bool) {
-					return had.without(func(o Note) bool { return o == m })
+				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had []Note) []Note {
+					return slices.DeleteFunc(had, func(o Note) bool { return o == m })
 				})
 			}
 		}

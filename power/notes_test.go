@@ -13,7 +13,7 @@ import (
 // A note that somebody wrote by hand, or that another program did, says when it
 // was written or that it does not.
 func TestANoteWithoutATimeShowsAnUnknownTime(t *testing.T) {
-	if said := ParseNote("held for the technician").String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
+	if said := apart("held for the technician")[0].String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
 		t.Error(said)
 	}
 }
@@ -73,7 +73,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
 				view, _ = p.State(t.Context())
-				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != (Note{}) {
+				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != "" {
 					t.Errorf("noted by %v, the node by %v", others, p.w.annotations["n1"])
 				}
 				m.programs[2] = m.start(2)
@@ -97,7 +97,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		m.programs[0] = p
 		for range 2 {
 			view, _ := p.State(t.Context())
-			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == (Note{}) {
+			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == "" {
 				t.Errorf("noted: %v; on the node: %v", others, p.w.annotations["n1"])
 			}
 		}
@@ -105,7 +105,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if p.w.annotations["n1"] != (Note{}) {
+		if p.w.annotations["n1"] != "" {
 			t.Errorf("it is back, and noted: %v", p.w.annotations["n1"])
 		}
 	})
@@ -118,14 +118,14 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 		if err := other.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: other}); err != nil {
 			t.Fatal(err)
 		}
-		if p.w.annotations["n1"] == (Note{}) {
+		if p.w.annotations["n1"] == "" {
 			t.Fatal("no note")
 		}
 		time.Sleep(time.Minute)
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if m := p.w.annotations["n1"]; m != (Note{}) {
+		if m := p.w.annotations["n1"]; m != "" {
 			t.Errorf("still noted: %v", m)
 		}
 	})
@@ -138,7 +138,7 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		mark := p.w.annotations["n1"]
+		mark := apart(p.w.annotations["n1"])[0]
 		if want := "lightsout restore --state /here, by " + mark.By; mark.Back != want || mark.Boot != "one-n1-boot-1" {
 			t.Errorf("%+v", mark)
 		}
@@ -172,21 +172,21 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
 		ids := map[*program]string{}
 		for _, by := range []*program{p, other} {
-			id, err := by.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off})
+			id, err := by.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids[by] = id
 		}
-		if all := p.w.annotations["n1"].all(); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
+		if all := apart(p.w.annotations["n1"]); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
 			t.Fatalf("noted: %+v", all)
 		}
 		p.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[p])
-		if all := NotesOn(map[string]string{AnnotationSwitchedOff: p.w.annotations["n1"].Text()}); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
+		if all := apart(p.w.annotations["n1"]); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
 			t.Errorf("the first journal has removed its note; these stay: %+v", all)
 		}
 		other.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[other])
-		if p.w.annotations["n1"] != (Note{}) {
+		if p.w.annotations["n1"] != "" {
 			t.Errorf("both have: %+v", p.w.annotations["n1"])
 		}
 	})
@@ -197,8 +197,8 @@ func TestEachJournalHasItsOwnNote(t *testing.T) {
 func TestADamagedLineKeepsTheNotes(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		noteWithDamagedIntent(t, p)
-		p.switcher.notes().remove(t.Context(), []string{"n1"}, nil, p.w.annotations["n1"].ID)
-		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
+		p.switcher.notes().remove(t.Context(), []string{"n1"}, nil, apart(p.w.annotations["n1"])[0].ID)
+		if !p.switcher.notes().ours(apart(p.w.annotations["n1"])[0]) {
 			t.Errorf("noted: %+v", p.w.annotations["n1"])
 		}
 	})
@@ -208,7 +208,7 @@ func TestADamagedLineKeepsTheNotes(t *testing.T) {
 func noteWithDamagedIntent(t *testing.T, p *program) {
 	t.Helper()
 	off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-	if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
+	if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}, nil); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
@@ -221,13 +221,13 @@ func noteWithDamagedIntent(t *testing.T, p *program) {
 	}
 }
 
-func FuzzMarks(f *testing.F) {
+func FuzzNotes(f *testing.F) {
 	one := Note{By: "a", ID: "1"}
-	f.Add(together([]Note{one, {By: "b"}}).Text())
-	f.Add(`{"by":"a","others":[{"by":"b","others":[{}]},7]}`)
+	f.Add(together([]Note{one, {By: "b"}}))
+	f.Add(`[{"by":"a"},{},7]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		all := ParseNote(text).all()
-		if again := ParseNote(together(all).Text()).all(); len(all) > 0 && !slices.Equal(all, again) {
+		all := apart(text)
+		if again := apart(together(all)); !slices.Equal(all, again) {
 			t.Errorf("%q: %+v, then %+v", text, all, again)
 		}
 	})
@@ -239,7 +239,7 @@ type hangs struct {
 	hung atomic.Bool
 }
 
-func (h *hangs) Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error {
+func (h *hangs) Change(ctx context.Context, node string, change func(had string) (string, bool)) error {
 	if !h.hung.Load() {
 		return h.NoteStore.Change(ctx, node, change)
 	}

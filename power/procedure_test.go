@@ -309,7 +309,7 @@ func TestNothingStartsAfterTheRequestHasEnded(t *testing.T) {
 			p.w.mu.Lock()
 			defer p.w.mu.Unlock()
 			p.w.settle()
-			if !p.w.vms["n1"].on || err == nil || p.w.annotations["n1"].By != "" {
+			if !p.w.vms["n1"].on || err == nil || p.w.annotations["n1"] != "" {
 				t.Errorf("n1 on: %v, annotation %v: %v", p.w.vms["n1"].on, p.w.annotations["n1"], err)
 			}
 		})

@@ -52,11 +52,6 @@ type Drainer interface {
 // Assumption lists nodes that count as off, and nodes that count as cordoned.
 type Assumption struct{ Off, Cordoned []string }
 
-// takesPods reports whether a node takes pods, as far as the assumption goes.
-func (a Assumption) takesPods(name string) bool {
-	return !slices.Contains(a.Off, name) && !slices.Contains(a.Cordoned, name)
-}
-
 // Request is a request to switch machines.
 type Request struct {
 	Action Action
@@ -100,8 +95,6 @@ type Question struct {
 	ahead time.Duration
 	// noted is when lightsout annotated the nodes.
 	noted time.Time
-	// over lists the notes on nodes that are out of date.
-	over []Note
 	// bound holds the machines of all nodes that the judgement used, and observedAt is
 	// the time of the state of the cluster.
 	bound      map[string]Bound

@@ -220,7 +220,7 @@ func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switch
 type lateAnnotations struct{ r *restoration }
 
 // Change changes the annotation on a node.
-func (l lateAnnotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+func (l lateAnnotations) Change(ctx context.Context, node string, change func(had string) (string, bool)) error {
 	api, err := l.r.proven(ctx)
 	if err != nil {
 		return err

@@ -303,14 +303,12 @@ func annotationsOf(cfg *config.Config, api *cluster.Client, watcher *cluster.Wat
 }
 
 // Change changes the note on a node.
-func (m annotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+func (m annotations) Change(ctx context.Context, node string, change func(had string) (string, bool)) error {
 	put := false
 	err := m.api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
-		note, ok := change(power.ParseNote(had))
-		if put = ok && note != (power.Note{}); put {
-			return note.Text(), true
-		}
-		return "", ok
+		text, write := change(had)
+		put = write && text != ""
+		return text, write
 	})
 	switch {
 	case cluster.IsForbidden(err):
