@@ -44,14 +44,10 @@ type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Op is the operation's id; it joins an outcome to its intent.
 	Op string `json:"op,omitempty"`
-	// Cluster is the cluster's name for people; ClusterUID, ClusterCA and ClusterServer
-	// identify it.
-	Cluster       string    `json:"cluster,omitempty"`
-	ClusterUID    string    `json:"clusterUID,omitempty"`
-	ClusterCA     string    `json:"clusterCA,omitempty"`
-	ClusterServer string    `json:"clusterServer,omitempty"`
-	At            time.Time `json:"at"`
-	PID           int       `json:"pid"`
+	// Cluster is the cluster that the entry belongs to.
+	Cluster Cluster   `json:"cluster,omitzero"`
+	At      time.Time `json:"at"`
+	PID     int       `json:"pid"`
 	// Config is the file with the drivers' settings.
 	Config string `json:"config,omitempty"`
 	// Settings identifies the drivers' settings, whatever file they are in.
@@ -85,11 +81,6 @@ type Entry struct {
 	// WasOff is when the operation saw its machine proven off last, also before
 	// its intent; zero when it did not.
 	WasOff time.Time `json:"wasOff,omitzero"`
-}
-
-// Of is the cluster that the entry belongs to.
-func (e Entry) Of() Cluster {
-	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA, Server: e.ClusterServer}
 }
 
 // CarriedOutWithin is how long after it was asked a machine may still carry a
@@ -315,9 +306,7 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	case j.unwritable != nil:
 		return nil, j.unwritable
 	}
-	if e.Cluster == "" {
-		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
-	}
+	e.Cluster = cmp.Or(e.Cluster, j.cluster)
 	e.PID = os.Getpid()
 	if e.At.IsZero() {
 		e.At = time.Now().UTC()

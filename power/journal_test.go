@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -97,40 +95,6 @@ func write(t *testing.T, j *Journal, entries ...Entry) {
 	}
 }
 
-// A machine was switched off without a UID, and again with one. For another cluster behind
-// the same CA only the first request counts, and for all clusters the UID that is known.
-func TestLeftOffTakesInNoRequestsOfAnotherCluster(t *testing.T) {
-	dir := t.TempDir()
-	of := func(uid string) *Journal {
-		j := OpenJournal(dir, Cluster{Name: "lab", UID: uid, CA: "ca"}, "")
-		t.Cleanup(func() { j.Close() })
-		return j
-	}
-	write(t, of(""), intent("1", "n3", ActionOff))
-	write(t, of("uid-b"), intent("2", "n3", ActionOff))
-	for uid, want := range map[string]string{"uid-a": "", "uid-b": "uid-b", "": "uid-b"} {
-		left, err := of(uid).LeftOff()
-		if err != nil || len(left) != 1 || left[0].ClusterUID != want {
-			t.Errorf("cluster %q: %+v, %v", uid, left, err)
-		}
-	}
-	if all, err := of("uid-a").Machines(); err != nil || len(all) != 1 || all[0].Of().UID != "uid-b" {
-		t.Errorf("of all clusters: %+v, %v", all, err)
-	}
-}
-
-func TestLeftOffCarriesAllThatPoweringOnNeeds(t *testing.T) {
-	j := testJournal(t, t.TempDir())
-	write(t, j, intent("1", "n3", ActionShutdown))
-	left, err := j.LeftOff()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := bind("ssh", "mdx", "n3")[0]; len(left) != 1 || !reflect.DeepEqual(left[0].Binding, want) {
-		t.Errorf("got %+v, want the binding %+v", left, want)
-	}
-}
-
 // Two clusters of one context name: what is seen in one settles nothing of the
 // other, nor is it told there.
 func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
@@ -159,7 +123,7 @@ func TestAnotherClusterOfTheSameNameSettlesNothing(t *testing.T) {
 				t.Errorf("left off: %v, in the other %v, cordoned %v", got, leftOff(t, b), cordoned)
 			}
 			all, err := b.Machines()
-			if err != nil || len(all) != 1 || !all[0].Of().Same(c[0]) {
+			if err != nil || len(all) != 1 || !all[0].Cluster.Same(c[0]) {
 				t.Errorf("of all clusters: %+v, %v", all, err)
 			}
 		})
@@ -187,7 +151,7 @@ func TestABootInAClusterWhoseUIDIsUnknownSettlesNothing(t *testing.T) {
 
 func TestADamagedIntentIsNotForgotten(t *testing.T) {
 	line := func(e Entry) string {
-		e.Cluster, e.ClusterUID, e.At, e.RequestedAt = labCluster.Name, labCluster.UID, time.Now(), time.Now()
+		e.Cluster, e.At, e.RequestedAt = labCluster, time.Now(), time.Now()
 		text, _ := json.Marshal(e)
 		return string(withSum(text)) + "\n"
 	}
@@ -266,16 +230,6 @@ func TestWhatIsLeftCordonedIsWhatWeCordonedAndHaveNotUndone(t *testing.T) {
 	}
 }
 
-func TestOneClusterDoesNotSeeAnothers(t *testing.T) {
-	dir := t.TempDir()
-	write(t, testJournal(t, dir), intent("1", "n3", ActionShutdown))
-	other := OpenJournal(dir, Cluster{Name: "lab", UID: "uid-other"}, "")
-	defer other.Close()
-	if got := leftOff(t, other); len(got) != 0 {
-		t.Errorf("left off: %v", got)
-	}
-}
-
 func TestTheJournalIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "lightsout")
 	j := testJournal(t, dir)
@@ -335,28 +289,6 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 	entries, damaged, err := ReadJournal(file)
 	if err != nil || damaged != 0 || len(entries) != 2*each {
 		t.Errorf("%d entries, %d damaged, %v", len(entries), damaged, err)
-	}
-}
-
-// dieInTheMiddle is what the child of the next test runs.
-func dieInTheMiddle(dir string) {
-	j := OpenJournal(dir, labCluster, "")
-	if err := j.append(intent("1", "n3", ActionShutdown)); err != nil {
-		os.Exit(1)
-	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {}
-}
-
-func TestTheNextStartKnowsMachinesThatAKilledProgramLeftOff(t *testing.T) {
-	dir := t.TempDir()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "LIGHTSOUT_TEST_DIE_IN="+dir)
-	if err := child.Run(); err == nil || child.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("the child ended with %v", err)
-	}
-	if got := leftOff(t, testJournal(t, dir)); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
-		t.Errorf("left off: %v", got)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lightsout/internal/clock"
-	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
 
@@ -22,10 +21,6 @@ const judgedFor = time.Second
 // lightsout polls those again that were on.
 const viewWithin = 5 * time.Second
 
-// notedFor is how long after the annotation lightsout may send the request: after CarriedOutWithin
-// others take the annotation for out of date and remove it.
-const notedFor = CarriedOutWithin - 5*time.Minute
-
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
 const judgeTries = 3
@@ -36,9 +31,6 @@ type judgement struct {
 	// while is the request's: when it ends, lightsout sends nothing more.
 	while context.Context
 	again func(ctx context.Context) (at time.Time, err error)
-
-	// noted is when lightsout annotated the nodes; zero if that does not matter.
-	noted time.Time
 
 	mu mutex
 	at time.Time
@@ -53,11 +45,8 @@ type judgement struct {
 func (j *judgement) fresh(ctx context.Context) (at time.Time, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch {
-	case j.refused != nil && clock.Since(j.refusedAt) <= judgedFor:
+	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
 		return j.at, j.refused
-	case !j.noted.IsZero() && clock.Since(j.noted) > notedFor:
-		return j.at, j.refuse(ctx, "it annotated the node more than "+text.Span(notedFor)+" ago, and others may have removed the annotation; request it again")
 	}
 	if clock.Since(j.at) > judgedFor {
 		at, err := j.again(ctx)

@@ -1,11 +1,9 @@
 package power
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -164,63 +162,6 @@ func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	}
 }
 
-// Two journals switch the same machine off, one after the other: each has its own note,
-// and removes only that one.
-func TestEachJournalHasItsOwnNote(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		other := m.programs[2]
-		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-		ids := map[*program]string{}
-		for _, by := range []*program{p, other} {
-			id, err := by.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids[by] = id
-		}
-		if all := apart(p.w.annotations["n1"]); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
-			t.Fatalf("noted: %+v", all)
-		}
-		p.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[p])
-		if all := apart(p.w.annotations["n1"]); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
-			t.Errorf("the first journal has removed its note; these stay: %+v", all)
-		}
-		other.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[other])
-		if p.w.annotations["n1"] != "" {
-			t.Errorf("both have: %+v", p.w.annotations["n1"])
-		}
-	})
-}
-
-// A damaged line may have contained the operation of a note: the note stays until the
-// damage is settled.
-func TestADamagedLineKeepsTheNotes(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		noteWithDamagedIntent(t, p)
-		p.switcher.notes().remove(t.Context(), []string{"n1"}, nil, apart(p.w.annotations["n1"])[0].ID)
-		if !p.switcher.notes().ours(apart(p.w.annotations["n1"])[0]) {
-			t.Errorf("noted: %+v", p.w.annotations["n1"])
-		}
-	})
-}
-
-// noteWithDamagedIntent notes a shutdown of n1, op X, whose intent is a damaged line.
-func noteWithDamagedIntent(t *testing.T, p *program) {
-	t.Helper()
-	off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-	if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}, nil); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func FuzzNotes(f *testing.F) {
 	one := Note{By: "a", ID: "1"}
 	f.Add(together([]Note{one, {By: "b"}}))
@@ -231,66 +172,4 @@ func FuzzNotes(f *testing.F) {
 			t.Errorf("%q: %+v, then %+v", text, all, again)
 		}
 	})
-}
-
-// hangs is a NoteStore that answers until it hangs.
-type hangs struct {
-	NoteStore
-	hung atomic.Bool
-}
-
-func (h *hangs) Change(ctx context.Context, node string, change func(had string) (string, bool)) error {
-	if !h.hung.Load() {
-		return h.NoteStore.Change(ctx, node, change)
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// refusesAll refuses every request.
-type refusesAll struct{ Driver }
-
-func (refusesAll) Switch(context.Context, Action, Machine) error { return &RefusedError{Why: "quota"} }
-
-// When the API server hangs after a request, lightsout reports that it waits to remove annotations,
-// and waits for 15 s in all, whatever the action and its result.
-func TestAWaitToRemoveAnnotationsIsVisible(t *testing.T) {
-	for _, name := range []string{"off", "on", "on, refused"} {
-		t.Run(name, func(t *testing.T) {
-			inModel(t, func(t *testing.T, m *model, p *program) {
-				r, nodes := Request{Action: ActionOff, Nodes: []string{"n1"}}, []string{"n1", "n2"}
-				if name != "off" {
-					if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: nodes}, &yes{p: p}); err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(time.Minute)
-					r = Request{Action: ActionOn, Nodes: nodes}
-				}
-				if name == "on, refused" {
-					p = m.programs[2]
-					p.switcher.Fleet.drivers["portal"] = refusesAll{p.switcher.Fleet.drivers["portal"]}
-				}
-				h := &hangs{NoteStore: p.switcher.Annotations}
-				p.switcher.Annotations = h
-				var ended, told time.Time
-				r.Report = func(pr Progress) {
-					switch {
-					case pr.Stage == StageClearing:
-						if !told.After(ended) { // it reports the result, too
-							told = time.Now()
-						}
-					case pr.Stage == StageSending:
-						h.hung.Store(true)
-						fallthrough
-					default:
-						ended = time.Now()
-					}
-				}
-				err := p.switcher.Switch(t.Context(), r, &yes{p: p})
-				if wait := time.Since(ended); told.IsZero() || told.Sub(ended) > 10*time.Second || wait > 16*time.Second {
-					t.Errorf("reported after %s, and ended after %s: %v", told.Sub(ended), wait, err)
-				}
-			})
-		})
-	}
 }

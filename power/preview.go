@@ -290,7 +290,7 @@ func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[str
 	on := s.Journal.PoweredOn()
 	for _, n := range state.Nodes {
 		for _, m := range n.Notes {
-			if n.NotedBy == "" && !m.over(n) && !s.notes().ours(m) {
+			if n.NotedBy == "" && !m.over(n) && !s.ours(m) {
 				n.NotedBy = m.String()
 			}
 		}

@@ -54,16 +54,6 @@ type Switcher struct {
 	judge func(GuardInput) []Finding
 }
 
-// notes returns the notes of the Switcher's cluster.
-func (s *Switcher) notes() notes {
-	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly}
-}
-
-// Sweep removes the notes that are out of date, and those of this journal on nodes that
-// it lists as on. nodes are all nodes of the view; none if the cluster is not visible.
-// It returns the notes of other journals that stay.
-func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) { return s.notes().sweep(nodes) }
-
 const (
 	// stateTimeout bounds each query before a question.
 	stateTimeout = 15 * time.Second
@@ -112,8 +102,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
 			q.ahead = now.Nodes[0].Ahead
 		}
-		noted := time.Now()
-		note, err := s.notes().add(ctx, r.Nodes, q, now.Nodes)
+		note, err := s.annotate(ctx, r.Nodes, q, now.Nodes)
 		stopReport()
 		if err != nil {
 			unlock()
@@ -124,7 +113,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		again, err := s.preview(ctx, r, r.Action != ActionOn)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
-		again.Changed, again.note, again.noted, again.ahead = worse(q, again), note, noted, q.ahead
+		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
@@ -190,7 +179,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	var j *judgement
 	if q.Action != ActionOn {
-		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, noted: q.noted, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
+		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 	}
 	wasOff := map[string]time.Time{}
 	defer func() { s.clear(q.Request, q.note, wasOff) }()
@@ -214,7 +203,7 @@ func (s *Switcher) clear(r Request, note string, wasOff map[string]time.Time) {
 	done := r.slowlyAs(StageClearing, "lightsout waits for the API server, or for another lightsout on this host, to remove its annotations from "+text.List(r.Nodes))
 	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
-	err := s.notes().remove(ctx, r.Nodes, wasOff, note)
+	err := s.removeNotes(ctx, r.Nodes, wasOff, note)
 	done()
 	if err == nil || errors.Is(err, ErrMayNot) || r.Report == nil {
 		return

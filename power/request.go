@@ -93,8 +93,6 @@ type Question struct {
 	Changed []Finding
 	// ahead is how far the API server's clock is ahead of this host's.
 	ahead time.Duration
-	// noted is when lightsout annotated the nodes.
-	noted time.Time
 	// bound holds the machines of all nodes that the judgement used, and observedAt is
 	// the time of the state of the cluster.
 	bound      map[string]Bound

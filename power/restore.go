@@ -46,7 +46,7 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	}
 	var unnamed []string
 	for _, o := range off {
-		if (o.By == (Note{}) || s.notes().ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
+		if (o.By == (Note{}) || s.ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
@@ -124,7 +124,7 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 	notes := map[string]Note{}
 	for _, n := range state.Nodes {
 		for _, m := range n.Notes {
-			if notes[n.Name] == (Note{}) || s.notes().ours(m) {
+			if notes[n.Name] == (Note{}) || s.ours(m) {
 				notes[n.Name] = m
 			}
 		}

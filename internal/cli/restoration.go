@@ -149,13 +149,13 @@ func (r *restoration) choose(named []string) power.Cluster {
 	unsure := r.here.UID == ""
 	for _, here := range []bool{true, false} {
 		for _, e := range r.entries() {
-			if r.here.Same(e.Of()) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
+			if r.here.Same(e.Cluster) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
 				continue
 			}
 			if here && !unsure {
 				return r.here
 			}
-			return e.Of()
+			return e.Cluster
 		}
 	}
 	return r.here
@@ -165,12 +165,12 @@ func (r *restoration) choose(named []string) power.Cluster {
 // another cluster may know machines of the same names. Settings that differ from those that switched it
 // off are in the same file, or lead to the same cluster.
 func (r *restoration) fits(e power.Entry) bool {
-	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Of())
+	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Cluster)
 }
 
 // mine reports whether this call restores the machine of the entry.
 func (r *restoration) mine(e power.Entry) bool {
-	return r.journal.Cluster().Same(e.Of()) && r.fits(e)
+	return r.journal.Cluster().Same(e.Cluster) && r.fits(e)
 }
 
 // others returns the nodes of the journal that another call restores, with its command.
@@ -189,7 +189,7 @@ func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (
 		}
 	}
 	for _, e := range cordoned {
-		if !r.journal.Cluster().Same(e.Of()) {
+		if !r.journal.Cluster().Same(e.Cluster) {
 			add(e, "cordoned")
 		}
 	}
@@ -198,15 +198,15 @@ func (r *restoration) others(machines []power.LeftOff, cordoned []power.Entry) (
 
 // otherWhy names the command that restores the entry's node.
 func (r *restoration) otherWhy(e power.Entry, what string) string {
-	by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
+	by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
 	if e.Config == r.AbsPath() {
 		by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 	}
-	name, command := power.Clean(cmp.Or(e.Cluster, "(unnamed)")), by.RestoreCommand(r.config)
+	name, command := power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), by.RestoreCommand(r.config)
 	switch is := r.journal.Cluster(); {
 	case what != "cordoned" && !r.fits(e):
 		return fmt.Sprintf("of cluster %s: %s; lightsout neither polls nor switches it, because other settings of bastion, ssh or power switched it off; restore with those: %s", name, what, command)
-	case e.Cluster == is.Name && !is.Same(e.Of()):
+	case e.Cluster.Name == is.Name && !is.Same(e.Cluster):
 		return fmt.Sprintf("of cluster %s: %s, but the context %s leads to another cluster now; restore with the kubeconfig of then or, if the machine is the same, name the node: %s NODE", name, what, name, command)
 	default:
 		return fmt.Sprintf("of cluster %s: %s, and this call restores cluster %s; restore with: %s", name, what, power.Clean(is.Name), command)

@@ -95,7 +95,7 @@ func (r *restoration) look(ctx context.Context, poll []power.LeftOff, most, wait
 	cordoned, _ := r.journal.LeftCordonedAll()
 	l.elsewhere = r.others(machines, cordoned)
 	for _, e := range cordoned {
-		if r.journal.Cluster().Same(e.Of()) {
+		if r.journal.Cluster().Same(e.Cluster) {
 			l.cordoned = append(l.cordoned, e.Node)
 		}
 	}
