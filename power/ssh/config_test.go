@@ -196,33 +196,6 @@ func TestWithoutSSHThereAreDefaultsOnly(t *testing.T) {
 	}
 }
 
-func FuzzSplitSpec(f *testing.F) {
-	for _, s := range []string{"bastion", "u@h:22", "ssh://u@[::1]:2222/", "::1", "@", "a@b@c:1", "[x", "[x]y", "-o", "h:"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		user, name, port, err := splitSpec(s)
-		if err != nil {
-			return
-		}
-		if name == "" || name[0] == '-' || strings.ContainsAny(name, " \n$`;|&") {
-			t.Fatalf("%q gives the host %q", s, name)
-		}
-		// Put together again it is the same.
-		again := "[" + name + "]:" + port
-		if user != "" {
-			again = user + "@" + again
-		}
-		if strings.ContainsAny(name, "[]@") || strings.Contains(user, "ssh://") || strings.HasSuffix(port, "/") {
-			return
-		}
-		u, n, p, err := splitSpec(again)
-		if err != nil || u != user || n != name || p != port {
-			t.Errorf("%q gives %q %q %q, and %q gives %q %q %q, %v", s, user, name, port, again, u, n, p, err)
-		}
-	})
-}
-
 // FuzzConfig: whatever is in ssh_config, a host is found or it is said why not,
 // and never one that another program could take for an option.
 func FuzzConfig(f *testing.F) {
