@@ -331,7 +331,7 @@ func (j *Journal) appendLocked(line []byte) error {
 	if time.Since(j.stuck) < journalWait { // do not wait for it again
 		wait = 0
 	}
-	if err := lockWithin(context.Background(), j.Disk, j.file, wait); err != nil {
+	if err := lockWithin(j.Disk, j.file, wait); err != nil {
 		j.stuck = time.Now()
 		return err
 	}

@@ -114,10 +114,8 @@ func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState
 	}
 	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
 	for i, b := range now.Bindings {
-		for _, n := range state.Nodes {
-			if n.Name == b.Node.Name {
-				now.Bindings[i].Node.BootID = n.BootID
-			}
+		if n := state.node(b.Node.Name); n.Name != "" {
+			now.Bindings[i].Node.BootID = n.BootID
 		}
 	}
 	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)

@@ -52,12 +52,9 @@ func (s *Switcher) changeNotes(ctx context.Context, nodes []string, change func(
 // notes of others stay, unless they are out of date by the view: each journal removes its own.
 //
 // It returns the annotation's ID: lightsout has sent nothing for it yet.
-func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view []Node) (id string, err error) {
+func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view ClusterState) (id string, err error) {
 	if s.DryRun || q.Action == ActionOn {
 		return "", nil
-	}
-	outOfDate := func(o Note, node string) bool {
-		return slices.ContainsFunc(view, func(n Node) bool { return n.Name == node && o.over(n) })
 	}
 	me := s.me()
 	if s.Journal != nil {
@@ -76,7 +73,7 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 		}
 		// A note of our own stays until its request is settled: lightsout may find that
 		// the machine is off already, and send nothing for the new one.
-		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || outOfDate(o, node) })
+		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || o.over(view.node(node)) })
 		return append([]Note{m}, rest...)
 	})
 	if err != nil {

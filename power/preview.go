@@ -80,7 +80,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
-			b.Heard = heard(state, b.Node.Name)
+			b.Heard = state.node(b.Node.Name).Heard
 			q.Bindings = append(q.Bindings, b)
 		}
 	}
@@ -110,15 +110,6 @@ func (s *Switcher) judgeBy() func(GuardInput) []Finding {
 		return s.judge
 	}
 	return Guard
-}
-
-func heard(v ClusterState, node string) time.Time {
-	for _, n := range v.Nodes {
-		if n.Name == node {
-			return n.Heard
-		}
-	}
-	return time.Time{}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the

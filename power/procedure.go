@@ -102,7 +102,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
 			q.ahead = now.Nodes[0].Ahead
 		}
-		note, err := s.annotate(ctx, r.Nodes, q, now.Nodes)
+		note, err := s.annotate(ctx, r.Nodes, q, now)
 		stopReport()
 		if err != nil {
 			unlock()

@@ -42,6 +42,15 @@ func (v ClusterState) refs() (out []NodeRef) {
 	return out
 }
 
+// node returns a node by its name; one without a name if there is none.
+func (v ClusterState) node(name string) Node {
+	i := slices.IndexFunc(v.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}
+	}
+	return v.Nodes[i]
+}
+
 // Drainer evicts the pods of nodes before they are shut down.
 type Drainer interface {
 	// Drain returns the nodes that may be shut down now, which may be fewer than
