@@ -54,7 +54,7 @@ func newStranded(t *testing.T) *stranded {
 		{"kind": "intent", "op": "0123456789ab", "action": "off", "binding": binding},
 		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sent": true},
 	} {
-		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", s.settings, at, 1, "n3"
+		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = map[string]any{"name": "kubernetes-admin@kubernetes"}, s.settings, at, 1, "n3"
 		line, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
