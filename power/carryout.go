@@ -22,6 +22,11 @@ const unreadLimit = 3
 func (o *operation) carryOut(ctx context.Context) (Stage, string) {
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
+	if o.goesOff {
+		if stage, text := o.await(ctx, deadline, true); stage != "" {
+			return stage, text
+		}
+	}
 	for {
 		if stage, text := o.once(ctx, deadline); stage != "" {
 			return stage, text
@@ -153,20 +158,20 @@ func (o *operation) send(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	sending := ctx
-	if o.action != ActionOn { // only the driver's own question precedes a request
-		ctx, sending = permit.With(ctx, o.permitted), permit.With(ctx, o.permit)
+	if o.action != ActionOn {
+		ctx = permit.With(ctx, o.permit)
 	}
 	if err := BeforeSend(ctx); err != nil {
 		return err
 	}
-	if err := o.sameBoot(ctx); err != nil {
+	err = o.sameBoot(ctx)
+	o.sentAt = time.Time{} // nothing so far has switched the machine
+	if err != nil {
 		return err
 	}
 	began := time.Now()
-	o.sentAt = time.Time{}
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
-	err = o.fleet.drivers[o.machine.Driver].Switch(sending, o.action, o.machine)
+	err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 	if o.sentAt.IsZero() && (err == nil || o.action == ActionOn || errors.As(err, new(*UnconfirmedError))) {
 		o.sentAt = began // its driver does not ask before it sends
 	}
@@ -203,36 +208,25 @@ func until(ctx context.Context) string {
 	return ""
 }
 
-// permit is permitted for a driver, which asks it immediately before it sends the request: a
-// driver that fails earlier has sent nothing.
+// permit returns nil while lightsout may send the request: its judgement still holds, and nobody has powered
+// the machine on since the journal has the intent. A driver asks it immediately before it sends the request: one
+// that fails earlier has sent nothing. Journal, report and another machine's judgement may delay the
+// answer: then it checks again.
 func (o *operation) permit(ctx context.Context) error {
 	o.sentAt = time.Time{}
-	err := o.permitted(ctx)
-	if err == nil {
-		o.sentAt = time.Now()
-	}
-	return err
-}
-
-// permitted returns nil while lightsout may send the request: its judgement still
-// holds, and nobody has powered the machine on since the journal has the intent. Journal, report
-// and another machine's judgement may delay the answer: then it checks again.
-func (o *operation) permitted(ctx context.Context) error {
-	j, judged := ctx.Value(judgementKey{}).(*judgement)
-	if !judged {
-		return cmp.Or(o.overtaken(), ctx.Err())
-	}
 	for range judgeTries {
-		done := o.slowly(judgingWaitsFor)
-		err := j.fresh(ctx)
-		checked := time.Now()
-		if err == nil {
-			err = cmp.Or(o.overtaken(), ctx.Err())
+		err, at := error(nil), time.Now()
+		if o.judgement != nil {
+			done := o.slowly(judgingWaitsFor)
+			at, err = o.judgement.fresh(ctx)
+			done()
 		}
-		at := j.time() // waits while lightsout judges for another machine of the request
-		done()
-		if err != nil || clock.Since(at) <= judgedFor && clock.Since(checked) <= judgedFor {
+		if err = cmp.Or(err, o.overtaken(), ctx.Err()); err != nil {
 			return err
+		}
+		if clock.Since(at) <= judgedFor {
+			o.sentAt = time.Now()
+			return nil
 		}
 	}
 	return &RefusedError{Why: fmt.Sprintf("lightsout did not send the request: the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
@@ -254,7 +248,11 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 	unread := 0
 	var lastErr error
 	for {
-		r, err := o.poll(deadline)
+		polling := deadline
+		if o.last.RequestedAt.IsZero() { // the driver may have taken all the time
+			polling = ctx
+		}
+		r, err := o.poll(polling)
 		if (err != nil || r.State == Unknown && r.NoAnswer) && deadline.Err() == nil {
 			lastErr = err
 			if unread++; unread >= unreadLimit {
@@ -284,33 +282,15 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.
 			mayResend = mayResend || o.wanted(r)
-			if mayResend && r.State == Off && time.Since(began) > o.fleet.retryPause {
+			if mayResend && r.State == Off && (o.attempts == 0 || time.Since(began) > o.fleet.retryPause) {
 				return "", ""
 			}
 		}
 		if sleep(deadline, o.fleet.cfg.PollInterval) {
 			continue
 		}
-		if o.last.RequestedAt.IsZero() && ctx.Err() == nil {
-			lastErr = o.lastPoll(ctx)
-			if r := o.last; lastErr == nil && o.wanted(r) && o.mayGoOff(r).IsZero() {
-				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
-			}
-		}
 		return o.gaveUp(ctx, lastErr)
 	}
-}
-
-// lastPoll polls a machine after the deadline that lightsout has never polled, because the
-// driver's request, which may have been carried out long ago, took all the time.
-func (o *operation) lastPoll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
-	defer cancel()
-	r, err := o.poll(ctx)
-	if err == nil {
-		o.last = r
-	}
-	return err
 }
 
 // gaveUp ends an operation whose power state was not seen; lastErr is the error of the

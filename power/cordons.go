@@ -7,7 +7,7 @@ import "slices"
 func (j *Journal) LeftCordoned() ([]Entry, error) {
 	all, err := j.LeftCordonedAll()
 	c := j.Cluster()
-	return slices.DeleteFunc(all, func(e Entry) bool { return !e.Of().Same(c) }), err
+	return slices.DeleteFunc(all, func(e Entry) bool { return !e.Cluster.Same(c) }), err
 }
 
 // LeftCordonedAll is LeftCordoned for the nodes of all clusters.

@@ -36,8 +36,8 @@ func orSystem(d Disk) Disk {
 
 // lockWithin locks a file that other programs lock for one line each. After wait it
 // returns the error that another program, which may have stopped, still holds the lock.
-func lockWithin(ctx context.Context, d Disk, f *os.File, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+func lockWithin(d Disk, f *os.File, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	for {
 		err := flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -1,16 +1,12 @@
 package power
 
 import (
-	"context"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // syncTakes is a disk on which every line takes that long, in nanoseconds, to be durable.
@@ -61,58 +57,6 @@ func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
 	})
 }
 
-// A disk that takes its time for each of many entries loses none, also if their writers do not wait.
-func TestASlowDiskLosesNoEntry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, _ := slowJournal(t, 200*time.Millisecond)
-		var wg sync.WaitGroup
-		for range 60 {
-			wg.Go(func() {
-				if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n"}); err != nil && !IsLate(err) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		time.Sleep(time.Minute)
-		b, _ := os.ReadFile(j.Path())
-		if n := strings.Count(string(b), "\n"); n != 60 {
-			t.Errorf("%d of 60 lines", n)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Another program holds the journal for longer than lightsout waits: the late entry is written in the end.
-func TestALateEntryIsWrittenInTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := OpenJournal(t.TempDir(), Cluster{Name: "c", UID: "u"}, "")
-		other, err := os.OpenFile(j.Path(), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(25*time.Second, func() { other.Close() })
-		if err := j.appendSoon(Entry{Kind: EntrySeen, Node: "n1"}); !IsLate(err) {
-			t.Error(err)
-		}
-		if err := j.append(Entry{Kind: EntrySeen, Node: "n2"}); err == nil {
-			t.Error("n2 was written before n1")
-		}
-		time.Sleep(time.Minute)
-		if b, _ := os.ReadFile(j.Path()); strings.Count(string(b), "\n") != 1 || !strings.Contains(string(b), "n1") {
-			t.Errorf("the journal has %q", b)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A disk that takes 3.5 s for each of two entries loses none when the journal is closed.
 func TestCloseWaitsForASlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,42 +89,5 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 		}
 		<-ended
 		time.Sleep(3 * time.Hour) // the disk answers
-	})
-}
-
-// lateView answers when f has returned, with the state of that time.
-type lateView struct {
-	ClusterReader
-	f func()
-}
-
-func (c lateView) FreshState(ctx context.Context) (ClusterState, error) {
-	c.f()
-	return c.ClusterReader.FreshState(ctx)
-}
-
-// A judgement polls the machines of the workers that are left, and the API server answers 13 s later:
-// lightsout polls them again.
-func TestAJudgementDoesNotUseOldPolls(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		views, sent := 0, time.Time{}
-		p.switcher.Cluster = lateView{p, func() {
-			views++
-			if views != 2 { // that of the last judgement
-				return
-			}
-			time.Sleep(time.Second)
-			p.w.mu.Lock()
-			for _, name := range []string{"n2", "n3", "n4"} {
-				p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
-			}
-			p.w.mu.Unlock()
-			time.Sleep(12 * time.Second)
-		}}
-		p.switcher.Fleet.drivers["portal"] = connecting{p.switcher.Fleet.drivers["portal"], &sent}
-		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
-		if views < 2 || !sent.IsZero() || err == nil {
-			t.Errorf("%d views; sent at %s: %v", views, sent, err)
-		}
 	})
 }

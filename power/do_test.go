@@ -27,46 +27,6 @@ func record(p *stages) func(Progress) {
 	}
 }
 
-func TestShutdownIsProvenByThePowerAPI(t *testing.T) {
-	ssh := newFake("ssh", Abilities{State: true, Shutdown: true}, "n3", "n4")
-	api := newFake("mdx", allAbilities, "n3", "n4")
-	for _, id := range []string{"n3", "n4"} {
-		ssh.machines[id].obey = func(Action, *fakeMachine) error {
-			// ssh is silent at once; the machine takes its time.
-			ssh.mu.Lock()
-			ssh.machines[id].reading = Reading{State: Off, Proof: Presumed, Detail: "ssh is silent"}
-			ssh.mu.Unlock()
-			time.AfterFunc(30*time.Millisecond, func() { api.set(id, ActionOff) })
-			return nil
-		}
-	}
-	f, j := testFleet(t, Config{}, ssh, api)
-	var got stages
-	if err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3", "n4"), record(&got), nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []string{"n3", "n4"} {
-		if want := []Stage{StageSending, StageAccepted, StageAccepted, StageDone}; !reflect.DeepEqual(got.by[n], want) {
-			t.Errorf("%s went through %v, want %v", n, got.by[n], want)
-		}
-		if r := got.last[n].Reading; r.Proof != Proven || r.Detail != "PowerOFF" {
-			t.Errorf("%s ended with %+v: not the API's word", n, r)
-		}
-		if c := api.callsTo(n); len(c) != 0 {
-			t.Errorf("the API was asked to %v", c)
-		}
-	}
-	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 off", "n4 off"}) && !reflect.DeepEqual(got, []string{"n4 off", "n3 off"}) {
-		t.Errorf("left off: %v", got)
-	}
-	if err := f.Do(context.Background(), ActionOn, bind("ssh", "mdx", "n3", "n4"), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := leftOff(t, j); len(got) != 0 {
-		t.Errorf("left off after powering on: %v", got)
-	}
-}
-
 func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		api  Reading // once the machine was asked
@@ -111,49 +71,6 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestTheIntentIsOnDiskBeforeTheRequest(t *testing.T) {
-	api := newFake("mdx", allAbilities, "n3")
-	f, j := testFleet(t, Config{}, api)
-	var seen []Entry
-	api.machines["n3"].obey = func(Action, *fakeMachine) error {
-		file, err := os.Open(j.Path())
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		seen, _, err = ReadJournal(file)
-		api.set("n3", ActionOff)
-		return err
-	}
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if len(seen) != 1 || seen[0].Kind != EntryIntent || seen[0].Node != "n3" ||
-		seen[0].Binding.Node.BootID != "boot-1" || seen[0].Binding.On == nil || seen[0].PID != os.Getpid() {
-		t.Errorf("while the request was being sent the journal held %+v", seen)
-	}
-}
-
-func TestNothingIsSwitchedWithoutAJournal(t *testing.T) {
-	api := newFake("mdx", allAbilities, "n3")
-	f, j := testFleet(t, Config{}, api)
-	j.Close()
-	without, err := NewFleet(Config{}, nil, api)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fleet := range []*Fleet{f, without} {
-		err := fleet.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil)
-		var failed *ActionError
-		if !errors.As(err, &failed) || !strings.Contains(failed.Failed["n3"], "journal") {
-			t.Errorf("got %v, want a word about the journal", err)
-		}
-	}
-	if c := api.callsTo("n3"); len(c) != 0 {
-		t.Errorf("the machine received the requests %v", c)
-	}
-}
-
 func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 	api := newFake("mdx", allAbilities, "n3")
 	api.set("n3", ActionOff)
@@ -171,107 +88,6 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 	if left := leftOff(t, j); len(left) != 0 {
 		t.Errorf("a machine that was off before is offered for powering on: %v", left)
 	}
-}
-
-func TestARequestToSwitchOffIsSentOnce(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reply error
-		after Reading // what is seen afterwards
-		stage Stage
-		left  []string
-	}{
-		"accepted and never done": {
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed, left: []string{"n3 uncertain"},
-		},
-		"accepted and then unknown": {
-			after: Reading{Detail: "Suspended"}, stage: StageUncertain, left: []string{"n3 uncertain"},
-		},
-		"unconfirmed and never done": {
-			reply: &UnconfirmedError{Why: "the connection was lost"},
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed, left: []string{"n3 uncertain"},
-		},
-		"unconfirmed and done": {
-			reply: &UnconfirmedError{Why: "the connection was lost"},
-			after: Reading{State: Off, Proof: Proven, Detail: "PowerOFF"}, stage: StageDone, left: []string{"n3 off"},
-		},
-		"not sent": {
-			reply: errors.New("no route to the bastion"),
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed,
-		},
-		"refused": {
-			reply: &RefusedError{Why: "sudo wants a password"},
-			after: Reading{State: On, Proof: Proven, Detail: "PowerON"}, stage: StageFailed,
-		},
-	}
-	for _, action := range []Action{ActionShutdown, ActionOff} {
-		for name, c := range cases {
-			t.Run(string(action)+" "+name, func(t *testing.T) {
-				api := newFake("mdx", allAbilities, "n3")
-				api.machines["n3"].obey = func(_ Action, m *fakeMachine) error {
-					api.mu.Lock()
-					defer api.mu.Unlock()
-					m.reading = c.after
-					return c.reply
-				}
-				f, j := testFleet(t, Config{ShutdownTimeout: 150 * time.Millisecond, OffTimeout: 150 * time.Millisecond}, api)
-				var got stages
-				err := f.Do(context.Background(), action, bind("mdx", "mdx", "n3"), record(&got), nil)
-				if (err == nil) != (c.stage == StageDone) {
-					t.Errorf("returned %v", err)
-				}
-				if got.last["n3"].Stage != c.stage {
-					t.Errorf("ended %q (%s), want %q", got.last["n3"].Stage, got.last["n3"].Text, c.stage)
-				}
-				if calls := api.callsTo("n3"); !reflect.DeepEqual(calls, []Action{action}) {
-					t.Errorf("the machine was asked to %v, want once %v", calls, action)
-				}
-				if left := leftOff(t, j); !reflect.DeepEqual(left, c.left) {
-					t.Errorf("left off: %v, want %v", left, c.left)
-				}
-			})
-		}
-	}
-}
-
-func TestPoweringOnIsAskedForAgain(t *testing.T) {
-	for name, reply := range map[string]error{
-		"after an error":              errors.New("429 the portal is busy"),
-		"after an unconfirmed answer": &UnconfirmedError{Why: "timeout"},
-		"after a conflict":            &ConflictError{Err: &RefusedError{Why: "409: a reset is under way"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			api := newFake("mdx", allAbilities, "n3")
-			api.set("n3", ActionOff)
-			tries := 0
-			api.machines["n3"].obey = func(a Action, _ *fakeMachine) error {
-				if tries++; tries < 3 {
-					return reply
-				}
-				api.set("n3", a)
-				return nil
-			}
-			f, _ := testFleet(t, Config{}, api)
-			if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
-				t.Fatal(err)
-			}
-			if c := api.callsTo("n3"); len(c) != 3 {
-				t.Errorf("asked %d times, want 3", len(c))
-			}
-		})
-	}
-	t.Run("but not after a refusal", func(t *testing.T) {
-		api := newFake("mdx", allAbilities, "n3")
-		api.set("n3", ActionOff)
-		api.machines["n3"].obey = func(Action, *fakeMachine) error { return &RefusedError{Why: "the token was refused"} }
-		f, _ := testFleet(t, Config{}, api)
-		if err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, nil); err == nil {
-			t.Error("no error")
-		}
-		if c := api.callsTo("n3"); len(c) != 1 {
-			t.Errorf("asked %d times, want once", len(c))
-		}
-	})
 }
 
 func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
@@ -384,27 +200,6 @@ func TestWatchReportsEveryMachineUntilItsContextEnds(t *testing.T) {
 	}
 }
 
-func TestAskingAgainSettlesOnlyWhatIsOn(t *testing.T) {
-	api := newFake("mdx", allAbilities, "n3")
-	f, j := testFleet(t, Config{}, api)
-	do := func(a Action) {
-		t.Helper()
-		if err := f.Do(context.Background(), a, bind("mdx", "mdx", "n3"), nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	do(ActionShutdown)
-	do(ActionShutdown)
-	if left := leftOff(t, j); !reflect.DeepEqual(left, []string{"n3 off"}) {
-		t.Errorf("after asking a machine that is off to shut down: %v", left)
-	}
-	api.set("n3", ActionOn) // somebody else powers it on
-	do(ActionOn)
-	if left := leftOff(t, j); len(left) != 0 {
-		t.Errorf("a machine that is on already is left off: %v", left)
-	}
-}
-
 // A program was killed after it had asked: what it asked for is still under way
 // when the next one is told to power on.
 func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
@@ -416,7 +211,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	over := make(chan error, 1)
 	go func() {
 		over <- f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), func(p Progress) {
-			if strings.Contains(p.Text, "still on") {
+			if strings.Contains(p.Text, "lightsout waits") {
 				close(waited)
 			}
 		}, nil)

@@ -205,7 +205,7 @@ func (e *evidence) left() LeftOff {
 	last := of[len(of)-1]
 	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Refused: last.refusal}
 	for _, r := range of {
-		out.ClusterUID = cmp.Or(out.ClusterUID, r.ClusterUID)
+		out.Cluster.UID = cmp.Or(out.Cluster.UID, r.Cluster.UID)
 	}
 	return out
 }

@@ -18,7 +18,7 @@ const minute = 60
 
 // of makes an entry of node n3, in the lab.
 func of(k EntryKind, s int, e Entry) Entry {
-	e.Kind, e.At, e.Node, e.Cluster, e.ClusterUID = k, second(s), "n3", labCluster.Name, labCluster.UID
+	e.Kind, e.At, e.Node, e.Cluster = k, second(s), "n3", labCluster
 	if e.Binding.Node.Name == "" {
 		e.Binding = bind("ssh", "mdx", "n3")[0]
 	}
@@ -138,8 +138,8 @@ func TestWhatTheFactsSayOfAMachine(t *testing.T) {
 		"powering on, killed, and seen off before":              {[]Entry{unclear, powerOn(60, 50), on(70)}, "on"},
 		"powered on":                                            {[]Entry{unclear, powerOn(60, 50), poweredOn(70, 50)}, "on"},
 		"powered on, and never seen off":                        {[]Entry{unclear, with(poweredOn(70, 0), func(e *Entry) { e.WasOff = time.Time{} })}, "may go off until 30m2s"},
-		"powered on in what may be another cluster":             {[]Entry{unclear, with(poweredOn(70, 50), func(e *Entry) { e.ClusterUID = "" })}, "may go off until 30m2s"},
-		"powered on in another cluster":                         {[]Entry{done, with(poweredOn(70, 50), func(e *Entry) { e.ClusterUID = "uid-b" })}, "off, proven"},
+		"powered on in what may be another cluster":             {[]Entry{unclear, with(poweredOn(70, 50), func(e *Entry) { e.Cluster.UID = "" })}, "may go off until 30m2s"},
+		"powered on in another cluster":                         {[]Entry{done, with(poweredOn(70, 50), func(e *Entry) { e.Cluster.UID = "uid-b" })}, "off, proven"},
 		"the same boot, Ready all the time":                     {[]Entry{done, boots(5, "boot-1", -60)}, "off, proven"},
 		"the same boot, Ready anew after it was proven off":     {[]Entry{done, boots(5, "boot-1", 4)}, "on"},
 		"the same boot, Ready anew after it was presumed off":   {[]Entry{presumed, boots(5, "boot-1", 4)}, "off, presumed"},
@@ -154,7 +154,7 @@ func TestWhatTheFactsSayOfAMachine(t *testing.T) {
 		"another boot of a node with that name":                 {[]Entry{moved(begins("1", 0), "10.0.0.3"), done, moved(boots(5, "boot-2", 4), "10.9.0.3")}, "off, proven"},
 		"another boot of another system of that name":           {[]Entry{uuid(begins("1", 0), "a"), done, uuid(boots(5, "boot-2", 4), "b")}, "off, proven"},
 		"another boot of a system of that name that hides it":   {[]Entry{uuid(begins("1", 0), "a"), done, boots(31*minute, "boot-2", 4)}, "off, proven"},
-		"another boot of a node of a cluster that hides its ID": {[]Entry{done, with(boots(5, "boot-2", 4), func(e *Entry) { e.ClusterUID = "" })}, "off, proven"},
+		"another boot of a node of a cluster that hides its ID": {[]Entry{done, with(boots(5, "boot-2", 4), func(e *Entry) { e.Cluster.UID = "" })}, "off, proven"},
 	} {
 		facts := c.facts
 		if !slices.ContainsFunc(facts, func(e Entry) bool { return e.Kind == EntryIntent && e.Op == "1" }) && name != "its outcome, and no intent" {

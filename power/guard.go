@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"lightsout/internal/text"
 )
@@ -245,23 +244,12 @@ func (g *guard) anothers(name string, b Binding) (other, by string, calledSo boo
 				return n.Name, m.Address, false
 			case m.How != HowConfig && (called(m.Name) || called(m.ID)):
 				return n.Name, m.Title(), false
-			case called(m.Name), called(m.ID), m.How == HowConfig && (sameHost(m.Name, n.Name, name) || sameHost(m.ID, n.Name, name)):
+			case called(m.Name), called(m.ID):
 				other, by, calledSo = n.Name, m.Title(), true
 			}
 		}
 	}
 	return other, by, calledSo
-}
-
-// sameHost reports whether a machine has the host name of a node, in whatever domain, and
-// that is not the host name of its own node.
-func sameHost(machine, node, own string) bool {
-	host := func(name string) string {
-		host, _, _ := strings.Cut(name, ".")
-		return strings.ToLower(host)
-	}
-	isName := strings.ContainsFunc(host(machine), unicode.IsLetter) // and no address
-	return isName && host(machine) == host(node) && host(machine) != host(own)
 }
 
 func sameMachine(a, b *Machine) bool {

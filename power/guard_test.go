@@ -98,9 +98,6 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Off.Address, b.Binding.Off.How = "10.0.0.1", HowConfig })
 		}, true},
-		{"a machine with another node's name in some domain", RuleContradiction, Override, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Binding.Off.Name, b.Binding.Off.How = "N1.example.org", HowConfig })
-		}, true},
 		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Contradiction = "The annotation names vm-9" })
 		}, true},

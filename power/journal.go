@@ -44,14 +44,10 @@ type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Op is the operation's id; it joins an outcome to its intent.
 	Op string `json:"op,omitempty"`
-	// Cluster is the cluster's name for people; ClusterUID, ClusterCA and ClusterServer
-	// identify it.
-	Cluster       string    `json:"cluster,omitempty"`
-	ClusterUID    string    `json:"clusterUID,omitempty"`
-	ClusterCA     string    `json:"clusterCA,omitempty"`
-	ClusterServer string    `json:"clusterServer,omitempty"`
-	At            time.Time `json:"at"`
-	PID           int       `json:"pid"`
+	// Cluster is the cluster that the entry belongs to.
+	Cluster Cluster   `json:"cluster,omitzero"`
+	At      time.Time `json:"at"`
+	PID     int       `json:"pid"`
 	// Config is the file with the drivers' settings.
 	Config string `json:"config,omitempty"`
 	// Settings identifies the drivers' settings, whatever file they are in.
@@ -87,11 +83,6 @@ type Entry struct {
 	WasOff time.Time `json:"wasOff,omitzero"`
 }
 
-// Of is the cluster that the entry belongs to.
-func (e Entry) Of() Cluster {
-	return Cluster{Name: e.Cluster, UID: e.ClusterUID, CA: e.ClusterCA, Server: e.ClusterServer}
-}
-
 // CarriedOutWithin is how long after it was asked a machine may still carry a
 // shutdown out. systemd gives a shutdown 30 minutes before it cuts it short
 // (JobTimeoutSec of poweroff.target).
@@ -120,7 +111,6 @@ type Journal struct {
 	stuck time.Time
 	// waiting is how many calls of appendSoon write, and late how many entries their callers no longer wait for.
 	waiting, late atomic.Int32
-	over          chan struct{} // closed by Close
 
 	mu      mutex
 	cluster Cluster
@@ -150,7 +140,7 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
 	path := filepath.Join(dir, JournalName)
-	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin), over: make(chan struct{})}
+	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -214,13 +204,9 @@ func (j *Journal) Cluster() Cluster {
 }
 
 // Close waits for the entries that are being written, and closes the file. Nothing can be written or read
-// afterwards. If the disk hangs, Close returns an error after closeWait, or after diskWait if entries
-// wait, and the system closes the file when the program ends.
+// afterwards. If the disk hangs, Close returns an error after diskWait, and the system closes the file when
+// the program ends.
 func (j *Journal) Close() error {
-	wait := closeWait
-	if j.unwritten() > 0 {
-		wait = diskWait
-	}
 	closed := make(chan error, 1)
 	go func() {
 		for j.waiting.Load() > 0 && sleep(context.Background(), closePoll) {
@@ -235,18 +221,12 @@ func (j *Journal) Close() error {
 	}()
 	select {
 	case err := <-closed:
-		if n := int(j.late.Load()); n > 0 {
-			return fmt.Errorf("the journal %s lacks %s", j.path, text.Count(n, "entry", "entries"))
-		}
 		return err
-	case <-time.After(wait):
+	case <-time.After(diskWait):
 		j.end()
-		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, wait, text.Count(j.unwritten(), "entry", "entries"))
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, diskWait, text.Count(int(j.waiting.Load()), "entry", "entries"))
 	}
 }
-
-// unwritten is the number of entries that wait to be written.
-func (j *Journal) unwritten() int { return int(max(j.waiting.Load(), j.late.Load())) }
 
 // end ends reading, and refuses new entries. It reports whether that was the first call.
 func (j *Journal) end() bool {
@@ -256,13 +236,9 @@ func (j *Journal) end() bool {
 		return false
 	}
 	j.closed = true
-	close(j.over)
 	_ = j.tail.file.Close() // if it was never opened, that is no matter
 	return true
 }
-
-// closeWait bounds the wait of Close for an entry that is being written.
-const closeWait = 2 * time.Second
 
 // closePoll is the pause of Close before it looks again for entries that are being written.
 const closePoll = 20 * time.Millisecond
@@ -326,13 +302,11 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	defer j.mu.Unlock()
 	switch {
 	case j.closed:
-		return nil, fmt.Errorf("the journal %s %w", j.path, errClosed)
+		return nil, fmt.Errorf("the journal %s is closed", j.path)
 	case j.unwritable != nil:
 		return nil, j.unwritable
 	}
-	if e.Cluster == "" {
-		e.Cluster, e.ClusterUID, e.ClusterCA, e.ClusterServer = j.cluster.Name, j.cluster.UID, j.cluster.CA, j.cluster.Server
-	}
+	e.Cluster = cmp.Or(e.Cluster, j.cluster)
 	e.PID = os.Getpid()
 	if e.At.IsZero() {
 		e.At = time.Now().UTC()
@@ -348,22 +322,16 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	return append(withSum(line), '\n'), nil
 }
 
-// errClosed is the error of a journal that was closed.
-var errClosed = errors.New("is closed")
-
-// errRemoved is the error of a journal whose file is gone.
-var errRemoved = errors.New("it has been removed, or another put in its place, since this program started; start it again")
-
 // journalWait bounds the wait for other programs that write to the journal: one that
-// was stopped meanwhile must not delay powering on.
-const journalWait = 10 * time.Second
+// was stopped meanwhile must not delay powering on. It is shorter than diskWait, so that powering on reports it.
+const journalWait = 7 * time.Second
 
 func (j *Journal) appendLocked(line []byte) error {
 	disk, wait := orSystem(j.Disk), journalWait
 	if time.Since(j.stuck) < journalWait { // do not wait for it again
 		wait = 0
 	}
-	if err := lockWithin(context.Background(), j.Disk, j.file, wait); err != nil {
+	if err := lockWithin(j.Disk, j.file, wait); err != nil {
 		j.stuck = time.Now()
 		return err
 	}
@@ -375,7 +343,7 @@ func (j *Journal) appendLocked(line []byte) error {
 	}
 	// What is written to a file without a name nobody finds again.
 	if there, err := os.Stat(j.path); err != nil || !os.SameFile(info, there) {
-		return errRemoved
+		return errors.New("it has been removed, or another put in its place, since this program started; start it again")
 	}
 	size := info.Size()
 	if size > 0 {

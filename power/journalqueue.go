@@ -13,9 +13,6 @@ const (
 	hungWait = time.Second
 )
 
-// lateAgain is the pause before lightsout tries again to write an entry that is late.
-const lateAgain = 10 * time.Second
-
 // appendSoon is append that returns a lateError after diskWait, or after hungWait while others are late: a slow or
 // hung disk must not keep a machine off. The entry is written later then. Entries are facts, so
 // their order does not matter.
@@ -40,27 +37,18 @@ func (j *Journal) appendSoon(e Entry) error {
 	case <-time.After(wait):
 	}
 	j.late.Add(1)
-	go j.appendLate(e, written)
+	go func() {
+		defer j.late.Add(-1)
+		<-written
+	}()
 	return &lateError{j.path}
 }
 
-// appendLate waits for an entry, and tries again to write it until that succeeds, or never can.
-func (j *Journal) appendLate(e Entry, written <-chan error) {
-	defer j.late.Add(-1)
-	for err := <-written; err != nil && !errors.Is(err, errClosed) && !errors.Is(err, errRemoved); err = j.append(e) {
-		select {
-		case <-j.over:
-			return
-		case <-time.After(lateAgain):
-		}
-	}
-}
-
-// lateError reports that an entry was not written within diskWait; lightsout goes on trying.
+// lateError reports that an entry was not written within diskWait, and is as soon as the disk answers.
 type lateError struct{ path string }
 
 func (e *lateError) Error() string {
-	return fmt.Sprintf("the journal %s could not be written within %s, and lightsout goes on trying: check its disk, and the other programs that use it", e.path, diskWait)
+	return fmt.Sprintf("the journal %s could not be written within %s, and is as soon as its disk answers: check it", e.path, diskWait)
 }
 
 // IsLate reports whether an error means that an entry of the journal is written later.

@@ -3,14 +3,12 @@ package power
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"lightsout/internal/clock"
-	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
 
@@ -23,10 +21,6 @@ const judgedFor = time.Second
 // lightsout polls those again that were on.
 const viewWithin = 5 * time.Second
 
-// notedFor is how long after the annotation lightsout may send the request: after CarriedOutWithin
-// others take the annotation for out of date and remove it.
-const notedFor = CarriedOutWithin - 5*time.Minute
-
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
 const judgeTries = 3
@@ -38,9 +32,6 @@ type judgement struct {
 	while context.Context
 	again func(ctx context.Context) (at time.Time, err error)
 
-	// noted is when lightsout annotated the nodes; zero if that does not matter.
-	noted time.Time
-
 	mu mutex
 	at time.Time
 	// refused is the last refusal, and refusedAt when it came: machines that waited
@@ -49,43 +40,25 @@ type judgement struct {
 	refusedAt time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor. The error is a
-// *RefusedError if the judgement no longer holds.
-func (j *judgement) fresh(ctx context.Context) (err error) {
+// fresh judges again if the judgement is older than judgedFor, and returns the time of the judgement. The error
+// is a *RefusedError if the judgement no longer holds.
+func (j *judgement) fresh(ctx context.Context) (at time.Time, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
-		return j.refused
+		return j.at, j.refused
 	}
-	defer func() {
-		if err == nil && j.while.Err() != nil {
-			err = &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
-		}
-	}()
-	if !j.noted.IsZero() && clock.Since(j.noted) > notedFor {
-		return j.refuse(ctx, "it annotated the node more than "+text.Span(notedFor)+" ago, and others may have removed the annotation; request it again")
-	}
-	for range judgeTries {
-		if clock.Since(j.at) <= judgedFor {
-			return ctx.Err()
-		}
+	if clock.Since(j.at) > judgedFor {
 		at, err := j.again(ctx)
 		if err != nil {
-			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+			return at, j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
 		}
 		j.at = at
 	}
-	if clock.Since(j.at) <= judgedFor {
-		return ctx.Err()
+	if j.while.Err() != nil {
+		return j.at, &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
 	}
-	return j.refuse(ctx, fmt.Sprintf("checking the guards took longer than %s, %d times in a row", judgedFor, judgeTries))
-}
-
-// time returns the time of the last judgement.
-func (j *judgement) time() time.Time {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.at
+	return j.at, ctx.Err()
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.
@@ -96,8 +69,6 @@ func (j *judgement) refuse(ctx context.Context, why string) error {
 	}
 	return err
 }
-
-type judgementKey struct{}
 
 // BeforeSend checks that lightsout may still switch the machine. A driver calls it
 // immediately before it sends the packet, or starts the command, that switches a
@@ -143,10 +114,8 @@ func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState
 	}
 	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
 	for i, b := range now.Bindings {
-		for _, n := range state.Nodes {
-			if n.Name == b.Node.Name {
-				now.Bindings[i].Node.BootID = n.BootID
-			}
+		if n := state.node(b.Node.Name); n.Name != "" {
+			now.Bindings[i].Node.BootID = n.BootID
 		}
 	}
 	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)

@@ -66,10 +66,8 @@ type journalState struct {
 	// requests are those that a later fact may still concern.
 	requests []*request
 	cordon   []Entry // nodes cordoned by this program
-	damaged  []Entry // damaged lines, with their readable part
-	// known has every operation in a whole line, and checked the clusters for which a damaged line was
-	// checked: nobody can read to which it belonged.
-	known   map[string]bool
+	damaged  []Entry // damaged lines
+	// checked has the clusters for which a damaged line was checked: nobody can read to which it belonged.
 	checked map[string][]Cluster
 	on      []Entry // the newest power-on request, by node
 	// lines counts the entries. annotating has the line of each annotation by its ID,
@@ -81,20 +79,17 @@ type journalState struct {
 }
 
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{known: map[string]bool{}, checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
+	return &journalState{checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
 	l.lines++
-	if e.Op != "" {
-		l.known[e.Op] = true
-	}
 	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
 		l.damaged[i].At = e.At // it was written before this one
 	}
 	for _, op := range e.Checked {
-		l.checked[op] = append(l.checked[op], e.Of())
+		l.checked[op] = append(l.checked[op], e.Cluster)
 	}
 	switch {
 	case e.Kind == EntryAnnotating:
@@ -181,20 +176,20 @@ const noReason = "it gave no reason"
 func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
 	own := e.Op != "" && e.Op == r.Op
 	switch {
-	case !own && !r.Of().Same(e.Of()):
+	case !own && !r.Cluster.Same(e.Cluster):
 		return nil
 	case e.Kind == EntrySeen && e.Binding.On == nil: // a boot of the node
-		if !r.Of().ProvesNode(e.Of()) {
+		if !r.Cluster.ProvesNode(e.Cluster) {
 			return nil // it may be another cluster's
 		}
 		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
 	case !own && !r.concerns(cmp.Or(e.Binding.On, e.Binding.Off)):
 		return nil
 	}
-	if !e.WasOff.IsZero() && (own || e.Kind == EntrySeen || r.Of().Proves(e.Of())) {
+	if !e.WasOff.IsZero() && (own || e.Kind == EntrySeen || r.Cluster.Proves(e.Cluster)) {
 		seen = append(seen, sighting{at: e.WasOff, state: Off.String(), proof: Proven.String()})
 	}
-	if !e.RequestedAt.IsZero() && (own || e.State == On.String() || r.Of().Proves(e.Of())) {
+	if !e.RequestedAt.IsZero() && (own || e.State == On.String() || r.Cluster.Proves(e.Cluster)) {
 		seen = append(seen, sighting{at: e.RequestedAt, state: e.State, proof: e.Proof})
 	}
 	return seen
@@ -216,7 +211,7 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 	defer j.mu.Unlock()
 	_ = j.catchUp() // LeftOff reports unreadable lines
 	for _, e := range j.left.on {
-		if e.Of().Same(j.cluster) {
+		if e.Cluster.Same(j.cluster) {
 			out[e.Node] = e.At
 		}
 	}
@@ -235,7 +230,7 @@ func (e Entry) notAfter(now time.Time) Entry {
 }
 
 func (e Entry) sameNodeAs(o Entry) bool {
-	return e.Node == o.Node && e.Of().Same(o.Of())
+	return e.Node == o.Node && e.Cluster.Same(o.Cluster)
 }
 
 func (r *request) compare(o *request) int {
@@ -274,7 +269,7 @@ func machineKey(b Binding) string {
 // has appended since the last call.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
 	c := j.Cluster()
-	all, err := j.machines(func(r *request) bool { return r.Of().Same(c) })
+	all, err := j.machines(func(r *request) bool { return r.Cluster.Same(c) })
 	return slices.DeleteFunc(all, LeftOff.IsOn), err
 }
 

@@ -145,22 +145,6 @@ func (l *Locks) take(ctx context.Context, names []string) (free func(), err erro
 	}
 }
 
-// held reports whether another program holds one of the locks. It asks for a shared
-// lock, so that two programs that check at the same moment do not see each other.
-func (l *Locks) held(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		if l.err != nil {
-			return false
-		}
-		fd, err := unix.Open(l.path(name), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-		if err != nil {
-			return false
-		}
-		defer unix.Close(fd)
-		return errors.Is(flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-	})
-}
-
 // machineLock and clusterLock return the names of the locks of a machine and of the
 // cluster: one for each way in which another program may know the cluster.
 func machineLock(c Cluster, m Machine) []string { return lockNames("machine", c, m.key()) }
@@ -176,6 +160,11 @@ func lockNames(kind string, c Cluster, more ...string) (names []string) {
 // lockedElsewhere reports whether another program on this host is switching a
 // node's machine.
 func (s *Switcher) lockedElsewhere(b Binding) bool {
-	locks := s.Fleet.cfg.Locks
-	return locks != nil && slices.ContainsFunc(b.machines(), func(m *Machine) bool { return locks.held(machineLock(s.Fleet.cluster(), *m)) })
+	return slices.ContainsFunc(b.machines(), func(m *Machine) bool {
+		free, err := s.Fleet.cfg.Locks.tryAll(machineLock(s.Fleet.cluster(), *m))
+		if err == nil {
+			free()
+		}
+		return errors.Is(err, errLocked)
+	})
 }

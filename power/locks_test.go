@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -58,28 +57,4 @@ func TestAHeldJournalDelaysNoPowerOn(t *testing.T) {
 			t.Errorf("after %s: %v", took, err)
 		}
 	})
-}
-
-// Two programs that check a machine's lock at the same moment do not mistake each other
-// for a program that switches it.
-func TestCheckingALockDoesNotTakeIt(t *testing.T) {
-	locks := OpenLocks(filepath.Join(t.TempDir(), "locks"))
-	names := []string{"machine n1"}
-	free, err := locks.tryAll(names)
-	if err != nil || !locks.held(names) {
-		t.Fatalf("another Locks does not see a held lock: %v", err)
-	}
-	free()
-	var looking sync.WaitGroup
-	for range 8 {
-		looking.Go(func() {
-			for range 200 {
-				if locks.held(names) {
-					t.Error("no program holds the lock, but held reports one")
-					return
-				}
-			}
-		})
-	}
-	looking.Wait()
 }

@@ -15,9 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("LIGHTSOUT_TEST_DIE_IN"); dir != "" {
-		dieInTheMiddle(dir)
-	}
 	if os.Getenv(ChildEnv) != "" {
 		Child()
 		os.Exit(1)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,9 +32,6 @@ type Note struct {
 	Boot string `json:"boot,omitempty"`
 	// Back describes how to power the machine on.
 	Back string `json:"back"`
-	// Others holds the notes of other journals on the node, in the combined Note that a
-	// NoteStore holds; in a single note it is empty.
-	Others others `json:"others,omitempty"`
 }
 
 // String describes the note in one sentence.
@@ -61,38 +59,45 @@ var restoreCommand = func() *regexp.Regexp {
 // paths in it is of use only as a whole.
 const noteLimit = 1000
 
-// Text is the note as the annotation holds it.
-func (m Note) Text() string {
-	text, _ := json.Marshal(m) // plain fields
+// notesLimit is the largest number of notes on one node: one for each journal that has
+// switched it off and not seen it on again.
+const notesLimit = 16
+
+// Text is the note as the annotation of a node holds it that has no other.
+func (m Note) Text() string { return together([]Note{m}) }
+
+// together returns the text of an annotation with these notes; empty if there are none.
+func together(notes []Note) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(notes[:min(len(notes), notesLimit)]) // plain fields
 	return string(text)
 }
 
-// ParseNote parses an annotation. One that it cannot parse still counts as the
-// annotation of an unknown operator.
-func ParseNote(text string) Note {
-	var m Note
+// apart is the inverse of together. A text that it cannot parse still counts as the note of an
+// unknown operator.
+func apart(text string) (notes []Note) {
 	if text == "" {
-		return m
+		return nil
 	}
-	if json.Unmarshal([]byte(text), &m) != nil || m == (Note{}) {
-		m = Note{By: Clean(text), Back: "unknown"}
+	if json.Unmarshal([]byte(text), &notes) != nil || len(notes) == 0 || slices.Contains(notes, Note{}) {
+		return []Note{{By: Clean(text), Back: "unknown"}}
 	}
-	return m
+	return notes[:min(len(notes), notesLimit)]
 }
 
-// NotesOn returns the notes in a node's annotations.
-func NotesOn(annotations map[string]string) []Note {
-	return ParseNote(annotations[AnnotationSwitchedOff]).all()
-}
+// NotesOn returns the notes in a node's annotations, the newest first.
+func NotesOn(annotations map[string]string) []Note { return apart(annotations[AnnotationSwitchedOff]) }
 
-// NoteStore holds the notes on nodes. Its method ends with ctx.
+// NoteStore holds the notes on nodes, as text. Its method ends with ctx.
 type NoteStore interface {
-	// Change changes the note on a node. It passes the present note (zero: none) to
-	// change, which returns the new one (zero: none) and whether to write it. After
+	// Change changes the notes on a node. It passes the present ones (empty: none) to
+	// change, which returns the new ones (empty: none) and whether to write them. After
 	// writing, Change returns only once ClusterReader.State would also show the notes that were there
 	// before. The error is ErrMayNot if the account lacks the right; a deleted node has
 	// no annotation.
-	Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error
+	Change(ctx context.Context, node string, change func(had string) (text string, write bool)) error
 }
 
 // ErrMayNot reports that the account may not write notes on nodes.

@@ -11,21 +11,11 @@ import (
 	"time"
 )
 
-// notes reads and writes the notes about the machines of a cluster, on its nodes, for one
-// journal.
-type notes struct {
-	fleet            *Fleet
-	journal          *Journal  // nil: no note is this program's own
-	annotations      NoteStore // nil: nodes are not annotated
-	wayBack          string
-	dryRun, readOnly bool
-}
-
 // me is the note of this program's journal.
-func (s notes) me() Note {
+func (s *Switcher) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
-	back := cmp.Or(s.wayBack, s.fleet.cfg.WayBack) + ", by " + by
+	back := cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + ", by " + by
 	return Note{By: by, At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
@@ -37,15 +27,19 @@ func account() string {
 	return fmt.Sprint(os.Getuid())
 }
 
-// change changes the notes on nodes. If the account may not write them, it does without.
-func (s notes) change(ctx context.Context, nodes []string, change func(node string, had Note) (Note, bool)) (errs error) {
-	if s.annotations == nil {
+// changeNotes changes the notes on nodes, which may reuse had. If the account may not write them, it does without.
+func (s *Switcher) changeNotes(ctx context.Context, nodes []string, change func(node string, had []Note) []Note) (errs error) {
+	if s.Annotations == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	for _, n := range nodes {
-		err := s.annotations.Change(ctx, n, func(had Note) (Note, bool) { return change(n, had) })
+		err := s.Annotations.Change(ctx, n, func(had string) (string, bool) {
+			was := apart(had)
+			now := change(n, slices.Clone(was))
+			return together(now), !slices.Equal(now, was)
+		})
 		if err != nil && !errors.Is(err, ErrMayNot) {
 			errs = errors.Join(errs, err)
 		}
@@ -53,23 +47,23 @@ func (s notes) change(ctx context.Context, nodes []string, change func(node stri
 	return errs
 }
 
-// add annotates the nodes of an agreed question before they are switched off. If that
+// annotate annotates the nodes of an agreed question before they are switched off. If that
 // fails, the cluster is not what it seemed, and lightsout must switch nothing. The
-// notes of others stay, unless they are out of date: each journal removes its own.
+// notes of others stay, unless they are out of date by the view: each journal removes its own.
 //
 // It returns the annotation's ID: lightsout has sent nothing for it yet.
-func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, err error) {
-	if s.dryRun || q.Action == ActionOn {
+func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view ClusterState) (id string, err error) {
+	if s.DryRun || q.Action == ActionOn {
 		return "", nil
 	}
 	me := s.me()
-	if s.journal != nil {
+	if s.Journal != nil {
 		me.ID = newOp()
-		if err := s.journal.annotating(me.ID, nodes); err != nil {
+		if err := s.Journal.annotating(me.ID, nodes); err != nil {
 			return "", fmt.Errorf("nothing was switched: %w", err)
 		}
 	}
-	err = s.change(ctx, nodes, func(node string, had Note) (Note, bool) {
+	err = s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
 		m := me
 		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
@@ -79,8 +73,8 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 		}
 		// A note of our own stays until its request is settled: lightsout may find that
 		// the machine is off already, and send nothing for the new one.
-		rest, _ := had.without(func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || slices.Contains(q.over, o) })
-		return together(append([]Note{m}, rest.all()...)), true
+		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || o.over(view.node(node)) })
+		return append([]Note{m}, rest...)
 	})
 	if err != nil {
 		return me.ID, fmt.Errorf("nothing was switched: %w", err)
@@ -88,21 +82,21 @@ func (s notes) add(ctx context.Context, nodes []string, q Question) (id string, 
 	return me.ID, nil
 }
 
-// remove removes our notes from those of the nodes that no journal of ours lists as
+// removeNotes removes our notes from those of the nodes that no journal of ours lists as
 // off. It also removes the notes of others from nodes whose machines were proven off at
 // a time and are proven on since, if a note is so much older than that time that its
 // request was the one that switched the machine off. It holds the cluster's lock,
 // because another program of this journal may have written a note for an intent that is
-// still to come. A note that it cannot remove stays visible, and sweep retries. The note
+// still to come. A note that it cannot remove stays visible, and Sweep retries. The note
 // with the ID mine belongs to this program: if the journal has no intent for it,
 // lightsout sent nothing. The error is the reason why a note may stay.
-func (s notes) remove(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
-	if s.dryRun || len(nodes) == 0 {
+func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
+	if s.DryRun || len(nodes) == 0 {
 		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := s.fleet.cfg.Locks.take(wait, clusterLock(s.fleet.cluster()))
+	unlock, err := s.Fleet.cfg.Locks.take(wait, clusterLock(s.Fleet.cluster()))
 	switch {
 	case err == nil:
 		defer unlock()
@@ -116,12 +110,12 @@ func (s notes) remove(ctx context.Context, nodes []string, wasOff map[string]tim
 // way: that program waits for its lock, its turn, a login and a slow power API.
 const arrivesWithin = time.Minute
 
-// takeOff does the work of remove, under the cluster's lock.
-func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
+// takeOff does the work of removeNotes, under the cluster's lock.
+func (s *Switcher) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
-	return s.change(ctx, nodes, func(n string, had Note) (Note, bool) {
-		return had.without(func(m Note) bool {
+	return s.changeNotes(ctx, nodes, func(n string, had []Note) []Note {
+		return slices.DeleteFunc(had, func(m Note) bool {
 			if s.ours(m) {
 				asked := s.wasAsked(m, n)
 				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
@@ -134,15 +128,15 @@ func (s notes) takeOff(ctx context.Context, nodes []string, wasOff map[string]ti
 // accountedFor returns a function that reports whether the journal lists a node's
 // machine as on. For an unreadable or damaged journal, which is not sound, it reports
 // false for every node.
-func (s notes) accountedFor() (back func(node string) bool, sound bool) {
+func (s *Switcher) accountedFor() (back func(node string) bool, sound bool) {
 	none := func(string) bool { return false }
-	if s.journal == nil {
+	if s.Journal == nil {
 		return none, false
 	}
-	if damaged, err := s.journal.Damaged(); err != nil || len(damaged) > 0 {
+	if damaged, err := s.Journal.Damaged(); err != nil || len(damaged) > 0 {
 		return none, false
 	}
-	left, err := s.journal.LeftOff()
+	left, err := s.Journal.LeftOff()
 	if err != nil {
 		return none, false
 	}
@@ -151,36 +145,34 @@ func (s notes) accountedFor() (back func(node string) bool, sound bool) {
 	}, true
 }
 
-// sweep removes the notes that are out of date, and those of this journal on nodes that it
+// Sweep removes the notes that are out of date, and those of this journal on nodes that it
 // lists as on. nodes are all nodes that lightsout sees; none if it cannot see the cluster.
 // It returns the notes of other journals that stay.
-func (s notes) sweep(nodes []Node) (others []NodeNote) {
-	unlock, err := s.fleet.cfg.Locks.tryAll(clusterLock(s.fleet.cluster()))
+func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
+	unlock, err := s.Fleet.cfg.Locks.tryAll(clusterLock(s.Fleet.cluster()))
 	if err == nil { // nobody is about to switch the nodes in the notes
 		defer unlock()
 	}
-	keep := err != nil || s.dryRun || s.readOnly
+	keep := err != nil || s.DryRun || s.ReadOnly
 	back, _ := s.accountedFor()
-	certain := s.fleet.cluster().Certain() // otherwise a note may belong to another cluster
+	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
-		mine := ""
+		asked := func(m Note) bool { return s.ours(m) && s.wasAsked(m, n.Name) }
+		over := func(m Note) bool {
+			if asked(m) { // a node may be Ready while a request whose intent is damaged shuts it down
+				return back(n.Name)
+			}
+			return certain && m.over(n)
+		}
 		for _, m := range n.Notes {
-			switch {
-			case s.ours(m) && s.wasAsked(m, n.Name):
-				// A node may be Ready while a request whose intent is damaged shuts it down.
-				if back(n.Name) {
-					mine = m.ID
-				}
-			case !m.over(n):
+			if !asked(m) && !m.over(n) {
 				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
-			case !keep && certain:
-				_ = s.change(context.Background(), []string{n.Name}, func(_ string, had Note) (Note, bool) {
-					return had.without(func(o Note) bool { return o == m })
-				})
 			}
 		}
-		if mine != "" && !keep {
-			_ = s.takeOff(context.Background(), []string{n.Name}, nil, mine)
+		if !keep && slices.ContainsFunc(n.Notes, over) {
+			_ = s.changeNotes(context.Background(), []string{n.Name}, func(_ string, had []Note) []Note {
+				return slices.DeleteFunc(had, over)
+			})
 		}
 	}
 	return others
@@ -189,14 +181,14 @@ func (s notes) sweep(nodes []Node) (others []NodeNote) {
 // ours reports whether this program's journal has a note, by its ID: the host may have
 // another name by now, and the journal another path. It is false for the notes of an earlier
 // journal that is lost, and for those written after this journal was copied.
-func (s notes) ours(m Note) bool {
-	known, _ := s.journal.annotated(m.ID, "")
+func (s *Switcher) ours(m Note) bool {
+	known, _ := s.Journal.annotated(m.ID, "")
 	return known
 }
 
 // wasAsked reports whether the journal has an intent for the operation that the note on
 // a node announces.
-func (s notes) wasAsked(m Note, node string) bool {
-	_, intent := s.journal.annotated(m.ID, node)
+func (s *Switcher) wasAsked(m Note, node string) bool {
+	_, intent := s.Journal.annotated(m.ID, node)
 	return intent
 }

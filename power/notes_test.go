@@ -1,11 +1,9 @@
 package power
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -13,7 +11,7 @@ import (
 // A note that somebody wrote by hand, or that another program did, says when it
 // was written or that it does not.
 func TestANoteWithoutATimeShowsAnUnknownTime(t *testing.T) {
-	if said := ParseNote("held for the technician").String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
+	if said := apart("held for the technician")[0].String(); strings.Contains(said, "0001") || !strings.Contains(said, "held for the technician at an unknown time") {
 		t.Error(said)
 	}
 }
@@ -73,7 +71,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
 				view, _ = p.State(t.Context())
-				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != (Note{}) {
+				if others := p.switcher.Sweep(view.Nodes); len(others) > 0 || p.w.annotations["n1"] != "" {
 					t.Errorf("noted by %v, the node by %v", others, p.w.annotations["n1"])
 				}
 				m.programs[2] = m.start(2)
@@ -97,7 +95,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		m.programs[0] = p
 		for range 2 {
 			view, _ := p.State(t.Context())
-			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == (Note{}) {
+			if others := p.switcher.Sweep(view.Nodes); len(others) != 1 || others[0].Node != "n1" || p.w.annotations["n1"] == "" {
 				t.Errorf("noted: %v; on the node: %v", others, p.w.annotations["n1"])
 			}
 		}
@@ -105,7 +103,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if p.w.annotations["n1"] != (Note{}) {
+		if p.w.annotations["n1"] != "" {
 			t.Errorf("it is back, and noted: %v", p.w.annotations["n1"])
 		}
 	})
@@ -118,14 +116,14 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 		if err := other.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: other}); err != nil {
 			t.Fatal(err)
 		}
-		if p.w.annotations["n1"] == (Note{}) {
+		if p.w.annotations["n1"] == "" {
 			t.Fatal("no note")
 		}
 		time.Sleep(time.Minute)
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		if m := p.w.annotations["n1"]; m != (Note{}) {
+		if m := p.w.annotations["n1"]; m != "" {
 			t.Errorf("still noted: %v", m)
 		}
 	})
@@ -138,7 +136,7 @@ func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}
-		mark := p.w.annotations["n1"]
+		mark := apart(p.w.annotations["n1"])[0]
 		if want := "lightsout restore --state /here, by " + mark.By; mark.Back != want || mark.Boot != "one-n1-boot-1" {
 			t.Errorf("%+v", mark)
 		}
@@ -164,133 +162,14 @@ func TestABootSinceTheQuestionIsAskedAbout(t *testing.T) {
 	}
 }
 
-// Two journals switch the same machine off, one after the other: each has its own note,
-// and removes only that one.
-func TestEachJournalHasItsOwnNote(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		other := m.programs[2]
-		off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-		ids := map[*program]string{}
-		for _, by := range []*program{p, other} {
-			id, err := by.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids[by] = id
-		}
-		if all := p.w.annotations["n1"].all(); len(all) != 2 || !other.switcher.notes().ours(all[0]) || !p.switcher.notes().ours(all[1]) {
-			t.Fatalf("noted: %+v", all)
-		}
-		p.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[p])
-		if all := NotesOn(map[string]string{AnnotationSwitchedOff: p.w.annotations["n1"].Text()}); len(all) != 1 || !other.switcher.notes().ours(all[0]) {
-			t.Errorf("the first journal has removed its note; these stay: %+v", all)
-		}
-		other.switcher.notes().remove(t.Context(), off.Nodes, nil, ids[other])
-		if p.w.annotations["n1"] != (Note{}) {
-			t.Errorf("both have: %+v", p.w.annotations["n1"])
-		}
-	})
-}
-
-// A damaged line may have contained the operation of a note: the note stays until the
-// damage is settled.
-func TestADamagedLineKeepsTheNotes(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		noteWithDamagedIntent(t, p)
-		p.switcher.notes().remove(t.Context(), []string{"n1"}, nil, p.w.annotations["n1"].ID)
-		if !p.switcher.notes().ours(p.w.annotations["n1"]) {
-			t.Errorf("noted: %+v", p.w.annotations["n1"])
-		}
-	})
-}
-
-// noteWithDamagedIntent notes a shutdown of n1, op X, whose intent is a damaged line.
-func noteWithDamagedIntent(t *testing.T, p *program) {
-	t.Helper()
-	off := Request{Action: ActionShutdown, Nodes: []string{"n1"}}
-	if _, err := p.switcher.notes().add(t.Context(), off.Nodes, Question{Request: off}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(p.journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString(`{"kind":"intent","op":"X","action":"shutdown","node":"n1","bind#` + "\n"); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func FuzzMarks(f *testing.F) {
+func FuzzNotes(f *testing.F) {
 	one := Note{By: "a", ID: "1"}
-	f.Add(together([]Note{one, {By: "b"}}).Text())
-	f.Add(`{"by":"a","others":[{"by":"b","others":[{}]},7]}`)
+	f.Add(together([]Note{one, {By: "b"}}))
+	f.Add(`[{"by":"a"},{},7]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		all := ParseNote(text).all()
-		if again := ParseNote(together(all).Text()).all(); len(all) > 0 && !slices.Equal(all, again) {
+		all := apart(text)
+		if again := apart(together(all)); !slices.Equal(all, again) {
 			t.Errorf("%q: %+v, then %+v", text, all, again)
 		}
 	})
-}
-
-// hangs is a NoteStore that answers until it hangs.
-type hangs struct {
-	NoteStore
-	hung atomic.Bool
-}
-
-func (h *hangs) Change(ctx context.Context, node string, change func(had Note) (Note, bool)) error {
-	if !h.hung.Load() {
-		return h.NoteStore.Change(ctx, node, change)
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// refusesAll refuses every request.
-type refusesAll struct{ Driver }
-
-func (refusesAll) Switch(context.Context, Action, Machine) error { return &RefusedError{Why: "quota"} }
-
-// When the API server hangs after a request, lightsout reports that it waits to remove annotations,
-// and waits for 15 s in all, whatever the action and its result.
-func TestAWaitToRemoveAnnotationsIsVisible(t *testing.T) {
-	for _, name := range []string{"off", "on", "on, refused"} {
-		t.Run(name, func(t *testing.T) {
-			inModel(t, func(t *testing.T, m *model, p *program) {
-				r, nodes := Request{Action: ActionOff, Nodes: []string{"n1"}}, []string{"n1", "n2"}
-				if name != "off" {
-					if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: nodes}, &yes{p: p}); err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(time.Minute)
-					r = Request{Action: ActionOn, Nodes: nodes}
-				}
-				if name == "on, refused" {
-					p = m.programs[2]
-					p.switcher.Fleet.drivers["portal"] = refusesAll{p.switcher.Fleet.drivers["portal"]}
-				}
-				h := &hangs{NoteStore: p.switcher.Annotations}
-				p.switcher.Annotations = h
-				var ended, told time.Time
-				r.Report = func(pr Progress) {
-					switch {
-					case pr.Stage == StageClearing:
-						if !told.After(ended) { // it reports the result, too
-							told = time.Now()
-						}
-					case pr.Stage == StageSending:
-						h.hung.Store(true)
-						fallthrough
-					default:
-						ended = time.Now()
-					}
-				}
-				err := p.switcher.Switch(t.Context(), r, &yes{p: p})
-				if wait := time.Since(ended); told.IsZero() || told.Sub(ended) > 10*time.Second || wait > 16*time.Second {
-					t.Errorf("reported after %s, and ended after %s: %v", told.Sub(ended), wait, err)
-				}
-			})
-		})
-	}
 }

@@ -23,6 +23,11 @@ import (
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.
 func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
+	return f.carryOut(ctx, a, bindings, nil, report, written)
+}
+
+// carryOut is Do for requests that have been judged; j is nil if nobody has.
+func (f *Fleet) carryOut(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
 	var (
 		mu           sync.Mutex
 		failed       = map[string]string{}
@@ -31,7 +36,7 @@ func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report fun
 	intents.Add(len(bindings))
 	for _, b := range bindings {
 		all.Go(func() {
-			op := &operation{fleet: f, action: a, binding: b, id: newOp(), written: sync.OnceFunc(intents.Done)}
+			op := &operation{fleet: f, action: a, binding: b, judgement: j, id: newOp(), written: sync.OnceFunc(intents.Done)}
 			defer op.written()
 			op.tell = func(p Progress) {
 				mu.Lock()
@@ -67,8 +72,10 @@ type operation struct {
 	id      string
 	action  Action
 	binding Binding
-	machine Machine
-	tell    func(Progress)
+	// judgement is that of the whole request; nil if nobody has judged.
+	judgement *judgement
+	machine   Machine
+	tell      func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
 	// sent: the request may have reached the machine. attempts is how often lightsout sent
@@ -80,6 +87,8 @@ type operation struct {
 	answer     string
 	last       Reading
 	reportedAt time.Time // see waits
+	// goesOff: the machine to power on may still go off by an earlier request. Nothing is sent before it is off.
+	goesOff bool
 	// unanswered: the machine did not answer the last poll.
 	unanswered bool
 	// wasOff is when the machine was last proven off; zero if shared.
@@ -228,30 +237,15 @@ func (o *operation) seen(r Reading) Seen {
 	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, State: On, Proof: Proven, WasOff: o.wasOff, RequestedAt: r.CountsFrom()}
 }
 
-// alreadyThere polls before anything is sent. For powering on it waits for a machine
-// that may still go off by an earlier request.
+// alreadyThere polls before anything is sent. A machine to power on that may still go off by an earlier request is
+// not there yet: see goesOff.
 func (o *operation) alreadyThere(ctx context.Context) bool {
-	wait, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
-	defer cancel()
 	r, err := o.poll(ctx)
-	for ; err == nil && (o.wanted(r) || r.State == Transitioning); r, err = o.poll(ctx) {
-		until := o.mayGoOff(r)
-		if until.IsZero() {
-			break
-		}
-		o.last = r
-		o.waits("%s recently received a request to switch off and is still %s: lightsout waits until it is off, or until %s, when the request has expired",
-			o.machine.Title(), r.State, until.Local().Format("15:04:05"))
-		if !sleep(wait, o.fleet.cfg.PollInterval) {
-			if ctx.Err() != nil {
-				return false
-			}
-			o.say(StageUncertain, "%s is %s (%s), but an earlier request may still switch it off until %s; the journal keeps it: check again then with: %s",
-				o.machine.Title(), r.State, r.Detail, until.Local().Format("15:04:05"), o.fleet.cfg.WayBack)
-			return true
-		}
+	if err != nil {
+		return false
 	}
-	if err != nil || !o.wanted(r) {
+	o.goesOff = (o.wanted(r) || r.State == Transitioning) && !o.mayGoOff(r).IsZero()
+	if !o.wanted(r) || o.goesOff {
 		return false
 	}
 	o.last = r

@@ -46,20 +46,9 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		if err != nil {
 			return
 		}
-		heard, awaited := 0, 0
-		k := known{s.Journal.PoweredOn(), s.leftOff(), s.Fleet.Busy()}
-		for _, n := range state.Nodes {
-			n, _ = s.marked(n, k)
-			switch {
-			case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(r.Nodes, n.Name) || !r.Assumed.takesPods(n.Name):
-			case n.WhyUnheard == "":
-				heard++
-			case n.AwaitsHeartbeat:
-				awaited++
-			}
-		}
+		heard, awaited := staying(s.standing(state, r.Assumed, s.leftOff(), s.Fleet.Busy()), r.Nodes)
 		keep := s.Limits.keepReady()
-		if heard >= keep || heard+awaited < keep {
+		if len(heard) >= keep || len(heard)+awaited < keep {
 			return
 		}
 		select {
@@ -91,7 +80,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
-			b.Heard = heard(state, b.Node.Name)
+			b.Heard = state.node(b.Node.Name).Heard
 			q.Bindings = append(q.Bindings, b)
 		}
 	}
@@ -121,15 +110,6 @@ func (s *Switcher) judgeBy() func(GuardInput) []Finding {
 		return s.judge
 	}
 	return Guard
-}
-
-func heard(v ClusterState, node string) time.Time {
-	for _, n := range v.Nodes {
-		if n.Name == node {
-			return n.Heard
-		}
-	}
-	return time.Time{}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -171,16 +151,6 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 		return s.Cluster.FreshState(ctx)
 	}
 	return s.Cluster.State(ctx)
-}
-
-// ahead returns how far the API server's clock is ahead of this host's now, or was if the server does
-// not show it: this host's clock may have been set since the question was prepared.
-func (s *Switcher) ahead(ctx context.Context, was time.Duration) time.Duration {
-	state, err := s.state(ctx, false)
-	if err != nil || len(state.Nodes) == 0 {
-		return was
-	}
-	return state.Nodes[0].Ahead
 }
 
 // leftOff returns the machines that the journal lists as off, by node.
@@ -262,111 +232,95 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
 func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
-	var out []Node
-	var candidates []int
-	k := known{s.Journal.PoweredOn(), left, p.Busy}
-	if len(state.Nodes) > 0 {
-		q.ahead = state.Nodes[0].Ahead // the same for all
-	}
-	for _, n := range state.Nodes {
-		c, over := s.marked(n, k)
-		q.over = append(q.over, over...)
-		c.Schedulable = c.Schedulable && !slices.Contains(q.Assumed.Cordoned, c.Name)
-		if slices.Contains(q.Assumed.Off, c.Name) {
-			c.WhyNotCounted = cmp.Or(c.WhyNotCounted, "is off by an earlier step")
-			c.Ready = c.Ready && !c.ControlPlane
+	nodes := s.standing(state, q.Assumed, left, p.Busy)
+	stay, awaited := staying(nodes, p.Targets)
+	q.Awaited = awaited
+	for i := range nodes {
+		n := &nodes[i]
+		if n.WhyNotCounted != "" && !slices.Contains(p.Targets, n.Name) {
+			q.Down = append(q.Down, n.Name)
 		}
-		stays := c.Ready && c.Schedulable && c.WhyNotCounted == "" && !c.ControlPlane && !slices.Contains(p.Targets, c.Name)
-		if c.WhyNotCounted != "" && !slices.Contains(p.Targets, c.Name) {
-			q.Down = append(q.Down, c.Name)
-		}
-		c.WhyNotCounted = cmp.Or(c.WhyNotCounted, c.WhyUnheard)
-		out = append(out, c)
-		switch {
-		case stays && c.WhyUnheard == "":
-			candidates = append(candidates, len(out)-1)
-		case stays && c.AwaitsHeartbeat:
-			q.Awaited++
-		}
+		n.WhyNotCounted = cmp.Or(n.WhyNotCounted, n.WhyUnheard)
 	}
 	if p.Action == ActionOn {
-		return out
+		return nodes
 	}
 	// Poll only until enough machines are known to be on: polling all of a large
 	// cluster would take long and change nothing.
-	const round = 16
-	q.Left = len(candidates)
-	for enough := s.Limits.keepReady(); enough > 0 && len(candidates) > 0; {
-		batch := candidates[:min(round, len(candidates))]
-		candidates = candidates[len(batch):]
+	q.Left = len(stay)
+	enough := s.Limits.keepReady()
+	for batch := range slices.Chunk(stay, 16) {
+		if enough <= 0 {
+			break
+		}
 		var unread []Binding
-		for _, i := range batch {
-			if _, known := readings[out[i].Name]; !known {
-				unread = append(unread, p.Bound[out[i].Name].Binding)
+		for _, n := range batch {
+			if _, known := readings[n.Name]; !known {
+				unread = append(unread, p.Bound[n.Name].Binding)
 			}
 		}
 		for k, r := range s.Fleet.Read(ctx, unread) {
 			readings[unread[k].Node.Name] = r.Reading
 		}
-		for _, i := range batch {
-			if r := readings[out[i].Name]; r.State == Off || r.State == Transitioning {
-				out[i].WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
+		for _, n := range batch {
+			if r := readings[n.Name]; r.State == Off || r.State == Transitioning {
+				n.WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
 				q.Left--
-				q.Down = append(q.Down, out[i].Name)
+				q.Down = append(q.Down, n.Name)
 				continue
 			}
 			enough--
 		}
 	}
-	return out
+	return nodes
 }
 
-// known is what the journal and this program know of machines, by node: when they were powered
-// on, which are off or may go off, and which are busy.
-type known struct {
-	on   map[string]time.Time
-	left map[string][]LeftOff
-	busy map[string]Action
+// standing returns the nodes with the reasons why they do not count as workers that are left: their
+// machines are busy, or left off, or may go off by the journal, or a note lists them as off.
+func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[string][]LeftOff, busy map[string]Action) (nodes []Node) {
+	on := s.Journal.PoweredOn()
+	for _, n := range state.Nodes {
+		for _, m := range n.Notes {
+			if n.NotedBy == "" && !m.over(n) && !s.ours(m) {
+				n.NotedBy = m.String()
+			}
+		}
+		if n.WhyUnheard == "" && !n.Heard.IsZero() && n.Heard.Before(on[n.Name]) { // its next one will prove that it runs
+			n.WhyUnheard, n.AwaitsHeartbeat = "was powered on and has sent no heartbeat since", true
+		}
+		a := busy[n.Name]
+		switch {
+		case n.WhyNotCounted != "":
+		case a == ActionOff || a == ActionShutdown:
+			n.WhyNotCounted = "is being switched off"
+		case len(left[n.Name]) > 0:
+			n.WhyNotCounted = left[n.Name][0].whyNotCounted()
+		case n.NotedBy != "":
+			n.WhyNotCounted = "was switched off by " + n.NotedBy
+		case slices.Contains(assumed.Off, n.Name):
+			n.WhyNotCounted = "is off by an earlier step"
+		}
+		n.Ready = n.Ready && !(n.ControlPlane && slices.Contains(assumed.Off, n.Name))
+		n.Schedulable = n.Schedulable && !slices.Contains(assumed.Cordoned, n.Name)
+		nodes = append(nodes, n)
+	}
+	return nodes
 }
 
-// marked returns the node with the reasons why it does not count as a worker that is left,
-// and its notes that are out of date.
-func (s *Switcher) marked(n Node, k known) (c Node, over []Note) {
-	c = n
-	c.unheardSince(k.on[c.Name])
-	for _, m := range n.Notes {
-		if m.over(n) {
-			over = append(over, m)
-		} else if !s.notes().ours(m) && c.NotedBy == "" {
-			c.NotedBy = m.String()
+// staying returns the workers that are left without the targets, and how many more may be: lightsout
+// has received no heartbeat from them yet.
+func staying(nodes []Node, targets []string) (stay []*Node, awaited int) {
+	for i := range nodes {
+		n := &nodes[i]
+		switch {
+		case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(targets, n.Name):
+		case n.WhyUnheard == "":
+			stay = append(stay, n)
+		case n.AwaitsHeartbeat:
+			awaited++
 		}
 	}
-	if c.WhyNotCounted == "" {
-		c.WhyNotCounted = k.whyNotCounted(c)
-	}
-	return c, over
-}
-
-// whyNotCounted is the reason why a node is not a worker that is left: its machine is busy
-// with an action, or a journal or a note lists it as off, or as one that may go off. It is empty if the node counts.
-func (k known) whyNotCounted(n Node) string {
-	switch busy := k.busy[n.Name]; {
-	case busy == ActionOff || busy == ActionShutdown:
-		return "is being switched off"
-	case len(k.left[n.Name]) > 0:
-		return k.left[n.Name][0].whyNotCounted()
-	case n.NotedBy != "":
-		return "was switched off by " + n.NotedBy
-	}
-	return ""
-}
-
-// unheardSince marks a node whose machine was powered on at that time, and whose newest
-// heartbeat is older: its next one will prove that it runs.
-func (n *Node) unheardSince(on time.Time) {
-	if n.WhyUnheard == "" && !n.Heard.IsZero() && n.Heard.Before(on) {
-		n.WhyUnheard, n.AwaitsHeartbeat = "was powered on and has sent no heartbeat since", true
-	}
+	return stay, awaited
 }
 
 // worse lists the findings of the question asked again that the agreed one lacks: a more
@@ -398,9 +352,6 @@ func worse(agreed, again Question) (changed []Finding) {
 	explained := slices.ContainsFunc(again.Findings, func(f Finding) bool { return f.Rule == RuleLastWorker || f.Rule == RuleStaleView })
 	if again.Left < agreed.Left && !explained {
 		add("", "it would leave %s, not %d", text.Count(again.Left, "worker that takes pods", "workers that take pods"), agreed.Left)
-	}
-	if again.Type != agreed.Type && again.Type != "" && len(again.Nodes) == len(agreed.Nodes) && len(changed) == 0 {
-		add("", "you must type %q now", again.Type)
 	}
 	return changed
 }

@@ -54,16 +54,6 @@ type Switcher struct {
 	judge func(GuardInput) []Finding
 }
 
-// notes returns the notes of the Switcher's cluster.
-func (s *Switcher) notes() notes {
-	return notes{s.Fleet, s.Journal, s.Annotations, s.WayBack, s.DryRun, s.ReadOnly}
-}
-
-// Sweep removes the notes that are out of date, and those of this journal on nodes that
-// it lists as on. nodes are all nodes of the view; none if the cluster is not visible.
-// It returns the notes of other journals that stay.
-func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) { return s.notes().sweep(nodes) }
-
 const (
 	// stateTimeout bounds each query before a question.
 	stateTimeout = 15 * time.Second
@@ -108,25 +98,27 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(leftOut, err)
 		}
 		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
-		q.ahead = s.ahead(ctx, q.ahead)
-		noted := time.Now()
-		note, err := s.notes().add(ctx, r.Nodes, q)
+		now, _ := s.state(ctx, false)
+		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
+			q.ahead = now.Nodes[0].Ahead
+		}
+		note, err := s.annotate(ctx, r.Nodes, q, now)
 		stopReport()
 		if err != nil {
 			unlock()
-			s.clear(r, note)
+			s.clear(r, note, nil)
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
 		again, err := s.preview(ctx, r, r.Action != ActionOn)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
-		again.Changed, again.note, again.noted = worse(q, again), note, noted
+		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
 		unlock()
-		s.clear(r, note)
+		s.clear(r, note, nil)
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
@@ -179,22 +171,45 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	if err := q.While.Err(); err != nil {
 		unlock()
-		s.clear(q.Request, q.note)
+		s.clear(q.Request, q.note, nil)
 		return err
 	}
 	if s.DryRun {
 		return nil
 	}
+	var j *judgement
 	if q.Action != ActionOn {
-		j := &judgement{mu: newMutex(), while: q.While, at: q.observedAt, noted: q.noted, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
-		ctx = context.WithValue(ctx, judgementKey{}, j)
+		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 	}
-	notes := s.newClearing(q)
-	defer notes.end()
-	return s.Fleet.Do(ctx, q.Action, q.Bindings, func(p Progress) {
-		notes.progress(p)
+	wasOff := map[string]time.Time{}
+	defer func() { s.clear(q.Request, q.note, wasOff) }()
+	return s.Fleet.carryOut(ctx, q.Action, q.Bindings, j, func(p Progress) {
+		if p.Stage == StageDone && p.Action == ActionOn {
+			wasOff[p.Node] = p.WasOff
+			if !p.WasOff.IsZero() {
+				wasOff[p.Node] = p.WasOff.Add(q.ahead)
+			}
+		}
 		if q.Report != nil {
 			q.Report(p)
 		}
 	}, unlock)
+}
+
+// clear removes the notes of a request that has ended, including those on machines that others switched
+// off before. wasOff has when each machine that is on now was proven off last, by the API server's clock. It
+// takes stateTimeout at most.
+func (s *Switcher) clear(r Request, note string, wasOff map[string]time.Time) {
+	done := r.slowlyAs(StageClearing, "lightsout waits for the API server, or for another lightsout on this host, to remove its annotations from "+text.List(r.Nodes))
+	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
+	defer cancel()
+	err := s.removeNotes(ctx, r.Nodes, wasOff, note)
+	done()
+	if err == nil || errors.Is(err, ErrMayNot) || r.Report == nil {
+		return
+	}
+	for n := range wasOff { // the annotations of others have to stay
+		r.Report(Progress{Action: r.Action, Node: n, Stage: StageClearing, At: time.Now(),
+			Text: "lightsout could not check its annotation: " + Clean(err.Error()) + "; if there is one, the next lightsout that sees the node removes it"})
+	}
 }

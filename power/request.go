@@ -42,6 +42,15 @@ func (v ClusterState) refs() (out []NodeRef) {
 	return out
 }
 
+// node returns a node by its name; one without a name if there is none.
+func (v ClusterState) node(name string) Node {
+	i := slices.IndexFunc(v.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}
+	}
+	return v.Nodes[i]
+}
+
 // Drainer evicts the pods of nodes before they are shut down.
 type Drainer interface {
 	// Drain returns the nodes that may be shut down now, which may be fewer than
@@ -51,11 +60,6 @@ type Drainer interface {
 
 // Assumption lists nodes that count as off, and nodes that count as cordoned.
 type Assumption struct{ Off, Cordoned []string }
-
-// takesPods reports whether a node takes pods, as far as the assumption goes.
-func (a Assumption) takesPods(name string) bool {
-	return !slices.Contains(a.Off, name) && !slices.Contains(a.Cordoned, name)
-}
 
 // Request is a request to switch machines.
 type Request struct {
@@ -98,10 +102,6 @@ type Question struct {
 	Changed []Finding
 	// ahead is how far the API server's clock is ahead of this host's.
 	ahead time.Duration
-	// noted is when lightsout annotated the nodes.
-	noted time.Time
-	// over lists the notes on nodes that are out of date.
-	over []Note
 	// bound holds the machines of all nodes that the judgement used, and observedAt is
 	// the time of the state of the cluster.
 	bound      map[string]Bound

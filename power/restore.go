@@ -46,7 +46,7 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	}
 	var unnamed []string
 	for _, o := range off {
-		if (o.By == (Note{}) || s.notes().ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
+		if (o.By == (Note{}) || s.ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
@@ -82,20 +82,10 @@ func (s *Switcher) noJournal() string {
 
 // DamageText describes the damaged lines of a journal.
 func DamageText(j *Journal, damaged []Entry) string {
-	text := fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
 	if len(damaged) == 1 {
-		text = fmt.Sprintf("a line of the journal %s is damaged", j.Path())
+		return fmt.Sprintf("a line of the journal %s is damaged", j.Path())
 	}
-	var nodes []string
-	for _, d := range damaged {
-		if d.Node != "" && !slices.Contains(nodes, d.Node) {
-			nodes = append(nodes, d.Node)
-		}
-	}
-	if len(nodes) > 0 {
-		text += ", perhaps about " + strings.Join(nodes, ", ")
-	}
-	return text
+	return fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
 }
 
 // mayBeLate reports that a power API may still carry out the requests of damaged lines.
@@ -134,7 +124,7 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 	notes := map[string]Note{}
 	for _, n := range state.Nodes {
 		for _, m := range n.Notes {
-			if notes[n.Name] == (Note{}) || s.notes().ours(m) {
+			if notes[n.Name] == (Note{}) || s.ours(m) {
 				notes[n.Name] = m
 			}
 		}

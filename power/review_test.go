@@ -112,7 +112,8 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 		asked++
 		return time.Now(), nil
 	}}
-	ctx := permit.With(t.Context(), j.fresh)
+	o := &operation{fleet: &Fleet{}, action: ActionOff, judgement: j, tell: func(Progress) {}}
+	ctx := permit.With(t.Context(), o.permit)
 	if err := errors.Join(BeforeSend(ctx), BeforeSend(ctx)); err != nil || asked != 1 {
 		t.Errorf("judged %d times: %v", asked, err)
 	}
@@ -165,25 +166,6 @@ func TestRestoreLeavesOutRefusedMachinesAndNamesThem(t *testing.T) {
 		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}}, Automatic{})
 		if err == nil || !strings.Contains(err.Error(), "n2: refused") || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v; %v", p.w.vms["n1"].on, err)
-		}
-	})
-}
-
-// Restore powers on the named machines, but not one that another program of the account
-// has switched off meanwhile.
-func TestRestorePowersOnOnlyNamedMachines(t *testing.T) {
-	inModel(t, func(t *testing.T, m *model, p *program) {
-		for _, by := range m.programs[:2] {
-			node := map[*program]string{m.programs[0]: "n1", m.programs[1]: "n2"}[by]
-			if err := by.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{node}}, &yes{p: by}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}); err != nil {
-			t.Fatal(err)
-		}
-		if !p.w.vms["n1"].on || p.w.vms["n2"].on {
-			t.Errorf("n1 on: %v, n2 on: %v", p.w.vms["n1"].on, p.w.vms["n2"].on)
 		}
 	})
 }
@@ -273,7 +255,7 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		on := intent("1", "n2", ActionOn)
-		on.Cluster, on.ClusterUID = p.cluster.Name, p.cluster.UID
+		on.Cluster = p.cluster
 		write(t, p.journal, on)
 		view, err := p.State(t.Context())
 		if err != nil {
@@ -382,67 +364,4 @@ func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
 			}
 		})
 	}
-}
-
-// slowSync is a disk whose writes take six seconds to reach it while slow is set.
-type slowSync struct {
-	systemDisk
-	slow *atomic.Bool
-}
-
-func (d slowSync) Sync(f *os.File) error {
-	if d.slow.Load() {
-		time.Sleep(6 * time.Second)
-	}
-	return f.Sync()
-}
-
-// connecting is a driver that takes five seconds to connect.
-type connecting struct {
-	Driver
-	sent *time.Time
-}
-
-func (d connecting) Switch(ctx context.Context, a Action, m Machine) error {
-	if !sleep(ctx, 5*time.Second) {
-		return ctx.Err()
-	}
-	if err := BeforeSend(ctx); err != nil {
-		return err
-	}
-	*d.sent = time.Now()
-	return d.Driver.Switch(ctx, a, m)
-}
-
-// Another entry keeps the journal's disk busy for six seconds after the last judgement, and the other
-// workers go off meanwhile: lightsout sends no request by a judgement older than a second.
-func TestAJudgementExpiresWhileTheJournalIsSlow(t *testing.T) {
-	inModel(t, func(t *testing.T, _ *model, p *program) {
-		var sent, judged time.Time
-		var slow atomic.Bool
-		p.journal.Disk = slowSync{slow: &slow}
-		p.switcher.Fleet.drivers["portal"] = connecting{p.switcher.Fleet.drivers["portal"], &sent}
-		judgements := 0
-		p.switcher.judge = func(in GuardInput) []Finding {
-			judged = time.Now()
-			judgements++
-			if judgements == 4 { // that before the request
-				slow.Store(true)
-				go func() { _ = p.journal.Cordoned("n4", "x"); slow.Store(false) }()
-				time.Sleep(10 * time.Millisecond)
-				time.AfterFunc(time.Second, func() {
-					p.w.mu.Lock()
-					defer p.w.mu.Unlock()
-					for _, name := range []string{"n2", "n3", "n4"} {
-						p.w.vms[name].on, p.w.vms[name].since = false, time.Now()
-					}
-				})
-			}
-			return Guard(in)
-		}
-		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p})
-		if judgements < 4 || sent.Sub(judged) > time.Second {
-			t.Errorf("%d judgements, the last at %s; sent at %s; %v", judgements, judged, sent, err)
-		}
-	})
 }

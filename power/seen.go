@@ -26,8 +26,7 @@ type Seen struct {
 // entry returns the journal's entry of what was seen by a program of cluster c.
 func (s Seen) entry(c Cluster) Entry {
 	return Entry{Kind: EntrySeen, Node: s.Node.Name, Binding: Binding{Node: s.Node, On: s.Machine}, State: s.State.String(), Proof: s.Proof.String(),
-		WasOff: s.WasOff.UTC(), RequestedAt: s.RequestedAt.UTC(), ReadySince: s.ReadySince.UTC(), Text: Clean(s.Text),
-		Cluster: c.Name, ClusterUID: c.UID, ClusterCA: c.CA, ClusterServer: c.Server}
+		WasOff: s.WasOff.UTC(), RequestedAt: s.RequestedAt.UTC(), ReadySince: s.ReadySince.UTC(), Text: Clean(s.Text), Cluster: c}
 }
 
 // Evidence returns what a reading of a binding's machine shows; ok is false unless it proves the machine on or off.
@@ -96,7 +95,7 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 	e := s.entry(j.cluster)
 	var requests []*request
 	for _, r := range j.left.requests {
-		if r.refusal == "" && r.Of().Same(j.cluster) && r.concerns(s.Machine) {
+		if r.refusal == "" && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
 			requests = append(requests, r.with(j.left.sightings(e, r)))
 		}
 	}

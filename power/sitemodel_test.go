@@ -43,7 +43,7 @@ type modelWorld struct {
 	mu          sync.Mutex
 	name        string
 	vms         map[string]*vm
-	annotations map[string]Note
+	annotations map[string]string
 	notes       map[string]string // node → machine, by annotation
 	apiLost     time.Time         // zero while the API server answers
 	portalDown  bool
@@ -51,7 +51,7 @@ type modelWorld struct {
 }
 
 func newModelWorld(name string) *modelWorld {
-	w := &modelWorld{name: name, vms: map[string]*vm{}, annotations: map[string]Note{}, notes: map[string]string{}}
+	w := &modelWorld{name: name, vms: map[string]*vm{}, annotations: map[string]string{}, notes: map[string]string{}}
 	for _, n := range w.names() {
 		w.vms[n] = &vm{node: n, on: true, since: time.Now().Add(-time.Hour), boot: 1, seconds: 5}
 	}
@@ -175,9 +175,7 @@ func (p *program) State(context.Context) (ClusterState, error) {
 	for _, name := range w.names() {
 		m := w.vms[name]
 		n := Node{NodeRef: NodeRef{Name: name, Addresses: []string{w.address(name)}, BootID: w.boot(name)}, Schedulable: true}
-		if mark := w.annotations[name]; mark != (Note{}) {
-			n.Notes = []Note{mark}
-		}
+		n.Notes = apart(w.annotations[name])
 		if name == modelCP {
 			n.ControlPlane = true
 		}
@@ -217,7 +215,7 @@ func (w *modelWorld) boot(node string) string {
 }
 
 // Change patches a node.
-func (p *program) Change(_ context.Context, node string, change func(Note) (Note, bool)) error {
+func (p *program) Change(_ context.Context, node string, change func(string) (string, bool)) error {
 	if p.isDead() {
 		return errKilled
 	}
@@ -229,10 +227,8 @@ func (p *program) Change(_ context.Context, node string, change func(Note) (Note
 	case p.loose:
 		return ErrMayNot
 	}
-	if m, ok := change(p.w.annotations[node]); ok {
-		if p.w.annotations[node] = m; m == (Note{}) {
-			delete(p.w.annotations, node)
-		}
+	if text, ok := change(p.w.annotations[node]); ok {
+		p.w.annotations[node] = text
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	for _, n := range nodes {
 		for _, m := range n.Notes {
 			o := NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead}
-			if m.At.After(out[n.Name].Note.At) && !m.over(n) && !s.notes().ours(m) && slices.ContainsFunc(left[n.Name], o.Since) {
+			if m.At.After(out[n.Name].Note.At) && !m.over(n) && !s.ours(m) && slices.ContainsFunc(left[n.Name], o.Since) {
 				out[n.Name] = o
 			}
 		}

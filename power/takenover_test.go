@@ -20,7 +20,7 @@ func TestRestoreOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		theirs := Note{By: "tanaka@jump-7", At: time.Now(), Back: "lightsout restore, by tanaka@jump-7"}
-		add := func(had Note) (Note, bool) { return together(append([]Note{theirs}, had.all()...)), true }
+		add := func(had string) (string, bool) { return together(append([]Note{theirs}, apart(had)...)), true }
 		if err := p.Change(t.Context(), "n1", add); err != nil {
 			t.Fatal(err)
 		}

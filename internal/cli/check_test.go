@@ -104,7 +104,7 @@ func TestCheckListsMachinesThatAreOffInThisCluster(t *testing.T) {
 	}
 	machine := power.Machine{Driver: "exec", ID: "n3", Name: "n3"}
 	line, err := json.Marshal(power.Entry{
-		Kind: power.EntryIntent, Op: "0123456789ab", Action: power.ActionOff, Cluster: there.Context, ClusterCA: clusterOf(there).CA, At: time.Now().Add(-time.Hour), Node: "n3",
+		Kind: power.EntryIntent, Op: "0123456789ab", Action: power.ActionOff, Cluster: power.Cluster{Name: there.Context, CA: clusterOf(there).CA}, At: time.Now().Add(-time.Hour), Node: "n3",
 		Binding: power.Binding{Node: power.NodeRef{Name: "n3"}, Off: &machine, On: &machine},
 	})
 	if err != nil {

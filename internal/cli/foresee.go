@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"lightsout/internal/text"
 	"lightsout/internal/trial"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"

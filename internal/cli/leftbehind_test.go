@@ -20,7 +20,7 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 	dir := t.TempDir()
 	entry := func(op, node string, k power.EntryKind) power.Entry {
 		m := &power.Machine{Driver: "exec", ID: node}
-		return power.Entry{Kind: k, Op: op, Node: node, Action: power.ActionOff, At: time.Now().UTC(), Cluster: "c",
+		return power.Entry{Kind: k, Op: op, Node: node, Action: power.ActionOff, At: time.Now().UTC(), Cluster: power.Cluster{Name: "c"},
 			Binding: power.Binding{Node: power.NodeRef{Name: node}, Off: m, On: m}}
 	}
 	seenOff := entry("1", "n3", power.EntryOutcome)

@@ -123,13 +123,13 @@ func (r *restoration) choose(named []string) power.Cluster {
 	unsure := r.here.UID == ""
 	for _, here := range []bool{true, false} {
 		for _, e := range r.entries() {
-			if r.here.Same(e.Of()) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
+			if r.here.Same(e.Cluster) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
 				continue
 			}
 			if here && !unsure {
 				return r.here
 			}
-			return e.Of()
+			return e.Cluster
 		}
 	}
 	return r.here
@@ -139,25 +139,25 @@ func (r *restoration) choose(named []string) power.Cluster {
 // another cluster may know machines of the same names. Settings that differ from those that switched it
 // off are in the same file, or lead to the same cluster.
 func (r *restoration) fits(e power.Entry) bool {
-	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Of())
+	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Cluster)
 }
 
 // mine reports whether this call restores the machine of the entry.
 func (r *restoration) mine(e power.Entry) bool {
-	return r.journal.Cluster().Same(e.Of()) && r.fits(e)
+	return r.journal.Cluster().Same(e.Cluster) && r.fits(e)
 }
 
 // elsewhere returns the nodes of the journal that another call restores, with its command.
 func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry) (all []item) {
 	add := func(e power.Entry, what string) {
-		by := config.Flags{File: e.Config, Context: e.Cluster, State: r.State}
+		by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
 		if e.Config == r.AbsPath() {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		if r.journal.Cluster().Same(e.Of()) {
+		if r.journal.Cluster().Same(e.Cluster) {
 			what += " by other settings of bastion, ssh or power"
 		}
-		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster, "(unnamed)")), what, by.RestoreCommand(r.config))
+		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
 		all = append(all, item{e.Node, doLeave, why, false})
 	}
 	for _, l := range machines {
@@ -166,7 +166,7 @@ func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry
 		}
 	}
 	for _, e := range cordoned {
-		if !r.journal.Cluster().Same(e.Of()) {
+		if !r.journal.Cluster().Same(e.Cluster) {
 			add(e, "cordoned")
 		}
 	}

@@ -111,7 +111,7 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	cordoned, _ := r.journal.LeftCordonedAll()
 	f.elsewhere = r.elsewhere(machines, cordoned)
 	for _, e := range cordoned {
-		if r.journal.Cluster().Same(e.Of()) {
+		if r.journal.Cluster().Same(e.Cluster) {
 			f.cordoned = append(f.cordoned, e.Node)
 		}
 	}

@@ -331,18 +331,16 @@ func annotationsOf(cfg *config.Config, api func(context.Context) (*cluster.Clien
 }
 
 // Change changes the note on a node.
-func (m annotations) Change(ctx context.Context, node string, change func(had power.Note) (power.Note, bool)) error {
+func (m annotations) Change(ctx context.Context, node string, change func(had string) (string, bool)) error {
 	api, err := m.api(ctx)
 	if err != nil {
 		return err
 	}
 	put := false
 	err = api.Annotate(ctx, node, power.AnnotationSwitchedOff, func(had string) (string, bool) {
-		note, ok := change(power.ParseNote(had))
-		if put = ok && note != (power.Note{}); put {
-			return note.Text(), true
-		}
-		return "", ok
+		text, write := change(had)
+		put = write && text != ""
+		return text, write
 	})
 	switch {
 	case cluster.IsForbidden(err):

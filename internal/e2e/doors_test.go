@@ -229,7 +229,7 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "0123456789ab", "action": "off", "cluster": "test", "at": time.Now().Add(-time.Hour).UTC(), "pid": 1, "node": "n3",
+		"kind": "intent", "op": "0123456789ab", "action": "off", "cluster": map[string]any{"name": "test"}, "at": time.Now().Add(-time.Hour).UTC(), "pid": 1, "node": "n3",
 		"binding": map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-1"}, "off": machine, "on": machine},
 	})
 	if err != nil {

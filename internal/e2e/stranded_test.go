@@ -55,7 +55,7 @@ func newStranded(t *testing.T) *stranded {
 		{"kind": "intent", "op": "0123456789ab", "action": "off", "binding": binding},
 		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sent": true},
 	} {
-		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = "kubernetes-admin@kubernetes", s.settings, at, 1, "n3"
+		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = map[string]any{"name": "kubernetes-admin@kubernetes"}, s.settings, at, 1, "n3"
 		line, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestRestorePowersOnOnlyMachinesInItsQuestion(t *testing.T) {
 	x.waitFor("the question", time.Minute, `power on n3\? `)
 	machine := map[string]any{"driver": "exec", "id": s.id + "-2", "name": "n2"}
 	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "kubernetes-admin@kubernetes", "config": s.settings, "at": time.Now().UTC(),
+		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": map[string]any{"name": "kubernetes-admin@kubernetes"}, "config": s.settings, "at": time.Now().UTC(),
 		"pid": 2, "node": "n2", "binding": map[string]any{"node": map[string]any{"name": "n2"}, "off": machine, "on": machine},
 	})
 	if err != nil {
@@ -259,7 +259,7 @@ func TestRestoreNamesTheCommandForAnotherCluster(t *testing.T) {
 	s.write(broken, "power: [\n")
 	machine := map[string]any{"driver": "exec", "id": "n4", "name": "n4"}
 	line, err := json.Marshal(map[string]any{
-		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": "another", "config": broken, "at": time.Now().Add(-time.Hour).UTC(), "pid": 1, "node": "n4",
+		"kind": "intent", "op": "ba9876543210", "action": "off", "cluster": map[string]any{"name": "another"}, "config": broken, "at": time.Now().Add(-time.Hour).UTC(), "pid": 1, "node": "n4",
 		"binding": map[string]any{"node": map[string]any{"name": "n4"}, "off": machine, "on": machine},
 	})
 	if err != nil {

@@ -78,10 +78,10 @@ func (all *plans) follow(s *cluster.Snapshot, isDown func(node string) bool, now
 			}
 		case p == nil || p.text != text && !p.back.IsZero():
 			if !isDown(n.Name) {
-				*all = append(*all, &plannedOff{node: n.Name, note: power.ParseNote(text), text: text, since: now})
+				*all = append(*all, &plannedOff{node: n.Name, note: power.NotesOn(n.Annotations)[0], text: text, since: now})
 			}
 		case p.text != text: // somebody else annotated the node too: it is the same outage
-			p.text, p.note, p.removed = text, power.ParseNote(text), time.Time{}
+			p.text, p.note, p.removed = text, power.NotesOn(n.Annotations)[0], time.Time{}
 		}
 	}
 	*all = slices.DeleteFunc(*all, func(p *plannedOff) bool { return !p.back.IsZero() && now.Sub(p.back) > plansKept })

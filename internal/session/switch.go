@@ -153,10 +153,12 @@ func (w *switching) notedBy(nodes []string) (said string) {
 	}
 	for _, name := range nodes {
 		n := w.snapshot.Node(name)
-		if n == nil || n.Annotations[power.AnnotationSwitchedOff] == "" {
+		if n == nil {
 			continue
 		}
-		said += "; " + name + " was switched off by " + power.Clean(power.ParseNote(n.Annotations[power.AnnotationSwitchedOff]).By)
+		if notes := power.NotesOn(n.Annotations); len(notes) > 0 {
+			said += "; " + name + " was switched off by " + power.Clean(notes[0].By)
+		}
 	}
 	return said
 }

@@ -102,7 +102,7 @@ func (e *eyes) Confirm(ctx context.Context) error {
 }
 
 // Change changes the annotation of a node, and waits until the process sees it.
-func (e *eyes) Change(ctx context.Context, node string, change func(power.Note) (power.Note, bool)) error {
+func (e *eyes) Change(ctx context.Context, node string, change func(string) (string, bool)) error {
 	p, w := e.p, e.p.w
 	r := w.dice("note " + p.name + node)
 	if err := p.wait(ctx, between(r, 2*time.Millisecond, 300*time.Millisecond)); err != nil {
@@ -123,20 +123,17 @@ func (e *eyes) Change(ctx context.Context, node string, change func(power.Note) 
 }
 
 // annotate changes what is there now, as an update of its resource version does.
-func (e *eyes) annotate(node string, change func(power.Note) (power.Note, bool)) (put bool, err error) {
+func (e *eyes) annotate(node string, change func(string) (string, bool)) (put bool, err error) {
 	for {
 		read, err := e.annotation(node)
 		if err != nil {
 			return false, err
 		}
-		m, ok := change(power.ParseNote(read)) // which may wait for a disk
+		text, ok := change(read) // which may wait for a disk
 		if !ok {
 			return false, nil
 		}
-		text := ""
-		if put = m != (power.Note{}); put {
-			text = m.Text()
-		}
+		put = text != ""
 		if done, err := e.update(node, read, text); done || err != nil {
 			return put, err
 		}

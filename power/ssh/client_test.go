@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -179,22 +178,6 @@ func TestUnreachableHostsAreOneSentence(t *testing.T) {
 				t.Errorf("status says %q", got)
 			}
 		})
-	}
-}
-
-func TestWaitingEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	key := newKey(t, "id", "")
-	mute := tcpServer(t, func(conn net.Conn) { io.Copy(io.Discard, conn) })
-	c := newClient(t, Options{Bastion: "u@" + mute, IdentityFiles: []string{key.file}, ConnectTimeout: time.Hour})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := c.DialContext(ctx, "tcp", "10.0.0.10:6443"); err == nil || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	c.Close() // ends the attempt, too
-	if _, err := c.DialContext(context.Background(), "tcp", "10.0.0.10:6443"); !errors.Is(err, errClosed) {
-		t.Errorf("after Close: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,33 +33,4 @@ func TestClocksAreComparedWithThisMachines(t *testing.T) {
 			t.Errorf("it said %q: %v", said, err)
 		}
 	}
-}
-
-func FuzzParseClock(f *testing.F) {
-	for _, s := range []string{"1795234034.123456789\n", "1795234034.%N", "1795234034.N", "1795234034", "", ".", "-1.0", "9e99", "1.5", "1.-23456789"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		at, ok := parseClock(s)
-		if !ok {
-			return
-		}
-		again, ok := parseClock(fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()))
-		if !ok || !again.Equal(at) || at.Unix() < 0 {
-			t.Errorf("%q gives %s, and that %s", s, at, again)
-		}
-	})
-}
-
-func FuzzWithoutPassword(f *testing.F) {
-	f.Add("    (ALL) NOPASSWD: ALL", "shutdown -h now")
-	f.Add("    (root) NOPASSWD: /bin/true\n    (ALL) ALL", "/sbin/shutdown")
-	f.Add("(root) NOPASSWD: /bin/a, PASSWD: /sbin/shutdown", "shutdown")
-	f.Add("", "")
-	f.Fuzz(func(t *testing.T, listing, command string) {
-		// A rule without a tag, and nothing else, always wants a password.
-		if !strings.Contains(listing, "NOPASSWD") && withoutPassword(listing+"\n(ALL) ALL", command) {
-			t.Errorf("%q lets %q run without a password", listing, command)
-		}
-	})
 }

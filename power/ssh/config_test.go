@@ -150,31 +150,50 @@ func TestBadSSHConfigsAreOneSentence(t *testing.T) {
 	}
 }
 
-func FuzzSplitSpec(f *testing.F) {
-	for _, s := range []string{"bastion", "u@h:22", "ssh://u@[::1]:2222/", "::1", "@", "a@b@c:1", "[x", "[x]y", "-o", "h:"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		user, name, port, err := splitSpec(s)
+// The first lines of a file, as people write them, and the user that OpenSSH takes.
+func TestTheUserIsTheOneThatOpenSSHTakes(t *testing.T) {
+	t.Parallel()
+	tool(t, "ssh")
+	included := emptyConfig(t, "Host node1", "  User right")
+	for first, want := range map[string]string{
+		"Match host node1 exec \"false\"\n User wrong":                       "ops",
+		"Match host node1 !exec \"true\"\n User wrong":                       "ops",
+		"Match host node1 exec \"true\"\n User right":                        "right",
+		"Match host node1,node2\n User right":                                "right",
+		"Match user somebody host node1\n User wrong":                        "ops",
+		"Match host node1 user somebody\n User wrong":                        "ops",
+		"Match host node1\texec \"false\"\n User wrong":                      "ops",
+		"Match host node1 final\n User wrong":                                "ops",
+		"Match originalhost node1\n User right":                              "right",
+		"Host node1\tnode3\n User right":                                     "right",
+		"Host \"node1\"\n User right":                                        "right",
+		"Host nod??1\n User wrong":                                           "ops",
+		"Host node1\n HostName 127.0.0.1\nMatch host 127.0.0.1\n User right": "right",
+		"Host node1\n HostName 127.0.0.1\nMatch host node1\n User wrong":     "ops",
+		"Include \"" + included + "\"":                                       "right",
+		"Match exec \"exec >/dev/tty\"\n User wrong-it-has-a-terminal":       "ops",
+	} {
+		c, err := readConfig(Options{ConfigFile: emptyConfig(t, first, "Host *", " HostName 127.0.0.1", " User ops")})
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		if name == "" || name[0] == '-' || strings.ContainsAny(name, " \n$`;|&") {
-			t.Fatalf("%q gives the host %q", s, name)
+		if h, err := c.lookup("node1", "someone"); err != nil || h.user != want {
+			t.Errorf("%q: %q, %v; want %s", first, h.user, err, want)
 		}
-		// Put together again it is the same.
-		again := "[" + name + "]:" + port
-		if user != "" {
-			again = user + "@" + again
+	}
+}
+
+// Without an ssh program no configuration is read, and none is passed over.
+func TestWithoutSSHThereAreDefaultsOnly(t *testing.T) {
+	t.Parallel()
+	file := emptyConfig(t, "Host node1", "  User right")
+	for _, files := range [][]string{{file + ".none"}, {file}} {
+		c := &config{local: "me", files: files}
+		h, err := c.lookup("node1", "ops")
+		if found := files[0] == file; (err != nil) != found || !found && h.String() != "ops@node1" || found && !strings.Contains(err.Error(), file) {
+			t.Errorf("%v: %s, %v", files, h, err)
 		}
-		if strings.ContainsAny(name, "[]@") || strings.Contains(user, "ssh://") || strings.HasSuffix(port, "/") {
-			return
-		}
-		u, n, p, err := splitSpec(again)
-		if err != nil || u != user || n != name || p != port {
-			t.Errorf("%q gives %q %q %q, and %q gives %q %q %q, %v", s, user, name, port, again, u, n, p, err)
-		}
-	})
+	}
 }
 
 // FuzzConfig: whatever is in ssh_config, a host is found or it is said why not,

@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -72,59 +71,6 @@ func TestATunnelledConnectionKeepsReadDeadlinesAndLosesNothing(t *testing.T) {
 	send <- "three"
 	if got, err := read(time.Now().Add(patience)); err != nil || got != "thre" {
 		t.Errorf("got %q, %v", got, err)
-	}
-}
-
-func TestATunnelledConnectionKeepsWriteDeadlines(t *testing.T) {
-	t.Parallel()
-	conn := tunnel(t, func(c net.Conn) {
-		select {
-		case <-time.After(patience):
-		case <-closedBy(c):
-		}
-	})
-	if err := conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	// Nobody reads: the buffers on the way fill up.
-	chunk := make([]byte, 1<<20)
-	for range 1000 {
-		if _, err := conn.Write(chunk); err != nil {
-			if !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-			if _, err := conn.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("a later write: %v", err)
-			}
-			return
-		}
-	}
-	t.Error("a gigabyte went nowhere")
-}
-
-// closedBy is closed when writing to c fails: the other side is gone.
-func closedBy(c net.Conn) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			if _, err := c.Write([]byte("x")); err != nil {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	return done
-}
-
-func TestATunnelledConnectionCarriesMuchBothWays(t *testing.T) {
-	t.Parallel()
-	conn := tunnel(t, func(c net.Conn) { io.Copy(c, c) })
-	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
-	go conn.Write(data)
-	got := make([]byte, len(data))
-	if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("not all of %d bytes came back: %v", len(data), err)
 	}
 }
 

@@ -71,28 +71,6 @@ func TestANodeIsShutDownOverTheBastion(t *testing.T) {
 	}
 }
 
-func TestAnUncertainShutdownIsSentOnceAndLookedAt(t *testing.T) {
-	t.Parallel()
-	key := newKey(t, "id", "")
-	st := &stub{exec: func(line string, req *cryptossh.Request, ch cryptossh.Channel, conn *cryptossh.ServerConn) {
-		if isProbe(line) {
-			exit(req, ch, 0, "")
-			return
-		}
-		conn.Close()
-	}}
-	s := st.start(t)
-	client := newClient(t, Options{ConfigFile: nodeConfig(t, s, "u"), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, s)}})
-	d := NewDriver(client, DriverOptions{})
-	var unconfirmed *power.UnconfirmedError
-	if err := d.Switch(soon(t), power.ActionShutdown, find(t, d, "n", "10.0.0.13")); !errors.As(err, &unconfirmed) {
-		t.Errorf("got %v", err)
-	}
-	if n := st.execs.Load(); n != 1 {
-		t.Errorf("sent %d times", n)
-	}
-}
-
 func TestPreflightReportsMachinesThatWouldNotObey(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")

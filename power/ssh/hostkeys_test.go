@@ -122,22 +122,6 @@ func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestHashedKnownHostsAreUnderstood(t *testing.T) {
-	t.Parallel()
-	key := newKey(t, "id", "")
-	s := startSSHD(t, key.authorized, nil)
-	file := knownHosts(t, s)
-	if out, err := exec.Command(tool(t, "ssh-keygen"), "-H", "-f", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if data, _ := os.ReadFile(file); !strings.HasPrefix(string(data), "|1|") {
-		t.Fatalf("not hashed: %s", data)
-	}
-	if err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}})); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAKeyOfTheKindOnRecordIsAskedFor(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")

@@ -16,42 +16,6 @@ import (
 	"lightsout/power"
 )
 
-func TestANodeLiesBehindSeveralHosts(t *testing.T) {
-	t.Parallel()
-	inAgent := newKey(t, "in-agent", "")
-	var hops []*server
-	for range 3 {
-		hops = append(hops, startSSHD(t, inAgent.authorized, nil))
-	}
-	node := startSSHD(t, inAgent.authorized, nil)
-	user := me(t)
-	config := []string{"Host *", "  User " + user, "  HostName 127.0.0.1", "  UserKnownHostsFile " + knownHosts(t, append(hops, node)...)}
-	for i, hop := range hops {
-		config = append(config, fmt.Sprintf("Host hop%d", i+1), "  Port "+hop.port)
-	}
-	config = append(config, "Host node", "  Port "+node.port)
-	agent := startAgent(t, inAgent)
-	for name, way := range map[string][]string{
-		"listed":            {"Host node", "  ProxyJump hop1,hop2,hop3"},
-		"one after another": {"Host node", "  ProxyJump hop3", "Host hop3", "  ProxyJump hop2", "Host hop2", "  ProxyJump hop1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newClient(t, Options{ConfigFile: emptyConfig(t, append(config, way...)...), AgentSocket: agent})
-			for range 2 {
-				r, err := c.run(soon(t), "node", job{command: "echo $SSH_CONNECTION"})
-				if err != nil || !strings.HasSuffix(strings.TrimSpace(r.Stdout), " "+node.port) {
-					t.Fatalf("%+v, %v", r, err)
-				}
-			}
-		})
-	}
-	for i, hop := range hops {
-		if n := hop.log.count("Accepted publickey"); n != 2 {
-			t.Errorf("hop %d was logged in to %d times by two clients", i+1, n)
-		}
-	}
-}
-
 func TestOneSessionAtATimeIsEnough(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")

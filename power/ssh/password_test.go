@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
 
@@ -79,36 +78,6 @@ func TestAPasswordIsAskedForWhenNoKeyIsAcceptedAndNotKept(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The operator is asked one thing at a time, and takes longer than a handshake
-// may: a host that waits to ask for a password is not given up meanwhile.
-func TestAPasswordMayWaitForAnotherQuestion(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	known, unknown := startSSHDIn(t, w, "", nil, "PasswordAuthentication yes"), startSSHD(t, "", nil)
-	asking, answer := make(chan struct{}), make(chan struct{})
-	const timeout = time.Second
-	c := newClient(t, Options{
-		User: w.user, KnownHosts: []string{knownHosts(t, known)}, IdentityFiles: []string{newKey(t, "stranger", "").file}, ConnectTimeout: timeout,
-		AskSecret: func(context.Context, SecretQuestion) (string, error) { return worldPassword, nil },
-		AskHostKey: func(context.Context, HostKeyQuestion) (bool, error) {
-			close(asking)
-			<-answer
-			return false, nil
-		},
-	})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = c.run(soon(t), unknown.addr, job{command: "true"})
-	}()
-	<-asking
-	time.AfterFunc(3*timeout, func() { close(answer) })
-	if _, err := c.run(soon(t), known.addr, job{command: "true"}); err != nil {
-		t.Error(err)
-	}
-	<-ended
 }
 
 func TestSudoWithAndWithoutAPassword(t *testing.T) {

@@ -223,20 +223,6 @@ func TestWordsAndStatusesAreStates(t *testing.T) {
 	}
 }
 
-func FuzzReading(f *testing.F) {
-	f.Add("on\n", "", 0)
-	f.Add("off", "x", 2)
-	f.Fuzz(func(t *testing.T, stdout, stderr string, status int) {
-		got := reading(program.Result{Stdout: stdout, Stderr: stderr, Status: status}, true)
-		if got.Detail != text.Clean(got.Detail, 1<<16) {
-			t.Errorf("%q is not harmless", got.Detail)
-		}
-		if got.State == power.Off && status != 0 && status != 2 {
-			t.Errorf("%q with status %d is off", stdout, status)
-		}
-	})
-}
-
 // The question shows the address that a command gets, and the judgement uses it.
 func TestTheAddressThatACommandGetsIsAParameter(t *testing.T) {
 	for by, want := range map[string]string{"{{.Address}}": "10.0.0.3", "{{.Machine}}": ""} {

@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/powertest/ipmisim"
-	"lightsout/power/internal/secret"
 )
 
 // TestARealAgent speaks to fence_dummy, which is made of the same library as
@@ -46,47 +44,5 @@ func TestARealAgent(t *testing.T) {
 		if err != nil || r.State != step.want || (r.Proof == power.Proven) != (step.want != power.Unknown) {
 			t.Fatalf("the state is %+v, %v, want %s", r, err, step.want)
 		}
-	}
-}
-
-// TestARealAgentAndARealController has fence_ipmilan speak to OpenIPMI's
-// simulator.
-func TestARealAgentAndARealController(t *testing.T) {
-	t.Parallel()
-	ipmisim.Need(t, "fence_ipmilan", "ipmitool", "ipmi_sim")
-	sim := ipmisim.Start(t)
-	d, err := New(Options{
-		Agent:   "fence_ipmilan",
-		Params:  map[string]string{"username": ipmisim.User, "lanplus": "1", "cipher": "3", "power_wait": "0"},
-		Nodes:   map[string]Node{"kube-node3": {Params: map[string]string{"ip": sim.Host, "ipport": sim.Port}}},
-		Secrets: map[string]secret.Source{"password": powertest.Secret(ipmisim.Password)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.Close)
-	m, err := d.Find(t.Context(), power.NodeRef{Name: "kube-node3"}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		do   func() error
-		want power.State
-	}{
-		{func() error { return nil }, power.On},
-		{func() error { return d.Switch(t.Context(), power.ActionOff, m) }, power.Off},
-		{func() error { return d.Switch(t.Context(), power.ActionOn, m) }, power.On},
-	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := d.State(t.Context(), m)
-		if err != nil || r.State != step.want || r.Proof != power.Proven || sim.State() != step.want {
-			t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.State(), step.want)
-		}
-	}
-	d.secrets["password"] = powertest.Secret("wrong-and-planted")
-	if r, err := d.State(t.Context(), m); err != nil || r.State != power.Unknown {
-		t.Errorf("with a wrong password: %+v, %v", r, err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/internal/testenv"
-	"lightsout/internal/text"
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
 	"lightsout/power/internal/program"
@@ -326,29 +325,4 @@ func TestPreflightReportsAnUnreachableDevice(t *testing.T) {
 	if err := d.Preflight(t.Context(), power.ActionOff, m); err == nil || !strings.Contains(err.Error(), "Unable to connect") {
 		t.Error(err)
 	}
-}
-
-func FuzzOutlets(f *testing.F) {
-	f.Add("vm-a,kube-node3\nvm-b,\n,x\n\n1,one,on\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, o := range outlets(text) {
-			if o.ID == "" || strings.ContainsAny(o.ID+o.Name, "\n,") {
-				t.Errorf("%q gave %+v", text, o)
-			}
-		}
-	})
-}
-
-func FuzzReading(f *testing.F) {
-	f.Add("Status: ON\n", "", 0)
-	f.Add("Status: OFF\n", "x\x1b[2J", 2)
-	f.Fuzz(func(t *testing.T, stdout, stderr string, status int) {
-		got := reading(program.Result{Stdout: stdout, Stderr: stderr, Status: status})
-		if got.Detail != text.Clean(got.Detail, 1<<16) {
-			t.Errorf("%q is not harmless", got.Detail)
-		}
-		if got.State == power.Off && status != 2 {
-			t.Errorf("%q with status %d is off", stdout, status)
-		}
-	})
 }

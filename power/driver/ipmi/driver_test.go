@@ -265,23 +265,6 @@ func TestAControllerWithoutAFreeSessionIsBusy(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsUnknown(t *testing.T) {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := conn.LocalAddr().String()
-	conn.Close()
-	d := newDriver(t, &controller{address: address}, password)
-	d.resend = time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := d.State(ctx, power.Machine{ID: address})
-	if err != nil || r.State != power.Unknown || !strings.Contains(r.Detail, address) {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.0.1.13":         "10.0.1.13:623",

@@ -7,8 +7,6 @@ import (
 	"github.com/bougou/go-ipmi/pkg/command/chassis"
 	"github.com/bougou/go-ipmi/pkg/rmcpplus"
 	"github.com/bougou/go-ipmi/pkg/types"
-
-	"lightsout/internal/text"
 )
 
 // FuzzPackets: no packet of a controller ends the program.
@@ -28,18 +26,5 @@ func FuzzPackets(f *testing.F) {
 			_ = p.Unpack(b)
 		}
 		_, _ = app.ParseCipherSuitesData(b)
-	})
-}
-
-// FuzzEndpoint: an address is taken whole or refused in a harmless line.
-func FuzzEndpoint(f *testing.F) {
-	for _, s := range []string{"10.0.1.13", "10.0.1.13:623", "fd00::1", "[fd00::1]:623", "bmc\x1b[2J", "a:b:c", ":1", "x@y", "x:70000"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		at, err := endpoint(s)
-		if err != nil && err.Error() != text.Clean(err.Error(), 1<<16) || err == nil && at != text.Clean(at, 1<<16) {
-			t.Errorf("%q gives %q, %v", s, at, err)
-		}
 	})
 }

@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"lightsout/internal/testenv"
 	"lightsout/power"
-	"lightsout/power/internal/permit"
 	"lightsout/power/internal/powertest"
 )
 
@@ -228,134 +222,6 @@ func TestFaultsOfReads(t *testing.T) {
 	}
 }
 
-func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
-	var unconfirmed *power.UnconfirmedError
-	var refused *power.RefusedError
-	isUnconfirmed := func(err error) bool { return errors.As(err, &unconfirmed) }
-	isRefused := func(err error) bool { return errors.As(err, &refused) }
-	isPlain := func(err error) bool { return err != nil && !isUnconfirmed(err) && !isRefused(err) }
-	cases := map[string]struct {
-		fault func(http.ResponseWriter, *http.Request)
-		is    func(error) bool
-	}{
-		"500: it may have been carried out": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, isUnconfirmed},
-		"408: it may have been, too":        {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(408) }, isUnconfirmed},
-		"429: it was not":                   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, isPlain},
-		"409: something else is being done": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(409) }, isPlain},
-		"403":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, isRefused},
-		"400":                               {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, isRefused},
-		"a redirect":                        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere/", 302) }, isRefused},
-		"hung up": {func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err == nil {
-				conn.Close()
-			}
-		}, isUnconfirmed},
-		"no answer in time": {func(_ http.ResponseWriter, r *http.Request) {
-			select {
-			case <-r.Context().Done():
-			case <-time.After(10 * time.Second):
-			}
-		}, isUnconfirmed},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := newPortal(t, fourVMs()...)
-			p.fault = func(w http.ResponseWriter, r *http.Request) bool {
-				if r.Method == http.MethodPost {
-					c.fault(w, r)
-				}
-				return r.Method == http.MethodPost
-			}
-			d := newDriver(t, p, "llm")
-			ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-			defer cancel()
-			if err := d.Switch(ctx, power.ActionShutdown, machine("uuid-1")); !c.is(err) {
-				t.Errorf("got %T: %v", err, err)
-			}
-			if got := p.posts(); len(got) != 1 {
-				t.Errorf("the portal got %v", got)
-			}
-		})
-	}
-}
-
-// lightsout judges when the requests have their turns, and polls machines for that.
-func TestRequestsThatAreJudgedLeaveATurnToThePolls(t *testing.T) {
-	var vms []*portalVM
-	for i := range 2 * parallel {
-		vms = append(vms, &portalVM{uuid: fmt.Sprintf("uuid-%d", i), name: fmt.Sprintf("n%d", i), status: "PowerON"})
-	}
-	d := newDriver(t, newPortal(t, vms...), "llm")
-	var judging atomic.Int32
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ctx = permit.With(ctx, func(ctx context.Context) error {
-		judging.Add(1)
-		for judging.Load() < parallel-1 {
-			time.Sleep(time.Millisecond)
-		}
-		_, err := d.State(ctx, machine("uuid-0"))
-		return err
-	})
-	var all errgroup.Group
-	for _, v := range vms {
-		all.Go(func() error { return d.Switch(ctx, power.ActionShutdown, machine(v.uuid)) })
-	}
-	if err := all.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAnUnreachablePortalIsNotUnconfirmed(t *testing.T) {
-	d, err := New(Options{URL: "http://" + testenv.Refusing(t), Project: "llm", Token: func() (string, error) { return secretToken, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	d.pauses = nil
-	_, err = d.State(ctx, machine("uuid-1"))
-	var unconfirmed *power.UnconfirmedError
-	if err == nil || errors.As(err, &unconfirmed) || !strings.Contains(err.Error(), "can't be reached") || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("got %v", err)
-	}
-	if err := d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil); err == nil || errors.As(err, &unconfirmed) {
-		t.Errorf("a request that was not sent: %v", err)
-	}
-}
-
-func TestTheWholeWayThroughAFleet(t *testing.T) {
-	p := newPortal(t, fourVMs()...)
-	d := newDriver(t, p, "llm")
-	j := power.OpenJournal(t.TempDir(), power.Cluster{Name: "lab"}, "")
-	defer j.Close()
-	f, err := power.NewFleet(power.Config{Off: "mdx", On: "mdx", PollInterval: 5 * time.Millisecond, ShutdownTimeout: 300 * time.Millisecond}, j, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := []power.NodeRef{{Name: "kube-node3", Addresses: []string{"10.0.0.13"}}, {Name: "kube-node4", Addresses: []string{"10.0.0.14"}}}
-	b := f.Resolve(ctx, nodes)
-	if err := f.Do(ctx, power.ActionShutdown, b, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range f.Read(ctx, b) {
-		if r.State != power.Off || r.Proof != power.Proven {
-			t.Errorf("%+v", r)
-		}
-	}
-	if err := f.Do(ctx, power.ActionOn, b, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	p.with(func() { p.lazy = true })
-	err = f.Do(ctx, power.ActionShutdown, b[:1], nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "did not see kube-node3 (uuid-3) off within 300ms") || !strings.Contains(err.Error(), "PowerON") {
-		t.Errorf("accepted and never done: %v", err)
-	}
-	if got := p.posts(); len(got) != 5 {
-		t.Errorf("the portal got %v", got)
-	}
-}
-
 func TestAVMIsFoundByExactlyOneMatch(t *testing.T) {
 	vms := fourVMs()
 	vms = append(vms,
@@ -435,36 +301,6 @@ func TestTheProjectIsFoundByNameOrUUID(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsInNoError(t *testing.T) {
-	planted := "planted-secret"
-	faults := []func(http.ResponseWriter, *http.Request){
-		func(w http.ResponseWriter, r *http.Request) { // a server that repeats the header
-			http.Error(w, `{"detail":"bad `+r.Header.Get("Authorization")+`"}`, 500)
-		},
-		func(w http.ResponseWriter, r *http.Request) { http.Error(w, "bad "+r.Header.Get("Authorization"), 403) },
-		func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "no json ", r.Header.Get("Authorization")) },
-		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401) },
-		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-	}
-	for i, fault := range faults {
-		p := newPortal(t, fourVMs()...)
-		p.fault = func(w http.ResponseWriter, r *http.Request) bool { fault(w, r); return true }
-		d := newDriver(t, p, "llm")
-		_, stateErr := d.State(ctx, machine("uuid-1"))
-		_, projectErr := d.projectUUID(ctx)
-		for _, err := range []error{stateErr, projectErr, d.call(ctx, http.MethodPost, "/api/vm/uuid-1/shutdown/", nil, nil)} {
-			for e := err; e != nil; e = errors.Unwrap(e) {
-				if text := fmt.Sprintf("%v %+v", e, e); strings.Contains(text, planted) {
-					t.Errorf("fault %d: the token is in %q", i, text)
-				}
-			}
-		}
-		if stateErr == nil {
-			t.Errorf("fault %d: no error", i)
-		}
-	}
-}
-
 func TestTheDriverSendsNoInvalidToken(t *testing.T) {
 	for given, bad := range map[string]string{" " + secretToken + "\n": "", "": "is empty", "two " + secretToken: "does not contain a token", "a\nb": "does not contain a token"} {
 		d := newDriver(t, newPortal(t, fourVMs()...), "llm")
@@ -473,26 +309,6 @@ func TestTheDriverSendsNoInvalidToken(t *testing.T) {
 		if bad == "" && err != nil || bad != "" && (err == nil || !strings.Contains(err.Error(), bad) || strings.Contains(err.Error(), "planted")) {
 			t.Errorf("%q: %v, want %q", given, err, bad)
 		}
-	}
-}
-
-func TestRequestsGoThroughTheGivenDialer(t *testing.T) {
-	p := newPortal(t, fourVMs()...)
-	dialled := make(chan string, 10)
-	d, err := New(Options{URL: "http://10.0.0.2", PlainHTTP: true, Project: "llm", Token: func() (string, error) { return secretToken, nil },
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dialled <- addr
-			return (&net.Dialer{}).DialContext(ctx, "tcp", p.Listener.Addr().String())
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if _, err := d.projectUUID(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if got := <-dialled; got != "10.0.0.2:80" {
-		t.Errorf("dialled %s", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"lightsout/power"
-	"lightsout/power/internal/permit"
 	"lightsout/power/internal/powertest"
 )
 
@@ -144,32 +142,6 @@ func TestATokenThatRanOutIsRenewed(t *testing.T) {
 	})
 }
 
-// The token ends while lightsout judges: gophercloud logs in again and repeats os-stop.
-func TestARequestIsJudgedAgainAfterALogin(t *testing.T) {
-	c := newCloud(t)
-	d := newDriver(t, c)
-	if _, err := d.State(t.Context(), machine(uuid3)); err != nil {
-		t.Fatal(err)
-	}
-	no := &power.RefusedError{Why: "the last other worker died meanwhile"}
-	judged := 0
-	ctx := permit.With(t.Context(), func(context.Context) error {
-		if judged++; judged > 1 {
-			return no
-		}
-		c.with(func() { clear(c.valid) })
-		return nil
-	})
-	if err := d.Switch(ctx, power.ActionShutdown, machine(uuid3)); err != error(no) || judged != 2 {
-		t.Errorf("judged %d times: %v", judged, err)
-	}
-	c.with(func() {
-		if c.servers[0].status != "ACTIVE" || c.issued != 2 {
-			t.Errorf("%d tokens, the server is %s", c.issued, c.servers[0].status)
-		}
-	})
-}
-
 func TestFaultsOfPowerRequestsAreNeverRepeated(t *testing.T) {
 	var unconfirmed *power.UnconfirmedError
 	var refused *power.RefusedError
@@ -268,17 +240,4 @@ func TestStatusesAreStates(t *testing.T) {
 			t.Errorf("%s, %s, %v is %+v", s.Status, s.TaskState, s.PowerState, got)
 		}
 	}
-}
-
-func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"conflictingRequest": {"code": 409, "message": "m"}}`))
-	f.Add([]byte(`{"error": 1}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		d := &Driver{}
-		secrets := func() []string { return []string{password} }
-		d.secrets.Store(&secrets)
-		if got := d.say("%s", message(body)); got != power.Clean(got) || strings.Contains(got, password) {
-			t.Errorf("%q", got)
-		}
-	})
 }

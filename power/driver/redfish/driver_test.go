@@ -16,9 +16,7 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/permit"
 	"lightsout/power/internal/powertest"
-	"lightsout/power/internal/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -154,35 +152,6 @@ func TestTheDriverPassesTheControllersErrorOnAndAsksOnce(t *testing.T) {
 			t.Errorf("%d: it was asked %d times", code, n)
 		}
 	}
-}
-
-// Many controllers close their connection after each reply: the judgement comes after the
-// next connection, which takes long.
-func TestTheJudgementComesAfterTheConnection(t *testing.T) {
-	b := newBMC(t)
-	b.Config.SetKeepAlivesEnabled(false)
-	connected, requests, judged := 0, 0, 0
-	d := newDriver(t, b, func(o *Options) {
-		o.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			connected++
-			var direct net.Dialer
-			return direct.DialContext(ctx, network, addr)
-		}
-	})
-	no := &power.RefusedError{Why: "the last other worker died meanwhile"}
-	ctx := permit.With(t.Context(), func(context.Context) error {
-		b.with(func() { requests = len(b.seen) })
-		judged = connected
-		return no
-	})
-	if err := d.Switch(ctx, power.ActionOff, b.machine()); err != error(no) || judged != requests+1 || connected != judged {
-		t.Errorf("judged after %d requests and %d of %d connections: %v", requests, judged, connected, err)
-	}
-	b.with(func() {
-		if slices.ContainsFunc(b.seen, func(s string) bool { return strings.HasPrefix(s, "POST") && !strings.Contains(s, "Sessions") }) || b.state["1"] != "On" {
-			t.Errorf("the machine is %s: %q", b.state["1"], b.seen)
-		}
-	})
 }
 
 func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
@@ -351,16 +320,6 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func FuzzExplain(f *testing.F) {
-	f.Add([]byte(`{"error":{"message":"m","@Message.ExtendedInfo":[{"Message":"e"}]}}`))
-	f.Add([]byte(`<html>`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if got := secret.Say(explain(data), password); strings.Contains(got, password) || got != power.Clean(got) {
-			t.Errorf("%q", got)
-		}
-	})
 }
 
 // Somebody else switches the machine off between lightsout's poll and its request: the controller

@@ -52,22 +52,6 @@ func TestAnOldControllerNeedsOneSetting(t *testing.T) {
 	}
 }
 
-// An older one yet: the error contains what to do.
-func TestAControllerThatNoSettingHelps(t *testing.T) {
-	for want, old := range map[string]func(*tls.Config){
-		"have it offer TLS 1.2": func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 },
-		"have it offer a cipher suite of AES": func(c *tls.Config) {
-			c.MaxVersion, c.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}
-		},
-	} {
-		b := oldBMC(t, old)
-		r, err := newDriver(t, b, func(o *Options) { o.LegacyTLS = true }).State(t.Context(), b.machine())
-		if err != nil || r.State != power.Unknown || !strings.Contains(r.Detail, want) {
-			t.Errorf("%+v, %v, want %q", r, err, want)
-		}
-	}
-}
-
 // oldBMC is a controller with other TLS settings.
 func oldBMC(t *testing.T, change func(*tls.Config)) *bmc {
 	t.Helper()

@@ -92,13 +92,8 @@ func (t trust) suites() (ids []uint16) {
 // for the alerts.
 func (t trust) explain(err error) error {
 	said := err.Error()
-	switch suite := strings.Contains(said, "tls: handshake failure") || strings.Contains(said, "tls: insufficient security level"); {
-	case suite && t.legacy:
-		return text.Advise(fmt.Errorf("it has no cipher suite in common with lightsout (%w)", err), "have it offer a cipher suite of AES, with ECDHE or RSA key exchange")
-	case suite:
+	if !t.legacy && (strings.Contains(said, "tls: handshake failure") || strings.Contains(said, "tls: insufficient security level")) {
 		return text.Advise(fmt.Errorf("an old controller may offer no cipher suite of today (%w)", err), legacyAdvice)
-	case strings.Contains(said, "protocol version"):
-		return text.Advise(fmt.Errorf("it does not speak TLS 1.2 (%w)", err), "have it offer TLS 1.2, or update its firmware")
 	}
 	return err
 }

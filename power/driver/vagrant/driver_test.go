@@ -214,22 +214,6 @@ func TestStatesOfProviders(t *testing.T) {
 	}
 }
 
-func FuzzOutput(f *testing.F) {
-	f.Add("1795245894,k8s1,state,running\n1795245894,,error-exit,Vagrant::Errors::X,a%!(VAGRANT_COMMA) b\\nc\n")
-	f.Add("1,a,state,\x15\n")
-	f.Add("warning, with, commas\n,,,\n1,a,state\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		for name, state := range machines(text) {
-			if name == "" {
-				t.Errorf("%q has a machine without a name (%q)", text, state)
-			}
-			if r := reading(state); r.Detail != power.Clean(r.Detail) {
-				t.Errorf("%q is not harmless", r.Detail)
-			}
-		}
-	})
-}
-
 // Another vagrant switches the machine off: lightsout does not take it for its own work.
 func TestAMachineThatAnotherVagrantWorksOnIsNotOurs(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,48 +197,6 @@ func TestARefusedRequestIsNotWritten(t *testing.T) {
 			a.noPOST(t)
 		})
 	}
-}
-
-// A refusal leaves other requests alone.
-func TestARefusalEndsNoOtherRequest(t *testing.T) {
-	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			a := newAPI(t, kind)
-			no := &power.RefusedError{Why: "the last other worker died meanwhile"}
-			refused := a.judged(t, no)
-			if err := a.do(t.Context(), "GET", "/"); err != nil {
-				t.Fatal(err)
-			}
-			a.took()
-			slow := make(chan error, 1)
-			go func() { slow <- a.do(t.Context(), "POST", "/slow") }()
-			for !slices.Contains(strings.Fields(a.seen()), "POST") {
-				time.Sleep(time.Millisecond)
-			}
-			if err := a.do(t.Context(), "GET", "/"); err != nil { // a kept one for HTTP/1.1 too
-				t.Fatal(err)
-			}
-			a.took()
-			if err := a.do(refused, "POST", "/off"); err != error(no) || a.took() != "judge" {
-				t.Errorf("on a kept connection: %v", err)
-			}
-			close(a.stall)
-			if err := <-slow; err != nil {
-				t.Errorf("the request beside it: %v", err)
-			}
-			if err := a.do(a.judged(t, nil), "POST", "/off"); err != nil || !strings.HasSuffix(a.took(), "judge POST") {
-				t.Errorf("afterwards: %v", err)
-			}
-		})
-	}
-}
-
-// seen returns what happened since the last call of took.
-func (a *api) seen() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return strings.Join(a.log, " ")
 }
 
 func TestAContextThatEndsWhileLightsoutJudgesSendsNothing(t *testing.T) {
