@@ -155,7 +155,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
+		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, a.api, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
 	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)

@@ -101,7 +101,7 @@ func (l *loads) ask(i view.StartLoad) {
 // asksFirst reports whether the session asks before it sends requests. It does not if
 // there is no one to ask, or if the load becomes smaller.
 func (l *loads) asksFirst(i view.StartLoad) bool {
-	if l.opt.Questions == nil || l.opt.Load == nil {
+	if l.opt.Load == nil {
 		return false
 	}
 	run, spec := l.opt.Load.Run(), i.Spec
@@ -139,9 +139,7 @@ func (l *loads) begun(spec loadgen.Spec) {
 		l.warn(view.LaneLoad, "load", err.Error())
 		return
 	}
-	if l.guest != nil {
-		l.guest.Handle(LoadStarted{number, spec, started})
-	}
+	l.guest.Handle(LoadStarted{number, spec, started})
 }
 
 func (l *loads) stop(i view.StopLoad) {
@@ -149,9 +147,7 @@ func (l *loads) stop(i view.StopLoad) {
 		return
 	}
 	l.opt.Load.Stop(i.Cancel)
-	if l.guest != nil {
-		l.guest.Handle(Did{i})
-	}
+	l.guest.Handle(Did{i})
 	code := view.CodeLoadStopping
 	if i.Cancel {
 		code = view.CodeLoadCancelled

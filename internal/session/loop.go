@@ -23,7 +23,7 @@ type loop struct {
 	frames *frames
 
 	snapshot *cluster.Snapshot // nil before the first
-	guest    Guest             // nil where nothing is shown but requests
+	guest    Guest
 	notice   view.Notice
 
 	ending bool

@@ -30,25 +30,8 @@ func (r *rollouts) ask(i view.AskRollout) {
 		r.warn(view.LaneOperator, k.String(), "there is no deployment "+k.String())
 		return
 	}
-	if r.opt.MayRollout == nil || r.opt.DryRun {
-		r.question(i, d)
-		return
-	}
-	async(r.loop, mayWithin, func(ctx context.Context) bool {
-		may, err := r.opt.MayRollout(ctx, k.Namespace)
-		return may || err != nil // without an answer the restart itself reports why
-	}, func(may bool) {
-		switch {
-		case !may:
-			r.warn(view.LaneOperator, k.String(), "this account may not restart a rollout: it needs get and patch on deployments")
-		case r.opt.Questions.first() == nil:
-			r.question(i, d)
-		}
-	})
+	r.question(i, d)
 }
-
-// mayWithin bounds the request whether the account may restart a rollout.
-const mayWithin = 3 * time.Second
 
 // question asks whether to restart the rollout of d.
 func (r *rollouts) question(i view.AskRollout, d *cluster.Deployment) {

@@ -71,8 +71,6 @@ type Options struct {
 
 	// Rollout restarts a deployment's rollout.
 	Rollout func(ctx context.Context, deployment cluster.Key) error
-	// MayRollout asks whether the account may do that in a namespace; nil does not ask.
-	MayRollout func(ctx context.Context, namespace string) (bool, error)
 	// Drain cordons and drains nodes.
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
@@ -149,12 +147,15 @@ const (
 )
 
 // Run carries the session until ctx ends or the operator leaves, with guest
-// taking part. It returns when everything that it started has ended; the record
+// taking part unless it is nil. It returns when everything that it started has ended; the record
 // is complete then.
 func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ctx, s.guest = ctx, guest
+	if guest == nil {
+		s.guest = noGuest{}
+	}
 	defer close(s.frames.out)
 	s.rec.follower.Store(s)
 	s.spawn(func() { s.frames.watch(ctx, s.now) })
@@ -173,6 +174,17 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	s.rec.follower.Store(nil)
 	return s.rec.Close()
 }
+
+// noGuest stands for a guest where nobody takes part.
+type noGuest struct{}
+
+func (noGuest) Record(loadgen.Record) bool { return false }
+func (noGuest) Handle(Event)               {}
+func (noGuest) Show(*view.Frame)           {}
+func (noGuest) UnderWay() any              { return nil }
+func (noGuest) Running() bool              { return false }
+func (noGuest) WillUncordon(string) bool   { return false }
+func (noGuest) End()                       {}
 
 // turns takes turns until the session ends.
 func (s *Session) turns() {
