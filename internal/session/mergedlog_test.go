@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
@@ -148,18 +145,4 @@ func TestTheLogsOfAWorkloadAreBounded(t *testing.T) {
 	if note := f.Inspection.Merged[999]; !note.Note || !strings.Contains(note.Text, "50 at once") || !f.Inspection.Cut {
 		t.Errorf("the last line is %+v", note)
 	}
-}
-
-func TestAMissingRightForLogsIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "", nil)
-	l := &logs{fails: map[string]error{"web-1": forbidden, "web-2": forbidden}, text: map[string]string{"web-3": stamped(1, "one")}}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: webSnapshot("", "web-1", "web-2", "web-3"), changed: make(chan struct{})}, session.Options{Inspect: l}, nil)
-	x.Send(view.Inspect{Of: web, Log: true})
-	x.frame("one note, and the line of the third pod", func(f *view.Frame) bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return f.Inspection != nil && len(f.Inspection.Merged) == 2 && len(l.since) == 3
-	})
 }
