@@ -124,9 +124,6 @@ func (a *app) record(access *cluster.Config) error {
 	if err != nil {
 		return err
 	}
-	if a.opt.lab {
-		a.writer.Discard()
-	}
 	a.writer.Redact(a.names)
 	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err

@@ -156,9 +156,8 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	if guest == nil {
 		s.guest = noGuest{}
 	}
-	defer close(s.frames.out)
+	defer close(s.frames)
 	s.rec.follower.Store(s)
-	s.spawn(func() { s.frames.watch(ctx, s.now) })
 	s.start()
 	if s.opt.Narrowed != "" {
 		s.warn(view.LaneLink, "", s.opt.Narrowed)
@@ -198,7 +197,6 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
-		s.frames.turned()
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
@@ -290,7 +288,7 @@ func (s *Session) observe() {
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
-	s.returns.observe(snap, ready)
+	s.returns.observe(ready)
 	s.guest.Handle(snap)
 }
 
@@ -373,7 +371,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	s.frames.show(f)
+	s.show(f)
 	return f
 }
 
