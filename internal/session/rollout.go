@@ -90,27 +90,19 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 	}
 }
 
-// complete reports whether no old pod is left and all new pods are available. A pod is
-// new if it is not one of the old ones; the deployment's own counts may date from
-// before the restart.
+// complete reports whether no old pod is left and all pods are new and available. The deployment's own
+// counts may date from before the restart.
 func (r *rollouts) complete(k cluster.Key, old map[string]bool) (bool, string, error) {
 	d := r.snapshot.Deployment(k)
 	if d == nil {
 		return false, "lightsout cannot see the deployment", nil
 	}
-	remain, fresh := 0, 0
+	remain := 0
 	for _, p := range r.snapshot.PodsOf(k) {
-		switch {
-		case !p.Gone.IsZero():
-		case old[p.UID]:
+		if p.Gone.IsZero() && old[p.UID] {
 			remain++
-		default:
-			fresh++
 		}
 	}
-	if d.Behind {
-		fresh = 0
-	}
 	done := !d.Behind && remain == 0 && d.Updated == d.Replicas && d.Total == d.Replicas && d.Available == d.Replicas
-	return done, fmt.Sprintf("%d of %d pods are new and available, %d old ones are left", min(d.Updated, d.Available, fresh), d.Replicas, remain), nil
+	return done, fmt.Sprintf("%d of %d pods are available, %d old ones are left", d.Available, d.Replicas, remain), nil
 }

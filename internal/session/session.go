@@ -240,7 +240,6 @@ func (s *Session) turns() {
 func (s *Session) start() {
 	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
 	s.switching.readJournal()
-	s.loads.begin()
 	s.moving.begin()
 }
 
@@ -336,6 +335,7 @@ func (s *Session) carryOut(i view.Intent) {
 
 // publish hands out a frame of how things stand.
 func (s *Session) publish() *view.Frame {
+	s.loads.sayResult()
 	now := s.now()
 	unwritten := s.rec.sayHealth(&s.health)
 	f := &view.Frame{

@@ -136,29 +136,11 @@ func (w *switching) needed(a view.AskPower) []string {
 		return nodes
 	}
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
-	if a.Action != power.ActionOn {
-		why += w.notedBy(done)
-	}
 	w.warn(view.LanePower, done[0], why)
 	for _, n := range done {
 		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
 	}
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
-}
-
-// notedBy reports who switched nodes off, by their annotations.
-func (w *switching) notedBy(nodes []string) (said string) {
-	if w.snapshot == nil {
-		return ""
-	}
-	for _, name := range nodes {
-		n := w.snapshot.Node(name)
-		if n == nil || n.Annotations[power.AnnotationSwitchedOff] == "" {
-			continue
-		}
-		said += "; " + name + " was switched off by " + power.Clean(power.ParseNote(n.Annotations[power.AnnotationSwitchedOff]).By)
-	}
-	return said
 }
 
 // asking reports whether something is being asked, or soon will be.
