@@ -117,7 +117,7 @@ func listed(title string, nodes []string, note func(node string) string) (lines 
 func (m *machines) settleReading(node string, r power.Reading) {
 	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
 	_, left := m.leftOff[node]
-	if !ok || !left && (r.State == power.On || m.noted(node)) {
+	if !ok || !left && (r.State == power.On || len(m.notes(node)) > 0) {
 		return
 	}
 	changed, err := m.opt.Journal.Saw(seen)
@@ -129,13 +129,12 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	}
 }
 
-// noted reports whether an annotation names who has switched a node's machine off.
-func (m *machines) noted(node string) bool {
-	if m.snapshot == nil {
-		return false
+// notes returns the annotations that name who has switched a node's machine off.
+func (m *machines) notes(node string) []power.Note {
+	if m.snapshot == nil || m.snapshot.Node(node) == nil {
+		return nil
 	}
-	n := m.snapshot.Node(node)
-	return n != nil && len(power.NotesOn(n.Annotations)) > 0
+	return power.NotesOn(m.snapshot.Node(node).Annotations)
 }
 
 // settleBoots marks machines that we switched off as on again when their node is Ready

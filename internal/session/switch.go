@@ -136,6 +136,11 @@ func (w *switching) needed(a view.AskPower) []string {
 		return nodes
 	}
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
+	for _, n := range done {
+		if notes := w.machines.notes(n); a.Action != power.ActionOn && len(notes) > 0 {
+			why += "; " + n + " was switched off by " + notes[0].String()
+		}
+	}
 	w.warn(view.LanePower, done[0], why)
 	for _, n := range done {
 		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
