@@ -302,42 +302,6 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	}
 }
 
-func TestARecordThatBreaksOffAnywhere(t *testing.T) {
-	whole := example(t, "mdx")
-	for s := 1; s < 75; s += 7 {
-		r := *whole
-		r.Summary, r.Torn, r.End = nil, []string{"there is no summary"}, whole.Start.Add(time.Duration(s)*time.Second)
-		var x []record.Sample
-		for _, sample := range whole.Samples {
-			if !sample.At.After(r.End) {
-				x = append(x, sample)
-			}
-		}
-		r.Samples = x
-		var lanes []record.Lane
-		for _, l := range whole.Lanes {
-			cut := record.Lane{Node: l.Node}
-			for _, o := range l.Spans {
-				if o.From.Before(r.End) {
-					if o.To.After(r.End) {
-						o.To = r.End
-					}
-					cut.Spans = append(cut.Spans, o)
-				}
-			}
-			lanes = append(lanes, cut)
-		}
-		r.Lanes = lanes
-		got := strings.Join(opening(&r, FactsOf(&r)), " ")
-		if !strings.HasSuffix(got, "and so is how the requests in flight ended.") {
-			t.Errorf("after %d s: %s", s, got)
-		}
-		if s > 30 && s < 45 && !strings.Contains(got, "kube-node3 and kube-node4 were still off when the record ended") {
-			t.Errorf("after %d s: %s", s, got)
-		}
-	}
-}
-
 func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	r := bare()
 	signAPI(r, 20)
