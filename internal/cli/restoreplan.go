@@ -36,7 +36,7 @@ type offMachine struct {
 
 // isOn reports whether the reading proves that the machine is on.
 func (m offMachine) isOn() bool {
-	return m.reading.State == power.On && m.reading.Proof == power.Proven
+	return m.reading.Proves(power.On)
 }
 
 // elsewhere are nodes of the journal of another cluster or config file.
@@ -145,7 +145,7 @@ func offWhy(m offMachine, now time.Time) string {
 func offWord(r power.Reading) string {
 	word := r.State.String()
 	switch {
-	case r.State == power.Off && r.Proof != power.Proven:
+	case r.State == power.Off && !r.Proves(power.Off):
 		word = "presumed off"
 	case r.State == power.Unknown:
 		word = "state unknown"

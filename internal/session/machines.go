@@ -140,10 +140,9 @@ func (m *machines) read(node string, r power.Reading) {
 		m.spans.Set(node, view.SpanOff, r.State == power.Off, r.Arrived)
 	}
 	switch at := r.CountsFrom(); {
-	case r.Proof != power.Proven:
-	case r.State == power.Off:
+	case r.Proves(power.Off):
 		m.learn(node, outage.Fact{Kind: outage.MachineOff, At: at, Node: m.boot(node)})
-	case r.State == power.On && m.outages[node] != nil:
+	case r.Proves(power.On) && m.outages[node] != nil:
 		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
 	}
 	m.guest.Handle(Reading{node, r})
@@ -162,7 +161,7 @@ func (m *machines) read(node string, r power.Reading) {
 func (m *machines) provenOff() map[string]bool {
 	out := map[string]bool{}
 	for node, v := range m.views {
-		if v.Reading.State == power.Off && v.Reading.Proof == power.Proven {
+		if v.Reading.Proves(power.Off) {
 			out[node] = true
 		}
 	}
@@ -189,7 +188,7 @@ func (m *machines) shown() map[string]view.MachineView {
 func (m *machines) mayBeOff(node string) bool {
 	r, busy := m.views[node].Reading, m.views[node].Busy
 	_, left := m.leftOff[node]
-	if left || busy != "" && busy != power.ActionOn || r.State != power.On || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	if left || busy != "" && busy != power.ActionOn || !r.Proves(power.On) || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return true
 	}
 	n := m.snapshot.Node(node)
@@ -200,7 +199,7 @@ func (m *machines) mayBeOff(node string) bool {
 // its node is Ready or gone.
 func (m *machines) mayBeOn(node string) bool {
 	r := m.views[node].Reading
-	if m.views[node].Busy == power.ActionOn || r.State != power.Off || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	if m.views[node].Busy == power.ActionOn || !r.Proves(power.Off) || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return true
 	}
 	n := m.snapshot.Node(node)

@@ -186,7 +186,7 @@ func (r *run) boot(n *nodeRun) boots.Answer {
 	var now boots.Now
 	was.Asked, _ = r.tracker.Observed(view.PhaseDetected, n.name)
 	now.Ready, _ = r.tracker.Observed(view.PhaseReady, n.name)
-	if n.off.State == power.Off && n.off.Proof == power.Proven {
+	if n.off.Proves(power.Off) {
 		was.Off = n.off.CountsFrom()
 	}
 	return was.Seen(now)
