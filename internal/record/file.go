@@ -48,8 +48,6 @@ type file struct {
 	lost    int
 	err     error // why what waits could not be written; nil: nothing waits
 	tried   time.Time
-	syncing bool
-	again   bool // to be synced once more
 	syncs   sync.WaitGroup
 }
 
@@ -185,21 +183,9 @@ func (f *file) Lost() int {
 func (f *file) sync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.again = f.syncing
-	if f.syncing || f.disk == nil {
-		return
+	if d := f.disk; d != nil {
+		f.syncs.Go(func() { _ = d.Sync() }) // the next write tells
 	}
-	f.syncing = true
-	d := f.disk
-	f.syncs.Go(func() {
-		for again := true; again; {
-			_ = d.Sync() // the next write tells
-			f.mu.Lock()
-			again, f.again = f.again, false
-			f.syncing = again
-			f.mu.Unlock()
-		}
-	})
 }
 
 // Close retries waiting lines once more, waits for a running sync, and closes the file.

@@ -124,25 +124,3 @@ func TestTheLogsOfAWorkloadAreOneInTheOrderOfTime(t *testing.T) {
 		t.Errorf("read again since %v, not %v", l.since["web-2"], want)
 	}
 }
-
-func TestTheLogsOfAWorkloadAreBounded(t *testing.T) {
-	t.Parallel()
-	l := &logs{text: map[string]string{}}
-	var names []string
-	for i := range 60 {
-		name := fmt.Sprintf("web-%03d", i)
-		names = append(names, name)
-		for k := range 40 {
-			l.text[name] += stamped(k, strings.Repeat("x", 100))
-		}
-	}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: webSnapshot("", names...), changed: make(chan struct{})}, session.Options{Inspect: l}, nil)
-	x.Send(view.Inspect{Of: web, Log: true})
-	f := x.frame("the newest lines", func(f *view.Frame) bool {
-		return f.Inspection != nil && len(f.Inspection.Merged) == 1000 && f.Inspection.Merged[1].At.Equal(logsAt.Add(20*time.Second))
-	})
-	if note := f.Inspection.Merged[999]; !note.Note || !strings.Contains(note.Text, "50 at once") || !f.Inspection.Cut {
-		t.Errorf("the last line is %+v", note)
-	}
-}
