@@ -246,12 +246,6 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 	return data, nil
 }
 
-// MayRestart asks whether the user may restart the rollouts of a namespace's
-// deployments. An error means that there was no answer.
-func (c *Client) MayRestart(ctx context.Context, namespace string) (bool, error) {
-	return c.May(ctx, Right{Group: "apps", Resource: "deployments", Verb: "patch", Namespace: namespace})
-}
-
 // RolloutRestart makes a deployment replace its pods, as kubectl rollout restart
 // does, by an annotation on its pod template. A paused deployment is refused.
 func (c *Client) RolloutRestart(ctx context.Context, dep Key) error {

@@ -62,6 +62,9 @@ type Reading struct {
 	NoAnswer bool `json:"no_answer,omitzero"`
 }
 
+// Proves reports whether the machine is proven to be in that state.
+func (r Reading) Proves(s State) bool { return r.State == s && r.Proof == Proven }
+
 // CountsFrom returns the time as of which a reading is evidence: it proves nothing
 // about later events.
 func (r Reading) CountsFrom() time.Time {

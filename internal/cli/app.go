@@ -120,9 +120,6 @@ func (a *app) record(access *cluster.Config) error {
 	if err != nil {
 		return err
 	}
-	if a.opt.lab {
-		a.writer.Discard()
-	}
 	a.writer.Redact(a.names)
 	a.journal, err = openJournal(a.config, a.opt, clusterOf(access))
 	return err
@@ -151,7 +148,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
 		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
-		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, MayRollout: a.api.MayRestart, Drain: a.api, Inspect: a.api,
+		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
 	opt.Unprompted, opt.Pace = a.opt.unprompted, shownPace(cfg)

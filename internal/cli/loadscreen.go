@@ -19,13 +19,13 @@ const lastView = time.Second
 
 // drawLoad shows a run on the screen until it has ended. It returns the time of the end
 // and, like watchLoad, the reason why it stopped the run. When ctx ends it starts no
-// more requests, waits a moment, and cancels the others. When the operator leaves, it
-// cancels the requests in flight.
+// more requests, waits a moment, and cancels the others.
 func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colorprofile.Profile) (over time.Time, stopped string, err error) {
-	live, err := session.NewLoadOnly(g)
+	rec, err := session.NewRecordWriter("", time.Now)
 	if err != nil {
 		return time.Now(), "", err
 	}
+	live := session.New(session.Options{Cluster: "no cluster", RecordWriter: rec, Questions: session.NewQuestions(), Load: g})
 	visible, hide := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -40,7 +40,7 @@ func drawLoad(ctx context.Context, g *loadgen.Generator, o *options, color *colo
 	})
 	wg.Go(func() {
 		defer hide()
-		live.Run(visible)
+		_ = live.Run(visible, nil) // it keeps no record
 	})
 	err = shown(visible, terminal.Show{
 		Frames: live.Frames(), Color: color,

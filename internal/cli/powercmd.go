@@ -152,7 +152,7 @@ func (c *console) silenced(ctx context.Context, e *session.Session, nodes []stri
 				crossed = append(crossed, name)
 				continue
 			}
-			if r.State != power.Off || r.Proof != power.Proven || f.Snapshot == nil {
+			if !r.Proves(power.Off) || f.Snapshot == nil {
 				continue
 			}
 			if off[name].IsZero() {

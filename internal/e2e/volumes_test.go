@@ -69,7 +69,7 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	plan := fmt.Sprintf("name: volume\nsteps:\n  - off: [%[1]s]\n  - wait: {for: evicted, within: 2m}\n  - pause: 10s\n  - on: [%[1]s]\n  - wait: {for: ready, within: 3m}\n", node)
 	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "volume.yaml", plan), "--yes", "-o", dir)...)
 	report, err := os.ReadFile(filepath.Join(dir, "report.md"))
-	if want := " for volume pv-notes to detach from another node (Multi-Attach error)"; code != 0 || err != nil || !strings.Contains(string(report), want) {
+	if want := `Multi-Attach error for volume "pv-notes"`; code != 0 || err != nil || !strings.Contains(string(report), want) {
 		t.Errorf("exit %d, %v, no %q in\n%s%s%s", code, err, want, report, out, errs)
 	}
 	until(t, "the replacement runs once the node is back", func() bool { s := states(); return len(s) == 1 && s[other] == "Running" })

@@ -8,16 +8,6 @@ import (
 	"lightsout/internal/view"
 )
 
-// NewLivelySampler is NewSampler with signs of life each so often.
-func NewLivelySampler(dir string, life time.Duration) (*Sampler, error) {
-	s, err := makeSampler(dir, nil, time.Now, nil)
-	if err == nil {
-		s.life = life
-		go s.run()
-	}
-	return s, err
-}
-
 // RecordFrames records frames one after the other, none left out, as if each
 // were offered when its own time came. With kill it leaves the files as a
 // program does that is killed.

@@ -33,8 +33,7 @@ type disk interface {
 
 // file is a growing file of whole lines. A failed write does not end it: unwritten
 // lines wait, up to keptBytes, and file retries; it counts lines without room as lost.
-// So a disk that is full for a while costs nothing, or a gap of known length. Lines for a
-// file that somebody has deleted wait in the same way. It is safe for concurrent use. The
+// So a disk that is full for a while costs nothing, or a gap of known length. It is safe for concurrent use. The
 // zero file, like a closed one, accepts lines and keeps none.
 type file struct {
 	now   func() time.Time
@@ -49,9 +48,6 @@ type file struct {
 	lost    int
 	err     error // why what waits could not be written; nil: nothing waits
 	tried   time.Time
-	looked  time.Time // when the file was last seen under its name
-	syncing bool
-	again   bool // to be synced once more
 	syncs   sync.WaitGroup
 }
 
@@ -110,30 +106,8 @@ func (f *file) put(lines []byte) {
 	f.retry()
 }
 
-// deleted returns an error if somebody has removed or replaced the file, so that nobody
-// could read what lightsout writes to it. It checks at most once a second.
-func (f *file) deleted() error {
-	d, ok := f.disk.(*os.File)
-	if !ok || f.err == nil && f.now().Sub(f.looked).Abs() < retryEach {
-		return nil
-	}
-	f.looked = f.now()
-	there, err := os.Stat(d.Name())
-	if err != nil {
-		return err
-	}
-	if is, err := d.Stat(); err == nil && !os.SameFile(there, is) {
-		return fmt.Errorf("another file has replaced %s", d.Name())
-	}
-	return nil
-}
-
 // try writes lines behind those that are there, all or none of them.
 func (f *file) try(lines []byte) {
-	if err := f.deleted(); err != nil {
-		f.fail(lines, err)
-		return
-	}
 	if f.part {
 		if err := f.disk.Truncate(f.size); err != nil {
 			f.fail(lines, err)
@@ -193,11 +167,6 @@ func (f *file) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retry()
-	if f.disk != nil && f.err == nil {
-		if err := f.deleted(); err != nil {
-			f.fail(nil, err)
-		}
-	}
 	return f.err
 }
 
@@ -214,21 +183,9 @@ func (f *file) Lost() int {
 func (f *file) sync() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.again = f.syncing
-	if f.syncing || f.disk == nil {
-		return
+	if d := f.disk; d != nil {
+		f.syncs.Go(func() { _ = d.Sync() }) // the next write tells
 	}
-	f.syncing = true
-	d := f.disk
-	f.syncs.Go(func() {
-		for again := true; again; {
-			_ = d.Sync() // the next write tells
-			f.mu.Lock()
-			again, f.again = f.again, false
-			f.syncing = again
-			f.mu.Unlock()
-		}
-	})
 }
 
 // Close retries waiting lines once more, waits for a running sync, and closes the file.

@@ -14,9 +14,6 @@ import (
 // timedRuns is of how many runs it is kept how long requests took.
 const timedRuns = 500
 
-// runsMost bounds the runs of a record: nobody starts that many.
-const runsMost = 100_000
-
 // EachRequest calls each with every request of the requests.jsonl in fsys, by
 // its line's number from 1. The request is the callee's only until it returns:
 // a file of any length takes no more memory than a line. torn reports
@@ -44,7 +41,7 @@ type requestSums struct {
 // readRequests sums up requests.jsonl.
 func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 	s := &requestSums{since: r.countsFrom(), runs: map[int]*loadgen.RunSum{}}
-	torn, err := EachRequest(fsys, func(n int, q *loadgen.Record) error {
+	torn, err := EachRequest(fsys, func(_ int, q *loadgen.Record) error {
 		r.span(q.Scheduled)
 		r.span(q.CountedAt())
 		r.span(q.End)
@@ -54,9 +51,6 @@ func (r *Record) readRequests(fsys fs.FS) (*requestSums, error) {
 		s.series.Note(q, q.CountedAt())
 		if !q.End.Before(s.since) {
 			s.count(q)
-		}
-		if len(s.runs) > runsMost {
-			return fmt.Errorf("line %d of %s is of one run too many: at most %d can be read", n, RequestsFile, runsMost)
 		}
 		return nil
 	})

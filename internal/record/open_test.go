@@ -1,14 +1,10 @@
 package record
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,86 +160,6 @@ func describe(lanes []Lane) (out []string) {
 	return out
 }
 
-func TestObjectsComeBackAsTheyWere(t *testing.T) {
-	full := func(v any) { fillIn(reflect.ValueOf(v).Elem(), 1) }
-	var part Cluster
-	for range 2 {
-		n, p, d, e := new(cluster.Node), new(cluster.Pod), new(cluster.Deployment), new(cluster.Endpoints)
-		if len(part.Nodes) == 0 { // the second is zero
-			full(n)
-			full(p)
-			full(d)
-			full(e)
-		}
-		part.Nodes, part.Pods = append(part.Nodes, n), append(part.Pods, p)
-		part.Deployments, part.Endpoints = append(part.Deployments, d), append(part.Endpoints, e)
-	}
-	part.Link, part.Settings = new(cluster.Link), new(cluster.Settings)
-	full(part.Link)
-	full(part.Settings)
-	run := new(loadgen.Run)
-	full(run)
-	b, err := json.Marshal(Sample{At: t0, Cluster: &part, Load: &LoadSample{Run: run}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back Sample
-	if err := json.Unmarshal(b, &back); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(*back.Cluster, part) {
-		t.Errorf("written\n%+v\nread\n%+v", part, *back.Cluster)
-	}
-	if !reflect.DeepEqual(back.Load.Run, run) {
-		t.Errorf("written\n%+v\nread\n%+v", run, back.Load.Run)
-	}
-	small, _ := json.Marshal([]*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "p"}}})
-	if string(small) != `[{"namespace":"d","name":"p"}]` {
-		t.Errorf("zero fields are written: %s", small)
-	}
-}
-
-// fillIn gives every field a value that is not zero.
-func fillIn(v reflect.Value, n int) {
-	if v.Type() == reflect.TypeFor[time.Time]() {
-		v.Set(reflect.ValueOf(t0.Add(time.Duration(n) * time.Second)))
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" { // no record has it
-				fillIn(v.Field(i), n+i)
-			}
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fillIn(v.Elem(), n)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		fillIn(v.Index(0), n)
-		fillIn(v.Index(1), n+1)
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		k, x := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fillIn(k, n)
-		fillIn(x, n)
-		v.SetMapIndex(k, x)
-	case reflect.String:
-		v.SetString(fmt.Sprintf("text <%d>", n))
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Float64, reflect.Float32:
-		v.SetFloat(float64(n) + 0.5)
-	default:
-		if v.CanUint() {
-			v.SetUint(uint64(n))
-		} else {
-			v.SetInt(int64(n))
-		}
-	}
-}
-
 func FuzzOpen(f *testing.F) {
 	off := 1.0
 	events := jsonl(f, view.Event{Seq: 1, At: t0, Seen: t0, Lane: "power", Subject: "a", To: "off"}, view.Event{Seq: 2, At: at(9), Seen: at(9), Offset: &off, Code: view.CodeMachineState})
@@ -280,35 +196,6 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
-}
-
-var unread = regexp.MustCompile(`,"FromSent":\{[^{}]*\}`)
-
-// Records of all versions are read and written with the same names: what the
-// examples hold, written anew, is what they hold, but for times that nobody read.
-func TestSamplesAreWrittenAsTheyAreRead(t *testing.T) {
-	for _, name := range []string{"mdx", "vagrant"} {
-		file, err := os.Open(filepath.Join("examples", name, SamplesFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, lineMost)
-		for n := 1; lines.Scan(); n++ {
-			var s Sample
-			if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-				t.Fatal(err)
-			}
-			got, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if was := unread.ReplaceAll(lines.Bytes(), nil); !bytes.Equal(got, was) {
-				t.Fatalf("%s line %d is written as\n%.2000s\nand was\n%.2000s", name, n, got, was)
-			}
-		}
-	}
 }
 
 // A record is being written until its program closes the timeline, or ends in any way: then

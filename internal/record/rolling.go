@@ -40,7 +40,7 @@ func newRolling(t *Timeline, size int, age time.Duration, now func() time.Time) 
 	r := &Rolling{timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}}}
 	samples := &file{past: newPast(size, age, now)}
 	r.sampler = &Sampler{
-		beats: beats{}, now: now, samples: samples, life: lifeSign,
+		beats: beats{}, now: now, samples: samples,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
 	return r

@@ -36,8 +36,6 @@ type Sampler struct {
 	cast    *Cast // nil: no samples
 	files   []*file
 
-	life time.Duration // lifeSign
-
 	frames chan *view.Frame // the newest one offered
 	stop   chan struct{}
 	done   chan struct{}
@@ -77,7 +75,7 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 	samples.Redact(names)
 	s := &Sampler{
 		beats:  beats{},
-		render: render, now: now, samples: samples, life: lifeSign,
+		render: render, now: now, samples: samples,
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
 	if render != nil {
@@ -142,7 +140,7 @@ func (s *Sampler) Lost() (n int) {
 
 func (s *Sampler) run() {
 	defer close(s.done)
-	timer := time.NewTimer(s.life)
+	timer := time.NewTimer(lifeSign)
 	defer timer.Stop()
 	for {
 		select {
@@ -153,7 +151,7 @@ func (s *Sampler) run() {
 				s.samples.add(Sample{At: s.now(), Seq: s.newest})
 				s.wrote = s.now()
 			}
-			timer.Reset(s.life)
+			timer.Reset(lifeSign)
 			continue
 		case f := <-s.frames:
 			s.take(f)
@@ -164,7 +162,7 @@ func (s *Sampler) run() {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(s.life)
+		timer.Reset(lifeSign)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/testenv"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -311,66 +310,6 @@ func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 	}
 	if f := showRecord(t, r).at(t0.Add(time.Minute)); f.Cluster != "last" || len(r.Torn) != 0 {
 		t.Errorf("the last frame is of %q, torn %q", f.Cluster, r.Torn)
-	}
-}
-
-func TestThereAreSignsOfLifeWhenNothingIsShown(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := record.NewLivelySampler(dir, time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	s.Offer(&view.Frame{Title: view.Title{Cluster: "c"}, Now: began})
-	path := filepath.Join(dir, record.SamplesFile)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if b, _ := os.ReadFile(path); strings.Count(string(b), "\n") > 3 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there are no signs of life")
-		}
-	}
-	if err := s.Close(nil); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(dir, record.EventsFile), "")
-	r, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f := showRecord(t, r).at(r.End); f.Cluster != "c" || !r.End.After(began) {
-		t.Errorf("at the end, %s, the screen is of %q", r.End.Sub(began), f.Cluster)
-	}
-}
-
-func TestAFullDiskIsReportedAndStopsNothing(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		testenv.Skip(t, "no /dev/full here")
-	}
-	for _, name := range []string{record.SamplesFile, record.CastFile} {
-		dir := t.TempDir()
-		if err := os.Symlink("/dev/full", filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		s, err := record.NewSampler(dir, func(*view.Frame, int, int) string { return "x" }, time.Now, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Offer(&view.Frame{Now: t0})
-		for deadline := time.Now().Add(20 * time.Second); s.Err() == nil; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: nothing is said of a full disk", name)
-			}
-		}
-		s.Offer(&view.Frame{Title: view.Title{Cluster: "c"}, Now: t0.Add(time.Second)})
-		if err := s.Close(nil); err == nil {
-			t.Errorf("%s: the end says nothing of a full disk", name)
-		}
-	}
-	if _, err := record.NewSampler(filepath.Join(t.TempDir(), "nowhere"), nil, time.Now, nil); err == nil {
-		t.Error("a folder that is not there is not told")
 	}
 }
 

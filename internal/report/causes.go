@@ -85,8 +85,8 @@ func (c *causes) evicted(node string) string {
 }
 
 func (c *causes) replaced(deployment string) string {
-	if waits := c.detachWaits(deployment); len(waits) > 0 {
-		return waits[0]
+	if why := c.stillAttached(deployment); why != "" {
+		return why
 	}
 	return "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)"
 }

@@ -18,23 +18,28 @@ type Clients struct {
 	ByClass      map[loadgen.Class]int
 	First, Last  time.Time
 	// Windows are the error windows of the only outage of a record (one may last over several);
-	// ErrorTime is their length, without what they have in common. Open: nobody saw them end.
+	// ErrorTime is their length, without what they have in common.
 	Windows   []record.Span
 	ErrorTime time.Duration
 	InWindows int // how many requests failed in them
-	Open      bool
 	// Hung counts the requests that lightsout or a time limit ended, and Unended those that had
 	// not ended when the record did. Of several outages the last one has them all.
 	Hung, Unended int
 	// Before counts the requests that failed before the first outage, which did not cause that.
 	Before int
-	// Never: no request of a recorder has ever succeeded.
-	Never bool
-	// Least: there may be more failures, that a killed program had not written.
-	Least bool
-	// Sure: no request that clients may have sent in it is unaccounted for.
-	Sure bool
+	Known  Known
 }
+
+// Known is how far a record accounts for the requests of an outage.
+type Known int
+
+// How far it does.
+const (
+	KnownPartly Known = iota // others may have failed, of which nobody knows
+	KnownAll                 // no request that clients may have sent is unaccounted for
+	KnownLeast               // there may be more failures, or they lasted longer
+	KnownNever               // no request of a recorder has ever succeeded
+)
 
 // unendedLeast is for how long a request must have been in flight when the record ended to count.
 const unendedLeast = 10 * time.Second
@@ -67,10 +72,15 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 	if last {
 		c.unanswered(r)
 	}
-	c.Least = broken(r)
-	c.Never = severityUnknown(r) && c.Failed > 0
-	c.Sure = !c.Least && !stoodStill(r) && !severityUnknown(r) && !unasked(r) &&
-		!slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil })
+	open := len(c.Windows) > 0 && (stoodStill(r) || slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Unrecovered }))
+	switch {
+	case severityUnknown(r) && c.Failed > 0:
+		c.Known = KnownNever
+	case broken(r) || open:
+		c.Known = KnownLeast
+	case !stoodStill(r) && !severityUnknown(r) && !unasked(r) && !slices.ContainsFunc(summaryOf(r).Load, func(l record.Load) bool { return l.Hung != nil }):
+		c.Known = KnownAll
+	}
 	return c
 }
 
@@ -104,7 +114,6 @@ func (c *Clients) count(r *record.Record) {
 		end = latest(end, to)
 	}
 	c.Failed = max(c.Failed, c.InWindows)
-	c.Open = len(c.Windows) > 0 && (stoodStill(r) || slices.ContainsFunc(r.Summary.Load, func(l record.Load) bool { return l.Unrecovered }))
 }
 
 // unanswered adds the requests of the record that nothing answered.

@@ -17,8 +17,7 @@ import (
 	"lightsout/internal/view"
 )
 
-// compareWidth is the most terminal columns that a line of Compare takes. Runs
-// that do not fit go into further tables.
+// compareWidth is the most terminal columns that a line of Compare takes.
 const compareWidth = 120
 
 // matrix is a table with a column for each run, after columns that describe the row.
@@ -72,43 +71,13 @@ func Compare(w io.Writer, rs []*record.Record) error {
 	}
 	var b strings.Builder
 	for _, m := range matrices(rs) {
-		for from := 0; from < len(rs); {
-			t, n := m.block(from)
-			fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(t.within(compareWidth), "\n"))
-			from += n
-		}
+		fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(m.within(compareWidth), "\n"))
 	}
 	if t := agreementTable(rs); len(t.Rows) > 0 {
 		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(t.within(compareWidth), "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// keyMost is how wide a column of keys counts: longer ones are broken into lines.
-const keyMost = 24
-
-// block is the part of the matrix with as many runs, from the given one on, as
-// fit, at least one.
-func (m *matrix) block(from int) (section, int) {
-	for n := len(m.Head) - m.keys - from; ; n-- {
-		s := section{Head: part(m.Head, m.keys, from, n)}
-		for _, r := range m.Rows {
-			s.Rows = append(s.Rows, part(r, m.keys, from, n))
-		}
-		widths, width := s.widths()
-		for _, w := range widths[:m.keys] {
-			width -= max(w-keyMost, 0)
-		}
-		if n == 1 || width <= compareWidth {
-			return s, n
-		}
-	}
-}
-
-// part is a row's keys, and n of its runs.
-func part[T any](row []T, keys, from, n int) []T {
-	return slices.Concat(row[:keys], row[keys+from:keys+from+n])
 }
 
 // CompareMarkdown is Compare as Markdown, with one table a subject and all runs

@@ -66,9 +66,9 @@ func clientsTable(r *record.Record, all []Facts) section {
 		}
 		failed, known, span := cell{Text: itoa(c.Failed)}, windows(c.Windows), none
 		switch {
-		case c.Failed == 0 && !c.Sure:
+		case c.Failed == 0 && c.Known != KnownAll:
 			failed.Text = "none known"
-		case c.Least:
+		case c.Known == KnownLeast:
 			failed.Text = "at least " + failed.Text
 		}
 		if c.Failed > 0 {
@@ -77,11 +77,8 @@ func clientsTable(r *record.Record, all []Facts) section {
 		if c.Failed > c.InWindows { // else the windows say when, more precisely than by the second
 			span = instant(r, c.First) + " – " + instant(r, c.Last)
 		}
-		switch {
-		case c.Open && stoodStill(r): // it may have begun earlier, or lasted longer
+		if c.Known == KnownLeast && len(c.Windows) > 0 {
 			known += ", not seen whole"
-		case c.Open:
-			known += ", end not seen"
 		}
 		t.row(instant(r, all[i].From), c.Sent, failed, classes(c.ByClass), known, span, some(c.Before), some(c.Hung), some(c.Unended))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"lightsout/cluster"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -147,131 +146,6 @@ func TestAPageIsAccessible(t *testing.T) {
 	}
 }
 
-// figure is what a picture says in numbers.
-type figure struct {
-	// boxes are the rectangles by layer or class, in order.
-	boxes map[string][]box
-	// units are the heights of one, by layer; "failures" and "service" are groups'.
-	units map[string]float64
-	all   []*element
-}
-
-var subpath = regexp.MustCompile(`M([-0-9.]+) ([-0-9.]+)h([-0-9.]+)v([-0-9.]+)h[-0-9.]+z`)
-
-func float(t *testing.T, s string) float64 {
-	t.Helper()
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-func figureOf(t *testing.T, r *record.Record) figure {
-	t.Helper()
-	f := figure{map[string][]box{}, map[string]float64{}, elements(t, []byte(picture(r, nil)))}
-	for _, e := range f.all {
-		key := e.attr["data-layer"] + e.attr["data-class"]
-		if e.name == "g" && e.attr["data-unit"] != "" {
-			key = e.attr["class"]
-			if key == "" {
-				key = "service"
-			}
-		}
-		if u := e.attr["data-unit"]; u != "" {
-			f.units[key] = float(t, u)
-		}
-		if e.name != "path" || key == "" {
-			continue
-		}
-		for _, m := range subpath.FindAllStringSubmatch(e.attr["d"], -1) {
-			f.boxes[key] = append(f.boxes[key], box{float(t, m[1]), float(t, m[2]), float(t, m[3]), float(t, m[4])})
-		}
-	}
-	return f
-}
-
-// same tells whether two lengths are the same but for their rounding.
-func same(a, b float64) bool { return math.Abs(a-b) <= 0.02 }
-
-func TestTheBarsAreTheNumbers(t *testing.T) {
-	r := mdxRecord()
-	f := figureOf(t, r)
-	a := axisOf(r)
-	for layer, value := range map[string]func(record.Second) int{
-		"served": func(s record.Second) int { return s.Served },
-		"queued": func(s record.Second) int { return s.Queued },
-	} {
-		i := 0
-		for _, s := range r.Seconds {
-			if value(s) == 0 {
-				continue
-			}
-			if i >= len(f.boxes[layer]) {
-				t.Fatalf("%s: only %d bars", layer, i)
-			}
-			b := f.boxes[layer][i]
-			if !same(b.x, a.x(s.At.Sub(zero).Seconds())) || !same(b.h, float64(value(s))*f.units["service"]) {
-				t.Errorf("%s at %v: bar %+v for %d at %.2f each", layer, s.At, b, value(s), f.units["service"])
-			}
-			i++
-		}
-		if i != len(f.boxes[layer]) {
-			t.Errorf("%s: %d bars for %d seconds", layer, len(f.boxes[layer]), i)
-		}
-	}
-	// Queued stands on served.
-	q := f.boxes["queued"][0]
-	for _, s := range f.boxes["served"] {
-		if same(s.x, q.x) && !same(q.y+q.h, s.y) {
-			t.Errorf("queued %+v does not stand on served %+v", q, s)
-		}
-	}
-	for name := range f.boxes {
-		switch name {
-		case "served", "queued", "ok", "available":
-		default:
-			t.Errorf("nothing failed or stalled, but there are bars of %q", name)
-		}
-	}
-}
-
-func TestFailuresAreDrawnToScaleBelowZero(t *testing.T) {
-	r := vagrantRecord()
-	f := figureOf(t, r)
-	unit := f.units["failures"]
-	var base float64
-	for _, e := range f.all {
-		if e.name == "path" && e.attr["class"] == "baseline" {
-			base = float(t, strings.Fields(strings.FieldsFunc(e.attr["d"], func(r rune) bool { return r == 'M' || r == 'H' })[0])[1])
-			break
-		}
-	}
-	for class, n := range map[string]int{"connect timeout": 24, "reset": 13, "unresolved": 2} {
-		sum := 0.0
-		for _, b := range f.boxes[class] {
-			sum += b.h
-			if b.y < base-0.02 {
-				t.Errorf("%s: a bar at %.2f is above zero, %.2f", class, b.y, base)
-			}
-		}
-		if math.Abs(sum-float64(n)*unit) > 0.02*float64(len(f.boxes[class])) {
-			t.Errorf("%s: bars of %.2f in all for %d at %.2f each", class, sum, n, unit)
-		}
-	}
-	legend := ""
-	for _, e := range f.all {
-		if e.name == "text" {
-			legend += e.text + "\n"
-		}
-	}
-	for _, want := range []string{"failed: connect timeout (24)", "failed: reset (13)", "blind"} {
-		if !strings.Contains(legend, want) {
-			t.Errorf("the picture does not say %q", want)
-		}
-	}
-}
-
 // hours is a record of so many seconds with load and failures all along.
 func hours(n int) *record.Record {
 	r := &record.Record{Dir: "long", Start: zero, End: zero.Add(time.Duration(n) * time.Second), Zero: zero}
@@ -301,14 +175,6 @@ func TestLongRecordsStaySmallAndLoseNothing(t *testing.T) {
 		}
 		if len(bins) > columnsMost || ok != 17*n || failed != 3*n {
 			t.Errorf("%d s: %d columns of %d s with %d ok and %d failed", n, len(bins), size, ok, failed)
-		}
-		f := figureOf(t, r)
-		sum := 0.0
-		for _, b := range f.boxes["reset"] {
-			sum += b.h
-		}
-		if unit := f.units["failures"]; math.Abs(sum-float64(n)*unit) > 0.01*float64(n)*unit+1 {
-			t.Errorf("%d s: the resets' bars are %.1f high in all, want %.1f", n, sum, float64(n)*unit)
 		}
 	}
 }

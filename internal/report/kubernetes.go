@@ -83,9 +83,6 @@ var does = map[string]struct {
 // actsMost is the largest number of actions of Kubernetes in the table.
 const actsMost = 40
 
-// detachesMost is the largest number of waits for volumes below it.
-const detachesMost = 5
-
 // kubernetesOf is what Kubernetes did, when, and which setting made it wait.
 func kubernetesOf(r *record.Record, c *causes) section {
 	t := section{ID: "kubernetes", Title: "What Kubernetes did, when and why"}
@@ -108,11 +105,8 @@ func kubernetesOf(r *record.Record, c *causes) section {
 	if slices.ContainsFunc(acts, func(a act) bool { return a.phase == view.PhaseEvicted }) {
 		t.Items = append(t.Items, cell{Text: "Deleted pods stay Terminating on a silent node until its kubelet answers or the node is deleted: their terminationGracePeriodSeconds is counted by the kubelet."})
 	}
-	if waits := c.detachWaits(""); len(waits) > 0 {
-		for _, w := range waits[:min(len(waits), detachesMost)] {
-			t.Items = append(t.Items, cell{Text: w + "."})
-		}
-		t.Items = append(t.Items, cell{Text: attachAdvice})
+	if why := c.stillAttached(""); why != "" {
+		t.Items = append(t.Items, cell{Text: why}, cell{Text: attachAdvice})
 	}
 	return t
 }

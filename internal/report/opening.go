@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 // outagesMost is the largest number of outages in the opening.
@@ -55,7 +53,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 	if n := summaryOf(r).Ledger.Unsent; summaryOf(r).Ledger.ManyUnsent() {
 		add("lightsout did not send " + text.Count(n, "request that was due", "requests that were due") + ": whether the service would have answered is unknown")
 	}
-	for _, s := range append(doneIn(r, all), apiAway(r)) {
+	for _, s := range doneIn(r, all) {
 		add(s)
 	}
 	switch {
@@ -92,15 +90,11 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // verbs say of one or of several nodes how they went down.
 var verbs = map[cause][2]string{
-	causeShutdown: {"was shut down", "were shut down"}, causeOff: {"lost power", "lost power"}, causeFoundOff: {"was found off", "were found off"},
+	causeShutdown: {"was shut down", "were shut down"}, causeOff: {"was switched off", "were switched off"}, causeFoundOff: {"was found off", "were found off"},
 	causeSilent: {"fell silent", "fell silent"}, causeDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"},
 	causeNotReady: {"became NotReady", "became NotReady"}, causeNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
 	causeAsked: {"was asked to go off, and lightsout did not see it go,", "were asked to go off, and lightsout did not see them go,"},
 }
-
-// late is how long after its request a machine must have lost its power to be told: its driver may
-// have taken its time.
-const late = 5 * time.Second
 
 // who names the nodes, how they went down and when. Those that went down alike within 2 s are told
 // together, each once.
@@ -119,14 +113,8 @@ func who(all []NodeFacts) string {
 	}
 	var parts []string
 	for _, nodes := range groups {
-		first, went := nodes[0], time.Time{}
-		for _, n := range nodes {
-			went = latest(went, n.went())
-		}
+		first := nodes[0]
 		at := " at " + clock(first.From)
-		if first.Cause == causeOff && went.Sub(first.From) > late {
-			at = " between " + clock(first.From) + " and " + clock(went)
-		}
 		if len(parts) == 0 {
 			at += " UTC"
 		}
@@ -156,27 +144,24 @@ func named(nodes []NodeFacts) string {
 // answer belong.
 func (c *Clients) text(several bool) string {
 	said, least := "no request is known to have failed", ""
+	if c.Known == KnownLeast {
+		least = "at least "
+	}
 	switch waited := c.unansweredText(); {
-	case c.Never:
+	case c.Known == KnownNever:
 		said = NeverAnswered
 	case len(c.Windows) > 0:
-		if c.Open {
-			least = "at least "
-		}
 		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
 		if n := c.Failed - c.InWindows; n > 0 {
 			said += ", and " + text.Count(n, "more request", "more requests") + " failed later"
 		}
 	case c.Failed > 0:
-		if c.Least {
-			least = "at least "
-		}
 		said = least + text.Count(c.Failed, "request", "requests") + " failed between " + clock(c.First) + " and " + clock(c.Last)
 	case waited != "" && !several:
 		return waited
 	case c.Sent == 0:
 		return "no requests were sent meanwhile"
-	case c.Sure:
+	case c.Known == KnownAll:
 		said = "no request failed"
 	}
 	if waited := c.unansweredText(); waited != "" && !several {
@@ -213,32 +198,22 @@ func lasted(d time.Duration) string {
 	return text.Span(d)
 }
 
-// podsOf describes the workload that lost most pods.
+// podsOf counts the pods of the workload that lost most.
 func podsOf(r *record.Record, f *Facts) string {
 	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !recorded(r) || f.Workloads[0].Of == 0 {
 		return ""
 	}
 	w := &f.Workloads[0]
-	pods := text.Count(w.Of, "pod", "pods")
+	pods, most := text.Count(w.Of, "pod", "pods"), ""
 	if w.Deployment.Name != "" {
 		pods += " of " + clean(w.Deployment.String())
 	}
-	if w.lacked() == 0 {
-		said := "Kubernetes counted all " + pods + " as available"
-		if w.Hidden {
-			said += " whenever lightsout saw them"
-		}
-		return said
-	}
-	said := fmt.Sprintf("%d of %s were missing at the worst, none from %s on", w.lacked(), pods, clock(w.To))
-	if w.AtEnd > 0 {
-		said = fmt.Sprintf("%d of %s were missing at the worst, and %d %s", w.lacked(), pods, w.AtEnd, atEnd(r))
-	}
 	if w.Hidden {
-		said = "at least " + said
+		most = "at most "
 	}
-	if n := len(f.Workloads) - 1; n > 0 && f.Workloads[n].lacked() > 0 {
-		said += ", and " + text.Count(n, "more workload", "more workloads") + " lost pods"
+	said := fmt.Sprintf("%s%d of %s were available at the lowest", most, w.Lowest, pods)
+	if w.AtEnd > 0 {
+		said += fmt.Sprintf(", and %d were missing %s", w.AtEnd, atEnd(r))
 	}
 	return said
 }
@@ -265,27 +240,17 @@ func still(r *record.Record, nodes []NodeFacts) string {
 	return named(down) + was + "down " + atEnd(r)
 }
 
-// changedBefore is how long before the first outage somebody's change counts as one that it may
+// changedBefore is how long before the first outage a change of the deployment counts as one that it may
 // come from.
 const changedBefore = time.Minute
 
-// doneIn describes what somebody did to the cluster around the outages.
+// doneIn describes how somebody scaled or deleted the deployment of the record around the outages.
 func doneIn(r *record.Record, all []Facts) (out []string) {
 	from := all[0].From
 	if recorded(r) {
 		from = r.Zero.Add(-changedBefore)
 	} else if len(all[0].Nodes) == 0 {
 		return nil
-	}
-	for i := range r.Events {
-		e := &r.Events[i]
-		switch {
-		case !recorded(r) || e.Seen.Before(from):
-		case e.Change == cluster.ChangeCordon && e.To == "SchedulingDisabled" && e.Seen.Before(r.Zero.Add(changedBefore)):
-			out = append(out, "Somebody cordoned "+clean(e.Subject)+" at "+clock(e.Seen)+" UTC")
-		case e.Code == view.CodePlannedOff && e.At.After(from):
-			out = append(out, fmt.Sprintf("%s switched %s off by plan, noticed at %s UTC", clean(e.Name), clean(e.Subject), clock(e.At)))
-		}
 	}
 	targets, scaled := targetsOf(r), false
 	for i := 1; i < len(targets); i++ {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,7 +67,7 @@ func pageOf(r *record.Record) *page {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
 	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
-	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
+	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
@@ -136,9 +135,6 @@ func loud(s *record.Summary) []cell {
 	}
 	if s.Pace == "fast" {
 		out = append(out, cell{"Fast pace: the lab shortens Kubernetes' timings. A real cluster takes longer.", warning})
-	}
-	if s.Version > record.SummaryVersion {
-		out = append(out, cell{fmt.Sprintf("The summary has version %d of its schema; this program knows version %d and may read it wrongly.", s.Version, record.SummaryVersion), warning})
 	}
 	return out
 }

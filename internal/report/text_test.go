@@ -51,17 +51,6 @@ func TestReportsFollowTheSummaryInWhatWasInside(t *testing.T) {
 	}
 }
 
-func TestCleanTakesWholeEscapeSequencesOut(t *testing.T) {
-	for in, want := range map[string]string{
-		"a\x1b[31mred\x1b[0m": "ared", "\x1b]0;title\x07x": "x", "\x1b]8;;http://e/\x1b\\link\x1b]8;;\x1b\\": "link", "\u009b2Jx": "x",
-		"two\r\n lines\t": "two lines", "\x1b]0;never ended": "", "\u202egnp.exe": "gnp.exe", "a\x00b\x7f": "ab", "é ü 長い": "é ü 長い", "\x1b": "",
-	} {
-		if got := clean(in); got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
-		}
-	}
-}
-
 func FuzzClean(f *testing.F) {
 	for _, s := range []string{evil, "", "plain", "\x1b[", "\x1b]", "\x1bP1\x1b\\", "|a|", "1. x", "__b__", "\xff\xfe"} {
 		f.Add(s)

@@ -77,29 +77,6 @@ func apiSilence(s unseen) string {
 	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
 }
 
-// apiAwayLeast is how long the API server must be away to be named.
-const apiAwayLeast = 2 * time.Second
-
-// apiAway describes the longest time in which the API server did not answer during a trial
-// or a session; recorded outages have a sign for it.
-func apiAway(r *record.Record) string {
-	var longest unseen
-	most := apiAwayLeast
-	for _, s := range apiLost(r) {
-		end := s.to
-		if end.IsZero() {
-			end = r.End
-		}
-		if d := end.Sub(s.from); d >= most {
-			longest, most = s, d
-		}
-	}
-	if recorded(r) || longest.from.IsZero() {
-		return ""
-	}
-	return text.Capital(apiSilence(longest))
-}
-
 // severities are the words of a recorded outage, in the place of a verdict.
 var severities = map[record.Severity]cell{
 	record.SeverityDown: {"DOWN", bad}, record.SeverityDegraded: {"DEGRADED", warning},

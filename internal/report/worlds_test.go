@@ -79,7 +79,6 @@ func TestReportsOfOutagesAreAsTheyWereAccepted(t *testing.T) {
 		"volume": func(r *record.Record) {
 			replaces(r, 405)
 			tells(r, 370, cluster.KindPod, "web-2", attachFailed, multiAttach+`"pv-notes" Volume is already used by pod(s) web-1`)
-			tells(r, 401, cluster.KindPod, "web-2", attached, `AttachVolume.Attach succeeded for volume "pv-notes"`)
 		},
 		"quota": func(r *record.Record) {
 			replaces(r, 405)

@@ -53,10 +53,7 @@ func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
 
 // Publish hands out a frame now, and returns it. Its timeline has the result of the last
 // load.
-func (c Controls) Publish() *view.Frame {
-	c.s.loads.sayResult()
-	return c.s.publish()
-}
+func (c Controls) Publish() *view.Frame { return c.s.publish() }
 
 // End ends the session.
 func (c Controls) End() { c.s.ending = true }

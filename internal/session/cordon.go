@@ -294,18 +294,25 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	c.release(nodes...)
 	deadline := c.now().Add(time.Minute)
 	return func(now time.Time) (bool, string, error) {
-		for _, n := range nodes {
-			o := c.ours[n]
-			switch {
-			case o == nil:
-			case now.After(deadline):
-				return true, "", fmt.Errorf("%s is not uncordoned: %s", n, o.failed)
-			default:
-				return false, "uncordoning " + n, nil
-			}
+		n := c.firstOf(nodes)
+		switch {
+		case n == "":
+			return true, "", nil
+		case now.After(deadline):
+			return true, "", fmt.Errorf("%s is not uncordoned: %s", n, c.ours[n].failed)
 		}
-		return true, "", nil
+		return false, "uncordoning " + n, nil
 	}
+}
+
+// firstOf is the first of some nodes that is still cordoned because of us; empty if none is.
+func (c *cordons) firstOf(nodes []string) string {
+	for _, n := range nodes {
+		if c.ours[n] != nil {
+			return n
+		}
+	}
+	return ""
 }
 
 // uncordonOwn uncordons what this session has cordoned, except machines that are left off and nodes that

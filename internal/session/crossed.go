@@ -32,7 +32,7 @@ func StillHeard(n *cluster.Node, off, now time.Time) (heard, settled bool) {
 // machine is another node's.
 func (m *machines) findCrossed(node string, r power.Reading) {
 	o := m.outages[node]
-	if o == nil || o.Step() != outage.StepOff || r.State != power.Off || r.Proof != power.Proven || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
+	if o == nil || o.Step() != outage.StepOff || !r.Proves(power.Off) || m.snapshot == nil || m.snapshot.Link.State != cluster.LinkLive {
 		return
 	}
 	n, off := m.snapshot.Node(node), o.At[outage.StepOff]

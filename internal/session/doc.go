@@ -11,8 +11,6 @@
 // what the session is made of (loop.go). Slow work runs in a goroutine of its own,
 // which posts its result to the loop.
 //
-// Without a cluster, LoadOnly shows the requests without a session.
-//
 // A trial is a Guest: it receives the events, and acts through Controls. This package
 // does not know plans, phases or verdicts, and draws nothing. The packages below it
 // make connections and switch machines.

@@ -61,9 +61,9 @@ type nodeDrain struct {
 	begun    bool // a round has succeeded
 	// held is the last text about the pods that block the drain; askAt is when to ask
 	// the operator.
-	held  string
-	askAt time.Time
-	asked *asked
+	held   string
+	askAt  time.Time
+	asking bool // the question is open
 }
 
 // has reports whether a node is one of those that are drained.

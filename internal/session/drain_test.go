@@ -341,7 +341,7 @@ func TestTheQuestionAboutLeavingFollowsWhatIsThere(t *testing.T) {
 	q := w.x.frame("another question", func(f *view.Frame) bool {
 		return f.Question != nil && strings.Contains(questionText(f.Question), "kube-node3") && f.Power["kube-node3"].Stage == power.StageDone
 	}).Question
-	if q.Title != "Leave with machines off?" || q.ID == old.ID {
+	if q.Title != "Leave with machines off, or going off?" || q.ID == old.ID {
 		t.Errorf("the question is %+v, was %+v", q, old)
 	}
 	w.x.Send(view.Answer{Question: old.ID, Choice: "leave"})

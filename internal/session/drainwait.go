@@ -35,7 +35,6 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	switch {
 	case held == "":
 		n.askAt = time.Time{}
-		r.withdraw(n)
 	case n.askAt.IsZero():
 		n.askAt = r.now().Add(heldLimit)
 	}
@@ -85,7 +84,6 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	}
 	n.state = s
 	n.cancel()
-	r.withdraw(n)
 	switch s {
 	case drainCut:
 		r.warn(view.LanePower, n.node, "the drain is not complete: the pods that are left are shut down with the node")
@@ -159,37 +157,14 @@ func (r *drains) of(nodes ...string) (*drain, *nodeDrain) {
 	return nil, nil
 }
 
-// ask asks what to do about a drain that is under way.
+// ask asks what to do about a drain that is under way, until it is over.
 func (r *drains) ask(d *drain, n *nodeDrain) {
-	if n.asked != nil {
+	if n.asking {
 		return
 	}
-	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
-	p := n.progress
-	if p.Waiting != "" {
-		q.Title = "The drain of " + n.node + " is blocked"
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Waiting})
-	}
-	if len(p.Held) > 0 {
-		q.Title = "The drain of " + n.node + " is blocked"
-		q.Lines = append(q.Lines, view.Line{Heading: true, Text: "These pods block it:"})
-	}
-	const most = 6
-	for i, k := range p.HeldPods() {
-		if i == most {
-			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", len(p.Held)-most)})
-			break
-		}
-		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: p.Held[k]})
-	}
-	stand := "The API server has not answered yet which pods are on it."
-	if n.begun {
-		stand = fmt.Sprintf("%s gone, %d ending, %d blocked.", text.Count(p.Gone, "pod has", "pods have"), len(p.Evicting), len(p.Held))
-	}
-	q.Lines = append(q.Lines, view.Line{Text: stand},
-		view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
-	n.asked = r.opt.Questions.ask(q, func(a view.Answer) {
-		n.asked = nil
+	n.asking = true
+	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(), n.state == draining }, func(a view.Answer) {
+		n.asking = false
 		switch a.Choice {
 		case drainOn:
 			r.decide(d, n, drainCut)
@@ -203,9 +178,23 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 	})
 }
 
-func (r *drains) withdraw(n *nodeDrain) {
-	if n.asked != nil {
-		r.opt.Questions.withdraw(n.asked)
-		n.asked = nil
+// question names the pods that block the drain.
+func (n *nodeDrain) question() view.Question {
+	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
+	if n.held != "" {
+		q.Title = "The drain of " + n.node + " is blocked"
 	}
+	if n.progress.Waiting != "" {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Waiting})
+	}
+	const most = 6
+	pods := n.progress.HeldPods()
+	for _, k := range pods[:min(len(pods), most)] {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: n.progress.Held[k]})
+	}
+	if more := len(pods) - most; more > 0 {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", more)})
+	}
+	q.Lines = append(q.Lines, view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
+	return q
 }

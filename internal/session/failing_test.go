@@ -25,33 +25,3 @@ func TestTheTimelineReportsSpellsOfFailures(t *testing.T) {
 		}
 	}
 }
-
-// A burst of 12 beside requests that hung for minutes at a dead node: "0 % (0 of 12
-// failed)" stood on the timeline.
-func TestTheTimelineReportsNoFailuresIfThereAreNone(t *testing.T) {
-	t.Parallel()
-	t0 := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	r, err := NewRecordWriter("", func() time.Time { return t0 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := func(sent, took float64, class loadgen.Class) {
-		at := func(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
-		r.Request(loadgen.Record{Class: class, Scheduled: at(sent), Sent: at(sent), End: at(sent + took)})
-	}
-	ended(0, 90, loadgen.ClassReset)
-	ended(4, 90, loadgen.ClassTruncated)
-	for i := range 12 {
-		ended(91+float64(i), 0.5, loadgen.ClassOK)
-	}
-	ended(89, 20, loadgen.ClassReset)
-	events := r.Timeline().Since(0)
-	if len(events) == 0 {
-		t.Error("there is no event")
-	}
-	for _, e := range events {
-		if e.Code != view.CodeRequestsFail && (e.N == 0 || strings.Contains(e.Text, "(0 of")) {
-			t.Errorf("%+v", e)
-		}
-	}
-}

@@ -122,7 +122,7 @@ func (l *inspections) told(object *cluster.Description, err error) {
 		next.Err = err.Error()
 	}
 	l.shown = &next
-	if l.wanted.Log && l.log == nil && l.merged == nil && object != nil {
+	if l.wanted.Log && l.log == nil && object != nil {
 		l.readLog(object)
 	}
 }
@@ -136,7 +136,8 @@ func (l *inspections) readLog(object *cluster.Description) {
 		o.Container = object.Containers[i].Name
 	}
 	if l.wanted.Of.Kind.HasPods() {
-		l.merged = &mergedLog{inspections: l, container: o.Container, lines: mergedLines{changed: l.inbox.wake}, pods: map[podID]*followedLog{}}
+		l.log = &logTail{changed: l.inbox.wake}
+		l.merged = &mergedLog{inspections: l, container: o.Container, pods: map[podID]*followedLog{}}
 		l.merged.followPods()
 		return
 	}
@@ -173,7 +174,7 @@ func (l *inspections) newest() *view.Inspection {
 	}
 	next := *l.shown
 	next.At = l.now()
-	if l.log != nil && l.log.take(&next) || l.merged != nil && l.merged.take(&next) {
+	if l.log != nil && l.log.take(&next) {
 		l.shown = &next
 	}
 	return l.shown

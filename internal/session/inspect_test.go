@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"lightsout/cluster"
@@ -119,32 +118,4 @@ type anyShelf struct{ shelf }
 
 func (*anyShelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Description, error) {
 	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "nginx"}}}, nil
-}
-
-func TestAWorkloadIsReadAgainWhenItHasChanged(t *testing.T) {
-	t.Parallel()
-	web := cluster.Ref{Kind: cluster.KindService, Key: cluster.Key{Namespace: "default", Name: "web"}}
-	at := func(ready int) *cluster.Snapshot {
-		return cluster.NewSnapshot(cluster.Contents{Endpoints: []*cluster.Endpoints{{Service: web.Key, Ready: ready, Total: 2}}})
-	}
-	s := &counter{}
-	w := &still{s: at(2), changed: make(chan struct{})}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, w, session.Options{Inspect: s}, nil)
-	x.frame("the service", func(f *view.Frame) bool { return f.Snapshot != nil })
-	x.Send(view.Inspect{Of: web})
-	x.frame("the answer", func(f *view.Frame) bool { return f.Inspection != nil && f.Inspection.Object != nil && s.n.Load() == 1 })
-	w.set(at(1))
-	x.frame("the next answer", func(*view.Frame) bool { return s.n.Load() == 2 })
-}
-
-// counter counts the objects that are read.
-type counter struct {
-	anyShelf
-	n atomic.Int64
-}
-
-func (c *counter) Describe(ctx context.Context, ref cluster.Ref) (*cluster.Description, error) {
-	c.n.Add(1)
-	return c.anyShelf.Describe(ctx, ref)
 }

@@ -64,7 +64,7 @@ func (v *leaving) question() (view.Question, bool) {
 	switch {
 	case len(v.machines.own()) > 0:
 		off := v.machines.lines("Switched off by lightsout:")
-		return question(v.title(), view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
+		return question("Leave with machines off, or going off?", view.Choice{ID: leaveOn, Label: "Power on, then leave"}, "Leave them as they are", slices.Concat(off, going, v.drains.cancelled(), cordoned, v.machines.takenLines(), []view.Line{v.later()})...)
 	case len(v.drains.running) > 0:
 		return question("Leave while nodes are being drained?", view.Choice{ID: leaveUndo, Label: "Cancel the drain, then leave"}, "Leave them cordoned", append(v.drains.cancelled(), going...)...)
 	case v.busy():
@@ -75,19 +75,6 @@ func (v *leaving) question() (view.Question, bool) {
 		return q, open
 	}
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
-}
-
-// title asks about the machines that the journal lists.
-func (v *leaving) title() string {
-	own := v.machines.own()
-	goes := func(n string) bool { return goesOff(v.machines.views[n]) }
-	switch {
-	case slices.ContainsFunc(own, func(n string) bool { return !goes(n) && !v.machines.isOnYet(n) }):
-		return "Leave with machines off?"
-	case slices.ContainsFunc(own, func(n string) bool { return !goes(n) }):
-		return "Leave with machines that may go off?"
-	}
-	return "Leave while machines are being switched off?"
 }
 
 // answered leaves as the operator has chosen.

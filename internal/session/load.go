@@ -2,11 +2,9 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"lightsout/internal/text"
@@ -22,15 +20,8 @@ type loads struct {
 	// agreed: the operator has agreed to send requests.
 	agreed bool
 
-	telling  sync.Mutex
 	results  int   // how many of the generator's results have been on the timeline
 	replaced []int // the runs that were changed: the timeline does not report their end
-}
-
-func (l *loads) begin() {
-	if l.opt.Load != nil {
-		l.spawn(func() { l.follow(l.ctx) })
-	}
 }
 
 func (l *loads) close() {
@@ -61,8 +52,6 @@ func (l *loads) start(spec loadgen.Spec) (number int, started time.Time, err err
 	if l.opt.Load == nil {
 		return 0, started, errors.New(cmp.Or(l.opt.NoLoad, "no load can be sent: set load.url in lightsout.yaml"))
 	}
-	l.telling.Lock() // before the result of a changed run
-	defer l.telling.Unlock()
 	started = l.now()
 	before := l.opt.Load.Run()
 	if number, err = l.opt.Load.Begin(spec); err != nil {
@@ -101,7 +90,7 @@ func (l *loads) ask(i view.StartLoad) {
 // asksFirst reports whether the session asks before it sends requests. It does not if
 // there is no one to ask, or if the load becomes smaller.
 func (l *loads) asksFirst(i view.StartLoad) bool {
-	if l.opt.Questions == nil || l.opt.Load == nil {
+	if l.opt.Load == nil {
 		return false
 	}
 	run, spec := l.opt.Load.Run(), i.Spec
@@ -139,9 +128,7 @@ func (l *loads) begun(spec loadgen.Spec) {
 		l.warn(view.LaneLoad, "load", err.Error())
 		return
 	}
-	if l.guest != nil {
-		l.guest.Handle(LoadStarted{number, spec, started})
-	}
+	l.guest.Handle(LoadStarted{number, spec, started})
 }
 
 func (l *loads) stop(i view.StopLoad) {
@@ -149,9 +136,7 @@ func (l *loads) stop(i view.StopLoad) {
 		return
 	}
 	l.opt.Load.Stop(i.Cancel)
-	if l.guest != nil {
-		l.guest.Handle(Did{i})
-	}
+	l.guest.Handle(Did{i})
 	code := view.CodeLoadStopping
 	if i.Cancel {
 		code = view.CodeLoadCancelled
@@ -168,33 +153,11 @@ func (l *loads) atRest(number int) bool {
 	return l.opt.Load.RunTotals(number).InFlight() == 0
 }
 
-// follow reports the result of each run on the timeline once it has ended.
-func (l *loads) follow(ctx context.Context) {
-	pause := time.NewTicker(followEach)
-	defer pause.Stop()
-	for {
-		changed := l.opt.Load.Changed()
-		l.sayResult()
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		}
-		select { // requests end thousands of times a second
-		case <-ctx.Done():
-			return
-		case <-pause.C:
-		}
-	}
-}
-
 // sayResult reports the results of the runs that have ended, each once.
 func (l *loads) sayResult() {
 	if l.opt.Load == nil {
 		return
 	}
-	l.telling.Lock()
-	defer l.telling.Unlock()
 	for _, r := range l.opt.Load.Ended(l.results) {
 		l.results++
 		if !slices.Contains(l.replaced, r.Number) {
@@ -213,6 +176,3 @@ func (l *loads) sayEnd(r *loadgen.Result) {
 	}
 	l.say(e)
 }
-
-// followEach is the shortest time between two checks of the load for its results.
-const followEach = 20 * time.Millisecond

@@ -19,11 +19,11 @@ type loop struct {
 	now    func() time.Time
 	rec    *RecordWriter
 	inbox  inbox
-	work   sync.WaitGroup // goroutines that outlast one turn
-	frames *frames
+	work   sync.WaitGroup   // goroutines that outlast one turn
+	frames chan *view.Frame // the newest one
 
 	snapshot *cluster.Snapshot // nil before the first
-	guest    Guest             // nil where nothing is shown but requests
+	guest    Guest
 	notice   view.Notice
 
 	ending bool
@@ -33,12 +33,21 @@ type loop struct {
 
 func newLoop(opt Options) *loop {
 	return &loop{
-		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: newFrames(),
+		opt: opt, now: opt.Now, rec: opt.RecordWriter, inbox: inbox{notify: make(chan struct{}, 1)}, frames: make(chan *view.Frame, 1),
 	}
 }
 
 // Frames hands out frames, the newest only. It is closed when Run returns.
-func (l *loop) Frames() <-chan *view.Frame { return l.frames.out }
+func (l *loop) Frames() <-chan *view.Frame { return l.frames }
+
+// show hands out a frame; it replaces one that nobody has received.
+func (l *loop) show(f *view.Frame) {
+	select {
+	case <-l.frames:
+	default:
+	}
+	l.frames <- f
+}
 
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }

@@ -3,14 +3,9 @@ package session
 import (
 	"context"
 	"fmt"
-	"io"
-	"slices"
-	"sync"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 const (
@@ -19,8 +14,6 @@ const (
 	// readAgain is the pause before an ended log is read again: its container may have
 	// been started again.
 	readAgain = 3 * time.Second
-	// forbiddenAgain is the pause after a log that the account may not read.
-	forbiddenAgain = time.Minute
 	// fewestLines is how many earlier lines of each pod are read at least.
 	fewestLines = 10
 )
@@ -30,10 +23,8 @@ const (
 type mergedLog struct {
 	*inspections
 	container string
-	lines     mergedLines
 	pods      map[podID]*followedLog
 	beyond    bool // more pods than are followed
-	forbidden bool // the account may not read logs; reported once
 }
 
 // podID tells pods of one name apart.
@@ -71,7 +62,7 @@ func (m *mergedLog) followPods() {
 			continue
 		case len(m.pods) >= followedPods:
 			if !m.beyond {
-				m.lines.note(m.now(), "", fmt.Sprintf("this workload has more pods: lightsout reads the logs of %d at once", followedPods))
+				m.log.note(m.now(), "", fmt.Sprintf("this workload has more pods: lightsout reads the logs of %d at once", followedPods))
 			}
 			m.beyond = true
 			continue
@@ -122,7 +113,7 @@ func (f *followedLog) stop() {
 func (m *mergedLog) note(f *followedLog, text string) {
 	if f.noted != text {
 		f.noted = text
-		m.lines.note(m.now(), f.pod.Name, text)
+		m.log.note(m.now(), f.pod.Name, text)
 	}
 }
 
@@ -141,7 +132,7 @@ func (m *mergedLog) read(f *followedLog) {
 		defer cancel()
 		body, err := m.opt.Inspect.PodLog(ctx, o)
 		if err == nil {
-			last, err = m.lines.read(body, name, last)
+			last, err = m.log.readStamped(body, name, last)
 			body.Close()
 		}
 		m.post(func() {
@@ -158,85 +149,12 @@ func (m *mergedLog) read(f *followedLog) {
 // ended takes the end of a reading.
 func (m *mergedLog) ended(f *followedLog, err error) {
 	f.cancel, f.next = nil, m.now().Add(readAgain)
-	f.whole = m.wanted.Previous || err == nil && f.pod.Finished()
+	f.whole = m.wanted.Previous || cluster.IsForbidden(err) || err == nil && f.pod.Finished()
 	switch {
 	case m.reading.Err() != nil:
-	case cluster.IsForbidden(err):
-		f.next = m.now().Add(forbiddenAgain)
-		if !m.forbidden {
-			m.lines.note(m.now(), "", err.Error())
-		}
-		m.forbidden = true
 	case err != nil:
 		m.note(f, err.Error())
 	default:
 		m.note(f, "the log has ended")
 	}
-}
-
-// take puts the newest lines into shown, and reports whether there are any.
-func (m *mergedLog) take(shown *view.Inspection) bool {
-	l := &m.lines
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.fresh {
-		return false
-	}
-	l.fresh = false
-	shown.Merged, shown.Cut = slices.Clone(l.lines), l.cut
-	return true
-}
-
-// mergedLines are the newest lines of several logs, in the order of their times. Safe
-// for concurrent use.
-type mergedLines struct {
-	changed func() // is called when there is news
-
-	mu    sync.Mutex
-	lines []view.LogLine
-	bytes int
-	cut   bool
-	fresh bool // something has not been taken
-}
-
-// read reads a stamped log to its end, without the lines up to the time after. It
-// returns the time of the newest line.
-func (l *mergedLines) read(r io.Reader, pod string, after time.Time) (last time.Time, err error) {
-	last = after
-	err = readLines(r, func(line string) {
-		at, rest := cluster.SplitStamp(line)
-		if at.IsZero() {
-			at = last
-		}
-		if at.After(after) {
-			l.add(view.LogLine{At: at, Pod: pod, Text: text.Cells(rest)})
-			last = at
-		}
-	})
-	return last, err
-}
-
-func (l *mergedLines) note(at time.Time, pod, text string) {
-	l.add(view.LogLine{At: at, Pod: pod, Text: text, Note: true})
-}
-
-// add puts a line where its time belongs, and drops the oldest lines of too many.
-func (l *mergedLines) add(line view.LogLine) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := len(l.lines)
-	for i > 0 && l.lines[i-1].At.After(line.At) {
-		i--
-	}
-	if i == 0 && l.cut {
-		return // older than the dropped ones
-	}
-	l.lines = slices.Insert(l.lines, i, line)
-	l.bytes += len(line.Text)
-	for len(l.lines) > logLines || l.bytes > logBytes {
-		l.bytes -= len(l.lines[0].Text)
-		l.lines, l.cut = l.lines[1:], true
-	}
-	l.fresh = true
-	l.changed()
 }

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
@@ -126,40 +123,4 @@ func TestTheLogsOfAWorkloadAreOneInTheOrderOfTime(t *testing.T) {
 	if want := logsAt.Add(3 * time.Second); !l.since["web-2"].Equal(want) {
 		t.Errorf("read again since %v, not %v", l.since["web-2"], want)
 	}
-}
-
-func TestTheLogsOfAWorkloadAreBounded(t *testing.T) {
-	t.Parallel()
-	l := &logs{text: map[string]string{}}
-	var names []string
-	for i := range 60 {
-		name := fmt.Sprintf("web-%03d", i)
-		names = append(names, name)
-		for k := range 40 {
-			l.text[name] += stamped(k, strings.Repeat("x", 100))
-		}
-	}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: webSnapshot("", names...), changed: make(chan struct{})}, session.Options{Inspect: l}, nil)
-	x.Send(view.Inspect{Of: web, Log: true})
-	f := x.frame("the newest lines", func(f *view.Frame) bool {
-		return f.Inspection != nil && len(f.Inspection.Merged) == 1000 && f.Inspection.Merged[1].At.Equal(logsAt.Add(20*time.Second))
-	})
-	if note := f.Inspection.Merged[999]; !note.Note || !strings.Contains(note.Text, "50 at once") || !f.Inspection.Cut {
-		t.Errorf("the last line is %+v", note)
-	}
-}
-
-func TestAMissingRightForLogsIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "", nil)
-	l := &logs{fails: map[string]error{"web-1": forbidden, "web-2": forbidden}, text: map[string]string{"web-3": stamped(1, "one")}}
-	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: webSnapshot("", "web-1", "web-2", "web-3"), changed: make(chan struct{})}, session.Options{Inspect: l}, nil)
-	x.Send(view.Inspect{Of: web, Log: true})
-	x.frame("one note, and the line of the third pod", func(f *view.Frame) bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return f.Inspection != nil && len(f.Inspection.Merged) == 2 && len(l.since) == 3
-	})
 }

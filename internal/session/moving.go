@@ -62,13 +62,9 @@ func (m *moving) ask(i view.SwitchScope) {
 		refuse("there is no other cluster here")
 		return
 	}
-	if why := m.held(); why != "" {
-		refuse(why)
-		return
-	}
 	check := func(context.Context) error { return m.opt.Around.Check(i.Scope) }
 	async(m.loop, scopesWithin, check, func(err error) {
-		why := m.held() // including work that has begun meanwhile
+		why := m.held()
 		if err != nil {
 			why = err.Error()
 		}
@@ -96,18 +92,7 @@ func (m *moving) question(to view.Scope) view.Question {
 		title, yes = "Watch "+cmp.Or(text.List(to.Namespaces), "all namespaces")+" from now on?", "Watch"
 	}
 	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
-	for _, ns := range to.Namespaces {
-		if m.known != nil && len(m.known.Namespaces) > 0 && !slices.Contains(m.known.Namespaces, ns) {
-			q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "There was no namespace " + ns + " when this session began."})
-		}
-	}
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
-	switch {
-	case m.rec.discarded:
-		q.Lines = append(q.Lines, view.Line{Text: "lightsout discards the timeline of this session. Records of outages and trials stay."})
-	case m.rec.kept:
-		q.Lines = append(q.Lines, view.Line{Text: "Its record stays, and can be replayed."})
-	}
 	if m.loads.busy() {
 		run := m.opt.Load.Run()
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("Sending stops, and %s in flight are cancelled.", text.Count(run.Totals.InFlight(), "request", "requests"))})

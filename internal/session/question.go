@@ -24,9 +24,7 @@ func (w *switching) question(p power.Question) view.Question {
 		q.Lines = append(append(q.Lines, reasons...), view.Line{})
 	}
 	machines := w.machineLines(p)
-	if len(machines) > manyMachines {
-		q.Lines = append(q.Lines, w.foldedLines(p)...)
-	} else {
+	if len(machines) <= manyMachines {
 		q.Lines = append(q.Lines, machines...)
 	}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
@@ -38,10 +36,7 @@ func (w *switching) question(p power.Question) view.Question {
 	}
 	q.Lines = append(q.Lines, findingLines(p, false)...)
 	if len(machines) > manyMachines {
-		q.Lines = append(q.Lines, view.Line{Heading: true, Text: "Each machine:"})
-		for _, l := range machines { // the folded lines are the ones to read
-			q.Lines = append(q.Lines, view.Line{Text: l.Text})
-		}
+		q.Lines = append(q.Lines, machines...)
 	}
 	if q.Refused {
 		q.Type = ""
@@ -74,8 +69,7 @@ func findingLines(p power.Question, typed bool) (lines []view.Line) {
 	return lines
 }
 
-// manyMachines is from how many on those that are switched alike become one line;
-// each has its own at the end.
+// manyMachines is how many machines stand before what is hit, rather than after it.
 const manyMachines = 6
 
 // machineLines say by which machine each node is switched.
@@ -83,35 +77,6 @@ func (w *switching) machineLines(p power.Question) []view.Line {
 	out := make([]view.Line, 0, len(p.Bindings))
 	for _, b := range p.Bindings {
 		out = append(out, view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
-	}
-	return out
-}
-
-// foldedLines say how many nodes are switched by which drivers, and name each
-// that can't be.
-func (w *switching) foldedLines(p power.Question) []view.Line {
-	var out []view.Line
-	var routes []string
-	counts := map[string]int{}
-	for _, b := range p.Bindings {
-		m, err := w.opt.Fleet.Can(b, p.Action)
-		if err != nil {
-			out = append(out, view.Line{Subject: true, Text: b.Node.Name + "  " + w.routeText(p.Action, b)})
-			continue
-		}
-		route := "on: " + m.Driver
-		if p.Action != power.ActionOn {
-			if route = "off: " + m.Driver; b.On != nil {
-				route += " · on: " + b.On.Driver
-			}
-		}
-		counts[route]++
-		if counts[route] == 1 {
-			routes = append(routes, route)
-		}
-	}
-	for _, route := range routes {
-		out = append(out, view.Line{Subject: true, Text: text.Count(counts[route], "node", "nodes") + "  " + route})
 	}
 	return out
 }

@@ -21,8 +21,6 @@ type RecordWriter struct {
 	failing  loadgen.Spells
 	names    *record.Names
 	kept     bool
-	// discarded: the folder does not outlive the session.
-	discarded bool
 	// follower is a running session with a guest; the guest receives the same events.
 	follower atomic.Pointer[Session]
 }
@@ -53,10 +51,6 @@ func (r *RecordWriter) Redact(n *record.Names) {
 	r.timeline.Redact(n)
 	r.requests.Redact(n)
 }
-
-// Discard announces that the folder of the record goes away with the session. Call it
-// before the session runs.
-func (r *RecordWriter) Discard() { r.discarded = true }
 
 // Timeline is the list of events.
 func (r *RecordWriter) Timeline() *record.Timeline { return r.timeline }

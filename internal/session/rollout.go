@@ -30,25 +30,8 @@ func (r *rollouts) ask(i view.AskRollout) {
 		r.warn(view.LaneOperator, k.String(), "there is no deployment "+k.String())
 		return
 	}
-	if r.opt.MayRollout == nil || r.opt.DryRun {
-		r.question(i, d)
-		return
-	}
-	async(r.loop, mayWithin, func(ctx context.Context) bool {
-		may, err := r.opt.MayRollout(ctx, k.Namespace)
-		return may || err != nil // without an answer the restart itself reports why
-	}, func(may bool) {
-		switch {
-		case !may:
-			r.warn(view.LaneOperator, k.String(), "this account may not restart a rollout: it needs get and patch on deployments")
-		case r.opt.Questions.first() == nil:
-			r.question(i, d)
-		}
-	})
+	r.question(i, d)
 }
-
-// mayWithin bounds the request whether the account may restart a rollout.
-const mayWithin = 3 * time.Second
 
 // question asks whether to restart the rollout of d.
 func (r *rollouts) question(i view.AskRollout, d *cluster.Deployment) {
@@ -107,27 +90,19 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 	}
 }
 
-// complete reports whether no old pod is left and all new pods are available. A pod is
-// new if it is not one of the old ones; the deployment's own counts may date from
-// before the restart.
+// complete reports whether no old pod is left and all pods are new and available. The deployment's own
+// counts may date from before the restart.
 func (r *rollouts) complete(k cluster.Key, old map[string]bool) (bool, string, error) {
 	d := r.snapshot.Deployment(k)
 	if d == nil {
 		return false, "lightsout cannot see the deployment", nil
 	}
-	remain, fresh := 0, 0
+	remain := 0
 	for _, p := range r.snapshot.PodsOf(k) {
-		switch {
-		case !p.Gone.IsZero():
-		case old[p.UID]:
+		if p.Gone.IsZero() && old[p.UID] {
 			remain++
-		default:
-			fresh++
 		}
 	}
-	if d.Behind {
-		fresh = 0
-	}
 	done := !d.Behind && remain == 0 && d.Updated == d.Replicas && d.Total == d.Replicas && d.Available == d.Replicas
-	return done, fmt.Sprintf("%d of %d pods are new and available, %d old ones are left", min(d.Updated, d.Available, fresh), d.Replicas, remain), nil
+	return done, fmt.Sprintf("%d of %d pods are available, %d old ones are left", d.Available, d.Replicas, remain), nil
 }

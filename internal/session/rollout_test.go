@@ -20,19 +20,19 @@ func TestOldPodsDoNotCountAsNew(t *testing.T) {
 		return cluster.NewSnapshot(c)
 	}
 	for _, tc := range []struct {
-		s          *cluster.Snapshot
-		fresh, old int
-		done       bool
+		s    *cluster.Snapshot
+		old  int
+		done bool
 	}{
-		{state(false, 2, "a", "b"), 0, 2, false}, // the restart is not visible yet
-		{state(true, 2, "a", "b"), 0, 2, false},  // the controller has not processed it yet
-		{state(true, 2, "c", "d"), 0, 0, false},
-		{state(false, 1, "b", "c"), 1, 1, false},
-		{state(false, 2, "c", "d"), 2, 0, true},
+		{state(false, 2, "a", "b"), 2, false}, // the restart is not visible yet
+		{state(true, 2, "a", "b"), 2, false},  // the controller has not processed it yet
+		{state(true, 2, "c", "d"), 0, false},
+		{state(false, 1, "b", "c"), 1, false},
+		{state(false, 2, "c", "d"), 0, true},
 	} {
 		r := &rollouts{loop: &loop{snapshot: tc.s}}
 		done, text, err := r.complete(web, map[string]bool{"a": true, "b": true})
-		want := fmt.Sprintf("%d of 2 pods are new and available, %d old ones are left", tc.fresh, tc.old)
+		want := fmt.Sprintf("2 of 2 pods are available, %d old ones are left", tc.old)
 		if done != tc.done || text != want || err != nil {
 			t.Errorf("%v %q %v, want %v %q", done, text, err, tc.done, want)
 		}

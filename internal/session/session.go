@@ -71,8 +71,6 @@ type Options struct {
 
 	// Rollout restarts a deployment's rollout.
 	Rollout func(ctx context.Context, deployment cluster.Key) error
-	// MayRollout asks whether the account may do that in a namespace; nil does not ask.
-	MayRollout func(ctx context.Context, namespace string) (bool, error)
 	// Drain cordons and drains nodes.
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
@@ -149,15 +147,17 @@ const (
 )
 
 // Run carries the session until ctx ends or the operator leaves, with guest
-// taking part. It returns when everything that it started has ended; the record
+// taking part unless it is nil. It returns when everything that it started has ended; the record
 // is complete then.
 func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ctx, s.guest = ctx, guest
-	defer close(s.frames.out)
+	if guest == nil {
+		s.guest = noGuest{}
+	}
+	defer close(s.frames)
 	s.rec.follower.Store(s)
-	s.spawn(func() { s.frames.watch(ctx, s.now) })
 	s.start()
 	if s.opt.Narrowed != "" {
 		s.warn(view.LaneLink, "", s.opt.Narrowed)
@@ -174,6 +174,17 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	return s.rec.Close()
 }
 
+// noGuest stands for a guest where nobody takes part.
+type noGuest struct{}
+
+func (noGuest) Record(loadgen.Record) bool { return false }
+func (noGuest) Handle(Event)               {}
+func (noGuest) Show(*view.Frame)           {}
+func (noGuest) UnderWay() any              { return nil }
+func (noGuest) Running() bool              { return false }
+func (noGuest) WillUncordon(string) bool   { return false }
+func (noGuest) End()                       {}
+
 // turns takes turns until the session ends.
 func (s *Session) turns() {
 	ticker := time.NewTicker(beat)
@@ -186,7 +197,6 @@ func (s *Session) turns() {
 	p := newPace()
 	defer p.stop()
 	for !s.ending {
-		s.frames.turned()
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
@@ -230,7 +240,6 @@ func (s *Session) turns() {
 func (s *Session) start() {
 	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
 	s.switching.readJournal()
-	s.loads.begin()
 	s.moving.begin()
 }
 
@@ -278,7 +287,7 @@ func (s *Session) observe() {
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
-	s.returns.observe(snap, ready)
+	s.returns.observe(ready)
 	s.guest.Handle(snap)
 }
 
@@ -326,6 +335,7 @@ func (s *Session) carryOut(i view.Intent) {
 
 // publish hands out a frame of how things stand.
 func (s *Session) publish() *view.Frame {
+	s.loads.sayResult()
 	now := s.now()
 	unwritten := s.rec.sayHealth(&s.health)
 	f := &view.Frame{
@@ -361,7 +371,7 @@ func (s *Session) publish() *view.Frame {
 	}
 	s.rec.names.Learn(f) // before anybody keeps it
 	s.guest.Show(f)
-	s.frames.show(f)
+	s.show(f)
 	return f
 }
 

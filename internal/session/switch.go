@@ -136,31 +136,16 @@ func (w *switching) needed(a view.AskPower) []string {
 		return nodes
 	}
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
-	if a.Action != power.ActionOn {
-		why += w.notedBy(done)
+	for _, n := range done {
+		if notes := w.machines.notes(n); a.Action != power.ActionOn && len(notes) > 0 {
+			why += "; " + n + " was switched off by " + notes[0].String()
+		}
 	}
 	w.warn(view.LanePower, done[0], why)
 	for _, n := range done {
 		w.machines.update(n, func(v *view.MachineView) { v.Stage, v.Text = power.StageDone, why })
 	}
 	return slices.DeleteFunc(nodes, func(n string) bool { return !may(n) })
-}
-
-// notedBy reports who switched nodes off, by their annotations.
-func (w *switching) notedBy(nodes []string) (said string) {
-	if w.snapshot == nil {
-		return ""
-	}
-	for _, name := range nodes {
-		n := w.snapshot.Node(name)
-		if n == nil {
-			continue
-		}
-		if notes := power.NotesOn(n.Annotations); len(notes) > 0 {
-			said += "; " + name + " was switched off by " + power.Clean(notes[0].By)
-		}
-	}
-	return said
 }
 
 // asking reports whether something is being asked, or soon will be.
@@ -386,55 +371,4 @@ func (w *switching) missing() error {
 
 func (w *switching) noPower() string {
 	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
-}
-
-// progress keeps one step of the request.
-func (x *request) progress(p power.Progress) {
-	switch p.Stage {
-	case power.StageDone:
-		x.done = append(x.done, p.Node)
-	case power.StageFailed:
-		x.failed = append(x.failed, p.Node)
-	}
-	x.w.progress(p)
-}
-
-// progress keeps one step of an operation on one machine.
-func (w *switching) progress(pr power.Progress) {
-	w.machines.update(pr.Node, func(v *view.MachineView) {
-		if pr.Stage == power.StagePreparing || pr.Stage == power.StageClearing {
-			return // no machine's state changes: only the timeline shows it
-		}
-		v.Text = pr.Text
-		if pr.Stage != power.StageDeferred {
-			v.Busy, v.Stage = pr.Action, pr.Stage
-		}
-	})
-	if !pr.Reading.RequestedAt.IsZero() {
-		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
-	}
-	if pr.Action == power.ActionOn {
-		w.returns.progress(pr)
-	}
-	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
-		w.guest.Handle(PowerOnSent{pr.Node, pr.At})
-	}
-	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
-	e.At, e.Level = pr.At, stageLevel(pr.Stage)
-	w.say(e)
-	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
-		w.readJournal()
-	}
-	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
-		w.cordons.release(pr.Node)
-	}
-}
-
-// nodes are those of the requests that have not ended.
-func (w *switching) nodes() []string {
-	var nodes []string
-	for _, x := range w.requests {
-		nodes = append(nodes, x.nodes...)
-	}
-	return nodes
 }

@@ -11,6 +11,57 @@ import (
 	"lightsout/power"
 )
 
+// progress keeps one step of the request.
+func (x *request) progress(p power.Progress) {
+	switch p.Stage {
+	case power.StageDone:
+		x.done = append(x.done, p.Node)
+	case power.StageFailed:
+		x.failed = append(x.failed, p.Node)
+	}
+	x.w.progress(p)
+}
+
+// progress keeps one step of an operation on one machine.
+func (w *switching) progress(pr power.Progress) {
+	w.machines.update(pr.Node, func(v *view.MachineView) {
+		if pr.Stage == power.StagePreparing || pr.Stage == power.StageClearing {
+			return // no machine's state changes: only the timeline shows it
+		}
+		v.Text = pr.Text
+		if pr.Stage != power.StageDeferred {
+			v.Busy, v.Stage = pr.Action, pr.Stage
+		}
+	})
+	if !pr.Reading.RequestedAt.IsZero() {
+		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
+	}
+	if pr.Action == power.ActionOn {
+		w.returns.progress(pr)
+	}
+	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
+		w.guest.Handle(PowerOnSent{pr.Node, pr.At})
+	}
+	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
+	e.At, e.Level = pr.At, stageLevel(pr.Stage)
+	w.say(e)
+	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
+		w.readJournal()
+	}
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
+		w.cordons.release(pr.Node)
+	}
+}
+
+// nodes are those of the requests that have not ended.
+func (w *switching) nodes() []string {
+	var nodes []string
+	for _, x := range w.requests {
+		nodes = append(nodes, x.nodes...)
+	}
+	return nodes
+}
+
 // finished ends a request, on the loop.
 func (x *request) finished(err error) {
 	w := x.w

@@ -48,7 +48,6 @@ const (
 	CodeRequestsRecover  Code = "requests_recover"   // N of Of failed, within Seconds
 	CodeRolloutRestarted Code = "rollout_restarted"  //
 	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
-	CodeCapacityRestored Code = "capacity_restored"  // Seconds after the power-on; N of Of pods
 	CodeTrialStarted     Code = "trial_started"      // Name
 	CodeOutageRecorded   Code = "outage_recorded"    //
 	CodeTrialNotBegun    Code = "trial_not_begun"    // Reported

@@ -75,9 +75,6 @@ var codeSpecs = map[Code]codeSpec{
 
 	CodeRolloutRestarted: {LaneOperator, Info, always("rollout restarted")},
 	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" }},
-	CodeCapacityRestored: {LaneDeployment, Good, func(e *Event) string {
-		return fmt.Sprintf("restored %s after the power-on: %d of %d pods available", e.ago(), e.N, e.Of)
-	}},
 
 	CodeTrialStarted:    {LaneOperator, Info, func(e *Event) string { return "trial " + e.Name + " started" }},
 	CodeOutageRecorded:  {LaneOperator, Info, always("lightsout records this outage")},

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+	"lightsout/internal/outage"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+	"lightsout/power"
+)
+
+// readLeftOff reads from the journal which machines lightsout has left off.
+func (m *machines) readLeftOff() bool {
+	left, err := m.opt.Journal.LeftOff()
+	if err != nil {
+		m.warn(view.LanePower, "journal", err.Error())
+		return false
+	}
+	m.leftOff, m.resolvedIn = make(map[string]power.LeftOff, len(left)), nil
+	for _, l := range left {
+		m.leftOff[l.Node] = l
+		m.learn(l.Node, outage.Fact{Kind: outage.Listed, Before: l.Before})
+	}
+	for node, o := range m.outages {
+		if _, listed := m.leftOff[node]; !listed {
+			o.Apply(outage.Fact{Kind: outage.Settled, At: m.now()})
+		}
+	}
+	return true
+}
+
+// off names the nodes whose machines are off according to the journal.
+func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
+
+// down names the nodes whose machines are off or on their way off: by the journal, by their
+// drivers, or because lightsout is switching them.
+func (m *machines) down() []string {
+	out := m.off()
+	for node, v := range m.views {
+		busy := (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
+		if (busy || v.Reading.State == power.Off) && !slices.Contains(out, node) {
+			out = append(out, node)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// takenOver reports whether another journal has switched off since what ours lists as off.
+func (m *machines) takenOver(node string) bool {
+	return m.taken[node].Since(m.leftOff[node])
+}
+
+// own names the nodes whose machines are off because of us, and of nobody else since.
+func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
+
+// isOnYet reports whether a node's machine is on, but may still go off by lightsout's last request.
+func (m *machines) isOnYet(node string) bool {
+	left, listed := m.leftOff[node]
+	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
+}
+
+// word describes what is known of a machine of own.
+func (m *machines) word(node string) string {
+	switch {
+	case goesOff(m.views[node]):
+		return "being switched off"
+	case m.isOnYet(node):
+		return "on, but may still go off by a request from here"
+	case m.leftOff[node].Certainty == power.LeftOffUncertain:
+		return "still off (requested, outcome unknown)"
+	}
+	return "still off"
+}
+
+// stillOff is a sentence about machines of own.
+func (m *machines) stillOff(nodes []string) string {
+	var parts []string
+	for len(nodes) > 0 {
+		word := m.word(nodes[0])
+		other := func(n string) bool { return m.word(n) != word }
+		alike := slices.DeleteFunc(slices.Clone(nodes), other)
+		parts = append(parts, text.List(alike)+text.Noun(len(alike), " is ", " are ")+word)
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !other(n) })
+	}
+	return strings.Join(parts, "; ")
+}
+
+// takenLines lists the machines that another journal has switched off since, with who
+// did; nil if there are none.
+func (m *machines) takenLines() []view.Line {
+	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
+	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].Note.String() })
+}
+
+// lines lists the machines of own below a title; nil if there are none.
+func (m *machines) lines(title string) []view.Line {
+	return listed(title, m.own(), func(node string) string { return ": " + m.word(node) })
+}
+
+// listed are nodes below a title, each with a note.
+func listed(title string, nodes []string, note func(node string) string) (lines []view.Line) {
+	for i, n := range nodes {
+		if i == 0 {
+			lines = append(lines, view.Line{Heading: true, Text: title})
+		}
+		lines = append(lines, view.Line{Level: view.Warning, Text: "  " + n + note(n)})
+	}
+	return lines
+}
+
+// settleReading tells the journal of a machine that its driver proves on or off: it may be on again, or off
+// by a request that was carried out late, unless an annotation names who has switched it off.
+func (m *machines) settleReading(node string, r power.Reading) {
+	seen, ok := m.opt.Fleet.Evidence(m.bindings[node], r)
+	_, left := m.leftOff[node]
+	if !ok || !left && (r.State == power.On || len(m.notes(node)) > 0) {
+		return
+	}
+	changed, err := m.opt.Journal.Saw(seen)
+	if err != nil {
+		m.warn(view.LanePower, node, err.Error())
+	}
+	if changed {
+		m.readLeftOff()
+	}
+}
+
+// notes returns the annotations that name who has switched a node's machine off.
+func (m *machines) notes(node string) []power.Note {
+	if m.snapshot == nil || m.snapshot.Node(node) == nil {
+		return nil
+	}
+	return power.NotesOn(m.snapshot.Node(node).Annotations)
+}
+
+// settleBoots marks machines that we switched off as on again when their node is Ready
+// after another boot, and says once of each other one that is Ready again that it can't tell. was is
+// the snapshot before.
+func (m *machines) settleBoots(was, s *cluster.Snapshot) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	settled := false
+	for name, l := range m.leftOff {
+		n := s.Node(name)
+		if n == nil || n.Ready != cluster.TriTrue || l.Before.Seen(s.Boot(n)) == outage.NotBooted {
+			continue
+		}
+		over, err := m.opt.Journal.Saw(BootSeen(s, n))
+		if err != nil {
+			m.warn(view.LanePower, name, err.Error())
+		}
+		if cant := l.CantTell(s.Boot(n)); !over && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
+			m.warn(view.LanePower, name, cant)
+		}
+		settled = settled || over
+	}
+	if settled {
+		m.readLeftOff()
+	}
+}
