@@ -42,18 +42,32 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 // watchedUntil is up to when the watches have delivered everything; zero if that is unknown, as
 // it is until somebody has wanted to know it for some seconds.
 func (t *traffic) watchedUntil() time.Time {
-	now := time.Now()
-	if now.Sub(t.noted(&t.wanted)) > wantedFor {
+	if time.Since(t.noted(&t.wanted)) > wantedFor {
 		t.watched.Store(0)
 	}
-	t.wanted.Store(int64(now.Sub(t.base)))
 	return t.noted(&t.watched)
+}
+
+// wantWatched records that somebody wants to know watchedUntil.
+func (t *traffic) wantWatched() {
+	if time.Since(t.noted(&t.wanted)) > wantedFor {
+		t.watched.Store(0)
+	}
+	t.wanted.Store(max(1, int64(time.Since(t.base))))
 }
 
 // Complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,
 // as of now; zero if that is unknown. It is at most a few seconds ago while all goes well and
 // Complete is called each second.
 func (s *Snapshot) Complete() time.Time {
+	if s.traffic != nil {
+		s.traffic.wantWatched()
+	}
+	return s.complete()
+}
+
+// complete is Complete, if somebody else wants to know it.
+func (s *Snapshot) complete() time.Time {
 	at := s.Link.LastContact
 	if s.traffic != nil && s.Link.State != LinkDisconnected {
 		at = s.traffic.watchedUntil()

@@ -127,7 +127,7 @@ func (s *state) putService(service Key, e *Endpoints, seen time.Time, quiet bool
 	}
 	s.dirty = true
 	if changed {
-		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, Change: ChangeEndpoints, From: from, To: to, Why: "ready", Seen: seen})
+		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, Change: ChangeEndpoints, From: from, To: to, Why: "ready", When: At(seen)})
 	}
 }
 
@@ -221,6 +221,6 @@ func (s *state) reportRise(c *readyCount, to int, seen time.Time) {
 func (s *state) transitReady(c *readyCount, from, to int, at, seen time.Time) {
 	if n := s.node(c.node); n != nil && n.Gone.IsZero() {
 		s.transit(Transition{Subject: nodeRef(n), Change: ChangeEndpoints, From: strconv.Itoa(from), To: strconv.Itoa(to),
-			Why: "ready on this node", SourceTime: at, Seen: seen})
+			Why: "ready on this node", SourceTime: at, When: At(seen)})
 	}
 }

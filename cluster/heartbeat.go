@@ -172,7 +172,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	if back {
 		x.Overdue, x.Changed = false, seen
 		s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
-			Why: "after " + Span(silence) + " of silence", SourceTime: renewed, Seen: seen})
+			Why: "after " + Span(silence) + " of silence", SourceTime: renewed, When: At(seen)})
 	}
 	s.t.nodes.set(&x)
 	s.awaitHeartbeat(&x)
@@ -260,5 +260,5 @@ func (s *state) setOverdue(n *Node, now time.Time) {
 	s.t.nodes.set(&x)
 	s.dirty = true
 	s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue, Was: HealthGood, Is: HealthBad,
-		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, Seen: now})
+		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, When: At(now)})
 }

@@ -42,39 +42,39 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 // name is gone.
 func (p *Pod) created(s *state, old *Pod, seen time.Time) {
 	if old != nil && old.Gone.IsZero() {
-		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", When: At(seen)})
 	}
 	why := ""
 	if p.OwnerName != "" {
 		why = "created by " + p.OwnerKind + " " + p.OwnerName
 	}
-	p.report(s, old, Transition{Change: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, Seen: seen})
+	p.report(s, old, Transition{Change: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, When: At(seen)})
 	if p.Node != "" {
-		p.report(s, old, Transition{Change: ChangeNode, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, To: p.Node, When: At(seen)})
 	}
 }
 
 // changed reports the differences between old and p.
 func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
 	if old.Node != p.Node {
-		p.report(s, old, Transition{Change: ChangeNode, From: old.Node, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, From: old.Node, To: p.Node, When: At(seen)})
 	}
 	if old.Status != p.Status {
 		at := time.Time{}
 		if old.Deleting.IsZero() {
 			at = p.Deleting
 		}
-		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, When: At(seen)})
 	}
 	if old.Ready != p.Ready {
 		words := map[bool]string{false: WordNotReady, true: WordReady}
-		p.report(s, old, Transition{Change: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, When: At(seen)})
 	}
 }
 
 // report sends the sink a transition from old to p, with the health of both.
 func (p *Pod) report(s *state, old *Pod, t Transition) {
-	p.Changed = t.Seen
+	p.Changed = t.When.By
 	t.Subject = Ref{KindPod, p.Key}
 	switch t.Change {
 	case ChangeReady:
@@ -103,7 +103,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 			s.t.delPod(p)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
+	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, When: At(seen)})
 	s.dirty = true
 }
 
@@ -145,7 +145,7 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
 		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Change: kind, From: from, To: to, Why: why,
-			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen, Available: d.Available, Replicas: d.Replicas})
+			Was: deploymentHealths[from], Is: deploymentHealths[to], When: At(seen), Available: d.Available, Replicas: d.Replicas})
 	}
 	switch {
 	case quiet:
@@ -178,7 +178,7 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 		}
 	})
 	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Change: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
-		Cause: CauseDeleted, Why: "deleted", Seen: seen})
+		Cause: CauseDeleted, Why: "deleted", When: At(seen)})
 	s.dirty = true
 }
 
@@ -221,7 +221,7 @@ func (e *clusterEvent) put(s *state, seen time.Time, _ bool) {
 	if e.count > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, e.count)
 	}
-	s.transit(Transition{Subject: e.subject, Change: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, Seen: seen})
+	s.transit(Transition{Subject: e.subject, Change: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, When: At(seen)})
 }
 
 // drop does nothing: a forgotten event is not a change.

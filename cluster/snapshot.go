@@ -34,6 +34,7 @@ type Snapshot struct {
 	SettingsRead bool
 
 	heartbeatsSince, heartbeatsUntil time.Time
+	blind                            []Blind
 	traffic                          *traffic // nil outside a Watcher
 
 	nodes       view[Node]
@@ -60,6 +61,8 @@ type Contents struct {
 	HeartbeatsSince time.Time
 	// HeartbeatsUntil is when the watch of leases broke; zero while it holds.
 	HeartbeatsUntil time.Time
+	// Blind are the spans in which lightsout did not see every change; see Sight.
+	Blind []Blind `json:"-"`
 
 	Nodes       []*Node
 	Deployments []*Deployment
@@ -97,7 +100,7 @@ func (s *Snapshot) Contents() Contents {
 		Version: s.Version, At: s.At,
 		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
 		Link: linkOf(s), Access: s.Access, Settings: s.Settings,
-		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
+		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil, Blind: s.blind,
 		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(), Objects: s.objects.all(),
 	}
 }

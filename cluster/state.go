@@ -48,6 +48,8 @@ type state struct {
 	version   uint64
 	dirty     bool
 	published time.Time
+	sight     Sight
+	nextLook  time.Time // of sight
 }
 
 // expiry says when something that was deleted ceases to be shown, and takes it
@@ -82,11 +84,13 @@ func (s *state) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case d := <-s.w.deltas:
+			s.look(time.Now())
 			d.apply(s)
 			s.applyWaiting(time.Now().Add(publishEvery))
 		case <-timer.C:
 		}
 		now := time.Now()
+		s.look(now)
 		s.expire(now)
 		s.checkHeartbeats(now)
 		s.settleEndpoints(now)
@@ -94,6 +98,16 @@ func (s *state) run(ctx context.Context) {
 			s.publish(now)
 		}
 	}
+}
+
+// look follows up to when the watches have delivered everything. It comes before the news, which may
+// have waited.
+func (s *state) look(now time.Time) {
+	if now.Before(s.nextLook) {
+		return
+	}
+	s.nextLook = now.Add(lookEvery)
+	s.dirty = s.sight.Look(s.w.Snapshot(), now) || s.dirty
 }
 
 // applyWaiting applies the waiting deltas, up to a moment: under a flood of news
@@ -127,6 +141,7 @@ func (s *state) untilDue(now time.Time) time.Duration {
 		earlier(s.expiries[0].end)
 	}
 	earlier(s.nextCheck)
+	earlier(s.nextLook)
 	for _, c := range s.rising {
 		earlier(c.changed.Add(endpointsSettle))
 	}
@@ -145,6 +160,7 @@ func (s *state) publish(now time.Time) {
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
 		Link: link, Access: s.access, Settings: s.settings, SettingsRead: s.settingsRead,
 		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
+		blind:   s.sight.spans,
 		traffic: s.w.client.traffic,
 	}
 	s.t.freezeInto(snap)
@@ -187,6 +203,11 @@ func (s *state) renewSettings() {
 // transit tells the sink.
 func (s *state) transit(t Transition) {
 	if s.w.opts.Sink != nil {
+		source := t.SourceTime
+		if !source.IsZero() {
+			source = source.Add(-s.w.client.traffic.ahead())
+		}
+		t.When = within(s.sight.spans, t.When.By, source)
 		s.w.opts.Sink(t)
 	}
 }

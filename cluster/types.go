@@ -112,8 +112,11 @@ type Transition struct {
 	// SourceTime is the time of the change, if a source reports it: the
 	// time in the object (a condition's lastTransitionTime, a Lease's
 	// renewTime, a taint's timeAdded), when a heartbeat became overdue, or when a
-	// number began to rise; else zero. Seen is when the watch delivered it.
-	SourceTime, Seen time.Time
+	// number began to rise; else zero.
+	SourceTime time.Time
+	// When it became so: By is when the watch delivered it, and After is earlier if lightsout was
+	// blind then.
+	When When
 	// Available is how many replicas of a deployment are available after the change, and Replicas
 	// how many it should have.
 	Available, Replicas int

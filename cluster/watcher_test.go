@@ -74,7 +74,7 @@ func TestWatcherReportsTheWholeOutageInOrder(t *testing.T) {
 		n.Spec.Taints = []corev1.Taint{{Key: TaintUnreachable, Effect: "NoExecute", TimeAdded: &at}}
 	}))
 	status := w.untilTold("node kube-node4 status: Ready → NotReady (silent)")
-	if status.Why != "NodeStatusUnknown: Kubelet stopped posting node status." || status.SourceTime.IsZero() || status.Seen.IsZero() {
+	if status.Why != "NodeStatusUnknown: Kubelet stopped posting node status." || status.SourceTime.IsZero() || status.When.By.IsZero() {
 		t.Errorf("status transition %+v", status)
 	}
 	if taint := w.untilTold("node kube-node4 taint:  → node.kubernetes.io/unreachable:NoExecute"); taint.SourceTime.IsZero() {
@@ -168,8 +168,8 @@ func TestALateHeartbeatReturnsAfterItWasOverdue(t *testing.T) {
 	late.Spec.RenewTime = ptr.To(metav1.NewMicroTime(overdue.SourceTime.Add(-50 * time.Millisecond)))
 	f.put("leases", late)
 	back := w.untilTold("node a heartbeat: overdue → on time")
-	if cmp.Or(back.SourceTime, back.Seen).Before(overdue.SourceTime) {
-		t.Errorf("overdue at %s, on time again at %s, seen at %s", overdue.SourceTime, back.SourceTime, back.Seen)
+	if cmp.Or(back.SourceTime, back.When.By).Before(overdue.SourceTime) {
+		t.Errorf("overdue at %s, on time again at %s, seen at %s", overdue.SourceTime, back.SourceTime, back.When.By)
 	}
 }
 

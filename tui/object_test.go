@@ -180,7 +180,7 @@ func TestDetailsAreSearched(t *testing.T) {
 // change is the event of a change of an object.
 func change(kind cluster.Kind, namespace, name string) view.Event {
 	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: namespace, Name: name}},
-		Change: cluster.ChangeStatus, From: "Running", To: "Terminating", SourceTime: t0, Seen: t0})
+		Change: cluster.ChangeStatus, From: "Running", To: "Terminating", SourceTime: t0, When: cluster.At(t0)})
 }
 
 // sameNames has objects of one name: in two namespaces, and of three kinds.
