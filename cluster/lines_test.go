@@ -205,32 +205,6 @@ func TestWatcherReportsStuckHeartbeats(t *testing.T) {
 	}
 }
 
-// The connection stalls, or lightsout itself does, and a node sends its last heartbeat
-// meanwhile: it is as old as it is when it arrives, so the node is silent soon after.
-func TestAHeartbeatThatAStallDeliversIsOld(t *testing.T) {
-	testenv.Long(t, 5)
-	t.Parallel()
-	f := newFakeAPI(t)
-	fill16(f)
-	x, w := watchThrough(t, f)
-	w.until("everything", synced)
-	stop := w.beat(f, "kube-node1")
-	w.until("a heartbeat", func(s *Snapshot) bool { n := s.Node("kube-node1"); return n != nil && n.HeartbeatReceived() })
-	began := time.Now()
-	w.until("another one", func(s *Snapshot) bool { _, seen := s.Node("kube-node1").Heartbeat(); return seen.Sub(began) > catchUp })
-	x.of(f, "leases", freeze)
-	frozen, thaw := time.Now(), time.After(3*time.Second)
-	<-time.After(time.Second + 100*time.Millisecond) // a heartbeat comes each second
-	stop()
-	died := time.Now()
-	<-thaw
-	x.of(f, "leases", (*cable).thaw)
-	w.until("the last heartbeat", func(s *Snapshot) bool { renewed, _ := s.Node("kube-node1").Heartbeat(); return renewed.After(frozen) })
-	if _, seen := w.Snapshot().Node("kube-node1").Heartbeat(); seen.After(died) {
-		t.Errorf("it counts as of %v after the node died", seen.Sub(died))
-	}
-}
-
 // TestAskNeedsAnAnswerOnEveryConnection: recent data may still be wrong.
 func TestAskNeedsAnAnswerOnEveryConnection(t *testing.T) {
 	t.Parallel()

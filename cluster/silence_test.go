@@ -75,37 +75,27 @@ func TestOnlyALiveRenewalIsReceived(t *testing.T) {
 	}
 }
 
-// A renewal that arrives late was sent earlier: a program that was stopped while the node died
-// finds the node's last renewal in the connection when it goes on.
-func TestARenewalThatWasDelayedIsNoNews(t *testing.T) {
+// A program that stood still while the node died finds the node's last renewal in the connection
+// when it goes on. The node's clock is an hour ahead.
+func TestARenewalThatWaitedIsNoNews(t *testing.T) {
 	t.Parallel()
-	type step struct{ renewed, arrived, sent float64 } // s; renewed by the node's clock
-	for name, steps := range map[string][]step{
-		"in time":                           {{60, 0, 0}, {70, 10, 10}, {80, 20.5, 20.5}, {90, 30, 30}},
-		"the program stood still":           {{60, 0, 0}, {70, 10, 10}, {80, 40, 20}},
-		"and the node runs":                 {{60, 0, 0}, {70, 10, 10}, {80, 40, 20}, {90, 40, 30}, {100, 40.2, 40.2}},
-		"before the first one arrived live": {{60, 0, 0}, {69, 40, 9}},
-		"a renewal is missing":              {{60, 0, 0}, {80, 20, 20}},
-		"the connection stalled":            {{60, 0, 0}, {70, 25, 10}, {80, 25.1, 20}, {90, 30, 30}},
-		"the clock was set back":            {{60, 0, 0}, {66, 10, 10}, {76, 20, 20}, {86, 30, 30}},
-		"by nearly an interval":             {{60, 0, 0}, {61, 10, 10}, {71, 20, 20}, {81, 30, 30}},
-		"far back":                          {{60, 0, 0}, {10, 10, 10}, {20, 20, 20}},
-		"the clock was set ahead":           {{60, 0, 0}, {100, 10, 10}, {110, 20, 20}},
-	} {
-		s := newState(&Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()})
-		s.link.State, s.heartbeatsFrom = LinkLive, t0.Add(-time.Minute)
-		(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
-		at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
-		for i, x := range steps {
-			s.setLease(&lease{node: "a", renewed: at(x.renewed), duration: 40 * time.Second}, at(x.arrived), false)
-			if _, sent := s.node("a").Heartbeat(); !sent.Equal(at(x.sent)) {
-				t.Errorf("%s, renewal %d: sent at %v", name, i, sent.Sub(t0))
-			}
+	s := newState(&Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()})
+	now := time.Now()
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	s.link.State, s.heartbeatsFrom = LinkLive, at(-60)
+	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, now, true)
+	for _, x := range []struct{ renewed, arrived, sent int }{{0, 0, 0}, {10, 10, 10}, {20, 40, 20}, {50, 50, 50}} {
+		if x.arrived == 40 {
+			s.sight.Look(NewSnapshot(Contents{}), at(11))
+			s.sight.Look(NewSnapshot(Contents{}), at(40))
 		}
-		late := s.node("a").HeartbeatLate(at(40.5))
-		if _, sent := s.node("a").Heartbeat(); late != at(40.5).After(sent.Add(16*time.Second)) {
-			t.Errorf("%s: late %v", name, late)
+		s.setLease(&lease{node: "a", renewed: at(x.renewed + 3600), duration: 40 * time.Second}, at(x.arrived), false)
+		if _, sent := s.node("a").Heartbeat(); !sent.Equal(at(x.sent)) {
+			t.Errorf("renewed at %d, arrived at %d: sent at %v", x.renewed, x.arrived, sent.Sub(now))
 		}
+	}
+	if !s.node("a").HeartbeatLate(at(67)) || s.node("a").HeartbeatLate(at(65)) {
+		t.Error("it is late after 16 s")
 	}
 }
 
