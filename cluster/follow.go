@@ -39,9 +39,7 @@ type source struct {
 	// follower uses them and what follows up to bookmarks.
 	opened, ended time.Time
 	// watchedUntil is up to when the owner has received everything; zero before the first list.
-	// watchAgain ends the wait of unwatched, and is nil while there is none.
 	watchedUntil time.Time
-	watchAgain   func()
 	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
 	// does for events.
 	bookmarks bool
@@ -93,7 +91,6 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			return
 		}
 	}
-	defer src.watching()
 	for w.gate.wait(ctx) {
 		began := time.Now()
 		if n := w.others[src.line()].Load(); n != others {
@@ -104,7 +101,7 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.unwatched(ctx, src)
+		w.send(ctx, watchEnded{src, src.watchedUntil})
 		gone := errors.Is(err, errGone)
 		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
@@ -121,46 +118,12 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
-			src.watching()
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
-			src.watching()
-			failed := w.failed(src.line(), describe(err, w.client.cfg), err)
-			failed.Until = earliest(failed.Until, src.watchedUntil)
-			w.send(ctx, followed{src, failed})
+			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg), err)})
 			w.checkLink(src.line())
 		}
 		w.followPause(ctx, pause)
-	}
-}
-
-// unwatchedFor is how long the owner goes on as if a source were watched after its watch has ended.
-const unwatchedFor = 5 * time.Second
-
-// unwatched reports that a source is out of date if it is not watched again within unwatchedFor: the new
-// list or watch may take long, while everything else on its line is answered.
-func (w *Watcher) unwatched(ctx context.Context, src *source) {
-	if src.watchedUntil.IsZero() || src.watchAgain != nil {
-		return
-	}
-	late := followed{src, Access{Err: "lightsout waits for a new list or watch", Until: src.watchedUntil}}
-	sent := make(chan struct{})
-	timer := time.AfterFunc(unwatchedFor, func() {
-		defer close(sent)
-		w.send(ctx, late)
-	})
-	src.watchAgain = func() {
-		if !timer.Stop() {
-			<-sent
-		}
-	}
-}
-
-// watching ends the wait of unwatched: the source is watched again, or the owner knows why not.
-func (s *source) watching() {
-	if s.watchAgain != nil {
-		s.watchAgain()
-		s.watchAgain = nil
 	}
 }
 
@@ -198,8 +161,6 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		if err != nil {
 			return "", err
 		}
-		src.watching()
-		w.unwatched(ctx, src) // since the list
 	}
 	return w.watch(ctx, src, version)
 }
@@ -219,7 +180,6 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer stream.Stop()
 	defer w.stopped(src)
 	w.started(src, time.Now())
-	src.watching()
 	w.send(ctx, followed{src, Access{Synced: true}})
 	return w.read(ctx, src, stream, version)
 }

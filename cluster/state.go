@@ -36,6 +36,7 @@ type state struct {
 	expiries    []expiry // in order of their end
 
 	sources        map[*source]Access
+	unwatched      map[*source]time.Time // sources whose watch has ended: up to when they are complete
 	access         map[Kind]Access
 	link           Link
 	heartbeats     Access // of their line alone: Err and Until
@@ -65,7 +66,7 @@ func newState(w *Watcher, sources ...*source) *state {
 		leases: map[string]*heartbeat{},
 		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]*service{},
 		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
-		sources: map[*source]Access{}, access: unread(sources),
+		sources: map[*source]Access{}, unwatched: map[*source]time.Time{}, access: unread(sources),
 	}
 	for _, src := range sources {
 		s.sources[src] = Access{} // a kind is not synced before all of them are
@@ -107,6 +108,7 @@ func (s *state) look(now time.Time) {
 		return
 	}
 	s.nextLook = now.Add(lookEvery)
+	s.dateUnwatched(now)
 	s.dirty = s.sight.Look(s.w.Snapshot(), now) || s.dirty
 }
 
