@@ -31,7 +31,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			// Right after a watch resumes, the events that it missed are still
 			// arriving.
 			if from != nil && from == w.leasesFrom.Load() && began.Sub(*from) > settledAfter {
-				t.note(&t.complete, began)
+				t.complete.set(began)
 			}
 			w.send(ctx, lineAsked{})
 		default:

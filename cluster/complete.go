@@ -23,11 +23,11 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 	for w.gate.wait(ctx) {
 		began := time.Now()
 		switch {
-		case began.Sub(t.noted(&t.wanted)) > wantedFor:
+		case began.Sub(t.wanted.get()) > wantedFor:
 			before = time.Time{}
 		case w.ask(ctx, mainLine) == nil:
 			if !before.IsZero() {
-				t.note(&t.watched, before)
+				t.watched.set(before)
 			}
 			before = began
 		}
@@ -42,18 +42,18 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 // watchedUntil is up to when the watches have delivered everything; zero if that is unknown, as
 // it is until somebody has wanted to know it for some seconds.
 func (t *traffic) watchedUntil() time.Time {
-	if time.Since(t.noted(&t.wanted)) > wantedFor {
-		t.watched.Store(0)
+	if time.Since(t.wanted.get()) > wantedFor {
+		return time.Time{}
 	}
-	return t.noted(&t.watched)
+	return t.watched.get()
 }
 
 // wantWatched records that somebody wants to know watchedUntil.
 func (t *traffic) wantWatched() {
-	if time.Since(t.noted(&t.wanted)) > wantedFor {
-		t.watched.Store(0)
+	if time.Since(t.wanted.get()) > wantedFor {
+		t.watched.set(time.Time{})
 	}
-	t.wanted.Store(max(1, int64(time.Since(t.base))))
+	t.wanted.set(time.Now())
 }
 
 // Complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,

@@ -267,10 +267,6 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namespace string) {
 	q := r.URL.Query()
 	f.mu.Lock()
-	if !f.waits(r, func() bool { return f.held[resource] == "watch" }) {
-		f.mu.Unlock()
-		return
-	}
 	generation := f.drops
 	f.watches++
 	from, _ := strconv.Atoi(q.Get("resourceVersion"))

@@ -204,7 +204,7 @@ func (s *state) checkHeartbeats(now time.Time) {
 	if s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
 		return // the next heartbeats trigger a check
 	}
-	complete := s.w.client.traffic.noted(&s.w.client.traffic.complete)
+	complete := s.w.client.traffic.complete.get()
 	var late []*Node
 	s.t.nodes.each(func(n *Node) bool {
 		switch at, ok := overdueAt(n, s.heartbeatsFrom); {

@@ -269,7 +269,7 @@ func (w *Watcher) ask(ctx context.Context, l line) error {
 	case err != nil:
 		return err
 	}
-	w.client.traffic.note(&w.client.traffic.answered[l], time.Now())
+	w.client.traffic.answered[l].set(time.Now())
 	return nil
 }
 

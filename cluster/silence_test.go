@@ -22,7 +22,7 @@ func TestARenewalMakesNoSnapshot(t *testing.T) {
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 	s := newState(w)
 	s.link.State, s.heartbeatsFrom = LinkLive, t0
-	w.client.traffic.note(&w.client.traffic.complete, time.Now())
+	w.client.traffic.complete.set(time.Now())
 	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, t0, true)
 	(&lease{node: "a", renewed: t0, duration: 40 * time.Second}).put(s, t0.Add(3*time.Second), true)
 	s.publish(t0)
@@ -124,7 +124,7 @@ func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {
 func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
-	w.client.traffic.note(&w.client.traffic.complete, t0.Add(time.Minute))
+	w.client.traffic.complete.set(t0.Add(time.Minute))
 	ahead := time.Hour // the server's clock
 	w.client.traffic.beyond.Store(&ahead)
 	s := newState(w)

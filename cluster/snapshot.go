@@ -140,7 +140,7 @@ func (s *Snapshot) Contact() time.Time {
 // heartbeatsComplete is up to when all heartbeats have been delivered.
 func heartbeatsComplete(s *Snapshot) time.Time {
 	if s.traffic != nil {
-		return s.traffic.noted(&s.traffic.complete)
+		return s.traffic.complete.get()
 	}
 	return s.Link.LastContact
 }
@@ -172,8 +172,6 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 		return 0, false
 	case broken:
 		age = clock.Age(now, a.Until)
-	case s.traffic != nil: // the traffic's times carry no wall clock
-		age = now.Sub(at) + s.traffic.slept(now)
 	default:
 		age = clock.Age(now, at)
 	}

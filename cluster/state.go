@@ -27,7 +27,7 @@ type state struct {
 	slices     map[Key]*slice
 	services   map[Key]*service
 	readyOn    map[string]*readyCount
-	rising     map[string]*readyCount // of readyOn, those whose rise from 0 is still to be told
+	unsettled  map[string]*readyCount // of readyOn, those that have just changed
 	components map[string]*component
 	knative    map[Ref]*knativePart
 	kubelets   map[string]Kubelet
@@ -65,7 +65,7 @@ func newState(w *Watcher, sources ...*source) *state {
 		w: w, t: newTables(),
 		leases: map[string]*heartbeat{},
 		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]*service{},
-		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
+		readyOn: map[string]*readyCount{}, unsettled: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, unwatched: map[*source]time.Time{}, access: unread(sources),
 	}
 	for _, src := range sources {
@@ -144,7 +144,7 @@ func (s *state) untilDue(now time.Time) time.Duration {
 	}
 	earlier(s.nextCheck)
 	earlier(s.nextLook)
-	for _, c := range s.rising {
+	for _, c := range s.unsettled {
 		earlier(c.changed.Add(endpointsSettle))
 	}
 	return max(0, due.Sub(now))
