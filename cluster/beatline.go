@@ -36,11 +36,8 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			w.send(ctx, lineAsked{})
 		default:
 			failures++
-			if isOtherCluster(err) {
-				w.elsewhere(heartbeatLine)
-			}
 			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg), err)})
-			if failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)
 			}
 			lostPause(ctx, w, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))

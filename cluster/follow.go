@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,13 +35,10 @@ type source struct {
 	after <-chan struct{}
 
 	// opened is when the watch last worked, and ended when it last ended. Only the
-	// follower uses them and what follows up to bookmarks.
+	// follower uses them and watchedUntil.
 	opened, ended time.Time
 	// watchedUntil is up to when the owner has received everything; zero before the first list.
 	watchedUntil time.Time
-	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
-	// does for events.
-	bookmarks bool
 }
 
 // line is the one that the source is followed on.
@@ -64,26 +60,16 @@ const (
 	// A server that has restarted has no history, so every client lists again.
 	// lightsout spreads its lists over this time.
 	relistWithin = 3 * time.Second
-)
-
-// quietMost is how long a watch with bookmarks may bring nothing at all. An API server
-// sends a bookmark about every minute (defaultBookmarkFrequency of
-// apiserver/pkg/storage/cacher). After a longer silence the stream is stuck, in a proxy
-// for instance. endsWithin is how long after its timeout any watch ends.
-const (
-	quietMost  = 2 * time.Minute
+	// endsWithin is how long after its timeout any watch ends.
 	endsWithin = 10 * time.Second
 )
-
-// errQuiet reports such a watch.
-var errQuiet = errors.New("the watch is stuck")
 
 // errGone reports that the server no longer has the version from which to continue.
 var errGone = errors.New("the API server no longer has the watch history that lightsout needs")
 
 // follow reports everything in src to the owner until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
-	version, failures, others := "", 0, int64(0)
+	version, failures := "", 0
 	if src.after != nil {
 		select {
 		case <-src.after:
@@ -93,9 +79,6 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 	}
 	for w.gate.wait(ctx) {
 		began := time.Now()
-		if n := w.others[src.line()].Load(); n != others {
-			version, others = "", n
-		}
 		next, err := w.stream(ctx, src, version)
 		src.ended = time.Now()
 		if ctx.Err() != nil {
@@ -184,26 +167,10 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	return w.read(ctx, src, stream, version)
 }
 
-// read passes the events of a watch on to the owner. A watch with bookmarks that has been
-// quiet for quietMost is stuck.
+// read passes the events of a watch on to the owner.
 func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string) (string, error) {
-	var stuck atomic.Bool
-	quiet := time.AfterFunc(w.quietMost, func() { stuck.Store(true); stream.Stop() })
-	defer quiet.Stop()
-	if !src.bookmarks {
-		quiet.Stop()
-	}
-	defer func() {
-		if !stuck.Load() {
-			src.watchedUntil = time.Now()
-		}
-	}()
+	defer func() { src.watchedUntil = time.Now() }()
 	for ev := range stream.ResultChan() {
-		src.watchedUntil = time.Now()
-		src.bookmarks = src.bookmarks || ev.Type == watch.Bookmark
-		if src.bookmarks {
-			quiet.Reset(w.quietMost)
-		}
 		now := time.Now()
 		if ev.Type == watch.Error {
 			return again(version, apierrors.FromObject(ev.Object))
@@ -216,9 +183,6 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
 		}
 		version = m.GetResourceVersion()
-	}
-	if stuck.Load() && ctx.Err() == nil {
-		return version, errQuiet
 	}
 	return version, nil
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -12,9 +11,6 @@ import (
 	"lightsout/internal/testenv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 )
 
 // wire stands between a Watcher and a fakeAPI as a network does: each connection
@@ -253,42 +249,6 @@ func TestAskNeedsTheNodesThatTheServerHas(t *testing.T) {
 	f.put("nodes", tainted)
 	if err := w.Confirm(t.Context()); err != nil {
 		t.Errorf("the watch of the nodes works again: %v", err)
-	}
-}
-
-// A server that sends bookmarks sends one each minute: a watch without any is stuck. The
-// silence of a server that has never sent one means nothing.
-func TestAWatchWithoutItsBookmarksIsStuck(t *testing.T) {
-	t.Parallel()
-	c, err := NewClient(&Config{rest: &rest.Config{Host: "http://127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	w := NewWatcher(c, WatchOptions{})
-	w.quietMost = 50 * time.Millisecond
-	for _, tt := range []struct {
-		name      string
-		before    bool // an earlier watch of the kind brought one
-		bookmark  bool
-		wantStuck bool
-		version   string
-	}{
-		{"a bookmark, then none", false, true, true, "7"},
-		{"none, after those of an earlier watch", true, false, true, "3"},
-		{"never one", false, false, false, "3"},
-	} {
-		stream := watch.NewFake()
-		if !tt.wantStuck { // the server ends the watch, as it does every few minutes
-			time.AfterFunc(5*w.quietMost, stream.Stop)
-		}
-		if tt.bookmark {
-			go stream.Action(watch.Bookmark, &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}})
-		}
-		version, err := w.read(t.Context(), &source{kind: KindNode, bookmarks: tt.before}, stream, "3")
-		if version != tt.version || errors.Is(err, errQuiet) != tt.wantStuck {
-			t.Errorf("%s: from version %s, %v", tt.name, version, err)
-		}
 	}
 }
 

@@ -55,8 +55,6 @@ func describe(err error, c *Config) string {
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
 	case apierrors.IsTooManyRequests(err):
 		return at + " is overloaded and asks to wait (429)"
-	case errors.Is(err, errQuiet):
-		return fmt.Sprintf("%s, or something before it, has sent nothing on this watch for %s; lightsout begins another", at, quietMost)
 	case errors.Is(err, errGone):
 		return at + " drops its watch history too early; lightsout shows data from lists"
 	case apierrors.IsForbidden(err):
