@@ -78,9 +78,6 @@ type Description struct {
 	// sentence, why they are unknown.
 	Services    []Service
 	ServicesErr string
-	// Usage is the CPU and memory that a node or a pod uses ("0.25 CPU, 1.50 GiB");
-	// UsageErr is the reason, in one sentence, why that is unknown.
-	Usage, UsageErr string
 	// YAML is the object, line by line, without what only the server needs.
 	YAML []string
 }
@@ -163,7 +160,6 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o), YAML: lines}
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
 	d.Services, d.ServicesErr = c.servicesOf(ctx, ref.Kind, &o)
-	d.Usage, d.UsageErr = c.usageOf(ctx, r, &o)
 	return d, nil
 }
 

@@ -57,7 +57,7 @@ var allNeeds = []need{
 	{"query pods", "get pods/proxy", "served and queued are estimated, not measured", roleMeasure, nil},
 	{"query kubelets", "get nodes/proxy", "lightsout assumes the kubelets' settings", roleMeasure, nil},
 	{"read pods' logs", "get pods/log", "the screen shows no logs", roleLogs, nil},
-	{"see services and usage", "list services; get pods.metrics.k8s.io; get nodes.metrics.k8s.io", "details do not show them", roleLogs, nil},
+	{"see services", "list services", "details do not show them", roleLogs, nil},
 	{"see owners", "list statefulsets.apps; list daemonsets.apps; list jobs.batch; list revisions.serving.knative.dev; list services.serving.knative.dev",
 		"details do not show StatefulSets, DaemonSets, Jobs and Knative resources", roleLogs, nil},
 	{"list namespaces", "list namespaces", "the screen does not complete their names", roleLogs, nil},
