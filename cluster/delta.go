@@ -98,10 +98,6 @@ func (s *state) kept(src *source) (out []object) {
 		for _, sl := range s.slices {
 			add(sl, time.Time{})
 		}
-	case KindReplicaSet:
-		for k := range s.sets {
-			add(&replicaSet{name: k}, time.Time{})
-		}
 	case kindComponent:
 		for _, c := range s.components {
 			out = append(out, c)

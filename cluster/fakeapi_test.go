@@ -223,7 +223,7 @@ func status(code int, reason metav1.StatusReason, message string) metav1.Status 
 
 var listKinds = map[string]string{
 	"nodes": "NodeList v1", "pods": "PodList v1", "components": "PodList v1", "events": "EventList v1",
-	"deployments": "DeploymentList apps/v1", "replicasets": "ReplicaSetList apps/v1",
+	"deployments":    "DeploymentList apps/v1",
 	"endpointslices": "EndpointSliceList discovery.k8s.io/v1", "leases": "LeaseList coordination.k8s.io/v1",
 	"services": "ServiceList serving.knative.dev/v1", "revisions": "RevisionList serving.knative.dev/v1",
 }

@@ -9,9 +9,6 @@ import (
 func (p *Pod) id() Key { return p.Key }
 
 func (p *Pod) put(s *state, seen time.Time, quiet bool) {
-	if dep, ok := s.sets[Key{p.Namespace, p.OwnerName}]; ok && p.OwnerKind == "ReplicaSet" {
-		p.Deployment = dep
-	}
 	old := s.t.pod(p.Key)
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != p.UID
 	if !fresh {
@@ -183,36 +180,6 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 }
 
 func available(d *Deployment) string { return fmt.Sprintf("%d/%d", d.Available, d.Replicas) }
-
-func (rs *replicaSet) id() Key { return rs.name }
-
-// put records which deployment owns a replica set. Its pods are filed under the
-// deployment in the set's name; put refiles them only if that was wrong, or differs
-// from the last state because a deployment adopted or released the set.
-func (rs *replicaSet) put(s *state, _ time.Time, _ bool) {
-	old, known := s.sets[rs.name]
-	s.sets[rs.name] = rs.deployment
-	if known && old == rs.deployment || !known && rs.usual {
-		return
-	}
-	var wrong []*Pod
-	for _, p := range s.t.byOwner.span(
-		func(p *Pod) bool { return p.Namespace >= rs.name.Namespace },
-		func(p *Pod) bool { return p.Namespace > rs.name.Namespace },
-	) {
-		if p.OwnerName == rs.name.Name && p.OwnerKind == "ReplicaSet" && p.Deployment != rs.deployment {
-			wrong = append(wrong, p)
-		}
-	}
-	for _, p := range wrong {
-		x := *p
-		x.Deployment = rs.deployment
-		s.t.setPod(&x)
-		s.dirty = true
-	}
-}
-
-func (rs *replicaSet) drop(s *state, _ time.Time) { delete(s.sets, rs.name) }
 
 func (e *clusterEvent) id() Key { return Key{Name: e.uid} }
 

@@ -138,23 +138,6 @@ func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
 	}
 }
 
-func TestPodsAreFiledAgainWhenTheirReplicaSetIsAdopted(t *testing.T) {
-	t.Parallel()
-	s := newState(&Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()})
-	name := Key{"d", "web-1"}
-	(&Pod{Key: Key{"d", "web-1-x"}, UID: "x", OwnerKind: "ReplicaSet", OwnerName: "web-1", Deployment: "web"}).put(s, t0, true)
-	for _, step := range []*replicaSet{
-		{name: name, deployment: "web", usual: true},
-		{name: name}, // deleted, its replica sets and pods left: kubectl delete --cascade=orphan
-		{name: name, deployment: "web", usual: true},
-	} {
-		step.put(s, t0, false)
-		if got := s.t.pod(Key{"d", "web-1-x"}).Deployment; got != step.deployment {
-			t.Errorf("a pod of deployment %q is filed under %q", step.deployment, got)
-		}
-	}
-}
-
 func TestAHeartbeatIsOverdueFromWhenItWasDue(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -22,8 +22,7 @@ type state struct {
 	t *tables
 
 	leases     map[string]*heartbeat
-	nextCheck  time.Time      // at heartbeats
-	sets       map[Key]string // replica set to deployment
+	nextCheck  time.Time // at heartbeats
 	slices     map[Key]*slice
 	services   map[Key]*service
 	readyOn    map[string]*readyCount
@@ -64,7 +63,7 @@ func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
 		leases: map[string]*heartbeat{},
-		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]*service{},
+		slices: map[Key]*slice{}, services: map[Key]*service{},
 		readyOn: map[string]*readyCount{}, unsettled: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
 		sources: map[*source]Access{}, unwatched: map[*source]time.Time{}, access: unread(sources),
 	}

@@ -26,7 +26,7 @@ func (k Key) String() string {
 // Kind is the kind of object of a Ref, in kubectl's singular words.
 type Kind string
 
-// The kinds that are watched.
+// The kinds that are watched, and KindReplicaSet, which events are about.
 const (
 	KindNode          Kind = "node"
 	KindPod           Kind = "pod"
@@ -38,7 +38,7 @@ const (
 )
 
 // Kinds lists the watched kinds in the order in which they are shown.
-var Kinds = []Kind{KindNode, KindLease, KindPod, KindDeployment, KindReplicaSet, KindEndpointSlice, KindEvent}
+var Kinds = []Kind{KindNode, KindLease, KindPod, KindDeployment, KindEndpointSlice, KindEvent}
 
 // Ref points at one object.
 type Ref struct {

@@ -136,7 +136,6 @@ func (w *Watcher) sources() []*source {
 	for _, ns := range namespaces {
 		all = append(all, w.knativeSources(ns)...)
 		all = append(all,
-			&source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)},
 			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},
 			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
 			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},

@@ -225,7 +225,7 @@ func TestWatcherDegradesOneResourceAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	fill16(f)
-	f.forbidden["leases"], f.forbidden["replicasets"], f.forbidden["components"] = true, true, true
+	f.forbidden["leases"], f.forbidden["components"] = true, true
 	w := watchFake(t, f)
 	s := w.until("everything else", synced)
 	if a := s.Access[KindLease]; !a.Forbidden || a.Synced || a.Err != "forbidden: the user may not list and watch leases in namespace kube-node-lease" {
@@ -235,7 +235,7 @@ func TestWatcherDegradesOneResourceAtATime(t *testing.T) {
 		t.Errorf("pods: %+v", a)
 	}
 	if len(s.PodsOf(Key{"default", "web"})) != 16 {
-		t.Error("without replica sets the pods are not found by their hash")
+		t.Error("the pods are not found by their hash")
 	}
 	if word := s.NodeWord(s.Node("kube-node1"), time.Now()); word != "Ready" {
 		t.Errorf("without leases: %q", word)

@@ -100,7 +100,7 @@ func TransitionCode(t cluster.Transition) Code {
 // Codes returns the codes of all events, sorted: those of transitions, and all others.
 func Codes() []Code {
 	all := slices.Collect(maps.Keys(codeSpecs))
-	kinds := slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindKnativeService, cluster.KindRevision})
+	kinds := slices.Concat(cluster.Kinds, cluster.WorkloadKinds, cluster.PlaceKinds, []cluster.Kind{cluster.KindReplicaSet, cluster.KindKnativeService, cluster.KindRevision})
 	for _, k := range kinds {
 		for _, c := range cluster.Changes {
 			all = append(all, TransitionCode(cluster.Transition{Subject: cluster.Ref{Kind: k}, Change: c}))
