@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -299,7 +297,7 @@ var confidential = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|au
 // without the values of variables that may be secrets.
 func yamlOf(raw []byte, r resource) ([]string, error) {
 	var o map[string]any
-	if err := yaml.Unmarshal(readableByYAML(raw), &o); err != nil {
+	if err := yaml.Unmarshal(raw, &o); err != nil {
 		return nil, err
 	}
 	o["apiVersion"], o["kind"] = r.apiVersion, r.kind // items of a list have none
@@ -322,17 +320,6 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 		lines[i] = text.Cells(l)
 	}
 	return lines, nil
-}
-
-// readableByYAML replaces the characters that a YAML reader refuses (YAML 1.2.2, section 5.1): JSON
-// permits them in strings.
-func readableByYAML(raw []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, raw)
 }
 
 // hideSecrets goes through an object and hides the values of environment

@@ -124,15 +124,3 @@ func TestTheErrorOfAForbiddenReadNamesTheRight(t *testing.T) {
 		t.Errorf("log: %v", err)
 	}
 }
-
-// Annotations may hold characters that JSON permits and a YAML reader refuses: the details show the object
-// all the same, and none of these characters.
-func TestYAMLOfAnObjectWithControlCharacters(t *testing.T) {
-	t.Parallel()
-	raw := "{\"metadata\":{\"name\":\"n1\",\"annotations\":{\"a\":\"x\u009b31m\ufeff\uffff\u007fy\"}}}"
-	lines, err := yamlOf([]byte(raw), resources[KindNode])
-	all := strings.Join(lines, "\n")
-	if err != nil || !strings.Contains(all, "name: n1") || strings.ContainsAny(all, "\u009b\u007f") {
-		t.Errorf("%v\n%q", err, all)
-	}
-}

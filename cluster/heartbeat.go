@@ -144,13 +144,9 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	}
 	r.lease = *l
 	n := s.node(l.node)
-	silence, renewed := time.Duration(0), l.renewed
-	if n != nil {
-		_, last := n.Heartbeat()
-		silence = seen.Sub(last)
-		if overdue, _ := overdueAt(n, s.heartbeatsFrom); renewed.Before(overdue) {
-			renewed = time.Time{} // it arrived late, and the node is back since then
-		}
+	silence := time.Duration(0)
+	if before != nil {
+		silence = seen.Sub(before.seen)
 	}
 	r.newest.Store(&renewal{l.renewed, at, received})
 	r.late = first && l.late(seen.Sub(at))
@@ -166,7 +162,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	if back {
 		x.Overdue, x.Changed = false, seen
 		s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
-			Why: "after " + Span(silence) + " of silence", SourceTime: renewed, When: At(seen)})
+			Why: "after " + Span(silence) + " of silence", When: At(seen)})
 	}
 	s.t.nodes.set(&x)
 	s.awaitHeartbeat(&x)

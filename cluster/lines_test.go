@@ -146,13 +146,13 @@ func (x *wire) of(f *fakeAPI, resource string, do func(*cable)) {
 
 func freeze(c *cable) { c.thawed = make(chan struct{}) }
 
-// beat renews the Leases of nodes each second, as kubelets with leases of 4 s do.
+// beat renews the Leases of nodes each second, as kubelets with leases of 4 s do, with leases of 10 s.
 func (w *watching) beat(f *fakeAPI, nodes ...string) (stop func()) {
 	ended, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for i := 0; ; i++ {
-			f.put("leases", apiLease(nodes[i%len(nodes)], 4))
+			f.put("leases", apiLease(nodes[i%len(nodes)], 10))
 			select {
 			case <-ended:
 				return
@@ -175,7 +175,7 @@ func TestWatcherReportsStuckHeartbeats(t *testing.T) {
 	x, w := watchThrough(t, f)
 	w.until("everything", synced)
 	w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
-	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
+	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 10*time.Second })
 	frozen := time.Now()
 	x.of(f, "leases", freeze)
 	stuck := w.until("heartbeats are stuck", func(s *Snapshot) bool { return s.Access[KindLease].Err != "" }).Access[KindLease]
@@ -261,7 +261,7 @@ func TestTheAgeOfALostServerNeverRunsBackwards(t *testing.T) {
 	x, w := watchThrough(t, f)
 	w.until("everything", synced)
 	w.beat(f, "kube-node1", "kube-node2", "kube-node3", "kube-node4")
-	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 4*time.Second })
+	w.until("heartbeats", func(s *Snapshot) bool { return s.Node("kube-node4").LeaseDuration == 10*time.Second })
 	frozen := time.Now()
 	x.of(f, "pods", freeze)
 	w.checkLink(mainLine)

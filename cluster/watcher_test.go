@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 func TestWatcherShowsWhatTheServerHas(t *testing.T) {
@@ -151,25 +149,6 @@ func TestWatcherNoticesAMissingHeartbeatAndItsReturn(t *testing.T) {
 	w.untilTold("node a heartbeat: overdue → on time")
 }
 
-// A heartbeat may be renewed before it is overdue, and arrive afterwards. The timeline
-// shows the return after the loss.
-func TestALateHeartbeatReturnsAfterItWasOverdue(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	f.put("nodes", apiNode("a", "True"))
-	f.put("leases", apiLease("a", 5))
-	w := watchFake(t, f)
-	w.until("everything", synced)
-	overdue := w.untilTold("node a heartbeat: on time → overdue")
-	late := apiLease("a", 5)
-	late.Spec.RenewTime = ptr.To(metav1.NewMicroTime(overdue.SourceTime.Add(-50 * time.Millisecond)))
-	f.put("leases", late)
-	back := w.untilTold("node a heartbeat: overdue → on time")
-	if cmp.Or(back.SourceTime, back.When.By).Before(overdue.SourceTime) {
-		t.Errorf("overdue at %s, on time again at %s, seen at %s", overdue.SourceTime, back.SourceTime, back.When.By)
-	}
-}
-
 func TestWatcherTakesUpDroppedWatchesWithoutListingAgain(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -201,23 +180,6 @@ func TestWatcherListsAgainWhenHistoryIsGoneAndReportsTheDifference(t *testing.T)
 	w.untilTold("node kube-node2 status: Ready → NotReady")
 	if n := len(w.told()); n != 2 {
 		t.Errorf("told %q", w.told())
-	}
-}
-
-// Twenty programs that lose their place at once don't list at once.
-func TestListsAfterALostHistoryAreSpread(t *testing.T) {
-	thirds := map[time.Duration]int{}
-	for range 300 {
-		pause := relistPause()
-		if pause < followMin || pause >= relistWithin {
-			t.Fatalf("a list waits for %v", pause)
-		}
-		thirds[pause/(relistWithin/3)]++
-	}
-	for third := range time.Duration(3) {
-		if thirds[third] < 40 {
-			t.Errorf("%d of 300 lists are in the third number %d: %v", thirds[third], third, thirds)
-		}
 	}
 }
 
