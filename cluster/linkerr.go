@@ -101,8 +101,6 @@ func unconnected(err error, at string, c *Config) string {
 		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files: no descriptor is left for a connection to " + at + "; raise ulimit -n"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -99,28 +99,6 @@ func TestARenewalThatWaitedIsNoNews(t *testing.T) {
 	}
 }
 
-// TestAListedHeartbeatStandsOnOurOwnClock: that may be set at any time, which must
-// neither make a node silent nor put the look at it off.
-func TestAListedHeartbeatStandsOnOurOwnClock(t *testing.T) {
-	t.Parallel()
-	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
-	s := newState(w)
-	now := time.Now()
-	s.link.State, s.heartbeatsFrom, s.nextCheck = LinkLive, now.Add(-time.Minute), now.Add(time.Hour)
-	(&Node{Name: "a", UID: "a", Ready: TriTrue}).put(s, now, true)
-	renewed := now.Add(-4 * time.Second).Round(0)
-	s.setLease(&lease{node: "a", renewed: renewed, duration: 40 * time.Second}, now, true)
-	_, seen := s.node("a").Heartbeat()
-	if off := seen.Sub(renewed); off < -time.Second || off > time.Second {
-		t.Errorf("seen %v after its renewal", off)
-	}
-	for what, at := range map[string]time.Time{"the heartbeat": seen, "the next look": s.nextCheck} {
-		if at == at.Round(0) {
-			t.Errorf("%s is a time of day alone", what)
-		}
-	}
-}
-
 func TestALeaseThatWasNeverRenewedIsNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
