@@ -24,12 +24,15 @@ const execInfo = "KUBERNETES_EXEC_INFO"
 
 // Plugin becomes the credential plugin of these arguments, and returns an exit code if that
 // fails. The plugin gets the terminal if nothing else has it; otherwise it has none, so that
-// it can neither draw on the screen nor take its keys.
+// it can neither draw on the screen nor take its keys. On Linux it ends when this program does.
 func Plugin(argv []string) int {
 	path, err := exec.LookPath(argv[0])
 	env := os.Environ()
 	if err == nil && !terminalIsFree() {
 		env, err = withoutTerminal(env)
+	}
+	if err == nil {
+		err = endWithParent()
 	}
 	if err == nil {
 		err = syscall.Exec(path, argv, env)

@@ -2,10 +2,14 @@ package cluster
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"lightsout/internal/testenv"
 )
@@ -70,5 +74,39 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 		if tty := read("tty"); strings.Contains(tty, "opened") || read("stdin") != "" || !strings.Contains(read("info"), `"interactive":false`) || runs(t, dir) != 1 {
 			t.Errorf("%s: tty %q, stdin %q, info %q, %d runs", mode, tty, read("stdin"), read("info"), runs(t, dir))
 		}
+	}
+}
+
+// A plugin that hangs would outlive each program that gave up waiting for it, and hold its
+// standard error.
+func TestACredentialPluginEndsWithTheProgram(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can do it")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	parent := exec.Command("sh", "-c", `"$0" `+PluginArg+` sh -c 'echo ready; exec sleep 300' & wait`, self)
+	parent.Stdout = w
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	_ = r.SetReadDeadline(time.Now().Add(time.Minute))
+	line := make([]byte, 6)
+	if _, err := io.ReadFull(r, line); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
+		t.Errorf("the plugin still runs: %q, %v", rest, err)
 	}
 }
