@@ -129,8 +129,8 @@ var errCredentials = errors.New("the credential plugin does not answer")
 // context. The goroutine that waits goes when the plugin does.
 func endsWithContext(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		var credentials atomic.Bool // are there
-		r = r.WithContext(context.WithValue(r.Context(), credentialKey{}, &credentials))
+		wait := &credentialWait{release: func() {}}
+		r = r.WithContext(context.WithValue(r.Context(), credentialKey{}, wait))
 		type result struct {
 			resp *http.Response
 			err  error
@@ -150,12 +150,18 @@ func endsWithContext(rt http.RoundTripper) http.RoundTripper {
 				x.resp.Body.Close()
 			}
 		}()
-		if !credentials.Load() {
+		if !wait.over.Load() {
 			return nil, errors.Join(errCredentials, r.Context().Err())
 		}
 		return nil, r.Context().Err()
 	})
 }
 
-// credentialKey is the context key of an *atomic.Bool: the request has its credentials.
+// credentialKey is the context key of a request's *credentialWait.
 type credentialKey struct{}
+
+// credentialWait is a request's wait for its credentials.
+type credentialWait struct {
+	over    atomic.Bool
+	release func() // the next request may get its credentials
+}

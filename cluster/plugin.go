@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -98,31 +100,100 @@ func (c *Client) LogIn(ctx context.Context) {
 	_ = c.get().AbsPath("/version").Do(context.WithValue(ctx, logInKey{}, true)).Error()
 }
 
+// The pauses after failures of a credential plugin, which double.
+const (
+	pluginPauseFirst = 5 * time.Second
+	pluginPauseMost  = time.Minute
+)
+
+// errRefused: the API server does not accept what the plugin gives.
+var errRefused = errors.New(gettingCredentials + "the API server refuses what it gives (401)")
+
 // gettingCredentials begins client-go's errors about a plugin.
 const gettingCredentials = "getting credentials: "
 
-// plugin is the credential plugin of a kubeconfig, which client-go runs by way of Plugin.
-type plugin struct{ command, self string }
+// plugin lets a failing credential plugin rest: client-go would run it for each request. One
+// request at a time gets its credentials. It is safe for use by several goroutines.
+type plugin struct {
+	command, self string
+	turn          chan struct{} // has a value while a request gets its credentials
+	now           func() time.Time
+
+	mu       sync.Mutex
+	failed   error // why it failed last; nil if it did not
+	refusals int   // since the last request that succeeded
+	pause    time.Duration
+	until    time.Time
+}
 
 // newPlugin has client-go run a credential plugin by way of Plugin. A plugin that is not
 // there stays as it is: client-go's error has the kubeconfig's hint for it.
 func newPlugin(c *clientcmdapi.ExecConfig) *plugin {
+	p := &plugin{command: c.Command, turn: make(chan struct{}, 1), now: time.Now}
 	self, err := os.Executable()
-	if _, missing := exec.LookPath(c.Command); err != nil || missing != nil {
-		return nil
+	if _, missing := exec.LookPath(c.Command); err == nil && missing == nil {
+		p.self = self
+		c.Command, c.Args = self, append([]string{PluginArg, p.command}, c.Args...)
 	}
-	p := &plugin{command: c.Command, self: self}
-	c.Command, c.Args = self, append([]string{PluginArg, p.command}, c.Args...)
 	return p
 }
 
-// wrap makes client-go's errors name the plugin.
+// wrap gives requests the plugin's last error while it rests. It stands before client-go's
+// own part, and after endsWithContext.
 func (p *plugin) wrap(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		select {
+		case p.turn <- struct{}{}:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		release := sync.OnceFunc(func() { <-p.turn })
+		defer release()
+		if err := p.rests(); err != nil {
+			return nil, err
+		}
+		if w, ok := r.Context().Value(credentialKey{}).(*credentialWait); ok {
+			w.release = release
+		}
 		resp, err := rt.RoundTrip(r)
-		if err != nil && strings.Contains(err.Error(), gettingCredentials) {
+		return resp, p.note(resp, err)
+	})
+}
+
+// rests returns the plugin's last error while it rests.
+func (p *plugin) rests() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now().Before(p.until) {
+		return p.failed
+	}
+	return nil
+}
+
+// note learns from a request how the plugin does, and returns the request's error.
+func (p *plugin) note(resp *http.Response, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err != nil && strings.Contains(err.Error(), gettingCredentials):
+		if p.self != "" {
 			err = errors.New(strings.ReplaceAll(err.Error(), p.self, p.command))
 		}
-		return resp, err
-	})
+		p.failed = err
+	case err == nil && resp.StatusCode == http.StatusUnauthorized:
+		// client-go has run the plugin again: the next request may have a new token.
+		p.refusals++
+		if p.refusals <= int(lineCount) {
+			return nil
+		}
+		p.failed = errRefused
+	case err == nil, errors.Is(err, errLoggedIn):
+		p.failed, p.refusals, p.pause = nil, 0, 0
+		return err
+	default:
+		return err // the request did not get that far, or got further
+	}
+	p.pause = min(max(2*p.pause, pluginPauseFirst), pluginPauseMost)
+	p.until = p.now().Add(p.pause)
+	return err
 }

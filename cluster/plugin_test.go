@@ -41,6 +41,41 @@ func runs(t *testing.T, dir string) int {
 	return strings.Count(string(text), "run")
 }
 
+// A plugin that fails may open a browser or ask a server each time.
+func TestAFailingCredentialPluginRests(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		want   string
+	}{
+		"fails":   {"exit 3", "plugin failed; run kubectl once to log in, or start lightsout again ("},
+		"rubbish": {"echo hello", "the kubeconfig's credential plugin failed; run kubectl once"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, dir := pluginConfig(t, newFakeAPI(t), "Never", c.script)
+			now := time.Now()
+			cfg.plugin.now = func() time.Time { return now }
+			api, err := NewClient(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer api.Close()
+			for i, pause := range []time.Duration{5, 10, 20, 40, 60, 60} {
+				for range 3 {
+					if _, err := api.Identity(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), cfg.plugin.self) {
+						t.Fatalf("%v", err)
+					}
+				}
+				if n := runs(t, dir); n != i+1 {
+					t.Fatalf("%d runs, want %d", n, i+1)
+				}
+				now = now.Add(pause * time.Second)
+			}
+		})
+	}
+}
+
 // A plugin without the terminal can neither draw on it nor read from it, and knows it.
 func TestACredentialPluginHasNoTerminal(t *testing.T) {
 	t.Parallel()

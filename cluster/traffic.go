@@ -156,8 +156,9 @@ func (c *heldConn) Close() error {
 // body. Errors don't count: a server that has lost its database still sends them.
 func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if credentials, ok := r.Context().Value(credentialKey{}).(*atomic.Bool); ok {
-			credentials.Store(true)
+		if wait, ok := r.Context().Value(credentialKey{}).(*credentialWait); ok {
+			wait.over.Store(true)
+			wait.release()
 		}
 		if r.Context().Value(logInKey{}) != nil {
 			return nil, errLoggedIn
