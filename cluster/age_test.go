@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ func TestAViewFromBeforeTheLaptopSleptIsOld(t *testing.T) {
 	now := time.Now()
 	woke := testenv.Shifted(now.Add(3*time.Second), time.Hour)
 	traffic := newTraffic()
-	traffic.note(&traffic.answered[mainLine], now)
+	traffic.answered[mainLine].set(now)
 	access := map[Kind]Access{KindNode: {Synced: true}, KindPod: {Synced: true, Until: now}}
 	byHand := NewSnapshot(Contents{Access: access, Link: Link{State: LinkLive, LastContact: now}, HeartbeatsSince: now.Add(-time.Hour),
 		Nodes: []*Node{{Name: "a", Ready: TriTrue, RenewSeen: now, Renewed: now, LeaseDuration: 40 * time.Second}}})
@@ -34,9 +33,7 @@ func TestAViewFromBeforeTheLaptopSleptIsOld(t *testing.T) {
 	if since, silent := byHand.Silent(byHand.Node("a"), woke); !silent || since < time.Hour {
 		t.Errorf("a node with an older heartbeat is silent: %v, since %v", silent, since)
 	}
-	var at atomic.Int64
-	traffic.note(&at, woke)
-	traffic.note(&traffic.answered[mainLine], woke)
+	traffic.answered[mainLine].set(woke)
 	if age, _ := live.Age(KindNode, woke); age != 0 {
 		t.Errorf("after an answer the data is %v old", age)
 	}

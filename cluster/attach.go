@@ -60,15 +60,9 @@ func (s *Snapshot) attaches(pv *corev1.PersistentVolume) bool {
 }
 
 // attachedInTree keeps of a source which of the kinds it is that the control plane attaches,
-// beside CSI. The cloud providers' disks are attached by the CSI drivers that replace them.
+// beside CSI; disks of public clouds are not known.
 func attachedInTree(from corev1.PersistentVolumeSource) (out corev1.PersistentVolumeSource) {
 	switch {
-	case from.AWSElasticBlockStore != nil:
-		out.AWSElasticBlockStore = &corev1.AWSElasticBlockStoreVolumeSource{}
-	case from.GCEPersistentDisk != nil:
-		out.GCEPersistentDisk = &corev1.GCEPersistentDiskVolumeSource{}
-	case from.AzureDisk != nil:
-		out.AzureDisk = &corev1.AzureDiskVolumeSource{}
 	case from.Cinder != nil:
 		out.Cinder = &corev1.CinderPersistentVolumeSource{}
 	case from.VsphereVolume != nil:

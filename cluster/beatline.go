@@ -31,16 +31,13 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			// Right after a watch resumes, the events that it missed are still
 			// arriving.
 			if from != nil && from == w.leasesFrom.Load() && began.Sub(*from) > settledAfter {
-				t.note(&t.complete, began)
+				t.complete.set(began)
 			}
 			w.send(ctx, lineAsked{})
 		default:
 			failures++
-			if isOtherCluster(err) {
-				w.elsewhere(heartbeatLine)
-			}
 			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg), err)})
-			if failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
 				t.cut(heartbeatLine)
 			}
 			lostPause(ctx, w, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))

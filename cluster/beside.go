@@ -57,33 +57,3 @@ func (c *Client) servicesOf(ctx context.Context, kind Kind, o *described) (found
 	slices.SortFunc(found, func(a, b Service) int { return cmp.Compare(a.Name, b.Name) })
 	return found, ""
 }
-
-// usageOf reads the CPU and memory that a node or a pod uses, as metrics-server
-// measured it; empty for other kinds. why is the reason, in one sentence, why it is
-// unknown.
-func (c *Client) usageOf(ctx context.Context, r resource, o *described) (usage, why string) {
-	path := "/apis/metrics.k8s.io/v1beta1"
-	switch {
-	case r.kind == "Pod":
-		path += "/namespaces/" + o.Namespace
-	case r.kind != "Node":
-		return "", ""
-	}
-	body, err := read(ctx, asJSON(c.get().AbsPath(path, r.plural, o.Name)), describeMax)
-	var m struct {
-		Usage      corev1.ResourceList
-		Containers []struct{ Usage corev1.ResourceList }
-	}
-	switch {
-	case err != nil:
-		return "", harmless(c.why(ctx, err, "get on "+r.plural+" of metrics.k8s.io", "the cluster has no metrics-server, or no measurement yet"))
-	case json.Unmarshal(body, &m) != nil:
-		return "", "lightsout cannot parse the answer"
-	}
-	cpu, memory := m.Usage.Cpu().DeepCopy(), m.Usage.Memory().DeepCopy()
-	for _, k := range m.Containers {
-		cpu.Add(*k.Usage.Cpu())
-		memory.Add(*k.Usage.Memory())
-	}
-	return fmt.Sprintf("%.2f CPU, %.2f GiB", float64(cpu.MilliValue())/1000, float64(memory.Value())/(1<<30)), ""
-}

@@ -51,7 +51,7 @@ func (b *Builder) Snapshot(c Contents) *Snapshot {
 		Version: c.Version, At: c.At,
 		Context: c.Context, Server: c.Server, ServerVersion: c.ServerVersion,
 		Link: c.Link, Access: c.Access, Settings: c.Settings, SettingsRead: true,
-		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil,
+		heartbeatsSince: c.HeartbeatsSince, heartbeatsUntil: c.HeartbeatsUntil, blind: c.Blind,
 	}
 	if s.Access == nil {
 		s.Access = map[Kind]Access{}

@@ -23,11 +23,11 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 	for w.gate.wait(ctx) {
 		began := time.Now()
 		switch {
-		case began.Sub(t.noted(&t.wanted)) > wantedFor:
+		case began.Sub(t.wanted.get()) > wantedFor:
 			before = time.Time{}
 		case w.ask(ctx, mainLine) == nil:
 			if !before.IsZero() {
-				t.note(&t.watched, before)
+				t.watched.set(before)
 			}
 			before = began
 		}
@@ -42,18 +42,32 @@ func (w *Watcher) keepComplete(ctx context.Context) {
 // watchedUntil is up to when the watches have delivered everything; zero if that is unknown, as
 // it is until somebody has wanted to know it for some seconds.
 func (t *traffic) watchedUntil() time.Time {
-	now := time.Now()
-	if now.Sub(t.noted(&t.wanted)) > wantedFor {
-		t.watched.Store(0)
+	if time.Since(t.wanted.get()) > wantedFor {
+		return time.Time{}
 	}
-	t.wanted.Store(int64(now.Sub(t.base)))
-	return t.noted(&t.watched)
+	return t.watched.get()
+}
+
+// wantWatched records that somebody wants to know watchedUntil.
+func (t *traffic) wantWatched() {
+	if time.Since(t.wanted.get()) > wantedFor {
+		t.watched.set(time.Time{})
+	}
+	t.wanted.set(time.Now())
 }
 
 // Complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,
 // as of now; zero if that is unknown. It is at most a few seconds ago while all goes well and
 // Complete is called each second.
 func (s *Snapshot) Complete() time.Time {
+	if s.traffic != nil {
+		s.traffic.wantWatched()
+	}
+	return s.complete()
+}
+
+// complete is Complete, if somebody else wants to know it.
+func (s *Snapshot) complete() time.Time {
 	at := s.Link.LastContact
 	if s.traffic != nil && s.Link.State != LinkDisconnected {
 		at = s.traffic.watchedUntil()

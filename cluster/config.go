@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -92,18 +91,14 @@ func loadKubeconfig(path string) (*clientcmdapi.Config, string, error) {
 		case errors.Is(err, fs.ErrPermission):
 			return nil, "", fmt.Errorf("kubeconfig %s may not be read; check its owner and mode", p)
 		default:
-			return nil, "", fmt.Errorf("kubeconfig %s is broken: %s; correct that line, or choose another file with --kubeconfig", p, parserWords(err))
+			return nil, "", fmt.Errorf("kubeconfig %s is broken: %s; correct that line, or choose another file with --kubeconfig", p, flat(err))
 		}
 	}
 	if len(found) == 0 {
 		if _, err := rest.InClusterConfig(); err == nil {
 			return nil, "", nil
 		}
-		hint := "set KUBECONFIG or pass --kubeconfig"
-		if path == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
-			hint = "check KUBECONFIG or pass --kubeconfig"
-		}
-		return nil, "", &NoKubeconfigError{fmt.Sprintf("no kubeconfig found (looked for %s); %s (\"lightsout demo\" needs none)", strings.Join(paths, ", "), hint)}
+		return nil, "", &NoKubeconfigError{fmt.Sprintf("no kubeconfig found (looked for %s); set KUBECONFIG or pass --kubeconfig (\"lightsout demo\" needs none)", strings.Join(paths, ", "))}
 	}
 	where := strings.Join(found, ", ")
 	raw, err := rules.Load()
@@ -223,18 +218,6 @@ func SetLog(l *slog.Logger) {
 	}
 	klog.SetSlogLogger(l)
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
-}
-
-// parserWords returns the message of a YAML parser, with its line, without the
-// wrapping.
-func parserWords(err error) string {
-	s := flat(err)
-	for _, skip := range []string{"error converting YAML to JSON: ", "yaml: ", "couldn't get version/kind; json parse error: "} {
-		if _, after, ok := strings.Cut(s, skip); ok {
-			s = after
-		}
-	}
-	return s
 }
 
 // flat is an error's text on one harmless line.

@@ -2,13 +2,11 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -172,111 +170,6 @@ func TestAnAccountOfOneNamespaceGetsThatOfItsContext(t *testing.T) {
 			t.Errorf("forbidden %v: %q", forbidden, got)
 		}
 	}
-}
-
-// A SOCKS5 proxy resolves the server's name and carries the connection.
-func TestASOCKSProxyIsUsed(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	asked := make(chan string, 100)
-	proxy := socksProxy(t, strings.TrimPrefix(f.URL, "https://"), asked)
-	text, _ := os.ReadFile(f.kubeconfig())
-	cfg, err := LoadConfig(Options{Path: write(t, strings.Replace(string(text), f.URL, "https://example.com:6443\n    proxy-url: socks5://"+proxy, 1))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := watchConfig(t, cfg)
-	w.until("live", func(s *Snapshot) bool { return s.Link.State == LinkLive })
-	if got := <-asked; got != "example.com:6443" {
-		t.Errorf("the proxy was asked for %q", got)
-	}
-}
-
-// socksProxy answers SOCKS5 (RFC 1928) without authentication, and leads everybody to target.
-func socksProxy(t *testing.T, target string, asked chan<- string) (address string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	read := func(c net.Conn, n int) []byte {
-		b := make([]byte, n)
-		if _, err := io.ReadFull(c, b); err != nil {
-			return make([]byte, n)
-		}
-		return b
-	}
-	serve := func(here net.Conn) {
-		defer here.Close()
-		read(here, int(read(here, 2)[1])) // the methods that the client offers
-		here.Write([]byte{5, 0})
-		head := read(here, 5) // version, command, 0, type of the address, length of the name
-		name, port := read(here, int(head[4])), read(here, 2)
-		if head[3] != 3 {
-			return
-		}
-		asked <- fmt.Sprintf("%s:%d", name, int(port[0])<<8|int(port[1]))
-		there, err := net.Dial("tcp", target)
-		if err != nil {
-			return
-		}
-		defer there.Close()
-		here.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-		go io.Copy(there, here)
-		io.Copy(here, there)
-	}
-	go func() {
-		for {
-			here, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(here)
-		}
-	}()
-	return l.Addr().String()
-}
-
-// HTTPS_PROXY and NO_PROXY hold for the program as for kubectl; net/http reads them once, so
-// a program of its own does.
-func TestTheEnvironmentsProxyIsUsedUnlessNoProxyNamesTheServer(t *testing.T) {
-	t.Parallel()
-	direct := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(direct.Close)
-	server := strings.Replace(direct.URL, "127.0.0.1", "0.0.0.0", 1) // this host, and no loopback address, which never has a proxy
-	for noProxy, want := range map[string]int{"": 1, "example.net,.internal": 1, "0.0.0.0": 0, "10.0.0.0/8,0.0.0.0/8": 0} {
-		asked := make(chan string, 100)
-		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked <- r.Method + " " + r.Host
-			w.WriteHeader(http.StatusBadGateway)
-		}))
-		defer proxy.Close()
-		cmd := exec.Command(os.Args[0], askArg, write(t, strings.ReplaceAll(twoContexts, "https://10.0.0.10:6443", server)))
-		cmd.Env = append(os.Environ(), "HTTPS_PROXY="+proxy.URL, "NO_PROXY="+noProxy, "no_proxy=")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if len(asked) != want {
-			t.Errorf("NO_PROXY=%q: the proxy was asked %d times", noProxy, len(asked))
-		}
-	}
-}
-
-// askArg makes this binary ask the API server of a kubeconfig once.
-const askArg = "ask-once"
-
-func askOnce(path string) int {
-	cfg, err := LoadConfig(Options{Path: path, Context: "one"})
-	if err != nil {
-		return 1
-	}
-	api, err := NewClient(cfg)
-	if err != nil {
-		return 1
-	}
-	defer api.Close()
-	_, _ = api.Identity(context.Background())
-	return 0
 }
 
 func FuzzLoadConfig(f *testing.F) {

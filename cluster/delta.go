@@ -27,6 +27,11 @@ type (
 		object object
 		seen   time.Time
 	}
+	// watchEnded: the watch of a source, or its list, has ended, which delivered everything up to until.
+	watchEnded struct {
+		src   *source
+		until time.Time
+	}
 	// followed: how far a source can be read has changed.
 	followed struct {
 		src    *source
@@ -70,6 +75,7 @@ func (d listed) apply(s *state) {
 		o.put(s, d.seen, first)
 	}
 	s.setAccess(d.src, Access{Synced: true}, d.seen)
+	s.unwatched[d.src] = d.seen
 }
 
 // kept gives the objects of a source that are known, without those that are
@@ -92,10 +98,6 @@ func (s *state) kept(src *source) (out []object) {
 		for _, sl := range s.slices {
 			add(sl, time.Time{})
 		}
-	case KindReplicaSet:
-		for k := range s.sets {
-			add(&replicaSet{name: k}, time.Time{})
-		}
 	case kindComponent:
 		for _, c := range s.components {
 			out = append(out, c)
@@ -112,9 +114,33 @@ func (s *state) kept(src *source) (out []object) {
 	return out
 }
 
+func (d watchEnded) apply(s *state) {
+	if s.sources[d.src].Synced {
+		s.unwatched[d.src] = d.until
+	}
+}
+
+// unwatchedFor is how long the owner goes on as if a source were watched after its watch has ended.
+const unwatchedFor = 5 * time.Second
+
+// dateUnwatched reports the sources that are not watched again: the new list or watch may take long,
+// while everything else on its line is answered.
+func (s *state) dateUnwatched(now time.Time) {
+	for src, until := range s.unwatched {
+		if a := s.sources[src]; now.Sub(until) > unwatchedFor && a.Err == "" {
+			s.setAccess(src, Access{Synced: true, Err: "lightsout waits for a new list or watch", Until: until}, now)
+		}
+	}
+}
+
 func (d followed) apply(s *state) {
 	if s.sources[d.src].Synced {
 		d.access.Synced = true
+	}
+	if d.access.Err == "" {
+		delete(s.unwatched, d.src)
+	} else {
+		d.access.Until = earliest(d.access.Until, s.unwatched[d.src])
 	}
 	s.setAccess(d.src, d.access, time.Now())
 }

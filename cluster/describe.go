@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,9 +76,6 @@ type Description struct {
 	// sentence, why they are unknown.
 	Services    []Service
 	ServicesErr string
-	// Usage is the CPU and memory that a node or a pod uses ("0.25 CPU, 1.50 GiB");
-	// UsageErr is the reason, in one sentence, why that is unknown.
-	Usage, UsageErr string
 	// YAML is the object, line by line, without what only the server needs.
 	YAML []string
 }
@@ -163,7 +158,6 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	d := &Description{Ref: ref, Owner: ownerOf(&o, ref), Conditions: conditionsOf(&o), Containers: containersOf(&o), YAML: lines}
 	d.Events, d.EventsErr = c.eventsOn(ctx, r, &o)
 	d.Services, d.ServicesErr = c.servicesOf(ctx, ref.Kind, &o)
-	d.Usage, d.UsageErr = c.usageOf(ctx, r, &o)
 	return d, nil
 }
 
@@ -303,7 +297,7 @@ var confidential = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|au
 // without the values of variables that may be secrets.
 func yamlOf(raw []byte, r resource) ([]string, error) {
 	var o map[string]any
-	if err := yaml.Unmarshal(readableByYAML(raw), &o); err != nil {
+	if err := yaml.Unmarshal(raw, &o); err != nil {
 		return nil, err
 	}
 	o["apiVersion"], o["kind"] = r.apiVersion, r.kind // items of a list have none
@@ -326,17 +320,6 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 		lines[i] = text.Cells(l)
 	}
 	return lines, nil
-}
-
-// readableByYAML replaces the characters that a YAML reader refuses (YAML 1.2.2, section 5.1): JSON
-// permits them in strings.
-func readableByYAML(raw []byte) []byte {
-	return bytes.Map(func(r rune) rune {
-		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
-			return utf8.RuneError
-		}
-		return r
-	}, raw)
 }
 
 // hideSecrets goes through an object and hides the values of environment

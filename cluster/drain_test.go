@@ -186,7 +186,7 @@ func TestADrainSaysWhichBudgetHoldsIt(t *testing.T) {
 			cancel()
 		}
 	})
-	want := "node n3 is not drained: pod default/web-2 can't be evicted: the disruption budget web needs 2 healthy pods and has 2 currently"
+	want := "node n3 is not drained: pod default/web-2 can't be evicted: The disruption budget web needs 2 healthy pods and has 2 currently"
 	if err == nil || err.Error() != want || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

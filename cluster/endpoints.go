@@ -127,7 +127,7 @@ func (s *state) putService(service Key, e *Endpoints, seen time.Time, quiet bool
 	}
 	s.dirty = true
 	if changed {
-		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, Change: ChangeEndpoints, From: from, To: to, Why: "ready", Seen: seen})
+		s.transit(Transition{Subject: Ref{KindEndpointSlice, service}, Change: ChangeEndpoints, From: from, To: to, Why: "ready", When: At(seen)})
 	}
 }
 
@@ -138,19 +138,15 @@ const endpointsSettle = 2 * time.Second
 
 // readyCount follows the ready endpoints on one node.
 type readyCount struct {
-	node    string
-	n       int
-	changed time.Time
-	// steady is n before the last series of changes, and full is n before it last fell
-	// to 0.
-	steady, full int
-	// risen is when n left 0, until the rise is reported.
-	risen time.Time
+	n int
+	// told is n as the sink knows it, crossed when n last left 0 or fell to it, and changed when n
+	// last changed.
+	told             int
+	crossed, changed time.Time
 }
 
 // countReady follows how many endpoints are ready on each node, from by how much that
-// changes. A transition reports the loss of the last ready endpoint, and later the number
-// of endpoints that are back, when all are or when no more come for a while.
+// changes.
 func (s *state) countReady(diff map[string]int, seen time.Time, quiet bool) {
 	for _, name := range slices.Sorted(maps.Keys(diff)) {
 		if diff[name] == 0 {
@@ -158,20 +154,25 @@ func (s *state) countReady(diff map[string]int, seen time.Time, quiet bool) {
 		}
 		c := s.readyOn[name]
 		if c == nil {
-			c = &readyCount{node: name}
+			c = &readyCount{}
 			s.readyOn[name] = c
 		}
-		before := c.n
+		crossed := c.n == 0
 		c.n += diff[name]
+		crossed = crossed || c.n == 0
+		c.changed = seen
+		if crossed {
+			c.crossed = seen
+		}
 		if quiet {
-			c.steady = c.n
+			c.told = c.n
 		} else {
-			s.reportReady(c, before, seen)
+			s.unsettled[name] = c
 		}
 		if n := s.node(name); n != nil && n.Gone.IsZero() {
 			x := *n
 			x.ReadyEndpoints = c.n
-			if (before == 0) != (c.n == 0) {
+			if crossed {
 				x.Changed = seen
 			}
 			s.t.nodes.set(&x)
@@ -180,47 +181,20 @@ func (s *state) countReady(diff map[string]int, seen time.Time, quiet bool) {
 	}
 }
 
-// reportReady follows a change of c.n from before.
-func (s *state) reportReady(c *readyCount, before int, seen time.Time) {
-	if seen.Sub(c.changed) >= endpointsSettle {
-		c.steady = before
-	}
-	c.changed = seen
-	switch {
-	case c.n == 0:
-		s.reportRise(c, before, seen)
-		c.full = max(c.steady, before)
-		s.transitReady(c, c.full, 0, time.Time{}, seen)
-		return
-	case before == 0:
-		c.risen = seen
-		s.rising[c.node] = c
-	}
-	if c.full > 0 && c.n >= c.full {
-		s.reportRise(c, c.n, seen) // all are back
-	}
-}
-
-// settleEndpoints reports the rises that have ended.
+// settleEndpoints tells that a node has lost its last ready endpoint, or how many it has again, once
+// the number is settled.
 func (s *state) settleEndpoints(now time.Time) {
-	for _, name := range slices.Sorted(maps.Keys(s.rising)) {
-		if c := s.rising[name]; now.Sub(c.changed) >= endpointsSettle {
-			s.reportRise(c, c.n, now)
+	for _, name := range slices.Sorted(maps.Keys(s.unsettled)) {
+		c := s.unsettled[name]
+		if now.Sub(c.changed) < endpointsSettle {
+			continue
 		}
-	}
-}
-
-func (s *state) reportRise(c *readyCount, to int, seen time.Time) {
-	if !c.risen.IsZero() {
-		s.transitReady(c, 0, to, c.risen, seen)
-		c.risen = time.Time{}
-		delete(s.rising, c.node)
-	}
-}
-
-func (s *state) transitReady(c *readyCount, from, to int, at, seen time.Time) {
-	if n := s.node(c.node); n != nil && n.Gone.IsZero() {
-		s.transit(Transition{Subject: nodeRef(n), Change: ChangeEndpoints, From: strconv.Itoa(from), To: strconv.Itoa(to),
-			Why: "ready on this node", SourceTime: at, Seen: seen})
+		delete(s.unsettled, name)
+		n, from := s.node(name), c.told
+		c.told = c.n
+		if n != nil && n.Gone.IsZero() && (from == 0) != (c.n == 0) {
+			s.transit(Transition{Subject: nodeRef(n), Change: ChangeEndpoints, From: strconv.Itoa(from), To: strconv.Itoa(c.n),
+				Why: "ready on this node", SourceTime: c.crossed, When: At(now)})
+		}
 	}
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,50 +65,35 @@ func TestTheTimelineReportsTheFirstAndTheLastEndpointOfANode(t *testing.T) {
 	w := &Watcher{opts: WatchOptions{Sink: func(tr Transition) { told = append(told, tr) }}, client: &Client{cfg: &Config{}, traffic: newTraffic()}, kubelets: newKubelets()}
 	s := newState(w)
 	(&Node{Name: "n", UID: "n", Ready: TriTrue}).put(s, t0, true)
-	ready := func(at time.Time, n int, quiet bool) {
+	at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
+	for _, x := range []struct {
+		at    float64
+		ready int // of four endpoints
+		want  string
+	}{
+		{0, 4, ""},
+		{10, 3, ""}, {10.1, 1, ""}, {10.2, 0, ""}, // one by one, as the control plane does
+		{12.5, 0, "4 → 0 at 10.2"},
+		{60, 1, ""}, {60.1, 4, ""},
+		{62.5, 4, "0 → 4 at 60"},
+		{80, 3, ""}, {82.5, 3, ""}, // one pod is not well
+		{100, 0, ""}, {100.5, 2, ""}, {103, 2, ""}, // lost for a moment
+		{110, 0, ""}, {113, 0, "2 → 0 at 110"},
+	} {
 		sl := &slice{name: Key{"d", "web-1"}, service: Key{"d", "web"}}
 		for i := range 4 {
-			sl.endpoints = append(sl.endpoints, endpoint{id: fmt.Sprint(i), node: "n", ready: i < n})
+			sl.endpoints = append(sl.endpoints, endpoint{id: fmt.Sprint(i), node: "n", ready: i < x.ready})
 		}
-		sl.put(s, at, quiet)
-		s.settleEndpoints(at)
-	}
-	at := func(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
-	want := func(when string, texts ...string) {
-		t.Helper()
-		var got []string
+		sl.put(s, at(x.at), x.at == 0)
+		s.settleEndpoints(at(x.at))
+		got := ""
 		for _, tr := range told {
 			if tr.Subject.Kind == KindNode && tr.Change == ChangeEndpoints {
-				got = append(got, fmt.Sprintf("%s → %s at %g", tr.From, tr.To, tr.SourceTime.Sub(t0).Seconds()))
+				got += fmt.Sprintf("%s → %s at %g", tr.From, tr.To, tr.SourceTime.Sub(t0).Seconds())
 			}
 		}
-		told = nil
-		if strings.Join(got, ", ") != strings.Join(texts, ", ") {
-			t.Errorf("%s: told %q, want %q", when, got, texts)
+		if told = nil; got != x.want {
+			t.Errorf("at %g: %q, want %q", x.at, got, x.want)
 		}
 	}
-	ready(at(0), 4, true)
-	for i, n := range []int{3, 2, 1, 0} { // one by one, as the control plane does
-		ready(at(10+float64(i)/10), n, false)
-	}
-	none := time.Time{}.Sub(t0).Seconds()
-	want("the node is lost", fmt.Sprintf("4 → 0 at %g", none))
-	ready(at(60), 1, false)
-	ready(at(60.1), 3, false)
-	want("while it comes back")
-	ready(at(60.2), 4, false)
-	want("when it is back", "0 → 4 at 60")
-	s.settleEndpoints(at(70))
-	want("later")
-	ready(at(80), 3, false) // one pod is not well
-	ready(at(100), 0, false)
-	want("lost again", fmt.Sprintf("3 → 0 at %g", none))
-	ready(at(105), 1, false)
-	s.settleEndpoints(at(108))
-	want("back in part", "0 → 1 at 105")
-	ready(at(109), 0, false)
-	want("and lost", fmt.Sprintf("1 → 0 at %g", none))
-	ready(at(110), 2, false)
-	ready(at(110.5), 0, false)
-	want("back for a moment", "0 → 2 at 110", fmt.Sprintf("2 → 0 at %g", none))
 }

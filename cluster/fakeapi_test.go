@@ -223,7 +223,7 @@ func status(code int, reason metav1.StatusReason, message string) metav1.Status 
 
 var listKinds = map[string]string{
 	"nodes": "NodeList v1", "pods": "PodList v1", "components": "PodList v1", "events": "EventList v1",
-	"deployments": "DeploymentList apps/v1", "replicasets": "ReplicaSetList apps/v1",
+	"deployments":    "DeploymentList apps/v1",
 	"endpointslices": "EndpointSliceList discovery.k8s.io/v1", "leases": "LeaseList coordination.k8s.io/v1",
 	"services": "ServiceList serving.knative.dev/v1", "revisions": "RevisionList serving.knative.dev/v1",
 }
@@ -267,10 +267,6 @@ func (f *fakeAPI) list(w http.ResponseWriter, r *http.Request, resource, namespa
 func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource, namespace string) {
 	q := r.URL.Query()
 	f.mu.Lock()
-	if !f.waits(r, func() bool { return f.held[resource] == "watch" }) {
-		f.mu.Unlock()
-		return
-	}
 	generation := f.drops
 	f.watches++
 	from, _ := strconv.Atoi(q.Get("resourceVersion"))

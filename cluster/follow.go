@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,15 +35,10 @@ type source struct {
 	after <-chan struct{}
 
 	// opened is when the watch last worked, and ended when it last ended. Only the
-	// follower uses them and what follows up to bookmarks.
+	// follower uses them and watchedUntil.
 	opened, ended time.Time
 	// watchedUntil is up to when the owner has received everything; zero before the first list.
-	// watchAgain ends the wait of unwatched, and is nil while there is none.
 	watchedUntil time.Time
-	watchAgain   func()
-	// bookmarks: the server sends bookmarks for this kind. Not every server does, and none
-	// does for events.
-	bookmarks bool
 }
 
 // line is the one that the source is followed on.
@@ -66,26 +60,16 @@ const (
 	// A server that has restarted has no history, so every client lists again.
 	// lightsout spreads its lists over this time.
 	relistWithin = 3 * time.Second
-)
-
-// quietMost is how long a watch with bookmarks may bring nothing at all. An API server
-// sends a bookmark about every minute (defaultBookmarkFrequency of
-// apiserver/pkg/storage/cacher). After a longer silence the stream is stuck, in a proxy
-// for instance. endsWithin is how long after its timeout any watch ends.
-const (
-	quietMost  = 2 * time.Minute
+	// endsWithin is how long after its timeout any watch ends.
 	endsWithin = 10 * time.Second
 )
-
-// errQuiet reports such a watch.
-var errQuiet = errors.New("the watch is stuck")
 
 // errGone reports that the server no longer has the version from which to continue.
 var errGone = errors.New("the API server no longer has the watch history that lightsout needs")
 
 // follow reports everything in src to the owner until ctx ends.
 func (w *Watcher) follow(ctx context.Context, src *source) {
-	version, failures, others := "", 0, int64(0)
+	version, failures := "", 0
 	if src.after != nil {
 		select {
 		case <-src.after:
@@ -93,18 +77,14 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			return
 		}
 	}
-	defer src.watching()
 	for w.gate.wait(ctx) {
 		began := time.Now()
-		if n := w.others[src.line()].Load(); n != others {
-			version, others = "", n
-		}
 		next, err := w.stream(ctx, src, version)
 		src.ended = time.Now()
 		if ctx.Err() != nil {
 			return
 		}
-		w.unwatched(ctx, src)
+		w.send(ctx, watchEnded{src, src.watchedUntil})
 		gone := errors.Is(err, errGone)
 		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
@@ -121,46 +101,12 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
-			src.watching()
 			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
 		default:
-			src.watching()
-			failed := w.failed(src.line(), describe(err, w.client.cfg), err)
-			failed.Until = earliest(failed.Until, src.watchedUntil)
-			w.send(ctx, followed{src, failed})
+			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg), err)})
 			w.checkLink(src.line())
 		}
 		w.followPause(ctx, pause)
-	}
-}
-
-// unwatchedFor is how long the owner goes on as if a source were watched after its watch has ended.
-const unwatchedFor = 5 * time.Second
-
-// unwatched reports that a source is out of date if it is not watched again within unwatchedFor: the new
-// list or watch may take long, while everything else on its line is answered.
-func (w *Watcher) unwatched(ctx context.Context, src *source) {
-	if src.watchedUntil.IsZero() || src.watchAgain != nil {
-		return
-	}
-	late := followed{src, Access{Err: "lightsout waits for a new list or watch", Until: src.watchedUntil}}
-	sent := make(chan struct{})
-	timer := time.AfterFunc(unwatchedFor, func() {
-		defer close(sent)
-		w.send(ctx, late)
-	})
-	src.watchAgain = func() {
-		if !timer.Stop() {
-			<-sent
-		}
-	}
-}
-
-// watching ends the wait of unwatched: the source is watched again, or the owner knows why not.
-func (s *source) watching() {
-	if s.watchAgain != nil {
-		s.watchAgain()
-		s.watchAgain = nil
 	}
 }
 
@@ -198,8 +144,6 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		if err != nil {
 			return "", err
 		}
-		src.watching()
-		w.unwatched(ctx, src) // since the list
 	}
 	return w.watch(ctx, src, version)
 }
@@ -219,31 +163,14 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer stream.Stop()
 	defer w.stopped(src)
 	w.started(src, time.Now())
-	src.watching()
 	w.send(ctx, followed{src, Access{Synced: true}})
 	return w.read(ctx, src, stream, version)
 }
 
-// read passes the events of a watch on to the owner. A watch with bookmarks that has been
-// quiet for quietMost is stuck.
+// read passes the events of a watch on to the owner.
 func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface, version string) (string, error) {
-	var stuck atomic.Bool
-	quiet := time.AfterFunc(w.quietMost, func() { stuck.Store(true); stream.Stop() })
-	defer quiet.Stop()
-	if !src.bookmarks {
-		quiet.Stop()
-	}
-	defer func() {
-		if !stuck.Load() {
-			src.watchedUntil = time.Now()
-		}
-	}()
+	defer func() { src.watchedUntil = time.Now() }()
 	for ev := range stream.ResultChan() {
-		src.watchedUntil = time.Now()
-		src.bookmarks = src.bookmarks || ev.Type == watch.Bookmark
-		if src.bookmarks {
-			quiet.Reset(w.quietMost)
-		}
 		now := time.Now()
 		if ev.Type == watch.Error {
 			return again(version, apierrors.FromObject(ev.Object))
@@ -256,9 +183,6 @@ func (w *Watcher) read(ctx context.Context, src *source, stream watch.Interface,
 			w.handOn(ctx, src.trim(ev.Object), ev.Type, now)
 		}
 		version = m.GetResourceVersion()
-	}
-	if stuck.Load() && ctx.Err() == nil {
-		return version, errQuiet
 	}
 	return version, nil
 }

@@ -16,9 +16,6 @@ const (
 	// renewShare and renewJitter say how often a kubelet renews its Lease.
 	renewShare  = 0.25
 	renewJitter = 1.04
-	// delayedFrom is by how much later than the one before it allows a renewal must arrive
-	// to count as delayed.
-	delayedFrom = time.Second
 	// catchUp is for how long after a watch was taken up again its events may
 	// be about what happened before.
 	catchUp = 2 * time.Second
@@ -40,9 +37,6 @@ type heartbeat struct {
 	behind time.Duration
 	// late: the renewal in the first list was overdue already.
 	late bool
-	// arrived is when the newest renewal arrived, and sent the latest time at which the node
-	// sent it, by our clock; see sentBy.
-	arrived, sent time.Time
 }
 
 // renewal is one renewal of a Lease: by the node's clock, and when it was
@@ -136,11 +130,11 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 		return
 	}
 	before := r.newest.Load()
-	first, at := before == nil, r.sentBy(l, seen, before)
+	first, at := before == nil, seen
 	received := !first && before.received
-	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp {
-		// It may have been renewed some time ago: by the node's clock, less what
-		// that is known to be off.
+	if listed || s.heartbeatsFrom.IsZero() || seen.Sub(s.heartbeatsFrom) < catchUp || !within(s.sight.spans, seen, time.Time{}).Exact() {
+		// It may have been renewed some time ago, or have waited while lightsout was blind: by the
+		// node's clock, less what that is known to be off.
 		if ago := at.Sub(l.renewed.Add(r.behind)); ago > 0 {
 			at = at.Add(-ago) // on our clock, whatever it is set to later
 		}
@@ -150,13 +144,9 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	}
 	r.lease = *l
 	n := s.node(l.node)
-	silence, renewed := time.Duration(0), l.renewed
-	if n != nil {
-		_, last := n.Heartbeat()
-		silence = seen.Sub(last)
-		if overdue, _ := overdueAt(n, s.heartbeatsFrom); renewed.Before(overdue) {
-			renewed = time.Time{} // it arrived late, and the node is back since then
-		}
+	silence := time.Duration(0)
+	if before != nil {
+		silence = seen.Sub(before.seen)
 	}
 	r.newest.Store(&renewal{l.renewed, at, received})
 	r.late = first && l.late(seen.Sub(at))
@@ -172,31 +162,11 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	if back {
 		x.Overdue, x.Changed = false, seen
 		s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
-			Why: "after " + Span(silence) + " of silence", SourceTime: renewed, Seen: seen})
+			Why: "after " + Span(silence) + " of silence", When: At(seen)})
 	}
 	s.t.nodes.set(&x)
 	s.awaitHeartbeat(&x)
 	s.dirty = true
-}
-
-// sentBy returns the latest time at which a node has sent a renewal, by our clock. It is when
-// the renewal arrived, if it did after a regular pause. Otherwise it may have waited: lightsout
-// stood still or was suspended, or the connection stalled, and the node may be dead by now. Then
-// it was sent by as much after the last one as the node's clock shows. Neither our wall clock
-// nor the node's clock delays a renewal when somebody sets it, because the pause is a regular
-// one by our monotonic clock.
-func (r *heartbeat) sentBy(l *lease, arrived time.Time, last *renewal) time.Time {
-	pause, sent := arrived.Sub(r.arrived), r.sent
-	r.arrived, r.sent = arrived, arrived
-	if last == nil || !l.renewed.After(last.renewed) {
-		return arrived
-	}
-	between, every := l.renewed.Sub(last.renewed), time.Duration(renewShare*renewJitter*float64(l.duration))
-	regular := pause > between-delayedFrom && pause < max(between, every)+delayedFrom
-	if delayed := clock.Age(arrived, sent) - between; !regular && delayed >= delayedFrom {
-		r.sent = arrived.Add(-delayed)
-	}
-	return r.sent
 }
 
 // checkBy schedules a check of the heartbeats for a moment.
@@ -230,7 +200,7 @@ func (s *state) checkHeartbeats(now time.Time) {
 	if s.link.State != LinkLive || !s.heartbeatsTo.IsZero() {
 		return // the next heartbeats trigger a check
 	}
-	complete := s.w.client.traffic.noted(&s.w.client.traffic.complete)
+	complete := s.w.client.traffic.complete.get()
 	var late []*Node
 	s.t.nodes.each(func(n *Node) bool {
 		switch at, ok := overdueAt(n, s.heartbeatsFrom); {
@@ -260,5 +230,5 @@ func (s *state) setOverdue(n *Node, now time.Time) {
 	s.t.nodes.set(&x)
 	s.dirty = true
 	s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue, Was: HealthGood, Is: HealthBad,
-		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, Seen: now})
+		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, When: At(now)})
 }

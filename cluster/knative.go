@@ -182,10 +182,10 @@ func (p *knativePart) put(s *state, seen time.Time, quiet bool) {
 		was, before = old.ready, splits(old.traffic)
 	}
 	if from, to := was.word(), p.ready.word(); from != to {
-		s.transit(Transition{Subject: p.ref, Change: ChangeStatus, From: from, To: to, Was: was.health(), Is: p.ready.health(), Why: p.ready.Why(), Seen: seen})
+		s.transit(Transition{Subject: p.ref, Change: ChangeStatus, From: from, To: to, Was: was.health(), Is: p.ready.health(), Why: p.ready.Why(), When: At(seen)})
 	}
 	if to := splits(p.traffic); before != to && to != "" {
-		s.transit(Transition{Subject: p.ref, Change: ChangeTraffic, From: before, To: to, Seen: seen})
+		s.transit(Transition{Subject: p.ref, Change: ChangeTraffic, From: before, To: to, When: At(seen)})
 	}
 }
 
@@ -193,7 +193,7 @@ func (p *knativePart) drop(s *state, seen time.Time) {
 	if old := s.knative[p.ref]; old != nil {
 		delete(s.knative, p.ref)
 		s.renewKnative(p.ref)
-		s.transit(Transition{Subject: p.ref, Change: ChangeStatus, From: old.ready.word(), Was: old.ready.health(), Cause: CauseDeleted, Why: "deleted", Seen: seen})
+		s.transit(Transition{Subject: p.ref, Change: ChangeStatus, From: old.ready.word(), Was: old.ready.health(), Cause: CauseDeleted, Why: "deleted", When: At(seen)})
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Kubelet is that part of a kubelet's configuration which decides how an outage
@@ -39,43 +41,23 @@ const (
 func parseConfigz(body []byte) (Kubelet, error) {
 	var answer struct {
 		Config *struct {
-			StatusUpdate          string `json:"nodeStatusUpdateFrequency"`
-			Lease                 int64  `json:"nodeLeaseDurationSeconds"`
-			ShutdownGrace         string `json:"shutdownGracePeriod"`
-			ShutdownGraceCritical string `json:"shutdownGracePeriodCriticalPods"`
+			StatusUpdate          metav1.Duration `json:"nodeStatusUpdateFrequency"`
+			Lease                 int32           `json:"nodeLeaseDurationSeconds"`
+			ShutdownGrace         metav1.Duration `json:"shutdownGracePeriod"`
+			ShutdownGraceCritical metav1.Duration `json:"shutdownGracePeriodCriticalPods"`
 		} `json:"kubeletconfig"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Config == nil {
 		return Kubelet{}, errors.New("its answer is not a kubelet's configuration")
 	}
-	const most = 1 << 20 // seconds: nobody waits for twelve days
-	k := Kubelet{}
-	for _, f := range []struct {
-		to   *time.Duration
-		text string
-		def  time.Duration
-	}{
-		{&k.StatusUpdate, answer.Config.StatusUpdate, defaultStatusUpdate},
-		{&k.ShutdownGrace, answer.Config.ShutdownGrace, 0},
-		{&k.ShutdownGraceCritical, answer.Config.ShutdownGraceCritical, 0},
-	} {
-		*f.to = f.def
-		if f.text == "" {
-			continue
-		}
-		d, err := time.ParseDuration(f.text)
-		if err != nil || d < 0 || d > most*time.Second {
-			return Kubelet{}, errors.New("its configuration contains an invalid duration")
-		}
-		*f.to = d
+	c := answer.Config
+	k := Kubelet{
+		StatusUpdate:  cmp.Or(c.StatusUpdate.Duration, defaultStatusUpdate),
+		Lease:         cmp.Or(time.Duration(c.Lease)*time.Second, defaultLease),
+		ShutdownGrace: c.ShutdownGrace.Duration, ShutdownGraceCritical: c.ShutdownGraceCritical.Duration,
 	}
-	switch l := answer.Config.Lease; {
-	case l < 0 || l > most:
-		return Kubelet{}, errors.New("its configuration contains an invalid lease duration")
-	case l == 0:
-		k.Lease = defaultLease
-	default:
-		k.Lease = time.Duration(l) * time.Second
+	if min(k.StatusUpdate, k.Lease, k.ShutdownGrace, k.ShutdownGraceCritical) < 0 {
+		return Kubelet{}, errors.New("its configuration contains a negative duration")
 	}
 	return k, nil
 }
@@ -94,20 +76,11 @@ type kubelets struct {
 	denied atomic.Bool
 
 	mu    sync.Mutex
-	asked map[string]*asked // by node
+	asked map[string]string // by node, with which boot id
 }
-
-// asked is with which boot id a kubelet was last asked, and how often in vain.
-type asked struct {
-	boot     string
-	failures int
-}
-
-// kubeletTries is how often lightsout asks a kubelet that does not answer.
-const kubeletTries = 3
 
 func newKubelets() *kubelets {
-	return &kubelets{queue: make(chan string, 1024), asked: map[string]*asked{}}
+	return &kubelets{queue: make(chan string, 1024), asked: map[string]string{}}
 }
 
 // want queues a node, once for each of its boots: always a wanted node, and of the
@@ -115,17 +88,13 @@ func newKubelets() *kubelets {
 func (k *kubelets) want(node, boot string, wanted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	a := k.asked[node]
-	switch {
-	case k.denied.Load(), a != nil && a.boot == boot, a == nil && !wanted && len(k.asked) >= kubeletsAsked:
+	at, known := k.asked[node]
+	if k.denied.Load() || known && at == boot || !known && !wanted && len(k.asked) >= kubeletsAsked {
 		return
-	case a == nil:
-		a = &asked{}
-		k.asked[node] = a
 	}
 	select {
 	case k.queue <- node:
-		a.boot = boot
+		k.asked[node] = boot
 	default:
 	}
 }
@@ -134,10 +103,7 @@ func (k *kubelets) want(node, boot string, wanted bool) {
 func (k *kubelets) failed(node string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if a := k.asked[node]; a.failures < kubeletTries {
-		a.failures++
-		a.boot = "none yet"
-	}
+	k.asked[node] = "none yet"
 }
 
 // WantKubelets asks the kubelets of these nodes for their configuration, unless it has

@@ -58,9 +58,8 @@ func FuzzConfigz(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		k, err := parseConfigz(body)
-		const most = (1 << 20) * time.Second
 		for _, d := range []time.Duration{k.StatusUpdate, k.Lease, k.ShutdownGrace, k.ShutdownGraceCritical} {
-			if d < 0 || d > most || err != nil && d != 0 {
+			if d < 0 || err != nil && d != 0 {
 				t.Errorf("%v, %v", k, err)
 			}
 		}

@@ -88,10 +88,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 		default:
 			w.gate.set(false)
 			failures++
-			if isOtherCluster(err) {
-				w.elsewhere(mainLine)
-			}
-			if failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
 				w.client.traffic.cut(mainLine)
 			}
 			pause, since := pauseAfter(err, failures, retryMin, retryMax), link.LastContact
@@ -121,13 +118,6 @@ func (w *Watcher) idle(ctx context.Context) bool {
 		case <-time.After(w.opts.Idle - quiet):
 		}
 	}
-}
-
-// elsewhere makes each source of a line list again, on a new connection: another cluster
-// has answered.
-func (w *Watcher) elsewhere(l line) {
-	w.others[l].Add(1)
-	w.client.traffic.cut(l)
 }
 
 // lostPause waits before the next attempt; a server that starts to talk again
@@ -269,7 +259,7 @@ func (w *Watcher) ask(ctx context.Context, l line) error {
 	case err != nil:
 		return err
 	}
-	w.client.traffic.note(&w.client.traffic.answered[l], time.Now())
+	w.client.traffic.answered[l].set(time.Now())
 	return nil
 }
 

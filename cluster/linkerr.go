@@ -55,8 +55,6 @@ func describe(err error, c *Config) string {
 		return at + " refuses the credentials (401); log in again or correct the user in the kubeconfig"
 	case apierrors.IsTooManyRequests(err):
 		return at + " is overloaded and asks to wait (429)"
-	case errors.Is(err, errQuiet):
-		return fmt.Sprintf("%s, or something before it, has sent nothing on this watch for %s; lightsout begins another", at, quietMost)
 	case errors.Is(err, errGone):
 		return at + " drops its watch history too early; lightsout shows data from lists"
 	case apierrors.IsForbidden(err):
@@ -103,8 +101,6 @@ func unconnected(err error, at string, c *Config) string {
 		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "too many open files: no descriptor is left for a connection to " + at + "; raise ulimit -n"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return at + " refuses connections; check that it runs and that the address in the kubeconfig is right"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

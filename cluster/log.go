@@ -1,9 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -74,12 +74,10 @@ func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error
 	cancel(nil)
 	what := "the log of container " + o.Container
 	switch {
-	case errors.Is(cause, errLogTimeout):
-		return nil, sentence(fmt.Sprintf("%s can't be read: its kubelet does not answer within %s", what, logAnswer), cause)
 	case apierrors.IsBadRequest(err): // waiting to start; no previous instance
 		return nil, sentence(what+" can't be read: "+err.Error(), err)
-	case apierrors.IsInternalError(err): // the kubelet can't be reached
-		return nil, sentence(what+" can't be read: its kubelet does not answer; is its node off?", err)
+	case apierrors.IsInternalError(err), errors.Is(cause, errLogTimeout): // the kubelet can't be reached
+		return nil, sentence(what+" can't be read: its kubelet does not answer; is its node off?", cmp.Or(err, cause))
 	}
 	return nil, sentence(what+" can't be read: "+c.why(ctx, err, "get on pods/log", "the pod is no longer there, or its kubelet keeps no logs"), err)
 }

@@ -14,9 +14,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == PluginArg {
 		os.Exit(Plugin(os.Args[2:]))
 	}
-	if len(os.Args) > 2 && os.Args[1] == askArg {
-		os.Exit(askOnce(os.Args[2]))
-	}
 	SetLog(slog.New(slog.DiscardHandler))
 	testenv.SideBySide(6) // they mostly wait
 	goleak.VerifyTestMain(m)

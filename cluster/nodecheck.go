@@ -16,12 +16,15 @@ const compareAgain = 100 * time.Millisecond
 // API server has now. A watch can be stuck on a connection that works, in a proxy for
 // instance: then nothing else shows that the nodes are old.
 func nodesAreCurrent(ctx context.Context, w *Watcher) error {
+	differs := ""
 	for {
 		listed, err := w.client.Nodes(ctx)
-		if err != nil {
+		switch {
+		case err != nil && differs == "":
 			return err
+		case err == nil:
+			differs = differingNode(w.Snapshot(), listed)
 		}
-		differs := differingNode(w.Snapshot(), listed)
 		if differs == "" {
 			return nil
 		}

@@ -47,7 +47,7 @@ func (n *Node) put(s *state, seen time.Time, quiet bool) {
 	}
 	report := func(kind Change, from, to, why string, at time.Time) {
 		n.Changed = seen
-		t := Transition{Subject: nodeRef(n), Change: kind, From: from, To: to, Why: why, SourceTime: at, Seen: seen}
+		t := Transition{Subject: nodeRef(n), Change: kind, From: from, To: to, Why: why, SourceTime: at, When: At(seen)}
 		if kind == ChangeStatus || kind == ChangeNode {
 			t.Cause = n.cause()
 			if from != "" {
@@ -90,7 +90,7 @@ func (n *Node) drop(s *state, seen time.Time) {
 			s.t.nodes.del(n)
 		}
 	})
-	s.transit(Transition{Subject: nodeRef(old), Change: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, Seen: seen})
+	s.transit(Transition{Subject: nodeRef(old), Change: ChangeNode, From: nodeStatus(old), Was: old.health(), Cause: CauseDeleted, When: At(seen)})
 	s.dirty = true
 }
 

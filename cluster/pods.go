@@ -9,9 +9,6 @@ import (
 func (p *Pod) id() Key { return p.Key }
 
 func (p *Pod) put(s *state, seen time.Time, quiet bool) {
-	if dep, ok := s.sets[Key{p.Namespace, p.OwnerName}]; ok && p.OwnerKind == "ReplicaSet" {
-		p.Deployment = dep
-	}
 	old := s.t.pod(p.Key)
 	fresh := old == nil || !old.Gone.IsZero() || old.UID != p.UID
 	if !fresh {
@@ -42,39 +39,39 @@ func (p *Pod) put(s *state, seen time.Time, quiet bool) {
 // name is gone.
 func (p *Pod) created(s *state, old *Pod, seen time.Time) {
 	if old != nil && old.Gone.IsZero() {
-		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, Why: "replaced by another pod of this name", When: At(seen)})
 	}
 	why := ""
 	if p.OwnerName != "" {
 		why = "created by " + p.OwnerKind + " " + p.OwnerName
 	}
-	p.report(s, old, Transition{Change: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, Seen: seen})
+	p.report(s, old, Transition{Change: ChangeStatus, To: p.Status, Why: why, SourceTime: p.Created, When: At(seen)})
 	if p.Node != "" {
-		p.report(s, old, Transition{Change: ChangeNode, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, To: p.Node, When: At(seen)})
 	}
 }
 
 // changed reports the differences between old and p.
 func (p *Pod) changed(s *state, old *Pod, seen time.Time) {
 	if old.Node != p.Node {
-		p.report(s, old, Transition{Change: ChangeNode, From: old.Node, To: p.Node, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeNode, From: old.Node, To: p.Node, When: At(seen)})
 	}
 	if old.Status != p.Status {
 		at := time.Time{}
 		if old.Deleting.IsZero() {
 			at = p.Deleting
 		}
-		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeStatus, From: old.Status, To: p.Status, Why: nodeTrouble(s, p), SourceTime: at, When: At(seen)})
 	}
 	if old.Ready != p.Ready {
 		words := map[bool]string{false: WordNotReady, true: WordReady}
-		p.report(s, old, Transition{Change: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, Seen: seen})
+		p.report(s, old, Transition{Change: ChangeReady, From: words[old.Ready], To: words[p.Ready], Why: nodeTrouble(s, p), SourceTime: p.ReadySince, When: At(seen)})
 	}
 }
 
 // report sends the sink a transition from old to p, with the health of both.
 func (p *Pod) report(s *state, old *Pod, t Transition) {
-	p.Changed = t.Seen
+	p.Changed = t.When.By
 	t.Subject = Ref{KindPod, p.Key}
 	switch t.Change {
 	case ChangeReady:
@@ -103,7 +100,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 			s.t.delPod(p)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, Seen: seen})
+	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, When: At(seen)})
 	s.dirty = true
 }
 
@@ -145,7 +142,7 @@ func (d *Deployment) put(s *state, seen time.Time, quiet bool) {
 	report := func(kind Change, from, to, why string) {
 		d.Changed = seen
 		s.transit(Transition{Subject: Ref{KindDeployment, d.Key}, Change: kind, From: from, To: to, Why: why,
-			Was: deploymentHealths[from], Is: deploymentHealths[to], Seen: seen, Available: d.Available, Replicas: d.Replicas})
+			Was: deploymentHealths[from], Is: deploymentHealths[to], When: At(seen), Available: d.Available, Replicas: d.Replicas})
 	}
 	switch {
 	case quiet:
@@ -178,41 +175,11 @@ func (d *Deployment) drop(s *state, seen time.Time) {
 		}
 	})
 	s.transit(Transition{Subject: Ref{KindDeployment, x.Key}, Change: ChangeStatus, From: old.Word, Was: deploymentHealths[old.Word],
-		Cause: CauseDeleted, Why: "deleted", Seen: seen})
+		Cause: CauseDeleted, Why: "deleted", When: At(seen)})
 	s.dirty = true
 }
 
 func available(d *Deployment) string { return fmt.Sprintf("%d/%d", d.Available, d.Replicas) }
-
-func (rs *replicaSet) id() Key { return rs.name }
-
-// put records which deployment owns a replica set. Its pods are filed under the
-// deployment in the set's name; put refiles them only if that was wrong, or differs
-// from the last state because a deployment adopted or released the set.
-func (rs *replicaSet) put(s *state, _ time.Time, _ bool) {
-	old, known := s.sets[rs.name]
-	s.sets[rs.name] = rs.deployment
-	if known && old == rs.deployment || !known && rs.usual {
-		return
-	}
-	var wrong []*Pod
-	for _, p := range s.t.byOwner.span(
-		func(p *Pod) bool { return p.Namespace >= rs.name.Namespace },
-		func(p *Pod) bool { return p.Namespace > rs.name.Namespace },
-	) {
-		if p.OwnerName == rs.name.Name && p.OwnerKind == "ReplicaSet" && p.Deployment != rs.deployment {
-			wrong = append(wrong, p)
-		}
-	}
-	for _, p := range wrong {
-		x := *p
-		x.Deployment = rs.deployment
-		s.t.setPod(&x)
-		s.dirty = true
-	}
-}
-
-func (rs *replicaSet) drop(s *state, _ time.Time) { delete(s.sets, rs.name) }
 
 func (e *clusterEvent) id() Key { return Key{Name: e.uid} }
 
@@ -221,7 +188,7 @@ func (e *clusterEvent) put(s *state, seen time.Time, _ bool) {
 	if e.count > 1 {
 		why = fmt.Sprintf("%s (%d times)", why, e.count)
 	}
-	s.transit(Transition{Subject: e.subject, Change: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, Seen: seen})
+	s.transit(Transition{Subject: e.subject, Change: ChangeEvent, To: e.reason, Is: e.health, Why: why, SourceTime: e.at, When: At(seen)})
 }
 
 // drop does nothing: a forgotten event is not a change.

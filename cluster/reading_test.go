@@ -17,7 +17,7 @@ import (
 
 // The fake server's resource of each kind.
 var readKinds = map[string]Kind{
-	"nodes": KindNode, "pods": KindPod, "deployments": KindDeployment, "replicasets": KindReplicaSet,
+	"nodes": KindNode, "pods": KindPod, "deployments": KindDeployment,
 	"endpointslices": KindEndpointSlice, "leases": KindLease,
 }
 
@@ -31,8 +31,6 @@ func TestAKindIsUnreadUntilItsWholeListHasArrived(t *testing.T) {
 				t.Parallel()
 				f := newFakeAPI(t)
 				fill16(f)
-				f.put("replicasets", &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default"}})
-				f.put("replicasets", &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-2", Namespace: "default"}})
 				second, more := apiDeployment(8), apiSlice(16) // a list of one object has one page
 				second.Name, more.Name = "second", "web-2"
 				f.put("deployments", second)
@@ -102,7 +100,6 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 	codec := protobuf.NewSerializer(scheme, scheme)
 	node := corev1.Node{ObjectMeta: heavyPod().ObjectMeta, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"a"}}},
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}}
-	set := appsv1.ReplicaSet{ObjectMeta: heavyPod().ObjectMeta, Spec: appsv1.ReplicaSetSpec{Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}}}
 	three := int32(3)
 	want := heavyPod()
 	want.ManagedFields, want.Status.ContainerStatuses[0].Image, want.Status.ContainerStatuses[0].ImageID, want.Status.ContainerStatuses[0].ContainerID = nil, "", "", ""
@@ -126,10 +123,6 @@ func TestStrippingAListRemovesOnlyUnusedFields(t *testing.T) {
 		{&corev1.NodeList{Items: []corev1.Node{node}}, func(o runtime.Object) (string, string) {
 			n := o.(*corev1.NodeList).Items[0]
 			return fmt.Sprint(n.Status.Images, n.ManagedFields, n.Status.Addresses, n.Name), fmt.Sprint([]corev1.ContainerImage(nil), []metav1.ManagedFieldsEntry(nil), node.Status.Addresses, "web-1")
-		}},
-		{&appsv1.ReplicaSetList{Items: []appsv1.ReplicaSet{set}}, func(o runtime.Object) (string, string) {
-			r := o.(*appsv1.ReplicaSetList).Items[0]
-			return fmt.Sprint(r.Spec.Template.Spec.Containers, r.Name), fmt.Sprint([]corev1.Container(nil), "web-1")
 		}},
 		{&appsv1.StatefulSetList{Items: []appsv1.StatefulSet{{ObjectMeta: heavyPod().ObjectMeta, Status: appsv1.StatefulSetStatus{ReadyReplicas: 3}, Spec: appsv1.StatefulSetSpec{
 			Replicas: &three, Template: corev1.PodTemplateSpec{Spec: heavyPod().Spec}, VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{}}, ServiceName: "web"}}}}, func(o runtime.Object) (string, string) {

@@ -5,92 +5,37 @@ import (
 	"time"
 )
 
-// settledWatch is a Watcher of a cluster that has watched everything for longer than a second.
-func settledWatch(t *testing.T) (*fakeAPI, *watching) {
-	t.Helper()
-	f := newFakeAPI(t)
-	fill16(f)
-	w := watchFake(t, f)
-	w.until("everything", synced)
-	began := time.Now()
-	w.until("a second", func(*Snapshot) bool { return time.Since(began) > time.Second+settledAfter })
-	return f, w
-}
-
-// The API server no longer has the history of a watch, and the new list hangs while it answers everything
-// else: the snapshot dates what it shows by the end of the watch.
-func TestAListThatHangsAfterAWatchIsDated(t *testing.T) {
+// A new list or watch hangs while the API server answers everything else: the snapshot dates what it
+// shows by the end of the watch, or by the newest list.
+func TestDataThatIsNotWatchedAgainIsDated(t *testing.T) {
 	t.Parallel()
-	for kind, resource := range map[Kind]string{KindPod: "pods", KindLease: "leases"} {
-		f, w := settledWatch(t)
-		f.change(func() { f.held[resource] = "first" })
-		ended := time.Now()
-		f.forget()
-		s := w.until("the label", func(s *Snapshot) bool { return s.Access[kind].Err != "" })
-		until := s.Access[kind].Until
-		if a := s.Access[kind]; !a.Synced || a.Until.Before(ended) || time.Since(a.Until) < unwatchedFor || s.Link.State != LinkLive {
-			t.Errorf("%s: %+v, %s after the watch ended", resource, a, a.Until.Sub(ended))
+	at := func(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
+	src := &source{kind: KindPod}
+	list, watched, ends := listed{src: src, seen: at(0)}, followed{src, Access{Synced: true}}, watchEnded{src, at(100)}
+	failed := followed{src, Access{Err: "no answer", Until: at(108)}}
+	for name, tc := range map[string]struct {
+		news []delta
+		now  int
+		want time.Time // zero: it is live
+	}{
+		"the first list hangs":              {nil, 60, time.Time{}},
+		"the first watch hangs":             {[]delta{list}, 60, at(0)},
+		"it is watched":                     {[]delta{list, watched}, 60, time.Time{}},
+		"the watch has just ended":          {[]delta{list, watched, ends}, 104, time.Time{}},
+		"the next one hangs":                {[]delta{list, watched, ends}, 106, at(100)},
+		"the next one fails":                {[]delta{list, watched, ends, failed}, 109, at(100)},
+		"it is watched again":               {[]delta{list, watched, ends, watched}, 160, time.Time{}},
+		"listed again, and the watch hangs": {[]delta{list, watched, ends, failed, listed{src: src, seen: at(110)}}, 116, at(110)},
+	} {
+		w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
+		w.snapshot.Store(NewSnapshot(Contents{}))
+		s := newState(w, src)
+		for _, d := range tc.news {
+			d.apply(s)
 		}
-		f.change(func() { delete(f.held, resource); f.cutAt[resource] = "first" })
-		s = w.until("the failure", func(s *Snapshot) bool { return s.Access[kind].Err != "" })
-		if a := s.Access[kind]; !a.Until.Equal(until) {
-			t.Errorf("%s: after the list has failed: %s, not %s", resource, a.Until, until)
+		s.look(at(tc.now))
+		if a := s.access[KindPod]; !a.Until.Equal(tc.want) || a.Synced != (len(tc.news) > 0) {
+			t.Errorf("%s: %+v", name, a)
 		}
-		f.change(func() { delete(f.cutAt, resource) })
-		w.until("the next watch", func(s *Snapshot) bool { return s.Access[kind] == Access{Synced: true} })
-	}
-}
-
-// The list is answered, and the watch after it hangs, the first one or a later one: the snapshot dates what
-// it shows by the list.
-func TestAWatchThatHangsAfterItsListIsDated(t *testing.T) {
-	t.Parallel()
-	for _, first := range []bool{true, false} {
-		f := newFakeAPI(t)
-		fill16(f)
-		if first {
-			f.held["pods"] = "watch"
-		}
-		asked := time.Now()
-		w := watchFake(t, f)
-		w.until("everything", synced)
-		if !first {
-			began := time.Now()
-			w.until("a second", func(*Snapshot) bool { return time.Since(began) > time.Second+settledAfter })
-			f.change(func() { f.held["pods"] = "first" })
-			asked = time.Now()
-			f.forget()
-			w.until("the label", func(s *Snapshot) bool { return s.Access[KindPod].Err != "" })
-		}
-		released := time.Now()
-		f.change(func() { f.held["pods"] = "watch" })
-		s := w.until("the label for the watch", func(s *Snapshot) bool {
-			return s.Access[KindPod].Err != "" && time.Since(released) > unwatchedFor
-		})
-		if until := s.Access[KindPod].Until; until.Before(asked) || until.After(released) {
-			t.Errorf("first %v: the pods count until %s, listed between %s and %s", first, until, asked, released)
-		}
-		f.change(func() { delete(f.held, "pods") })
-		w.until("the watch", func(s *Snapshot) bool { return s.Access[KindPod] == Access{Synced: true} })
-	}
-}
-
-// The pages of a list take long, and the watch after it hangs: the snapshot dates what it shows by the first
-// page, whose version all have.
-func TestAListOfLatePagesIsDatedByTheFirst(t *testing.T) {
-	t.Parallel()
-	f, w := settledWatch(t)
-	f.change(func() { f.held["pods"] = "second" })
-	f.forget()
-	w.until("the label", func(s *Snapshot) bool { return s.Access[KindPod].Err != "" })
-	first := time.Now() // the first page came before
-	w.until("a while", func(*Snapshot) bool { return time.Since(first) > 3*time.Second })
-	released := time.Now()
-	f.change(func() { f.held["pods"] = "watch" })
-	s := w.until("the label for the watch", func(s *Snapshot) bool {
-		return s.Access[KindPod].Err != "" && time.Since(released) > unwatchedFor+500*time.Millisecond
-	})
-	if until := s.Access[KindPod].Until; until.After(first) {
-		t.Errorf("the pods count until %s after the version that they are of", until.Sub(first))
 	}
 }

@@ -34,6 +34,7 @@ type Snapshot struct {
 	SettingsRead bool
 
 	heartbeatsSince, heartbeatsUntil time.Time
+	blind                            []Blind
 	traffic                          *traffic // nil outside a Watcher
 
 	nodes       view[Node]
@@ -60,6 +61,8 @@ type Contents struct {
 	HeartbeatsSince time.Time
 	// HeartbeatsUntil is when the watch of leases broke; zero while it holds.
 	HeartbeatsUntil time.Time
+	// Blind are the spans in which lightsout did not see every change; see Sight.
+	Blind []Blind `json:"-"`
 
 	Nodes       []*Node
 	Deployments []*Deployment
@@ -97,7 +100,7 @@ func (s *Snapshot) Contents() Contents {
 		Version: s.Version, At: s.At,
 		Context: s.Context, Server: s.Server, ServerVersion: s.ServerVersion,
 		Link: linkOf(s), Access: s.Access, Settings: s.Settings,
-		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil,
+		HeartbeatsSince: s.heartbeatsSince, HeartbeatsUntil: s.heartbeatsUntil, Blind: s.blind,
 		Nodes: s.Nodes(), Deployments: s.Deployments(), Pods: s.Pods(), Endpoints: s.Endpoints(), Objects: s.objects.all(),
 	}
 }
@@ -106,9 +109,6 @@ func (s *Snapshot) Contents() Contents {
 // are. The other one does not know the connection (see Contact and Ahead).
 func (s *Snapshot) WithCordoned(names []string) *Snapshot {
 	changed := false
-	if len(names) == 0 {
-		return s
-	}
 	c := s.Contents()
 	c.Nodes = slices.Clone(c.Nodes)
 	for i, n := range c.Nodes {
@@ -137,7 +137,7 @@ func (s *Snapshot) Contact() time.Time {
 // heartbeatsComplete is up to when all heartbeats have been delivered.
 func heartbeatsComplete(s *Snapshot) time.Time {
 	if s.traffic != nil {
-		return s.traffic.noted(&s.traffic.complete)
+		return s.traffic.complete.get()
 	}
 	return s.Link.LastContact
 }
@@ -169,8 +169,6 @@ func (s *Snapshot) Age(kind Kind, now time.Time) (age time.Duration, known bool)
 		return 0, false
 	case broken:
 		age = clock.Age(now, a.Until)
-	case s.traffic != nil: // the traffic's times carry no wall clock
-		age = now.Sub(at) + s.traffic.slept(now)
 	default:
 		age = clock.Age(now, at)
 	}
@@ -333,83 +331,4 @@ func (k Key) less(o Key) bool {
 		return k.Namespace < o.Namespace
 	}
 	return k.Name < o.Name
-}
-
-// tables are the writable side of a Snapshot's contents, owned by one
-// goroutine.
-type tables struct {
-	nodes       *table[Node]
-	deployments *table[Deployment]
-	endpoints   *table[Endpoints]
-	pods        *table[Pod]
-	byNode      *table[Pod]
-	byOwner     *table[Pod]
-	objects     *table[Object]
-}
-
-func newTables() *tables {
-	return &tables{
-		nodes:       newTable(func(a, b *Node) bool { return a.Name < b.Name }),
-		deployments: newTable(func(a, b *Deployment) bool { return a.Key.less(b.Key) }),
-		endpoints:   newTable(func(a, b *Endpoints) bool { return a.Service.less(b.Service) }),
-		pods:        newTable(func(a, b *Pod) bool { return a.Key.less(b.Key) }),
-		byNode: newTable(func(a, b *Pod) bool {
-			if a.Node != b.Node {
-				return a.Node < b.Node
-			}
-			return a.Key.less(b.Key)
-		}),
-		byOwner: newTable(func(a, b *Pod) bool {
-			if a.Namespace != b.Namespace || a.Deployment == b.Deployment {
-				return a.Key.less(b.Key)
-			}
-			return a.Deployment < b.Deployment
-		}),
-		objects: newTable((*Object).less),
-	}
-}
-
-func (t *tables) pod(k Key) *Pod { return keyed(t.pods.view, k) }
-
-func nodeNamed(v view[Node], name string) *Node {
-	if n := v.first(func(n *Node) bool { return n.Name >= name }); n != nil && n.Name == name {
-		return n
-	}
-	return nil
-}
-
-// keyed gives the object of this key in a view that is sorted by keys.
-func keyed[T any, P interface {
-	*T
-	id() Key
-}](v view[T], k Key) *T {
-	if x := v.first(func(x *T) bool { return !P(x).id().less(k) }); x != nil && P(x).id() == k {
-		return x
-	}
-	return nil
-}
-
-func (t *tables) setPod(p *Pod) {
-	if old := t.pod(p.Key); old != nil {
-		if old.Node != p.Node {
-			t.byNode.del(old)
-		}
-		if old.Deployment != p.Deployment {
-			t.byOwner.del(old)
-		}
-	}
-	t.pods.set(p)
-	t.byNode.set(p)
-	t.byOwner.set(p)
-}
-
-func (t *tables) delPod(p *Pod) {
-	t.pods.del(p)
-	t.byNode.del(p)
-	t.byOwner.del(p)
-}
-
-func (t *tables) freezeInto(s *Snapshot) {
-	s.nodes, s.deployments, s.endpoints = t.nodes.freeze(), t.deployments.freeze(), t.endpoints.freeze()
-	s.pods, s.byNode, s.byOwner, s.objects = t.pods.freeze(), t.byNode.freeze(), t.byOwner.freeze(), t.objects.freeze()
 }

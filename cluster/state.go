@@ -22,12 +22,11 @@ type state struct {
 	t *tables
 
 	leases     map[string]*heartbeat
-	nextCheck  time.Time      // at heartbeats
-	sets       map[Key]string // replica set to deployment
+	nextCheck  time.Time // at heartbeats
 	slices     map[Key]*slice
 	services   map[Key]*service
 	readyOn    map[string]*readyCount
-	rising     map[string]*readyCount // of readyOn, those whose rise from 0 is still to be told
+	unsettled  map[string]*readyCount // of readyOn, those that have just changed
 	components map[string]*component
 	knative    map[Ref]*knativePart
 	kubelets   map[string]Kubelet
@@ -36,6 +35,7 @@ type state struct {
 	expiries    []expiry // in order of their end
 
 	sources        map[*source]Access
+	unwatched      map[*source]time.Time // sources whose watch has ended: up to when they are complete
 	access         map[Kind]Access
 	link           Link
 	heartbeats     Access // of their line alone: Err and Until
@@ -48,6 +48,8 @@ type state struct {
 	version   uint64
 	dirty     bool
 	published time.Time
+	sight     Sight
+	nextLook  time.Time // of sight
 }
 
 // expiry says when something that was deleted ceases to be shown, and takes it
@@ -61,9 +63,9 @@ func newState(w *Watcher, sources ...*source) *state {
 	s := &state{
 		w: w, t: newTables(),
 		leases: map[string]*heartbeat{},
-		sets:   map[Key]string{}, slices: map[Key]*slice{}, services: map[Key]*service{},
-		readyOn: map[string]*readyCount{}, rising: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
-		sources: map[*source]Access{}, access: unread(sources),
+		slices: map[Key]*slice{}, services: map[Key]*service{},
+		readyOn: map[string]*readyCount{}, unsettled: map[string]*readyCount{}, components: map[string]*component{}, knative: map[Ref]*knativePart{}, kubelets: map[string]Kubelet{}, kubeletErrs: map[string]string{},
+		sources: map[*source]Access{}, unwatched: map[*source]time.Time{}, access: unread(sources),
 	}
 	for _, src := range sources {
 		s.sources[src] = Access{} // a kind is not synced before all of them are
@@ -82,11 +84,13 @@ func (s *state) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case d := <-s.w.deltas:
+			s.look(time.Now())
 			d.apply(s)
 			s.applyWaiting(time.Now().Add(publishEvery))
 		case <-timer.C:
 		}
 		now := time.Now()
+		s.look(now)
 		s.expire(now)
 		s.checkHeartbeats(now)
 		s.settleEndpoints(now)
@@ -94,6 +98,17 @@ func (s *state) run(ctx context.Context) {
 			s.publish(now)
 		}
 	}
+}
+
+// look follows up to when the watches have delivered everything. It comes before the news, which may
+// have waited.
+func (s *state) look(now time.Time) {
+	if now.Before(s.nextLook) {
+		return
+	}
+	s.nextLook = now.Add(lookEvery)
+	s.dateUnwatched(now)
+	s.dirty = s.sight.Look(s.w.Snapshot(), now) || s.dirty
 }
 
 // applyWaiting applies the waiting deltas, up to a moment: under a flood of news
@@ -127,7 +142,8 @@ func (s *state) untilDue(now time.Time) time.Duration {
 		earlier(s.expiries[0].end)
 	}
 	earlier(s.nextCheck)
-	for _, c := range s.rising {
+	earlier(s.nextLook)
+	for _, c := range s.unsettled {
 		earlier(c.changed.Add(endpointsSettle))
 	}
 	return max(0, due.Sub(now))
@@ -145,6 +161,7 @@ func (s *state) publish(now time.Time) {
 		Context: cfg.Context, Server: cfg.Server, ServerVersion: s.serverVersion,
 		Link: link, Access: s.access, Settings: s.settings, SettingsRead: s.settingsRead,
 		heartbeatsSince: s.heartbeatsFrom, heartbeatsUntil: s.heartbeatsTo,
+		blind:   s.sight.spans,
 		traffic: s.w.client.traffic,
 	}
 	s.t.freezeInto(snap)
@@ -187,6 +204,11 @@ func (s *state) renewSettings() {
 // transit tells the sink.
 func (s *state) transit(t Transition) {
 	if s.w.opts.Sink != nil {
+		source := t.SourceTime
+		if !source.IsZero() {
+			source = source.Add(-s.w.client.traffic.ahead())
+		}
+		t.When = within(s.sight.spans, t.When.By, source)
 		s.w.opts.Sink(t)
 	}
 }

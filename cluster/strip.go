@@ -38,7 +38,6 @@ var (
 		},
 		"Node":          {1: strippedMeta, 3: {8: nil, 9: nil, 10: nil}}, // status: images, volumesInUse, volumesAttached
 		"Deployment":    {1: strippedMeta},
-		"ReplicaSet":    {1: strippedMeta, 2: {3: nil}}, // spec: template
 		"Lease":         {1: strippedMeta},
 		"EndpointSlice": {1: strippedMeta},
 		"Event":         {1: strippedMeta},

@@ -25,16 +25,13 @@ const (
 // the connections to it. Safe for concurrent use.
 type traffic struct {
 	serverClock
-	// Nanoseconds after base; 0 for never. answered counts answers that are no
-	// errors, received all that comes on a connection. All heartbeats that the server
-	// had at complete have been delivered, and all other changes that it had at watched.
-	answered, received [lineCount]atomic.Int64
-	complete, watched  atomic.Int64
+	// answered counts answers that are no errors, received all that comes on a connection. All
+	// heartbeats that the server had at complete have been delivered, and all other changes that it
+	// had at watched.
+	answered, received [lineCount]stamp
+	complete, watched  stamp
 	// wanted is when somebody last wanted to know watched.
-	wanted atomic.Int64
-	// skew is how far the wall clock was ahead of the monotonic clock, counted from
-	// base, at the last contact.
-	skew atomic.Int64
+	wanted stamp
 
 	mu     sync.Mutex
 	conns  map[*heldConn]struct{}
@@ -43,23 +40,20 @@ type traffic struct {
 
 func newTraffic() *traffic {
 	t := &traffic{serverClock: serverClock{base: time.Now()}, conns: map[*heldConn]struct{}{}}
-	t.note(&t.complete, t.base)
+	t.complete.set(t.base)
 	return t
 }
 
-func (t *traffic) note(moment *atomic.Int64, at time.Time) {
-	moment.Store(max(1, int64(at.Sub(t.base))))
-	t.skew.Store(int64(t.skewAt(at)))
-}
+// stamp is a moment by both clocks; zero for never. Safe for concurrent use.
+type stamp struct{ at atomic.Pointer[time.Time] }
 
-func (t *traffic) skewAt(at time.Time) time.Duration {
-	return at.Round(0).Sub(t.base.Round(0)) - at.Sub(t.base)
-}
+func (s *stamp) set(at time.Time) { s.at.Store(&at) }
 
-// slept returns how long this machine was suspended since the last contact, or how far
-// its clock was set ahead.
-func (t *traffic) slept(now time.Time) time.Duration {
-	return max(0, t.skewAt(now)-time.Duration(t.skew.Load()))
+func (s *stamp) get() time.Time {
+	if at := s.at.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // contact is when an answer that is no error, or more of one, was last received;
@@ -73,24 +67,16 @@ func (t *traffic) contact() time.Time {
 }
 
 // heard is as contact, on one line.
-func (t *traffic) heard(l line) time.Time { return t.noted(&t.answered[l]) }
+func (t *traffic) heard(l line) time.Time { return t.answered[l].get() }
 
 // knownUntil is the time until which the data of a failed line holds; the other line may
 // still work. Zero for never.
 func (t *traffic) knownUntil(l line) time.Time {
 	at := t.contact()
-	if received := t.noted(&t.received[l]); received.Before(at) {
+	if received := t.received[l].get(); received.Before(at) {
 		return received
 	}
 	return at
-}
-
-func (t *traffic) noted(moment *atomic.Int64) time.Time {
-	n := moment.Load()
-	if n == 0 {
-		return time.Time{}
-	}
-	return t.base.Add(time.Duration(n))
 }
 
 // dialer keeps each connection of a line that dial opens until it is closed.
@@ -154,7 +140,7 @@ type heldConn struct {
 func (c *heldConn) Read(buf []byte) (int, error) {
 	n, err := c.Conn.Read(buf)
 	if n > 0 {
-		c.of.note(&c.of.received[c.on], time.Now())
+		c.of.received[c.on].set(time.Now())
 	}
 	return n, err
 }
@@ -183,7 +169,7 @@ func (t *traffic) wrap(l line, rt http.RoundTripper) http.RoundTripper {
 			t.compare(resp.Header, began)
 		}
 		if err == nil && resp.StatusCode < 400 {
-			t.note(&t.answered[l], time.Now())
+			t.answered[l].set(time.Now())
 			resp.Body = &notedBody{resp.Body, t, l}
 		}
 		return resp, err
@@ -203,7 +189,7 @@ type notedBody struct {
 func (b *notedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if n > 0 {
-		b.of.note(&b.of.answered[b.on], time.Now())
+		b.of.answered[b.on].set(time.Now())
 	}
 	return n, err
 }

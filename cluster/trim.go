@@ -205,8 +205,7 @@ func trimPod(p *corev1.Pod) *Pod {
 		out.OwnerKind, out.OwnerName = word(r.Kind), word(r.Name)
 	}
 	if hash := p.Labels["pod-template-hash"]; hash != "" && out.OwnerKind == "ReplicaSet" {
-		// A deployment names its replica sets after itself and this hash; the
-		// replica set itself, where it can be read, has the last word.
+		// A deployment names its replica sets after itself and this hash.
 		if dep, ok := strings.CutSuffix(out.OwnerName, "-"+hash); ok {
 			out.Deployment = word(dep)
 		}

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
@@ -100,27 +99,6 @@ func natural(s string) int {
 		return 0
 	}
 	return n
-}
-
-// replicaSet names the deployment that owns a replica set; empty if none does.
-type replicaSet struct {
-	name       Key
-	deployment string
-	// usual: its pods' own labels tell the same deployment.
-	usual bool
-}
-
-func trimReplicaSet(rs *appsv1.ReplicaSet) *replicaSet {
-	out := &replicaSet{name: Key{word(rs.Namespace), word(rs.Name)}}
-	if r := metav1.GetControllerOfNoCopy(rs); r != nil && r.Kind == "Deployment" {
-		out.deployment = word(r.Name)
-	}
-	if hash := rs.Labels["pod-template-hash"]; hash == "" {
-		out.usual = out.deployment == ""
-	} else {
-		out.usual = rs.Name == out.deployment+"-"+hash
-	}
-	return out
 }
 
 // slice is an endpoint slice, trimmed to the state of its endpoints.

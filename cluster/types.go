@@ -26,7 +26,7 @@ func (k Key) String() string {
 // Kind is the kind of object of a Ref, in kubectl's singular words.
 type Kind string
 
-// The kinds that are watched.
+// The kinds that are watched, and KindReplicaSet, which events are about.
 const (
 	KindNode          Kind = "node"
 	KindPod           Kind = "pod"
@@ -38,7 +38,7 @@ const (
 )
 
 // Kinds lists the watched kinds in the order in which they are shown.
-var Kinds = []Kind{KindNode, KindLease, KindPod, KindDeployment, KindReplicaSet, KindEndpointSlice, KindEvent}
+var Kinds = []Kind{KindNode, KindLease, KindPod, KindDeployment, KindEndpointSlice, KindEvent}
 
 // Ref points at one object.
 type Ref struct {
@@ -112,8 +112,11 @@ type Transition struct {
 	// SourceTime is the time of the change, if a source reports it: the
 	// time in the object (a condition's lastTransitionTime, a Lease's
 	// renewTime, a taint's timeAdded), when a heartbeat became overdue, or when a
-	// number began to rise; else zero. Seen is when the watch delivered it.
-	SourceTime, Seen time.Time
+	// number began to rise; else zero.
+	SourceTime time.Time
+	// When it became so: By is when the watch delivered it, and After is earlier if lightsout was
+	// blind then.
+	When When
 	// Available is how many replicas of a deployment are available after the change, and Replicas
 	// how many it should have.
 	Available, Replicas int

@@ -32,12 +32,7 @@ type Watcher struct {
 
 	deltas chan delta
 	checks [lineCount]chan struct{}
-	// others counts how often another cluster has answered on a line. A resource version from
-	// before that means nothing.
-	others [lineCount]atomic.Int64
-	// quietMost is the constant of that name; tests shorten it.
-	quietMost time.Duration
-	gate      *gate
+	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
 	// order makes the watcher read the most urgent kinds first.
@@ -62,7 +57,7 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 	w := &Watcher{
 		opts: o, client: c,
 		deltas: make(chan delta, 1024), checks: [lineCount]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)},
-		quietMost: quietMost, gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
+		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
 	w.running.Store(&[]*source{})
@@ -141,7 +136,6 @@ func (w *Watcher) sources() []*source {
 	for _, ns := range namespaces {
 		all = append(all, w.knativeSources(ns)...)
 		all = append(all,
-			&source{kind: KindReplicaSet, resource: resources[KindReplicaSet], namespace: ns, trim: trimming(trimReplicaSet)},
 			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},
 			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
 			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},

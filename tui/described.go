@@ -32,9 +32,6 @@ func (d *details) described(ref cluster.Ref) {
 		d.container(c)
 	}
 	d.services(ref.Kind, o)
-	d.head("In use, by metrics-server")
-	d.add("now", o.Usage)
-	d.addStyled(d.s.t.dim, "unknown", o.UsageErr)
 	d.head("Events of the cluster")
 	if o.EventsErr != "" {
 		d.addStyled(d.s.t.warn, "can't be read", o.EventsErr)

@@ -18,7 +18,7 @@ var llm = cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-deploymen
 
 var synced = map[cluster.Kind]cluster.Access{
 	cluster.KindNode: {Synced: true}, cluster.KindPod: {Synced: true}, cluster.KindDeployment: {Synced: true},
-	cluster.KindLease: {Synced: true}, cluster.KindReplicaSet: {Synced: true},
+	cluster.KindLease:         {Synced: true},
 	cluster.KindEndpointSlice: {Synced: true}, cluster.KindEvent: {Synced: true},
 }
 

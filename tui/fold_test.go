@@ -49,7 +49,7 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 // ready is a step of the number of a service's ready endpoints.
 func ready(namespace, from, to string) view.Event {
 	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindEndpointSlice, Key: cluster.Key{Namespace: namespace, Name: "web"}},
-		Change: cluster.ChangeEndpoints, From: from, To: to, Why: "ready", SourceTime: t0, Seen: t0})
+		Change: cluster.ChangeEndpoints, From: from, To: to, Why: "ready", SourceTime: t0, When: cluster.At(t0)})
 }
 
 // numbered gives events their numbers, in order.

@@ -31,7 +31,6 @@ func looked(look view.Inspect) func() *view.Frame {
 				{Name: "queue-proxy", Image: "gcr.io/knative/queue:1", State: "waiting", Reason: "CrashLoopBackOff", Message: "back-off 40s restarting failed container"},
 			},
 			Services: []cluster.Service{{Key: cluster.Key{Namespace: "default", Name: "llm-jp-31-13b-00001-private"}, Type: "ClusterIP", Ports: "http 80/TCP"}},
-			UsageErr: "the cluster has no metrics-server, or no measurement yet",
 			Events:   []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
 			YAML:     strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
 		}
@@ -51,7 +50,7 @@ func TestDetailsShowTheAPIServersAnswer(t *testing.T) {
 		t.Errorf("it is not said that the server is being asked:\n%s", v)
 	}
 	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
-	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)", "ClusterIP · http 80/TCP", "the cluster has no metrics-server"} {
+	for _, want := range []string{"NodeNotReady", "waiting: CrashLoopBackOff: back-off 40s", "OOMKilled (exit code 137)", "restarts 1", "requests cpu 32, memory 60Gi", "(2 times)", "ClusterIP · http 80/TCP"} {
 		if v := plainView(m); !strings.Contains(v, want) {
 			t.Errorf("%q is not said:\n%s", want, v)
 		}
@@ -180,7 +179,7 @@ func TestDetailsAreSearched(t *testing.T) {
 // change is the event of a change of an object.
 func change(kind cluster.Kind, namespace, name string) view.Event {
 	return view.Transition(cluster.Transition{Subject: cluster.Ref{Kind: kind, Key: cluster.Key{Namespace: namespace, Name: name}},
-		Change: cluster.ChangeStatus, From: "Running", To: "Terminating", SourceTime: t0, Seen: t0})
+		Change: cluster.ChangeStatus, From: "Running", To: "Terminating", SourceTime: t0, When: cluster.At(t0)})
 }
 
 // sameNames has objects of one name: in two namespaces, and of three kinds.

@@ -45,7 +45,7 @@ func TestASurveyWaitsForEveryKindThatDecidesWherePodsGo(t *testing.T) {
 	read := func(unread ...cluster.Kind) *cluster.Snapshot {
 		access := map[cluster.Kind]cluster.Access{}
 		for _, k := range append([]cluster.Kind{
-			cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet,
+			cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet,
 		}, cluster.PlaceKinds...) {
 			access[k] = cluster.Access{Synced: !slices.Contains(unread, k) && k != forbidden, Forbidden: k == forbidden}
 		}
@@ -54,12 +54,12 @@ func TestASurveyWaitsForEveryKindThatDecidesWherePodsGo(t *testing.T) {
 	if k := unreadForPlace(read()); k != "" {
 		t.Errorf("everything is read, and the survey waits for every %s", k)
 	}
-	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindLease, cluster.KindClaim} {
+	for _, k := range []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindLease, cluster.KindClaim} {
 		if got := unreadForPlace(read(k)); got != k {
 			t.Errorf("without every %s the survey begins (it waits for %q)", k, got)
 		}
 	}
-	for k, want := range map[cluster.Kind]string{"": "", cluster.KindPod: "may not list pods", cluster.KindReplicaSet: "may not list replicasets", cluster.KindQuota: ""} {
+	for k, want := range map[cluster.Kind]string{"": "", cluster.KindPod: "may not list pods", cluster.KindDeployment: "may not list deployments", cluster.KindQuota: ""} {
 		forbidden = k
 		if err := forbiddenForPlace(read()); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is forbidden: %v, want %q", k, err, want)

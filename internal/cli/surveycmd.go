@@ -200,4 +200,4 @@ func forbiddenForPlace(s *cluster.Snapshot) error {
 
 // podKinds are the kinds without which a survey knows nothing: the pods, and the objects
 // that replace them.
-var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindReplicaSet, cluster.KindStatefulSet, cluster.KindDaemonSet}
+var podKinds = []cluster.Kind{cluster.KindPod, cluster.KindDeployment, cluster.KindStatefulSet, cluster.KindDaemonSet}

@@ -65,7 +65,7 @@ func expect(t *testing.T, rows map[string]checkRow, want string, keys ...string)
 }
 
 var (
-	rightsToSee = []string{"see nodes", "see heartbeats", "see pods", "see deployments", "see replica sets", "see endpoints", "see events",
+	rightsToSee = []string{"see nodes", "see heartbeats", "see pods", "see deployments", "see endpoints", "see events",
 		"see the control plane's settings"}
 	rightsToAsk = []string{"query pods", "query kubelets"}
 	rightsToAct = []string{"restart a rollout", "cordon a node", "drain a node"}

@@ -115,7 +115,7 @@ func (w *scene) note(by, boot string) {
 // boots ends a silence of the node.
 func (w *scene) boots(id string) {
 	w.silent, w.node.BootID, w.node.ReadySince = false, id, w.now
-	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now.Add(time.Second)})
+	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, When: cluster.At(w.now.Add(time.Second))})
 }
 
 // planned switches the machine off for so many seconds.
@@ -131,7 +131,7 @@ func (w *scene) planned(seconds int) {
 // cordon cordons the node, or uncordons it.
 func (w *scene) cordon(on bool) {
 	w.node.Unschedulable = on
-	w.transition(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, Seen: w.now})
+	w.transition(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, When: cluster.At(w.now)})
 }
 
 // delete deletes the node, with a pod on it.

@@ -103,9 +103,9 @@ func (r *Recorder) Handle(e session.Event) {
 func (r *Recorder) transition(t cluster.Transition) {
 	switch t.Change {
 	case cluster.ChangeCordon: // or uncordoned
-		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.Seen, to: t.Seen.Add(cordonCalm)})
+		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.When.By, to: t.When.By.Add(cordonCalm)})
 	case cluster.ChangeBoot:
-		r.alerts.booted[t.Subject.Name] = t.Seen
+		r.alerts.booted[t.Subject.Name] = t.When.By
 	}
 }
 

@@ -52,7 +52,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
-	r.clock.End(r.opt.Now)
+	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
 	o.sumLoads(sum)
 	sum.Ledger.Balanced = sum.Ledger.Adds()

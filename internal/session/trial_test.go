@@ -118,11 +118,11 @@ func (w *world) turn(node string, off bool) {
 				m.BootID = fmt.Sprintf("boot-%s-%d", node, w.boots)
 			}
 			from, to = to, from
-			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "boot", To: m.BootID, Seen: now})
+			trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "boot", To: m.BootID, When: cluster.At(now)})
 		}
 		m.ReadySince = now
 		c.Nodes[i] = &m
-		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "status", From: from, To: to, Seen: now})
+		trs = append(trs, cluster.Transition{Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: node}}, Change: "status", From: from, To: to, When: cluster.At(now)})
 	}
 	for i, p := range c.Pods {
 		if p.Node == node {

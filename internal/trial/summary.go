@@ -18,7 +18,7 @@ func summarize(r *run) *record.Summary {
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
 		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
-	r.clock.End(r.now)
+	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
 	if r.plan != nil {
 		sum.About = r.plan.About

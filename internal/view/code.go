@@ -112,7 +112,7 @@ func Transition(t cluster.Transition) Event {
 		lane = Lane(t.Subject.Kind)
 	}
 	e := Event{
-		At: t.SourceTime, Seen: t.Seen, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Change,
+		At: t.SourceTime, Seen: t.When.By, Code: TransitionCode(t), Lane: lane, Kind: string(t.Subject.Kind), Change: t.Change,
 		Namespace: t.Subject.Namespace, Subject: t.Subject.Name, From: t.From, To: t.To, Was: t.Was, Is: t.Is, Cause: t.Cause, Why: t.Why,
 	}
 	if t.Change == cluster.ChangeReplicas {

@@ -100,7 +100,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // watched are the kinds that all of them watch.
 var watched = []struct{ group, resource, namespace string }{
-	{"", "nodes", ""}, {"", "pods", ""}, {"apps", "deployments", ""}, {"apps", "replicasets", ""},
+	{"", "nodes", ""}, {"", "pods", ""}, {"apps", "deployments", ""},
 	{"discovery.k8s.io", "endpointslices", ""}, {"coordination.k8s.io", "leases", "kube-node-lease"}, {"", "events", ""},
 }
 
