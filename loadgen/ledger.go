@@ -52,7 +52,6 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.index = len(l.live)
 	l.place(r, now)
 	l.live = append(l.live, r)
-	l.noteMost(now)
 	l.all.Totals.Scheduled++
 	r.of.Totals.Scheduled++
 	r.of.inFlight++
@@ -97,7 +96,6 @@ func (l *ledger) gaps(list []time.Duration) {
 func (l *ledger) end(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.noteMost(r.End)
 	last := len(l.live) - 1
 	l.live[r.index] = l.live[last]
 	l.live[r.index].index = r.index
@@ -206,20 +204,14 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 	return s
 }
 
-// mostSince returns the largest number of requests in flight at once since then; the caller
-// holds mu.
+// mostSince returns the largest number of requests in flight that a sample has found since then;
+// the caller holds mu.
 func (l *ledger) mostSince(from time.Time) int {
 	most := len(l.live)
 	for _, x := range l.time.rows[l.time.from(from.Truncate(time.Second)):] {
-		most = max(most, x.most)
+		most = max(most, x.InFlight())
 	}
 	return most
-}
-
-// noteMost counts the requests in flight at a change; the caller holds mu.
-func (l *ledger) noteMost(at time.Time) {
-	s := l.time.at(at)
-	s.most = max(s.most, len(l.live))
 }
 
 // silentSince returns how many requests have shown no life after t.

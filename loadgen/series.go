@@ -137,9 +137,8 @@ type Row struct {
 	// FirstOK is when the first request was sent that is ok.
 	FirstOK time.Time
 
-	// Of the ledger's rows: the largest number of requests in flight at once, and how long those
-	// took that are ok (nil: none is yet), frozen when there are enough newer ones.
-	most    int
+	// latency is of the ledger's rows: how long those took that are ok (nil: none is yet),
+	// frozen when there are enough newer ones.
 	latency *histogram
 }
 

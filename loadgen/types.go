@@ -44,7 +44,7 @@ type Basis string
 const (
 	BasisIdle      Basis = "idle"      // nothing in flight, nothing asked
 	BasisMeasured  Basis = "measured"  // every ready server answered; nothing is derived
-	BasisPartial   Basis = "partly"    // some servers did not answer, were not polled, or do not count the newest requests yet
+	BasisPartial   Basis = "partly"    // some servers did not answer, or do not count the newest requests yet
 	BasisEstimated Basis = "estimated" // ready pods x concurrency
 )
 
@@ -85,10 +85,6 @@ type Gauge struct {
 	Source string `json:"source,omitzero"`
 	// NoAnswer is the number of servers that should have answered and did not.
 	NoAnswer int `json:"no_answer,omitzero"`
-	// Asked of Servers were polled lately, if there are too many to poll each often;
-	// the gauge assumes that the others are as busy. Both are 0 if all were polled.
-	Asked   int `json:"asked,omitzero"`
-	Servers int `json:"servers,omitzero"`
 	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
 	Reported []Report `json:"reported,omitzero"`
