@@ -44,7 +44,7 @@ type digest struct {
 	groups             []FailedGroup
 	failures, answered []Record // oldest first
 	// The histograms beside those of RunSum; nil: empty.
-	sent, late, gap, perToken *histogram
+	sent, late, perToken *histogram
 }
 
 // take adds the record of a request that has ended.
@@ -71,7 +71,7 @@ func (d *digest) take(r *Record) {
 func (d *digest) latency(all *RunSum) Latency {
 	return Latency{
 		Scheduled: all.latency.quantiles(), Sent: d.sent.quantiles(), Late: d.late.quantiles(),
-		FirstToken: all.firstToken.quantiles(), TokenGap: d.gap.quantiles(), PerToken: d.perToken.quantiles(),
+		FirstToken: all.firstToken.quantiles(), PerToken: d.perToken.quantiles(),
 	}
 }
 

@@ -126,13 +126,7 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	if s.For > 0 {
 		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
-	if s.Ramp == 0 {
-		g.startWorkers(c, s.N, now)
-		return
-	}
-	// Places that another hold has left are there already.
-	g.startWorkers(c, max(1, min(g.working, s.N)), now)
-	g.wg.Go(func() { g.rise(c) })
+	g.startWorkers(c, now)
 }
 
 // StopRun starts no more requests of a run that Begin has returned. Other runs,

@@ -83,15 +83,6 @@ func (l *ledger) skip(run *oneRun, n int) {
 	l.notify()
 }
 
-// gaps takes times between two tokens.
-func (l *ledger) gaps(list []time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range list {
-		l.single.gap = l.single.gap.with(d)
-	}
-}
-
 // end takes a request that has been finished off the entries in flight.
 func (l *ledger) end(r *request) {
 	l.mu.Lock()

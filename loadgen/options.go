@@ -66,9 +66,6 @@ type Target struct {
 	Prompt    string
 	Prompts   []string
 	MaxTokens int
-	// NoStreamOptions leaves "stream_options" out of a chat's requests, which asks for the
-	// number of tokens: old servers refuse it.
-	NoStreamOptions bool
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
@@ -236,7 +233,7 @@ func (s Spec) validate(maxInFlight int) error {
 	default:
 		return fmt.Errorf("load: unknown shape %q: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
 	}
-	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 || s.Ramp < 0 {
+	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 {
 		return fmt.Errorf("load: the bounds of a run must not be negative")
 	}
 	return nil

@@ -29,9 +29,6 @@ type Spec struct {
 	Requests int `json:"requests,omitzero"`
 	// For ends the run after that time; 0: no such bound.
 	For time.Duration `json:"for,omitzero"`
-	// Ramp is how long a Hold takes to come from 1 to N, or a Rate from nothing
-	// to PerSecond, evenly; 0: at once. A Burst has none.
-	Ramp time.Duration `json:"ramp,omitzero"`
 	// Timeout bounds each whole request of this run, from the start of dialing;
 	// 0: the generator's Timeouts.Total holds.
 	Timeout time.Duration `json:"timeout,omitzero"`

@@ -54,7 +54,6 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&l.rate, "rate", "", "send at this `rate` of requests a second, like 50/s or 30/m")
 	f.IntVar(&l.spec.Requests, "requests", 0, "end after this `number` of requests")
 	f.DurationVar(&l.spec.For, "for", 0, "end after this `time`")
-	f.DurationVar(&l.spec.Ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
 	f.DurationVar(&l.send.Timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
 	f.DurationVar(&l.send.ConnectTimeout, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
 	f.DurationVar(&l.send.FirstByteTimeout, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
@@ -119,8 +118,8 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 	if shapes != 1 {
 		return s, errors.New("give one of --burst N, --hold N and --rate R/s")
 	}
-	if s.Shape == loadgen.Burst && (s.Requests != 0 || s.For != 0 || s.Ramp != 0) {
-		return s, errors.New("a burst is all at once: --requests, --for and --ramp are for --hold and --rate")
+	if s.Shape == loadgen.Burst && (s.Requests != 0 || s.For != 0) {
+		return s, errors.New("a burst is all at once: --requests and --for are for --hold and --rate")
 	}
 	return s, nil
 }

@@ -32,11 +32,8 @@ type Load struct {
 	Prompt     string            `json:"prompt"`
 	PromptFile string            `json:"prompts_file" path:"file"`
 	MaxTokens  int               `json:"max_tokens"`
-	// StreamOptions asks a chat's server for the number of tokens; the default is to do so
-	// unless it refuses.
-	StreamOptions *bool  `json:"stream_options"`
-	APIKeyFile    string `json:"api_key_file" path:"file"`
-	APIKeyEnv     string `json:"api_key_env"`
+	APIKeyFile string            `json:"api_key_file" path:"file"`
+	APIKeyEnv  string            `json:"api_key_env"`
 	// Connections is fresh, kept, or the age up to which they are kept.
 	Connections      string        `json:"connections"`
 	KeepAlive        KeepAlive     `json:"keep_alive"`
@@ -168,7 +165,7 @@ func (l Load) checkProfileFields(chat bool, wrong fault) {
 		forChat bool
 	}{
 		{"model", l.Model != "", true}, {"prompt", l.Prompt != "", true}, {"prompts_file", l.PromptFile != "", true},
-		{"max_tokens", l.MaxTokens != 0, true}, {"stream_options", l.StreamOptions != nil, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
+		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
 	} {
 		if f.given && f.forChat != chat {
 			wrong("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
@@ -199,7 +196,6 @@ func (l Load) Options() (loadgen.Options, error) {
 			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
 			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
-			NoStreamOptions: l.StreamOptions != nil && !*l.StreamOptions,
 		},
 		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
