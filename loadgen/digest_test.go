@@ -10,11 +10,8 @@ import (
 // step.
 func TestADigestCountsTheOutcomesOfRequests(t *testing.T) {
 	t.Parallel()
-	l := newLedger(10)
-	take := func(r *Record) {
-		l.all.end(r)
-		l.single.take(r)
-	}
+	var all digest
+	take := all.take
 	for i := range 300 {
 		r := ended(float64(i), ClassReset, 1)
 		r.ID, r.Remote = fmt.Sprint(i), fmt.Sprintf("10.0.0.%d:80", i%2)
@@ -27,7 +24,7 @@ func TestADigestCountsTheOutcomesOfRequests(t *testing.T) {
 		take(ended(400, ClassOK, took))
 	}
 	take(ended(401, ClassCancelled, 1))
-	d := l.single.digest(l.all.latency)
+	d := all.shown()
 	sum := 0
 	for i, g := range d.Failed {
 		sum += g.N

@@ -213,18 +213,21 @@ func (g *Generator) Run() *Run {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &Run{
+	out := &Run{
 		Spec:      g.spec,
 		Active:    g.current != nil,
 		Totals:    l.totals(nil),
-		Latency:   l.single.latency(&l.all),
-		Tokens:    l.all.Tokens,
-		Redirects: l.all.Redirects,
+		Latency:   l.single.latency(),
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
 		LastError: l.single.lastError(),
 		URL:       g.client.route.wire.shown,
 	}
+	for _, r := range l.runs {
+		out.Tokens += r.Tokens
+		out.Redirects += r.Redirects
+	}
+	return out
 }
 
 // Changed returns a channel that is closed at the next change. It may change
