@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
@@ -52,15 +51,12 @@ type Outcome struct {
 	// Likely is the median of Pending over all runs; the range leaves out the rarest
 	// runs.
 	Likely int
-	// Missing counts pods that a quota forbids for good, Late those that it forbids until
-	// it no longer counts the pods that hang on lost nodes, Stuck those that their owner does not
+	// Missing counts pods that a quota forbids for good, Stuck those that their owner does not
 	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
 	// attached to the lost node as long, Over those of a
 	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
 	// known to recreate them.
-	Missing, Late, Stuck, Over, Victims, Orphans Range
-	// Grace is the longest grace period of the pods that Late waits for; 0 without any.
-	Grace time.Duration
+	Missing, Stuck, Over, Victims, Orphans Range
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
 	Workloads []Workload
@@ -88,12 +84,11 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
-	// After is the number of pods that run in the end; Pending, Missing, Late, Stuck, Over
-	// and Orphans are those of Outcome for this workload.
+	// After is the number of pods that run in the end; Pending, Missing, Stuck, Over and
+	// Orphans are those of Outcome for this workload.
 	After   Range `json:"after"`
 	Pending Range `json:"pending"`
 	Missing Range `json:"missing"`
-	Late    Range `json:"late"`
 	Stuck   Range `json:"stuck"`
 	Over    Range `json:"over"`
 	Orphans Range `json:"orphans"`
@@ -181,7 +176,7 @@ func (w *World) orders(evicted []int) int {
 
 // unknown lists the pods and objects to which the rules cannot apply.
 func (w *World) unknown(evicted []int) (out []string) {
-	other, devices := 0, 0
+	other, devices, scoped := 0, 0, 0
 	for _, i := range evicted {
 		for _, p := range w.nodes[i].pods {
 			if p.spec.SchedulerName != "" {
@@ -190,6 +185,9 @@ func (w *World) unknown(evicted []int) (out []string) {
 			if len(p.spec.ResourceClaims) > 0 {
 				devices++
 			}
+			if w.scoped[p.namespace] {
+				scoped++
+			}
 		}
 	}
 	if other > 0 {
@@ -197,6 +195,9 @@ func (w *World) unknown(evicted []int) (out []string) {
 	}
 	if devices > 0 {
 		out = append(out, fmt.Sprintf("%d of the pods claim devices (DRA), which this forecast does not count", devices))
+	}
+	if scoped > 0 {
+		out = append(out, fmt.Sprintf("%d of the pods are in namespaces with a quota that has scopes, which this forecast does not count", scoped))
 	}
 	for _, kind := range cluster.PlaceKinds {
 		if w.s.Access[kind].Forbidden {
@@ -233,7 +234,6 @@ type tally struct {
 	kind                 string
 	running, lost, after int
 	pending, missing     int
-	late                 int
 	stuck, over, orphans int
 }
 
@@ -250,9 +250,8 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 	}
 	for c, f := range r.fates {
 		t := of(c)
-		t.stuck, t.over, t.orphans, t.late = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans, t.late+f.late
+		t.stuck, t.over, t.orphans = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans
 		t.after += f.placed - f.victims - f.ended
-		all.late += f.late
 		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
 	}
 	for _, i := range r.asleep {
@@ -283,10 +282,6 @@ func (s *sum) take(r *run, first bool) {
 	pending := len(r.asleep)
 	s.pending[pending]++
 	o.Pending, o.Moving = o.Pending.with(pending, first), o.Moving.with(all.made, first)
-	o.Late = o.Late.with(all.late, first)
-	if all.late > 0 {
-		o.Grace = max(o.Grace, r.grace())
-	}
 	o.Missing, o.Stuck, o.Over = o.Missing.with(len(r.unmade), first), o.Stuck.with(all.stuck, first), o.Over.with(all.over, first)
 	o.Victims, o.Orphans = o.Victims.with(all.victims, first), o.Orphans.with(all.orphans, first)
 	if first {
@@ -320,7 +315,6 @@ func (s *sum) take(r *run, first bool) {
 // count adds the result of a run, apart from the pods that run in the end.
 func (x *Workload) count(t *tally, first bool) {
 	x.Pending, x.Missing = x.Pending.with(t.pending, first), x.Missing.with(t.missing, first)
-	x.Late = x.Late.with(t.late, first)
 	x.Stuck, x.Over, x.Orphans = x.Stuck.with(t.stuck, first), x.Over.with(t.over, first), x.Orphans.with(t.orphans, first)
 }
 

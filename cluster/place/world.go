@@ -43,18 +43,18 @@ type World struct {
 	jobs     map[cluster.Key]*batchv1.Job
 	budgets  []budget
 	quotas   map[string][]*corev1.ResourceQuota
+	scoped   map[string]bool // namespaces with a quota that has scopes
 
 	// used holds the requests on each node, node by node, len(names) each. load holds
 	// the number of its pods and the amounts for the score.
 	used []int64
 	load []load
 
-	counters  int      // number of counters
-	dead      []bool   // by node: lost before or in the current forecast
-	marked    []int    // the nodes of the current forecast
-	depending []*class // classes whose rules depend on dead
-	idle      []*class // classes with pods that wait for a node
-	scratch   movers   // of Fits
+	counters int      // number of counters
+	dead     []bool   // by node: lost before or in the current forecast
+	marked   []int    // the nodes of the current forecast
+	idle     []*class // classes with pods that wait for a node
+	scratch  movers   // of Fits
 }
 
 // load is the use of a node apart from the resources.
@@ -115,7 +115,7 @@ func New(s *cluster.Snapshot) *World {
 		s: s, byName: map[string]int{}, resources: map[string]int{}, specs: map[cluster.Spec]*needs{},
 		byKey: map[classKey]*class{}, spaces: map[string]labels.Set{}, tops: map[string]*topology{},
 		claims: map[cluster.Key]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{},
-		storages: map[string]*storagev1.StorageClass{}, jobs: map[cluster.Key]*batchv1.Job{}, quotas: map[string][]*corev1.ResourceQuota{},
+		storages: map[string]*storagev1.StorageClass{}, jobs: map[cluster.Key]*batchv1.Job{}, quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
 	}
 	for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
 		w.resource(name)
@@ -157,7 +157,11 @@ func (w *World) addObjects() {
 			case *batchv1.Job:
 				w.jobs[o.Key] = x
 			case *corev1.ResourceQuota:
-				w.quotas[o.Namespace] = append(w.quotas[o.Namespace], x)
+				if len(x.Spec.Scopes) > 0 || x.Spec.ScopeSelector != nil {
+					w.scoped[o.Namespace] = true
+				} else {
+					w.quotas[o.Namespace] = append(w.quotas[o.Namespace], x)
+				}
 			case *policyv1.PodDisruptionBudget:
 				w.budgets = append(w.budgets, budget{o.Key, selector(x.Spec.Selector), x})
 			case *corev1.Namespace:
@@ -210,9 +214,8 @@ func (w *World) addPod(p *cluster.Pod) {
 	c.pods, w.nodes[at].pods = append(c.pods, x), append(w.nodes[at].pods, x)
 }
 
-// fill adds up the use of quotas and of each node; every resource must have its index by then.
+// fill adds up the use of each node; every resource must have its index by then.
 func (w *World) fill() {
-	w.countNew()
 	for _, o := range w.s.Objects(cluster.KindCSINode) {
 		n := o.Value.(*storagev1.CSINode)
 		at, ok := w.byName[o.Name]
