@@ -19,7 +19,6 @@ const (
 	nodeAffinity    = "node(s) didn't match Pod's node affinity/selector"
 	hostPorts       = "node(s) didn't have free ports for the requested pod ports"
 	tooManyPods     = "Too many pods"
-	tooManyVolumes  = "node(s) exceed max volume count"
 	volumeElsewhere = "node(s) didn't match PersistentVolume's node affinity"
 	volumeGone      = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 	unevenSpread    = "node(s) didn't match pod topology spread constraints"
@@ -29,9 +28,6 @@ const (
 	existingAnti    = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 	insufficient = "Insufficient "
-	// attachable is the prefix of a resource that the World adds for each volume
-	// driver: the number of its volumes that a node can attach.
-	attachable = "attachable "
 )
 
 // rules are the compiled rules of a class, checked node by node.

@@ -92,37 +92,6 @@ func (w *volumeRules) unbound(claim *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-// attach counts the class's volumes as a resource where their driver limits the number
-// of volumes per node.
-func (w *World) attach(c *class) {
-	if len(c.spec.Volumes) == 0 {
-		return
-	}
-	drivers := map[string]int64{}
-	names, ephemeral := c.claims()
-	for _, name := range names {
-		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
-		if claim == nil || slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteMany) {
-			continue // many pods share one volume: it is attached once
-		}
-		if v := w.volumes[claim.Spec.VolumeName]; v != nil && v.Spec.CSI != nil {
-			drivers[v.Spec.CSI.Driver]++
-		}
-	}
-	for _, spec := range ephemeral {
-		if spec.StorageClassName != nil && w.storages[*spec.StorageClassName] != nil {
-			drivers[w.storages[*spec.StorageClassName].Provisioner]++
-		}
-	}
-	for _, d := range sortedKeys(drivers) {
-		if i, limited := w.resources[attachable+d]; limited {
-			own := *c.needs
-			own.requests = append(slices.Clone(own.requests), amount{i, drivers[d]})
-			c.needs = &own
-		}
-	}
-}
-
 // Attachment is a volume that stays attached to a lost node.
 type Attachment struct {
 	Volume string `json:"volume"`

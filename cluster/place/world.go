@@ -216,31 +216,17 @@ func (w *World) addPod(p *cluster.Pod) {
 
 // fill adds up the use of each node; every resource must have its index by then.
 func (w *World) fill() {
-	for _, o := range w.s.Objects(cluster.KindCSINode) {
-		n := o.Value.(*storagev1.CSINode)
-		at, ok := w.byName[o.Name]
-		for _, d := range n.Spec.Drivers {
-			if ok && d.Allocatable != nil && d.Allocatable.Count != nil {
-				w.nodes[at].limit(w.resource(attachable+d.Name), int64(*d.Allocatable.Count))
-			}
-		}
-	}
 	for _, c := range w.classes {
 		if len(c.spec.Volumes) > 0 {
 			c.alone = w.s.AttachedAlone(c.namespace, c.spec)
 		}
-		if w.attach(c); c.waiting > 0 {
+		if c.waiting > 0 {
 			w.idle = append(w.idle, c)
 		}
 	}
 	w.used, w.load = make([]int64, len(w.nodes)*len(w.names)), make([]load, len(w.nodes))
 	for i, n := range w.nodes {
 		n.capacity = append(n.capacity, make([]int64, len(w.names)-len(n.capacity))...)
-		for k, name := range w.names {
-			if strings.HasPrefix(name, attachable) && n.capacity[k] == 0 {
-				n.capacity[k] = 1 << 40 // the driver has no limit
-			}
-		}
 		used := w.used[i*len(w.names):][:len(w.names)]
 		for _, p := range n.pods {
 			for _, r := range p.requests {
@@ -257,11 +243,6 @@ func (w *World) fill() {
 // volumes, although the node cannot confirm that.
 func (n *node) frees() bool {
 	return slices.ContainsFunc(n.api.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.TaintOutOfService })
-}
-
-func (n *node) limit(resource int, count int64) {
-	n.capacity = append(n.capacity, make([]int64, max(0, resource+1-len(n.capacity)))...)
-	n.capacity[resource] = count
 }
 
 func (l *load) add(c *class, sign int64) {
