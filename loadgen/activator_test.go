@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"encoding/hex"
 	"errors"
 	"testing"
 )
@@ -37,30 +36,6 @@ func TestTheActivatorIsRead(t *testing.T) {
 		r, err := decodeMetrics([]byte(c.body), &m)
 		if r != c.want || errors.Is(err, errAbsent) != c.absent || err != nil && !c.absent {
 			t.Errorf("%s: %+v, %v", c.name, r, err)
-		}
-	}
-}
-
-// The queue-proxies of both versions send the same message to the autoscaler. (The metric
-// kn_serving_queue_depth, or revision_queue_depth before 1.19, is no source: it is of when
-// the last request arrived, and stays when that has ended.)
-func TestTheQueueProxiesOfEachVersionAreRead(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		message string
-		want    float64
-	}{
-		"1.15, one request": {"0a1e6c6c6d2d30303030312d6465706c6f796d656e742d3764342d616263646511000000000000f03f19000000000000f03f31bff704770a33a93e", 1},
-		"1.15, none":        {"0a1e6c6c6d2d30303030312d6465706c6f796d656e742d3764342d6162636465314b0cf047cb2d1f3f", 0},
-		"1.22, one request": {"0a1e6c6c6d2d30303030312d6465706c6f796d656e742d3764342d616263646511000000000000f03f19000000000000f03f318b47445941d1a13e", 1},
-		"1.22, none":        {"0a1e6c6c6d2d30303030312d6465706c6f796d656e742d3764342d616263646531eaacbb1ef1d01c3f", 0},
-	} {
-		b, err := hex.DecodeString(c.message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := decodeStat(b); got != c.want || err != nil {
-			t.Errorf("%s: %g, %v", name, got, err)
 		}
 	}
 }

@@ -44,21 +44,3 @@ func TestADigestCountsTheOutcomesOfRequests(t *testing.T) {
 		t.Errorf("%v, want %v", d.Took, want)
 	}
 }
-
-// However many endpoints fail, there are few groups, and they contain every failure.
-func TestADigestIsBounded(t *testing.T) {
-	t.Parallel()
-	var d digest
-	for i := range 5000 {
-		r := ended(float64(i), []Class{ClassReset, ClassRefused}[i%2], 1)
-		r.Remote = fmt.Sprint(i)
-		d.take(r)
-	}
-	sum := 0
-	for _, g := range d.groups {
-		sum += g.N
-	}
-	if sum != 5000 || len(d.groups) > mostGroups+2 || len(d.failures) > 2*mostKept {
-		t.Errorf("%d in %d groups, %d kept", sum, len(d.groups), len(d.failures))
-	}
-}

@@ -27,9 +27,6 @@ type measurement struct {
 	// are not ready (any more); 0 when one of them has no limit.
 	most   int
 	source string
-	// streams: answers come in pieces, so that a request without a byte is served only
-	// if it is young.
-	streams bool
 	// reported is what servers say in their own numbers.
 	reported []Report
 }
@@ -104,23 +101,20 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g.Served = max(min(g.Served, left), 0)
 	g.Queued = left - g.Served
 	g.Heard = max(min(g.Heard, g.Served), 0)
-	g.share(m, s)
+	g.share(m.others(s))
 	return g
 }
 
 // share marks the gauge if the servers hold requests of others. Of the generator's own, only
 // those of which bytes are coming are then proven to be served.
-func (g *Gauge) share(m *measurement, s *survey) {
-	g.Others = m.others(s)
-	if g.Others == 0 {
+func (g *Gauge) share(others int) {
+	g.Others = others
+	if others == 0 {
 		return
 	}
 	g.ServedUpTo, g.Heard = g.Served, min(g.Heard, g.Streaming)
 	g.Basis, g.Source = BasisEstimated, sharedSource
 	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
-	if served := max(s.flowing+s.young, g.Heard); m.streams && served < g.Served {
-		g.Queued, g.Served = g.Queued+g.Served-served, served
-	}
 }
 
 // load is the number of requests that the servers work on. Those that do not answer are taken

@@ -37,33 +37,6 @@ func TestLatencyCountsFromTheSchedule(t *testing.T) {
 	}
 }
 
-// Old seconds keep what is shown and no histogram: memory does not grow with
-// time.
-func TestSecondsDoNotGrow(t *testing.T) {
-	l := timeline{limit: 100_000}
-	base := time.Unix(1_700_000_000, 0)
-	for i := range 5000 {
-		l.took(l.at(base.Add(time.Duration(i)*time.Second)), time.Duration(i)*time.Millisecond)
-	}
-	kept := 0
-	for _, s := range l.rows {
-		if s.latency.h != nil {
-			kept++
-		}
-	}
-	if kept != histogramSeconds {
-		t.Errorf("%d histograms for 5000 seconds", kept)
-	}
-	w := l.seconds(base.Add(4999 * time.Second))
-	for _, i := range []int{0, 10, 2500, 4999} {
-		if got, want := w[i].Latency, time.Duration(i)*time.Millisecond; got.Count != 1 || got.Max != want {
-			t.Errorf("second %d: %+v", i, got)
-		}
-	}
-	// A request of a second whose histogram has gone is counted all the same.
-	l.took(l.at(base), time.Hour)
-}
-
 // A chat tells the times of its text.
 func TestChatTimes(t *testing.T) {
 	next := make(chan struct{}, 3)

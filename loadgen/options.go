@@ -74,9 +74,6 @@ type Target struct {
 	// does not send it again. Over HTTP/2 a kept connection carries several requests at once.
 	// Without Reuse, each request has a connection to itself.
 	Reuse bool
-	// MaxAge bounds how old a kept connection may be when a request is sent on
-	// it; 0: no bound.
-	MaxAge time.Duration
 }
 
 // Timeouts bound the parts of a request. Zero means the default, a negative
@@ -197,8 +194,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("load: unknown protocol %q: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
 	case o.MaxInFlight < 0 || o.WindowLimit < 0:
 		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
-	case o.Target.MaxAge < 0:
-		return o, fmt.Errorf("load: the age of connections must not be negative")
 	}
 	orDefault(&o.Timeouts.Connect, DefaultConnect)
 	orDefault(&o.Timeouts.FirstByte, 0)

@@ -157,7 +157,7 @@ func (sm *sampler) measure() *measurement {
 	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
 		sources = sm.opts.Sources()
 	}
-	m := &measurement{at: sm.now(), streams: sm.opts.Target.Profile == Chat}
+	m := &measurement{at: sm.now()}
 	sm.learn(backends, m.at)
 	asked := sm.room(m, backends)
 	switch n := len(asked) + len(sources); {

@@ -105,25 +105,3 @@ func TestASpellBeginsAndEnds(t *testing.T) {
 		}
 	}
 }
-
-// In whatever order requests end, a reported spell has failures in it, and a spell with
-// a part of the requests never has all.
-func TestASpellHasFailures(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(500) {
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		var s Spells
-		sent := 0.0
-		for range 40 {
-			sent += rnd.Float64() * []float64{0.1, 1, 20, 70}[rnd.IntN(4)]
-			class := ClassOK
-			if rnd.IntN(3) == 0 {
-				class = ClassReset
-			}
-			c, said := s.Note(ended(sent-rnd.Float64()*10, class, rnd.Float64()*5))
-			if said && (c.N <= 0 || c.Of < c.N || c.Kind == SpellPart && c.N == c.Of) {
-				t.Fatalf("seed %d: %+v", seed, c)
-			}
-		}
-	}
-}

@@ -143,7 +143,7 @@ func (l Load) check(wrong fault) {
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
 		wrong("load.ca_file", "load.ca_file is for https, and load.url is not")
 	}
-	if _, _, err := ParseConnections(l.Connections); err != nil {
+	if _, err := ParseConnections(l.Connections); err != nil {
 		wrong("load.connections", "load.connections %w", err)
 	}
 	if _, err := loadgen.Addresses("http://localhost", l.Entries); err != nil {
@@ -173,19 +173,15 @@ func (l Load) checkProfileFields(chat bool, wrong fault) {
 	}
 }
 
-// ParseConnections reads how connections are used: fresh or nothing, kept, or
-// the age up to which they are kept.
-func ParseConnections(text string) (reuse bool, maxAge time.Duration, err error) {
+// ParseConnections reads how connections are used: fresh or nothing, or kept.
+func ParseConnections(text string) (reuse bool, err error) {
 	switch text {
 	case "", "fresh":
-		return false, 0, nil
+		return false, nil
 	case "kept":
-		return true, 0, nil
+		return true, nil
 	}
-	if maxAge, err = time.ParseDuration(text); err != nil || maxAge <= 0 {
-		return false, 0, fmt.Errorf("%q is not valid: use fresh, kept, or an age like 30s", text)
-	}
-	return true, maxAge, nil
+	return false, fmt.Errorf("%q is not valid: use fresh or kept", text)
 }
 
 // Options converts the config about requests and connections; it reads files and
@@ -206,7 +202,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		t.Header.Add(name, l.Headers[name])
 	}
 	var err error
-	t.Reuse, t.MaxAge, err = ParseConnections(l.Connections)
+	t.Reuse, err = ParseConnections(l.Connections)
 	if err != nil {
 		return o, fmt.Errorf("load.connections %w", err)
 	}
