@@ -25,7 +25,6 @@ const (
 	KindVolume       Kind = "persistentvolume"
 	KindClaim        Kind = "persistentvolumeclaim"
 	KindStorageClass Kind = "storageclass"
-	KindCSINode      Kind = "csinode"
 	KindCSIDriver    Kind = "csidriver"
 	KindQuota        Kind = "resourcequota"
 	KindBudget       Kind = "poddisruptionbudget"
@@ -36,13 +35,12 @@ const (
 )
 
 // PlaceKinds lists the kinds of Snapshot.Objects.
-var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSINode, KindCSIDriver, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
+var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSIDriver, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
 
 // clustered are the sources of kinds without a namespace.
 var clustered = []*source{
 	{kind: KindVolume, resource: resource{"v1", "persistentvolumes", "PersistentVolume"}, trim: trimObject},
 	{kind: KindStorageClass, resource: resource{"storage.k8s.io/v1", "storageclasses", "StorageClass"}, trim: trimObject},
-	{kind: KindCSINode, resource: resource{"storage.k8s.io/v1", "csinodes", "CSINode"}, trim: trimObject},
 	{kind: KindCSIDriver, resource: resource{"storage.k8s.io/v1", "csidrivers", "CSIDriver"}, trim: trimObject},
 	{kind: KindNamespace, resource: resource{"v1", "namespaces", "Namespace"}, trim: trimObject},
 }
@@ -89,7 +87,7 @@ type Object struct {
 	Kind Kind
 	Key
 	// Value is a *corev1.PersistentVolume, *corev1.PersistentVolumeClaim,
-	// *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver, *corev1.ResourceQuota,
+	// *storagev1.StorageClass, *storagev1.CSIDriver, *corev1.ResourceQuota,
 	// *batchv1.Job, *policyv1.PodDisruptionBudget, *corev1.Namespace, *Pod or *Workload. Its text is not yet
 	// safe for a terminal.
 	Value any
@@ -154,8 +152,6 @@ func trimObject(o runtime.Object) object {
 	case *storagev1.StorageClass:
 		out.Kind, out.Value = KindStorageClass, &storagev1.StorageClass{ObjectMeta: meta, Provisioner: x.Provisioner,
 			VolumeBindingMode: x.VolumeBindingMode, AllowedTopologies: x.AllowedTopologies}
-	case *storagev1.CSINode:
-		out.Kind, out.Value = KindCSINode, &storagev1.CSINode{ObjectMeta: meta, Spec: x.Spec}
 	case *storagev1.CSIDriver:
 		out.Kind, out.Value = KindCSIDriver, &storagev1.CSIDriver{ObjectMeta: meta, Spec: storagev1.CSIDriverSpec{AttachRequired: x.Spec.AttachRequired}}
 	case *corev1.ResourceQuota:

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// chatBodies returns the bodies of the streamed chat completion requests that
-// are sent in turn, one for each prompt.
-func chatBodies(t Target) (bodies [][]byte, err error) {
+// chatBodies returns the bodies of the streamed chat completion requests that are sent in turn,
+// one for each prompt. bare leaves out stream_options, which ask for the number of tokens.
+func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
 	prompts := t.Prompts
 	switch {
 	case len(prompts) > 0:
@@ -22,7 +22,7 @@ func chatBodies(t Target) (bodies [][]byte, err error) {
 		prompts = BuiltinPrompts
 	}
 	body := map[string]any{"stream": true}
-	if !t.NoStreamOptions {
+	if !bare {
 		body["stream_options"] = map[string]bool{"include_usage": true}
 	}
 	if t.Model != "" {
@@ -62,8 +62,6 @@ type chatStream struct {
 	state      chatState
 	firstToken time.Time
 	lastToken  time.Time
-	gaps       []time.Duration // between tokens, not yet taken
-	maxGap     time.Duration
 	events     int    // events with text in them
 	usage      int    // tokens as the server counts them; 0: unreported
 	reason     string // why it failed
@@ -192,9 +190,6 @@ func (c *chatStream) chunk(chunk *chatChunk, now time.Time) {
 	if text {
 		if c.events == 0 {
 			c.firstToken = now
-		} else {
-			gap := now.Sub(c.lastToken)
-			c.gaps, c.maxGap = append(c.gaps, gap), max(c.maxGap, gap)
 		}
 		c.lastToken = now
 		c.events++

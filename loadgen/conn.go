@@ -20,7 +20,6 @@ type conn struct {
 	raw      net.Conn // to close
 	br       *bufio.Reader
 	r        *request
-	born     time.Time
 	idle     time.Time
 	remote   string
 }
@@ -93,7 +92,7 @@ func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 	r.Reused = false
 	if cl.opts.Target.Reuse {
 		now := cl.now()
-		if c := e.idle.take(now, cl.opts.Target.MaxAge); c != nil {
+		if c := e.idle.take(now); c != nil {
 			c.r, r.Reused = r, true
 			return cl.use(r, c)
 		}
@@ -102,7 +101,7 @@ func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, raw: raw, r: r, born: cl.now()}
+	c := &conn{Conn: nc, raw: raw, r: r}
 	if a := raw.RemoteAddr(); a != nil {
 		c.remote = clean(a.String(), 80)
 	}
@@ -138,9 +137,8 @@ func (p *idlePool) put(c *conn, now time.Time) {
 	p.conns = append(p.conns, c)
 }
 
-// take returns a connection that the other side has not closed and that is not
-// older than maxAge (0: of any age); nil: none.
-func (p *idlePool) take(now time.Time, maxAge time.Duration) *conn {
+// take returns a connection that the other side has not closed; nil: none.
+func (p *idlePool) take(now time.Time) *conn {
 	for {
 		p.mu.Lock()
 		last := len(p.conns) - 1
@@ -152,7 +150,7 @@ func (p *idlePool) take(now time.Time, maxAge time.Duration) *conn {
 		p.conns[last] = nil
 		p.conns = p.conns[:last]
 		p.mu.Unlock()
-		if now.Sub(c.idle) < idleLimit && (maxAge <= 0 || now.Sub(c.born) < maxAge) && open(c.raw) {
+		if now.Sub(c.idle) < idleLimit && open(c.raw) {
 			return c
 		}
 		c.discard()

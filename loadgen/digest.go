@@ -41,10 +41,9 @@ const (
 
 // digest collects what is shown of single requests over all runs; the ledger's lock guards it.
 type digest struct {
-	groups             []FailedGroup
-	failures, answered []Record // oldest first
-	// The histograms beside those of RunSum; nil: empty.
-	sent, late, gap, perToken *histogram
+	groups                                 []FailedGroup
+	failures, answered                     []Record   // oldest first
+	took, sent, late, firstToken, perToken *histogram // nil: empty
 }
 
 // take adds the record of a request that has ended.
@@ -60,18 +59,22 @@ func (d *digest) take(r *Record) {
 		return
 	}
 	d.answered = keep(d.answered, r)
+	d.took = d.took.with(r.End.Sub(r.Scheduled))
 	if !r.Sent.IsZero() {
 		d.sent = d.sent.with(r.End.Sub(r.Sent))
+		if !r.FirstToken.IsZero() {
+			d.firstToken = d.firstToken.with(r.FirstToken.Sub(r.Sent))
+		}
 	}
 	if r.Tokens > 1 && !r.FirstToken.IsZero() {
 		d.perToken = d.perToken.with(r.LastToken.Sub(r.FirstToken) / time.Duration(r.Tokens-1))
 	}
 }
 
-func (d *digest) latency(all *RunSum) Latency {
+func (d *digest) latency() Latency {
 	return Latency{
-		Scheduled: all.latency.quantiles(), Sent: d.sent.quantiles(), Late: d.late.quantiles(),
-		FirstToken: all.firstToken.quantiles(), TokenGap: d.gap.quantiles(), PerToken: d.perToken.quantiles(),
+		Scheduled: d.took.quantiles(), Sent: d.sent.quantiles(), Late: d.late.quantiles(),
+		FirstToken: d.firstToken.quantiles(), PerToken: d.perToken.quantiles(),
 	}
 }
 
@@ -143,11 +146,11 @@ func (s *histogram) steps() []TookStep {
 func (g *Generator) Digest() *Digest {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	return g.ledger.single.digest(g.ledger.all.latency)
+	return g.ledger.single.shown()
 }
 
-func (d *digest) digest(took *histogram) *Digest {
-	out := &Digest{Failed: slices.Clone(d.groups), Took: took.steps(), Failures: newest(d.failures), Answers: newest(d.answered)}
+func (d *digest) shown() *Digest {
+	out := &Digest{Failed: slices.Clone(d.groups), Took: d.took.steps(), Failures: newest(d.failures), Answers: newest(d.answered)}
 	slices.SortStableFunc(out.Failed, func(a, b FailedGroup) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Class, b.Class)) })
 	return out
 }

@@ -6,8 +6,9 @@
 // moment (dialing, sent, streaming) and ends in exactly one [Class]. [Totals],
 // [Second] and [Gauge] are computed from these entries; [Totals.Balanced]
 // holds for every [Run] that is handed out, and for each single run
-// ([Generator.RunTotals]). One [Record] of evidence is handed to the caller for
-// every request that ends.
+// ([Generator.RunTotals]). A request that ends feeds four places: the caller, by one [Record]
+// of evidence; its run's [RunSum]; its [Second] of the series; and the [Digest]. Callers note
+// the Record in a [Window] or [Spells] of their own. All other numbers are queries on these.
 //
 // The generator sends a request again only if the server proves that it has not processed it
 // (HTTP/2): it stays one entry with one class. It sends none

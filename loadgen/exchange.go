@@ -232,16 +232,11 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 		if e := stream.feed(buf[:n]); e != nil {
 			err = &failure{class: ClassTruncated, text: e.Error()}
 		}
-		if len(stream.gaps) > 0 {
-			cl.ledger.gaps(stream.gaps)
-			stream.gaps = stream.gaps[:0]
-		}
 	}
 	if err == io.EOF {
 		stream.flush()
 	}
 	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
-	r.MaxGap = float64(stream.maxGap.Microseconds()) / 1000
 	switch {
 	case stream.state == chatDone && err == nil:
 		// Let the server end the answer: closing now looks to proxies like a

@@ -13,16 +13,12 @@ import (
 // measurement holds the servers' reports of one time. It is immutable.
 type measurement struct {
 	at time.Time
-	// oldest is when the oldest word that counts was given.
-	oldest time.Time
-	// asked counts the ready servers that can be polled, answered those with a valid
-	// answer, waiting those that wait for their turn, and unheard those that were polled
-	// and have never answered.
-	asked, answered, waiting, unheard int
-	// served is what those that answered work on, carried the last word of servers that
-	// fell silent, and dead that of servers whose node died.
-	served, carried float64
-	dead            []holding
+	// asked counts the ready servers that were polled, answered those that answered.
+	asked, answered int
+	// served is what those that answered work on, and dead the last word of servers whose
+	// node died.
+	served float64
+	dead   []holding
 	// room is the total capacity of the ready servers on living nodes; it is valid only
 	// if known is true, that is, if all of them have a limit.
 	room  int
@@ -31,11 +27,6 @@ type measurement struct {
 	// are not ready (any more); 0 when one of them has no limit.
 	most   int
 	source string
-	// turns: there are too many backends to poll each in every measurement.
-	turns bool
-	// streams: answers come in pieces, so that a request without a byte is served only
-	// if it is young.
-	streams bool
 	// reported is what servers say in their own numbers.
 	reported []Report
 }
@@ -52,7 +43,7 @@ const (
 	// doubtAfter is how long requests wait beside free slots until they are unknown.
 	doubtAfter = 5 * time.Second
 	// othersSpan is how far back a server's number may reach: an average over 1 s that is
-	// computed once a second, fetched within fetchBound, and valid for maxReadingAge.
+	// computed once a second, and fetched mostAsked * askEach ago.
 	othersSpan = 6 * time.Second
 	// sharedSource is the source of the numbers while other clients have sent requests too.
 	sharedSource = "servers that other clients use"
@@ -73,10 +64,7 @@ const (
 //     Without a report it is the room, an estimate.
 //   - Queued: the rest.
 func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
-	g := Gauge{Outstanding: s.outstanding, Streaming: atMost(s.flowing, m.most), Reported: m.reported, NoAnswer: m.asked - m.answered - m.waiting}
-	if m.waiting > 0 {
-		g.Asked, g.Servers = m.asked-m.waiting, m.asked
-	}
+	g := Gauge{Outstanding: s.outstanding, Streaming: atMost(s.flowing, m.most), Reported: m.reported, NoAnswer: m.asked - m.answered}
 	left := s.outstanding
 	g.OnDead = min(s.held(m.dead), left-s.slow)
 	left -= g.OnDead
@@ -90,7 +78,6 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	if m.known {
 		room, known = m.room, true
 	}
-	front := m.frontReport()
 	switch {
 	case m.answered > 0:
 		g.Served = max(m.load()-stalled, g.Streaming)
@@ -104,9 +91,6 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 			g.Basis = BasisPartial
 		}
 		g.Served += young
-	case front != nil: // it counts what sits on dead backends as well
-		g.Served = max(*front.Served-g.OnDead-stalled, s.flowing)
-		g.Heard, g.Basis, g.Source = g.Served, BasisMeasured, front.Source
 	case known:
 		g.Served = max(room-stalled, g.Streaming)
 		g.Basis, g.Source = BasisEstimated, "ready x concurrency"
@@ -117,31 +101,27 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g.Served = max(min(g.Served, left), 0)
 	g.Queued = left - g.Served
 	g.Heard = max(min(g.Heard, g.Served), 0)
-	g.share(m, s)
+	g.share(m.others(s))
 	return g
 }
 
 // share marks the gauge if the servers hold requests of others. Of the generator's own, only
 // those of which bytes are coming are then proven to be served.
-func (g *Gauge) share(m *measurement, s *survey) {
-	g.Others = m.others(s)
-	if g.Others == 0 {
+func (g *Gauge) share(others int) {
+	g.Others = others
+	if others == 0 {
 		return
 	}
 	g.ServedUpTo, g.Heard = g.Served, min(g.Heard, g.Streaming)
 	g.Basis, g.Source = BasisEstimated, sharedSource
 	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
-	if served := max(s.flowing+s.young, g.Heard); m.streams && served < g.Served {
-		g.Queued, g.Served = g.Queued+g.Served-served, served
-	}
 }
 
-// load is the number of requests that the servers report. It assumes that servers that
-// wait for their poll, or have never answered one, are as busy as the others.
+// load is the number of requests that the servers work on. Those that do not answer are taken
+// to be as busy as the others.
 func (m *measurement) load() int {
-	all := float64(m.answered+m.waiting+m.unheard) / float64(m.answered)
-	n := int(math.Round(m.served*all + m.carried))
-	if m.waiting+m.unheard > 0 {
+	n := int(math.Round(m.served * float64(m.asked) / float64(m.answered)))
+	if m.answered < m.asked {
 		n = atMost(n, m.most)
 	}
 	return n
@@ -157,18 +137,6 @@ func (s *survey) held(list []holding) int {
 	return int(math.Round(total))
 }
 
-// frontReport returns the reports of the servers in front of the backends, if all of them have
-// reported their requests and hold any; else nil. Knative's activators hold none while requests go
-// straight to the backends, which have much spare capacity.
-func (m *measurement) frontReport() *Report {
-	for i := range m.reported {
-		if t := &m.reported[i]; t.Served != nil && t.Answered == t.Asked && t.total() > 0 {
-			return t
-		}
-	}
-	return nil
-}
-
 // atMost limits n to the servers' capacity; 0 is no limit.
 func atMost(n, most int) int {
 	if most > 0 {
@@ -182,7 +150,7 @@ func atMost(n, most int) int {
 // and may wait seconds for pods that have come.
 func (g *Gauge) doubtful() bool {
 	queued := slices.ContainsFunc(g.Reported, func(t Report) bool { return t.Answered == t.Asked && t.Queued != nil && *t.Queued >= g.Queued })
-	heard := (g.Basis == BasisMeasured || g.Basis == BasisPartial) && g.NoAnswer == 0 && g.Servers == 0
+	heard := (g.Basis == BasisMeasured || g.Basis == BasisPartial) && g.NoAnswer == 0
 	return heard && !queued && g.Limited && g.Queued > 0 && g.Served+g.Stalled+g.OnDead < g.Capacity
 }
 
@@ -190,29 +158,22 @@ func (g *Gauge) doubtful() bool {
 // clients have sent them, or clients have given them up. It is 0 within the tolerance of
 // averages. The servers don't tell clients apart, so two numbers show it: what the backends
 // work on, and what servers report as served and queued, are more than were in flight at any
-// time that these numbers may be of. Servers that are polled in turns show nothing, as a
-// request may have moved from one to the next meanwhile.
+// time that these numbers may be of.
 func (m *measurement) others(s *survey) int {
 	most := max(s.most, s.outstanding)
-	tolerance := float64(max(1, most/20))
-	n := 0.0
-	if !m.turns {
-		n = m.served
-	}
+	n := m.served
 	for i := range m.reported {
-		if t := &m.reported[i]; !t.turns {
-			n = max(n, float64(t.total()))
-		}
+		n = max(n, float64(m.reported[i].total()))
 	}
-	if n -= float64(most); n <= tolerance || s.outstanding == 0 {
+	if n -= float64(most); n <= float64(max(1, most/20)) || s.outstanding == 0 {
 		return 0
 	}
 	return int(math.Round(n))
 }
 
-// total is the number of requests in all states that the servers report.
+// total is the number of requests that the servers report.
 func (t *Report) total() (n int) {
-	for _, p := range []*int{t.Served, t.Queued, t.Held} {
+	for _, p := range []*int{t.Served, t.Queued} {
 		if p != nil {
 			n += *p
 		}

@@ -126,13 +126,7 @@ func (g *Generator) beginSteady(c *oneRun, now time.Time) {
 	if s.For > 0 {
 		c.timer = time.AfterFunc(s.For, func() { g.StopRun(c.Number) })
 	}
-	if s.Ramp == 0 {
-		g.startWorkers(c, s.N, now)
-		return
-	}
-	// Places that another hold has left are there already.
-	g.startWorkers(c, max(1, min(g.working, s.N)), now)
-	g.wg.Go(func() { g.rise(c) })
+	g.startWorkers(c, now)
 }
 
 // StopRun starts no more requests of a run that Begin has returned. Other runs,
@@ -219,18 +213,21 @@ func (g *Generator) Run() *Run {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &Run{
+	out := &Run{
 		Spec:      g.spec,
 		Active:    g.current != nil,
 		Totals:    l.totals(nil),
-		Latency:   l.single.latency(&l.all),
-		Tokens:    l.all.Tokens,
-		Redirects: l.all.Redirects,
+		Latency:   l.single.latency(),
 		Gauge:     g.sampler.gauge(now, capacity, target, limited),
 		Seconds:   l.time.seconds(now),
 		LastError: l.single.lastError(),
 		URL:       g.client.route.wire.shown,
 	}
+	for _, r := range l.runs {
+		out.Tokens += r.Tokens
+		out.Redirects += r.Redirects
+	}
+	return out
 }
 
 // Changed returns a channel that is closed at the next change. It may change

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -47,7 +46,6 @@ func (r *request) unprocessed(err error) bool {
 type sharedConn struct {
 	*http.ClientConn
 	remote string
-	born   time.Time
 
 	// Guarded by the pool.
 	users   int // requests that use it
@@ -104,7 +102,7 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 	if err != nil {
 		return nil, err
 	}
-	return &sharedConn{ClientConn: cc, remote: remote, born: cl.now()}, nil
+	return &sharedConn{ClientConn: cc, remote: remote}, nil
 }
 
 // take returns a connection with a place for the request, and whether an earlier request has
@@ -112,7 +110,7 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
 	if cl.opts.Target.Reuse {
-		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+		if c = p.reserve(); c != nil {
 			return c, true, nil
 		}
 		select {
@@ -121,7 +119,7 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 		case <-ctx.Done():
 			return nil, false, ctx.Err()
 		}
-		if c = p.reserve(cl.now(), cl.opts.Target.MaxAge); c != nil {
+		if c = p.reserve(); c != nil {
 			return c, true, nil
 		}
 	}
@@ -143,12 +141,12 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 }
 
 // reserve reserves a place on a connection; nil if there is none. It drops connections that are
-// gone or too old.
-func (p *sharedPool) reserve(now time.Time, maxAge time.Duration) (found *sharedConn) {
+// gone.
+func (p *sharedPool) reserve() (found *sharedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
-		if c.Err() != nil || maxAge > 0 && now.Sub(c.born) >= maxAge {
+		if c.Err() != nil {
 			c.retired = true
 			if c.users == 0 {
 				c.Close()

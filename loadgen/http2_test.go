@@ -195,31 +195,6 @@ func TestUnansweredPingIsPeerDead(t *testing.T) {
 	wait(t, g)
 }
 
-// A kept connection that is too old carries no further request.
-func TestAgeOfConnections(t *testing.T) {
-	t.Parallel()
-	for _, p := range []Protocol{HTTP1, HTTP2} {
-		s := serveH2(t, false, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") })
-		var mu sync.Mutex
-		offset := time.Duration(0)
-		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return time.Now().Add(offset) }
-		g := start(t, Options{Target: Target{URL: s.URL, Protocol: p, Reuse: true, MaxAge: 20 * time.Second}, Timeouts: Timeouts{Total: time.Hour, Connect: time.Hour}, Now: clock})
-		for range 4 { // at 0, 15, 30 and 45 s
-			mustStart(t, g, Spec{Shape: Burst, N: 1})
-			wait(t, g)
-			mu.Lock()
-			offset += 15 * time.Second
-			mu.Unlock()
-		}
-		s.mu.Lock()
-		conns := len(s.conns)
-		s.mu.Unlock()
-		if tt := g.Run().Totals; tt.OK != 4 || conns != 2 {
-			t.Errorf("%s: %d connections, %+v", p, conns, tt)
-		}
-	}
-}
-
 // Several entries are dialed in turn, and each request tells its own.
 func TestEntriesInTurn(t *testing.T) {
 	t.Parallel()

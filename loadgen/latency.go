@@ -28,11 +28,9 @@ type Latency struct {
 	// Late is from when a request was due to when its sending began, of all
 	// requests that were begun: how well the generator keeps its schedule.
 	Late Quantiles `json:"late,omitzero"`
-	// FirstToken is from when a chat was written to its first text, TokenGap
-	// between two pieces of text, and PerToken the mean time for a token after
-	// the first, of each chat.
+	// FirstToken is from when a chat was written to its first text, and PerToken the
+	// mean time for a token after the first, of each chat.
 	FirstToken Quantiles `json:"first_token,omitzero"`
-	TokenGap   Quantiles `json:"token_gap,omitzero"`
 	PerToken   Quantiles `json:"per_token,omitzero"`
 }
 

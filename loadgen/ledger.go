@@ -1,20 +1,18 @@
 package loadgen
 
 import (
-	"maps"
 	"slices"
 	"sort"
 	"sync"
 	"time"
 )
 
-// ledger holds one entry for each request in flight, and the sums over those
-// that have ended. Whatever is counted of requests in flight is counted by
+// ledger holds one entry for each request in flight. A request that ends feeds its run, its
+// second, and the digest of all. Whatever is counted of requests in flight is counted by
 // looking at the entries, so it can't drift away from them.
 type ledger struct {
 	mu     sync.Mutex
 	live   []*request // each knows its index
-	all    RunSum     // over all runs, without requests in flight
 	runs   []*oneRun  // by number, from 1
 	ended  []*Result  // of the runs that have come to rest, in that order
 	time   timeline
@@ -52,8 +50,6 @@ func (l *ledger) add(r *request, now time.Time) {
 	r.index = len(l.live)
 	l.place(r, now)
 	l.live = append(l.live, r)
-	l.noteMost(now)
-	l.all.Totals.Scheduled++
 	r.of.Totals.Scheduled++
 	r.of.inFlight++
 	l.notify()
@@ -76,28 +72,16 @@ func (l *ledger) place(r *request, at time.Time) {
 // skip counts n requests of a run that are not sent; mu is held. The caller
 // hands out their record (unsent).
 func (l *ledger) skip(run *oneRun, n int) {
-	for _, t := range []*Totals{&l.all.Totals, &run.Totals} {
-		t.Scheduled += n
-		t.Unsent += n
-	}
+	run.Totals.Scheduled += n
+	run.Totals.Unsent += n
 	l.unsentRecords++
 	l.notify()
-}
-
-// gaps takes times between two tokens.
-func (l *ledger) gaps(list []time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range list {
-		l.single.gap = l.single.gap.with(d)
-	}
 }
 
 // end takes a request that has been finished off the entries in flight.
 func (l *ledger) end(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.noteMost(r.End)
 	last := len(l.live) - 1
 	l.live[r.index] = l.live[last]
 	l.live[r.index].index = r.index
@@ -106,7 +90,6 @@ func (l *ledger) end(r *request) {
 	l.place(r, r.CountedAt())
 	r.second.Unresolved--
 	r.second.end(r.Class, &l.time.at(r.End).Second)
-	l.all.end(&r.Record)
 	r.of.end(&r.Record)
 	r.of.inFlight--
 	l.single.take(&r.Record)
@@ -120,13 +103,11 @@ func (l *ledger) end(r *request) {
 // totals adds the requests in flight to the totals of a run, or of all if of is nil;
 // the caller holds mu.
 func (l *ledger) totals(of *oneRun) Totals {
-	t := l.all.Totals
-	if of != nil {
-		t = of.Totals
-	}
-	t.Failed = maps.Clone(t.Failed)
-	if t.Failed == nil {
-		t.Failed = map[Class]int{}
+	t := Totals{Failed: map[Class]int{}}
+	for _, r := range l.runs {
+		if of == nil || r == of {
+			t.add(&r.Totals)
+		}
 	}
 	for _, r := range l.live {
 		if of != nil && r.of != of {
@@ -206,20 +187,14 @@ func (l *ledger) survey(now, measured time.Time, wantActive bool) survey {
 	return s
 }
 
-// mostSince returns the largest number of requests in flight at once since then; the caller
-// holds mu.
+// mostSince returns the largest number of requests in flight that a sample has found since then;
+// the caller holds mu.
 func (l *ledger) mostSince(from time.Time) int {
 	most := len(l.live)
 	for _, x := range l.time.rows[l.time.from(from.Truncate(time.Second)):] {
-		most = max(most, x.most)
+		most = max(most, x.InFlight())
 	}
 	return most
-}
-
-// noteMost counts the requests in flight at a change; the caller holds mu.
-func (l *ledger) noteMost(at time.Time) {
-	s := l.time.at(at)
-	s.most = max(s.most, len(l.live))
 }
 
 // silentSince returns how many requests have shown no life after t.

@@ -66,9 +66,6 @@ type Target struct {
 	Prompt    string
 	Prompts   []string
 	MaxTokens int
-	// NoStreamOptions leaves "stream_options" out of a chat's requests, which asks for the
-	// number of tokens: old servers refuse it.
-	NoStreamOptions bool
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
 	// record, error or Run.
 	APIKey string
@@ -77,9 +74,6 @@ type Target struct {
 	// does not send it again. Over HTTP/2 a kept connection carries several requests at once.
 	// Without Reuse, each request has a connection to itself.
 	Reuse bool
-	// MaxAge bounds how old a kept connection may be when a request is sent on
-	// it; 0: no bound.
-	MaxAge time.Duration
 }
 
 // Timeouts bound the parts of a request. Zero means the default, a negative
@@ -200,8 +194,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("load: unknown protocol %q: use %q or %q", o.Target.Protocol, HTTP1, HTTP2)
 	case o.MaxInFlight < 0 || o.WindowLimit < 0:
 		return o, fmt.Errorf("load: the bound on requests in flight and the number of seconds kept must not be negative")
-	case o.Target.MaxAge < 0:
-		return o, fmt.Errorf("load: the age of connections must not be negative")
 	}
 	orDefault(&o.Timeouts.Connect, DefaultConnect)
 	orDefault(&o.Timeouts.FirstByte, 0)
@@ -236,7 +228,7 @@ func (s Spec) validate(maxInFlight int) error {
 	default:
 		return fmt.Errorf("load: unknown shape %q: use %q, %q or %q", s.Shape, Burst, Hold, Rate)
 	}
-	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 || s.Ramp < 0 {
+	if s.Requests < 0 || s.For < 0 || s.Timeout < 0 {
 		return fmt.Errorf("load: the bounds of a run must not be negative")
 	}
 	return nil

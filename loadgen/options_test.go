@@ -15,7 +15,6 @@ func TestStreamOptionsAreLeftOutWhereTheyAreRefused(t *testing.T) {
 	const vllm = `{"object":"error","message":"[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs are not permitted', 'input': {'include_usage': True}}]","type":"BadRequestError","code":400}`
 	for _, c := range []struct {
 		name    string
-		without bool // the target asks for none
 		plain   bool // no chat
 		status  int
 		refusal string
@@ -27,7 +26,6 @@ func TestStreamOptionsAreLeftOutWhereTheyAreRefused(t *testing.T) {
 		{name: "old vLLM", status: 400, refusal: vllm, want: ClassOK, with: 1, all: 4},
 		{name: "Fireworks", status: 400, refusal: `{"error":{"message":"Extra inputs are not permitted, field: 'stream_options'"}}`, want: ClassOK, with: 1, all: 4},
 		{name: "FastAPI, with much before it", status: 422, refusal: `{"detail":"` + strings.Repeat("x", 1500) + `","loc":["body","stream_options"]}`, want: ClassOK, with: 1, all: 4},
-		{name: "left out by the config", without: true, status: 400, refusal: vllm, want: ClassOK, all: 3},
 		{name: "refused without it too", status: 400, refusal: vllm, always: true, want: Class4xx, with: 1, all: 4},
 		{name: "another reason", status: 400, refusal: `{"error":{"message":"max_tokens is too large"}}`, always: true, want: Class4xx, with: 3, all: 3},
 		{name: "no chat", plain: true, status: 400, refusal: vllm, always: true, want: Class4xx, all: 3},
@@ -52,7 +50,7 @@ func TestStreamOptionsAreLeftOutWhereTheyAreRefused(t *testing.T) {
 					io.WriteString(w, token("a")+token("b")+done)
 				})
 				var recs records
-				target := Target{URL: s.URL, Protocol: protocol, Profile: Chat, NoStreamOptions: c.without}
+				target := Target{URL: s.URL, Protocol: protocol, Profile: Chat}
 				if c.plain {
 					target.Profile = ""
 				}

@@ -24,15 +24,9 @@ type Metrics struct {
 	// Served and Queued are the names of gauges: requests that are being worked
 	// on, and that wait. Empty: it does not tell.
 	Served, Queued string
-	// Held is the name of a gauge of both together, for a server that does not tell them
-	// apart; with it, Served and Queued are empty.
-	Held string
 	// Labels are those by which a sample counts: it must have each of them, with one of
 	// the values. The samples that count are summed up.
 	Labels map[string][]string
-	// Older are the metrics of the server's earlier versions, newest first: they are read
-	// if it does not have these.
-	Older []Metrics
 
 	// load reads the number of requests from another format; nil: there is none.
 	load func(body []byte) (float64, error)
@@ -49,20 +43,13 @@ func VLLMMetrics(port int32) Metrics {
 	return Metrics{Name: "vLLM", Port: port, Served: "vllm:num_requests_running", Queued: "vllm:num_requests_waiting"}
 }
 
-// ActivatorMetrics are the metrics of Knative's activator for some revisions of a
-// namespace. Since 1.22 it counts served and queued requests apart; before, it has their
-// sum as an average over a second, by its present name since 1.19. Since 1.19 it has them
-// only if config-observability sets metrics-protocol to prometheus. An activator counts a
-// revision from the revision's first request on.
+// ActivatorMetrics are the metrics of Knative's activator, from 1.22 on, for some revisions of a
+// namespace. It has them only if config-observability sets metrics-protocol to prometheus, and
+// counts a revision from the revision's first request on.
 func ActivatorMetrics(namespace string, revisions []string) Metrics {
-	labels := map[string][]string{"k8s_namespace_name": {namespace}, "kn_revision_name": revisions}
 	return Metrics{
 		Name: "activator", Port: 9090, Served: "kn_revision_request_active", Queued: "kn_revision_request_queued",
-		Labels: labels,
-		Older: []Metrics{
-			{Held: "kn_revision_request_concurrency", Labels: labels},
-			{Held: "activator_request_concurrency", Labels: map[string][]string{"namespace_name": {namespace}, "revision_name": revisions}},
-		},
+		Labels: map[string][]string{"k8s_namespace_name": {namespace}, "kn_revision_name": revisions},
 	}
 }
 
@@ -80,20 +67,7 @@ func decodeMetrics(body []byte, m *Metrics) (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	r, err := m.read(families)
-	for i := 0; i < len(m.Older) && errors.Is(err, errAbsent); i++ {
-		r, err = m.Older[i].read(families)
-	}
-	return r, err
-}
-
-// read takes the gauges of one version of a server.
-func (m *Metrics) read(families map[string]*dto.MetricFamily) (r reading, err error) {
-	if m.Held != "" {
-		r.together = true
-		r.served, err = m.sum(families[m.Held], m.Held)
-		return r, err
-	}
+	var r reading
 	r.served, err = m.sum(families[m.Served], m.Served)
 	if err == nil {
 		r.queued, err = m.sum(families[m.Queued], m.Queued)

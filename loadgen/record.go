@@ -49,9 +49,6 @@ type Record struct {
 	// Unframed: only the end of the connection marked the end of the body, so that
 	// nobody can tell a truncated body from a whole one.
 	Unframed bool `json:"unframed,omitempty"`
-	// MaxGap is the longest time between two pieces of text of a streamed
-	// chat, in milliseconds.
-	MaxGap float64 `json:"max_gap_ms,omitempty"`
 	// Stalls are the silences longer than the stall limit.
 	Stalls []Stall `json:"stalls,omitempty"`
 	// Errno names the operating system's error, e.g. ECONNRESET.

@@ -124,7 +124,6 @@ type oneRun struct {
 	open     bool          // more requests will be started
 	timer    *time.Timer   // of a hold that ends by itself
 	stop     chan struct{} // of a hold or rate; closed when no more requests are started
-	workers  int           // of a hold: number of started workers
 	inFlight int
 	rest     *Result // when it is at rest
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode"
-
-	"golang.org/x/net/idna"
 )
 
 // route is the way to the target: the bytes to write, and the address to dial.
@@ -90,8 +88,7 @@ func portOf(u *url.URL) string {
 }
 
 // Addresses returns what lightsout dials for a target, as host:port: its entries, which
-// have the URL's port unless they have one of their own, or the URL's host. Names are in
-// the ASCII form that DNS has.
+// have the URL's port unless they have one of their own, or the URL's host.
 func Addresses(target string, entries []string) ([]string, error) {
 	u, addr, err := parseURL(target)
 	if err != nil {
@@ -115,29 +112,16 @@ func Addresses(target string, entries []string) ([]string, error) {
 	return out, nil
 }
 
-// hostPort joins a host, in ASCII, and a port.
+// hostPort joins a host and a port. A name is in the ASCII form that DNS has.
 func hostPort(host, port string) (string, error) {
-	name, err := ascii(host)
-	if _, ip := netip.ParseAddr(host); err != nil || host == "" || ip != nil && strings.Contains(host, ":") {
+	foreign := strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII })
+	if _, ip := netip.ParseAddr(host); foreign || host == "" || ip != nil && strings.Contains(host, ":") {
 		return "", fmt.Errorf("host %q is not a name or an address", clean(host, 80))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return "", fmt.Errorf("port %q is not a number from 1 to 65535", clean(port, 20))
 	}
-	return net.JoinHostPort(name, port), nil
-}
-
-// ascii returns a host, with or without a port, as DNS has its name.
-func ascii(host string) (string, error) {
-	if !strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return host, nil
-	}
-	name, port, found := strings.Cut(host, ":") // an IPv6 address is ASCII
-	name, err := idna.Lookup.ToASCII(name)
-	if found {
-		name += ":" + port
-	}
-	return name, err
+	return net.JoinHostPort(host, port), nil
 }
 
 // enter picks the entry of a request: each in turn.

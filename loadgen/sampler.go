@@ -14,16 +14,19 @@ const (
 	burstTime   = 2 * time.Second
 	sampleAfter = 3 * time.Second // how long it continues after the last request
 	fetchBound  = time.Second
+
+	// askEach is the time for each question: they go through the API server, which others need
+	// too, so that there are about 10 in a second. Of more than mostAsked servers none is asked:
+	// their words would be too old.
+	askEach   = 95 * time.Millisecond
+	mostAsked = 40
 )
 
 // server is the gauge's memory of a backend.
 type server struct {
 	seen      time.Time // when it was last among the backends
 	onDead    bool      // it was on a dead node then
-	last      float64   // its last reading
-	lastAt    time.Time // zero: it has never answered
-	reading   reading   // result of the last poll
-	askedAt   time.Time // when that was asked; zero: never
+	last      float64   // its last answer
 	deadSince time.Time // zero: its node lives
 	held      float64   // at deadSince
 }
@@ -34,10 +37,13 @@ type sampler struct {
 	kick chan struct{} // requests a sample now
 	// state reports whether a hold or rate is running, and the time of the last Start;
 	// the caller holds the ledger's lock.
-	state   func() (sending bool, started time.Time)
-	servers map[string]*server      // only the loop uses it
-	sources map[string]datedReading // only the loop uses it
-	polls   []time.Time             // the questions of the last second; only the loop uses it
+	state func() (sending bool, started time.Time)
+
+	// Only the loop uses these: the backends, the sources that have ever answered, and when
+	// the next poll may begin.
+	servers  map[string]*server
+	heard    map[string]bool
+	nextPoll time.Time
 
 	// Guarded by the ledger's lock.
 	measured *measurement
@@ -46,7 +52,7 @@ type sampler struct {
 }
 
 func newSampler(c *common, state func() (sending bool, started time.Time)) *sampler {
-	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, sources: map[string]datedReading{}}
+	return &sampler{common: c, kick: make(chan struct{}, 1), state: state, servers: map[string]*server{}, heard: map[string]bool{}}
 }
 
 // wake asks for a sample now.
@@ -77,7 +83,7 @@ func (sm *sampler) loop() {
 		if !active {
 			sm.measured, sm.doubtSince = nil, time.Time{}
 			clear(sm.servers)
-			clear(sm.sources)
+			clear(sm.heard)
 		}
 		sm.ledger.mu.Unlock()
 		if active {
@@ -129,7 +135,7 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	if m == nil {
 		m = &measurement{}
 	}
-	s := sm.ledger.survey(now, m.oldest, len(m.dead) > 0)
+	s := sm.ledger.survey(now, m.at, len(m.dead) > 0)
 	out := derive(m, &s, capacity, limited)
 	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= doubtAfter {
@@ -141,9 +147,8 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 	return out
 }
 
-// measure asks the servers whose turn it is, side by side; nil: it is too soon.
+// measure asks the servers, side by side; nil: it is too soon.
 func (sm *sampler) measure() *measurement {
-	m := &measurement{at: sm.now(), streams: sm.opts.Target.Profile == Chat}
 	var backends []Backend
 	var sources []Source
 	if sm.opts.Backends != nil {
@@ -152,60 +157,72 @@ func (sm *sampler) measure() *measurement {
 	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
 		sources = sm.opts.Sources()
 	}
-	if len(backends) == 0 && len(sources) == 0 {
-		sm.learn(nil, m.at)
-		return m
-	}
+	m := &measurement{at: sm.now()}
 	sm.learn(backends, m.at)
 	asked := sm.room(m, backends)
-	heard, turn, ok := sm.next(sources, asked)
-	if !ok {
+	switch n := len(asked) + len(sources); {
+	case n > mostAsked:
+		asked, sources = nil, nil
+	case n > 0 && m.at.Before(sm.nextPoll):
 		return nil
+	default:
+		sm.nextPoll = m.at.Add(time.Duration(n) * askEach)
 	}
-	m.at = sm.now()
-	m.oldest, m.turns = m.at, turn < len(asked)
-	loads, told := sm.poll(asked[:turn], heard)
-	// One after the other, so that those asked first have their next turn first.
+	loads, told := sm.poll(asked, sources)
+	var all reports
 	for i, r := range told {
-		key := heard[i].key()
-		sm.sources[key] = datedReading{r, m.at.Add(time.Duration(i)), r.ok || sm.sources[key].heard}
+		key := sources[i].key()
+		sm.heard[key] = sm.heard[key] || r.ok
+		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, r, sm.heard[key])
 	}
 	for i, r := range loads {
-		sm.servers[asked[i].key()].heard(&asked[i], r, m.at.Add(time.Duration(i)))
+		if b := &asked[i]; b.Metrics.Served != "" {
+			all.add(clean(b.Metrics.Name, 40), &b.Metrics, r, true)
+		}
 	}
-	sm.sum(m, sources, asked, len(heard) < len(sources))
+	m.reported = all.results()
+	sm.sum(m, asked, loads)
 	return m
 }
 
-// sum adds up what the sources and the backends that can be asked have reported lately. turns:
-// there are too many sources to poll each in every measurement.
-func (sm *sampler) sum(m *measurement, sources []Source, asked []Backend, turns bool) {
-	now := sm.now()
-	var all reports
-	for i := range sources {
-		last := sm.sources[sources[i].key()]
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, last.at(now), last.heard, turns)
-	}
+// sum adds up what the backends have answered, and what the dead ones held.
+func (sm *sampler) sum(m *measurement, asked []Backend, loads []reading) {
 	var names []string // of the servers that answered
-	for i := range asked {
+	for i, r := range loads {
 		b := &asked[i]
-		s := sm.servers[b.key()]
-		name := clean(b.Metrics.Name, 40)
-		if b.Metrics.Served != "" {
-			all.add(name, &b.Metrics, s.reading, true, m.turns)
+		if b.Ready {
+			m.asked++
 		}
-		if m.count(b, s, now) && !slices.Contains(names, name) {
+		if !r.ok {
+			continue
+		}
+		if b.Ready {
+			m.answered++
+		}
+		s := sm.servers[b.key()]
+		// What it had lost, it has told again or will never tell.
+		s.last, s.deadSince, s.held = r.load(b), time.Time{}, 0
+		m.served += s.last
+		if name := clean(b.Metrics.Name, 40); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
+	m.source = strings.Join(names, ", ")
 	for _, s := range sm.servers {
 		if s.held > 0 {
 			m.dead = append(m.dead, holding{s.deadSince, s.held})
 		}
 	}
 	slices.SortFunc(m.dead, bySince)
-	m.source = strings.Join(names, ", ")
-	m.reported = all.results()
+}
+
+// load is the number of requests that a backend works on: those above its limit wait in
+// its own queue.
+func (r reading) load(b *Backend) float64 {
+	if b.Concurrency > 0 {
+		return min(r.served, float64(b.Concurrency))
+	}
+	return r.served
 }
 
 // room returns the capacity of the living backends, and the backends to poll, with the

@@ -84,44 +84,17 @@ func (s *Second) end(c Class, last *Second) {
 	}
 }
 
-// Sample takes a reading of the gauge. Of several readings in a second the one with the
-// most requests in flight counts, and of those the newest with the fewest served. The
-// capacity is always the last.
-func (s *Second) Sample(g Gauge) {
-	x := *s
-	x.Served, x.Queued, x.Stalled, x.OnDead, x.Unknown = g.Served, g.Queued, g.Stalled, g.OnDead, g.Unknown
-	if more := x.InFlight() - s.InFlight(); !s.Sampled || more > 0 || more == 0 && x.Served <= s.Served {
-		*s = x
-	}
-	s.Capacity, s.Target, s.Sampled = g.Capacity, g.Target, true
-}
-
-// InFlight is the number of requests in the gauge's reading.
-func (s *Second) InFlight() int {
-	return max(s.Served, 0) + max(s.Queued, 0) + max(s.Stalled, 0) + max(s.OnDead, 0) + max(s.Unknown, 0)
-}
-
-// Gauge returns the reading of the gauge that counts for the second.
-func (s Second) Gauge() Gauge {
-	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Unknown: s.Unknown, Capacity: s.Capacity, Target: s.Target}
-}
-
 // Add adds the requests of another second.
 func (s *Second) Add(o Second) {
 	s.Sent += o.Sent
 	s.OK += o.OK
 	s.Cancelled += o.Cancelled
 	s.Unresolved += o.Unresolved
-	sum := func(to *map[Class]int, from map[Class]int) {
+	for to, from := range map[*map[Class]int]map[Class]int{&s.Failed: o.Failed, &s.Later: o.Later, &s.Earlier: o.Earlier} {
 		for c, n := range from {
-			if n > 0 {
-				addTo(to, c, n)
-			}
+			addTo(to, c, n)
 		}
 	}
-	sum(&s.Failed, o.Failed)
-	sum(&s.Later, o.Later)
-	sum(&s.Earlier, o.Earlier)
 }
 
 // Series is the requests that have ended, one row for each second of sending. The queries on it
@@ -134,12 +107,8 @@ type Row struct {
 	Second
 	// Span is that of its failed requests.
 	Span Failures
-	// FirstOK is when the first request was sent that is ok.
-	FirstOK time.Time
-
-	// Of the ledger's rows: the largest number of requests in flight at once, and how long those
-	// took that are ok (nil: none is yet), frozen when there are enough newer ones.
-	most    int
+	// latency is of the ledger's rows: how long those took that are ok (nil: none is yet),
+	// frozen when there are enough newer ones.
 	latency *histogram
 }
 
@@ -154,11 +123,8 @@ func (s *Series) Note(r *Record, from time.Time) {
 	x := s.row(from)
 	x.Sent++
 	x.end(r.Class, &s.row(r.End).Second)
-	switch {
-	case r.Class.Failed():
+	if r.Class.Failed() {
 		x.Span.join(Failures{N: 1, First: from, Last: from, Seen: r.End, Ended: r.End})
-	case r.Class == ClassOK && (x.FirstOK.IsZero() || from.Before(x.FirstOK)):
-		x.FirstOK = from
 	}
 }
 

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -44,7 +43,7 @@ func (g *Generator) hold(r *request) {
 // there is room.
 func (g *Generator) nextOfHold(now time.Time) *request {
 	c := g.current
-	if c == nil || c.Spec.Shape != Hold || g.working >= c.workers {
+	if c == nil || c.Spec.Shape != Hold || g.working >= c.Spec.N {
 		return nil
 	}
 	g.working++
@@ -55,24 +54,10 @@ func (g *Generator) nextOfHold(now time.Time) *request {
 	return r
 }
 
-// startWorkers starts workers of a hold until there are n; the caller holds the
-// ledger's lock.
-func (g *Generator) startWorkers(c *oneRun, n int, now time.Time) {
-	c.workers = max(c.workers, n)
+// startWorkers starts the workers of a hold; the caller holds the ledger's lock.
+func (g *Generator) startWorkers(c *oneRun, now time.Time) {
 	for r := g.nextOfHold(now); r != nil; r = g.nextOfHold(now) {
 		g.wg.Go(func() { g.hold(r) })
-	}
-}
-
-// rise starts the workers of a hold one by one.
-func (g *Generator) rise(c *oneRun) {
-	for i := 1; i < c.Spec.N; i++ {
-		if !g.waitUntil(c.Started.Add(time.Duration(float64(i)/float64(c.Spec.N)*float64(c.Spec.Ramp))), c.stop) {
-			return
-		}
-		g.ledger.mu.Lock()
-		g.startWorkers(c, i+1, g.now())
-		g.ledger.mu.Unlock()
 	}
 }
 
@@ -92,16 +77,9 @@ func (g *Generator) waitUntil(at time.Time, ends <-chan struct{}) bool {
 	}
 }
 
-// dueAfter is when request i of a rate is due after its begin. While the rate
-// rises, the number that is due grows with the square of time.
+// dueAfter is when request i of a rate is due after its begin.
 func (s Spec) dueAfter(i int) time.Duration {
-	ramp, n := s.Ramp.Seconds(), float64(i)
-	rising := s.PerSecond * ramp / 2 // how many are due before the rate is reached
-	t := ramp + (n-rising)/s.PerSecond
-	if n < rising {
-		t = math.Sqrt(2 * n * ramp / s.PerSecond)
-	}
-	return time.Duration(t * float64(time.Second))
+	return time.Duration(float64(i) / s.PerSecond * float64(time.Second))
 }
 
 // has reports whether a rate has a request i, from 0.

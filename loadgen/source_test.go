@@ -48,18 +48,6 @@ func TestDecodeMetrics(t *testing.T) {
 	}
 }
 
-func FuzzDecodeMetrics(f *testing.F) {
-	f.Add([]byte(activatorText))
-	f.Add([]byte("kn_revision_request_active{k8s_namespace_name=\"default\",kn_revision_name=\"llm-00001\"} +Inf"))
-	m := ActivatorMetrics("default", []string{"llm-00001"})
-	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := decodeMetrics(body, &m)
-		if err == nil && !(r.served >= 0 && r.queued >= 0) {
-			t.Errorf("%+v", r)
-		}
-	})
-}
-
 // withActivator returns the options for a revision behind an activator that reports so many
 // requests as queued.
 func (v *revision) withActivator(queued func() (int, error)) Options {

@@ -58,22 +58,3 @@ func TestDecodeSlots(t *testing.T) {
 		}
 	}
 }
-
-func FuzzDecodeStat(f *testing.F) {
-	f.Add(statMessage("llm-abc", 1))
-	f.Add(statMessage("", 0))
-	f.Add([]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		v, err := decodeStat(b)
-		if err != nil {
-			return
-		}
-		if !(v >= 0 && v <= 1e6) {
-			t.Fatalf("%x: %g", b, v)
-		}
-		// Unknown fields change nothing.
-		if w, err := decodeStat(protowire.AppendVarint(protowire.AppendTag(b, 99, protowire.VarintType), 5)); err != nil || w != v {
-			t.Fatalf("%x: %g, with an unknown field %g, %v", b, v, w, err)
-		}
-	})
-}

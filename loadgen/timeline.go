@@ -64,3 +64,25 @@ func (l *timeline) seconds(now time.Time) (out []Second) {
 	}
 	return out
 }
+
+// Sample takes a reading of the gauge. Of several readings in a second the one with the
+// most requests in flight counts, and of those the newest with the fewest served. The
+// capacity is always the last.
+func (s *Second) Sample(g Gauge) {
+	x := *s
+	x.Served, x.Queued, x.Stalled, x.OnDead, x.Unknown = g.Served, g.Queued, g.Stalled, g.OnDead, g.Unknown
+	if more := x.InFlight() - s.InFlight(); !s.Sampled || more > 0 || more == 0 && x.Served <= s.Served {
+		*s = x
+	}
+	s.Capacity, s.Target, s.Sampled = g.Capacity, g.Target, true
+}
+
+// InFlight is the number of requests in the gauge's reading.
+func (s *Second) InFlight() int {
+	return max(s.Served, 0) + max(s.Queued, 0) + max(s.Stalled, 0) + max(s.OnDead, 0) + max(s.Unknown, 0)
+}
+
+// Gauge returns the reading of the gauge that counts for the second.
+func (s Second) Gauge() Gauge {
+	return Gauge{Served: s.Served, Queued: s.Queued, Stalled: s.Stalled, OnDead: s.OnDead, Unknown: s.Unknown, Capacity: s.Capacity, Target: s.Target}
+}

@@ -54,6 +54,17 @@ func (t *Totals) end(c Class, n int) {
 	}
 }
 
+// add adds the totals of another run, without its requests in flight.
+func (t *Totals) add(o *Totals) {
+	t.Scheduled += o.Scheduled
+	t.OK += o.OK
+	t.Cancelled += o.Cancelled
+	t.Unsent += o.Unsent
+	for c, n := range o.Failed {
+		t.Failed[c] += n
+	}
+}
+
 // Counts are Totals in the form of summaries: the number of requests by outcome.
 type Counts struct {
 	Scheduled     int           `json:"scheduled"`

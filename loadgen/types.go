@@ -29,9 +29,6 @@ type Spec struct {
 	Requests int `json:"requests,omitzero"`
 	// For ends the run after that time; 0: no such bound.
 	For time.Duration `json:"for,omitzero"`
-	// Ramp is how long a Hold takes to come from 1 to N, or a Rate from nothing
-	// to PerSecond, evenly; 0: at once. A Burst has none.
-	Ramp time.Duration `json:"ramp,omitzero"`
 	// Timeout bounds each whole request of this run, from the start of dialing;
 	// 0: the generator's Timeouts.Total holds.
 	Timeout time.Duration `json:"timeout,omitzero"`
@@ -44,7 +41,7 @@ type Basis string
 const (
 	BasisIdle      Basis = "idle"      // nothing in flight, nothing asked
 	BasisMeasured  Basis = "measured"  // every ready server answered; nothing is derived
-	BasisPartial   Basis = "partly"    // some servers did not answer, were not polled, or do not count the newest requests yet
+	BasisPartial   Basis = "partly"    // some servers did not answer, or do not count the newest requests yet
 	BasisEstimated Basis = "estimated" // ready pods x concurrency
 )
 
@@ -85,10 +82,6 @@ type Gauge struct {
 	Source string `json:"source,omitzero"`
 	// NoAnswer is the number of servers that should have answered and did not.
 	NoAnswer int `json:"no_answer,omitzero"`
-	// Asked of Servers were polled lately, if there are too many to poll each often;
-	// the gauge assumes that the others are as busy. Both are 0 if all were polled.
-	Asked   int `json:"asked,omitzero"`
-	Servers int `json:"servers,omitzero"`
 	// Reported is what servers say in their own numbers, beside the above, which
 	// always adds up to Outstanding.
 	Reported []Report `json:"reported,omitzero"`

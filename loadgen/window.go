@@ -47,18 +47,12 @@ func widen(from, to *time.Time, at time.Time) {
 }
 
 // Recovered is the time without a failed request, while others succeed, that keeps later failures
-// out of an error window; leastRecovered is that before the failures of a further power-off, and
-// before the load ends: a shorter one does not show that the failures have ended.
+// out of an error window. least is the shortest span that shows something: the silence of a request
+// that hung, the failures while the service was down, and the recovery before the failures of a
+// further power-off, or before the load ends.
 const (
-	Recovered      = time.Minute
-	leastRecovered = 10 * time.Second
-)
-
-// hungLeast is the least silence of a request that hung, downLeast the least length of later
-// failures that are more than stray ones.
-const (
-	hungLeast = 10 * time.Second
-	downLeast = 10 * time.Second
+	Recovered = time.Minute
+	least     = 10 * time.Second
 )
 
 // Window is the Series of an outage: of the requests that ended after its first power-off (zero).
@@ -68,7 +62,7 @@ type Window struct {
 	Series
 	outages *PowerOffs
 	atZero  Totals
-	// silent counts the requests that were not ok and got no byte for hungLeast before they ended.
+	// silent counts the requests that were not ok and got no byte for least before they ended.
 	silent map[silence]int
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
@@ -102,7 +96,7 @@ func (w *Window) Note(r *Record) {
 	if r.LastByte.After(since) {
 		since = r.LastByte
 	}
-	if took := r.End.Sub(since).Round(time.Second); took >= hungLeast {
+	if took := r.End.Sub(since).Round(time.Second); took >= least {
 		w.silent[silence{since.Unix(), since.Unix() + int64(took/time.Second), r.Class}]++
 	}
 }
@@ -125,25 +119,28 @@ func (w *Window) windows() (out []Failures) {
 // over reports whether requests have succeeded, and none has failed, for long enough before the
 // next failures.
 func (w *Window) over(f, next Failures) bool {
-	least := Recovered
+	calm := Recovered
 	if slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
-		least = leastRecovered
+		calm = least
 	}
-	return next.First.Sub(f.Ended) >= least && w.okBetween(f.Ended, next.First)
+	return next.First.Sub(f.Ended) >= calm && w.okBetween(f.Ended, next.First)
+}
+
+// okSince returns the first second from then on in which requests were sent that succeeded; zero if
+// there is none.
+func (s *Series) okSince(at time.Time) (second time.Time) {
+	for _, x := range s.rows[s.from(at.Truncate(time.Second)):] {
+		if x.OK > 0 {
+			return x.At
+		}
+	}
+	return second
 }
 
 // okBetween reports whether a request succeeded that was sent in a second between those two.
 func (s *Series) okBetween(from, to time.Time) bool {
-	rows := s.rows[s.from(from.Truncate(time.Second).Add(time.Second)):]
-	for _, x := range rows {
-		if !x.At.Add(time.Second).Before(to) {
-			return false
-		}
-		if x.OK > 0 {
-			return true
-		}
-	}
-	return false
+	ok := s.okSince(from.Add(time.Second))
+	return !ok.IsZero() && ok.Add(time.Second).Before(to)
 }
 
 // Errors returns the error windows of the outages in order, which are the first to end after each
@@ -189,34 +186,28 @@ func (s *Series) down() (out []Failures) {
 	return out
 }
 
-// wasDown reports whether the service was down for downLeast within one of the windows.
-func (w *Window) wasDown(windows ...Failures) bool {
-	down := slices.DeleteFunc(w.down(), func(f Failures) bool { return f.N < 2 || f.Length() < downLeast })
-	return slices.ContainsFunc(windows, func(x Failures) bool {
-		return slices.ContainsFunc(down, func(f Failures) bool { return !f.First.Before(x.First) && !f.Ended.After(x.Ended) })
+// stray reports whether the service was not down within a window: two failures at least, least apart.
+func (w *Window) stray(x Failures) bool {
+	return !slices.ContainsFunc(w.down(), func(f Failures) bool {
+		return f.N > 1 && f.Length() >= least && !f.First.Before(x.First) && !f.Ended.After(x.Ended)
 	})
 }
 
-// DownAgain reports whether later failures are more than stray ones: the service was down.
+// DownAgain reports whether later failures are more than stray ones.
 func (w *Window) DownAgain() bool {
 	_, later := w.divided()
-	return w.wasDown(later...)
+	return len(slices.DeleteFunc(later, w.stray)) > 0
 }
 
 // Unrecovered reports whether the last window has no end, of the error windows and those in which
-// the service was down: no request succeeded that was sent leastRecovered after it.
+// the service was down: no request succeeded that was sent least after it.
 func (w *Window) Unrecovered() bool {
-	open, later := w.divided()
-	open = append(open, slices.DeleteFunc(later, func(f Failures) bool { return !w.wasDown(f) })...)
+	errors, later := w.divided()
 	var all Failures
-	for _, f := range open {
+	for _, f := range append(errors, slices.DeleteFunc(later, w.stray)...) {
 		all.join(f)
 	}
-	if all.N == 0 {
-		return false
-	}
-	closed := all.Ended.Add(leastRecovered)
-	return !slices.ContainsFunc(w.rows[w.from(closed.Truncate(time.Second)):], func(x *Row) bool { return x.OK > 0 })
+	return all.N > 0 && w.okSince(all.Ended.Add(least)).IsZero()
 }
 
 // Unasked reports whether there was an outage, and no request succeeded or failed after zero:
@@ -228,7 +219,7 @@ func (w *Window) Unasked() bool {
 // AtZero counts the requests that were in flight at zero and have ended since.
 func (w *Window) AtZero() Counts { return w.atZero.Counts() }
 
-// Hung counts the requests that hung. They were not ok and had got no byte for hungLeast: from an
+// Hung counts the requests that hung. They were not ok and had got no byte for least: from an
 // outage's first half until after its power-on, or, if lightsout ended them, for twice as long as
 // the slowest request took that was ok.
 func (w *Window) Hung() Counts {
@@ -272,11 +263,7 @@ const leastQuiet = 3 * time.Second
 // every request that ends. The zero value is ready. It is safe for concurrent use.
 type Spells struct {
 	mu sync.Mutex
-	spell
-}
-
-// spell is the newest spell, which may have ended.
-type spell struct {
+	// Of the newest spell, which may have ended:
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
@@ -288,53 +275,45 @@ type spell struct {
 func (s *Spells) Note(r *Record) (SpellChange, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := r.CountedAt()
 	switch {
 	case r.Class.Failed():
-		return s.failed(r, r.CountedAt())
-	case r.Class == ClassOK && s.open:
-		return s.succeeded(r, r.CountedAt())
+		return s.failed(r, at)
+	case r.Class != ClassOK || !s.open:
+		return SpellChange{}, false
 	}
-	return SpellChange{}, false
+	s.series.Note(r, at)
+	quiet := leastQuiet + s.longest
+	if s.part {
+		quiet = max(quiet, Recovered)
+	}
+	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet
+	if s.open {
+		return SpellChange{}, false
+	}
+	return s.change(SpellEnds, s.series.okSince(s.all.Last.Add(time.Second))), true
 }
 
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
 	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= Recovered)
 	if began {
-		s.spell = spell{}
+		s.series, s.all, s.longest, s.part = Series{}, Failures{}, 0, false
 	}
 	s.open = true
 	s.all.Note(r)
 	s.series.Note(r, at)
 	s.longest = max(s.longest, r.End.Sub(at))
-	if began {
+	switch {
+	case began:
 		return s.change(SpellBegins, at), true
-	}
-	if s.part || !s.series.okBetween(s.all.First, s.all.Last) {
+	case s.part || !s.series.okBetween(s.all.First, s.all.Last):
 		return SpellChange{}, false
 	}
 	s.part = true
 	return s.change(SpellPart, at), true
 }
 
-func (s *Spells) succeeded(r *Record, at time.Time) (SpellChange, bool) {
-	s.series.Note(r, at)
-	least := leastQuiet + s.longest
-	if s.part {
-		least = max(least, Recovered)
-	}
-	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < least
-	if s.open {
-		return SpellChange{}, false
-	}
-	for _, x := range s.series.rows {
-		if x.FirstOK.After(s.all.Last) {
-			return s.change(SpellEnds, x.FirstOK), true
-		}
-	}
-	return s.change(SpellEnds, at), true
-}
-
-func (s *spell) change(kind SpellKind, at time.Time) SpellChange {
+func (s *Spells) change(kind SpellKind, at time.Time) SpellChange {
 	c := SpellChange{Kind: kind, At: at, Failures: s.all, Of: s.all.N}
 	for _, x := range s.series.rows[s.series.from(s.all.First.Truncate(time.Second)):] {
 		if !x.At.After(s.all.Last) {

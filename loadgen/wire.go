@@ -90,14 +90,12 @@ func newWire(t Target) (*wire, error) {
 		target:     t,
 		shown:      clean(shown, maxErrorText),
 	}
-	w.messages, err = w.newMessages(t, id)
+	w.messages, err = w.newMessages(t, id, false)
 	if err != nil {
 		return nil, err
 	}
 	if t.Profile == Chat {
-		w.withoutOptions.Store(t.NoStreamOptions)
-		t.NoStreamOptions = true
-		w.bare, err = w.newMessages(t, id)
+		w.bare, err = w.newMessages(t, id, true)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +105,7 @@ func newWire(t Target) (*wire, error) {
 }
 
 // content gives a target's method and the bodies that are sent in turn.
-func (t *Target) content() (method string, bodies [][]byte, err error) {
+func (t *Target) content(bare bool) (method string, bodies [][]byte, err error) {
 	method, bodies = t.Method, [][]byte{t.Body}
 	if t.Profile == Chat {
 		if len(t.Body) > 0 {
@@ -117,7 +115,7 @@ func (t *Target) content() (method string, bodies [][]byte, err error) {
 			return "", nil, fmt.Errorf("load: max tokens must not be negative")
 		}
 		method = http.MethodPost
-		if bodies, err = chatBodies(*t); err != nil {
+		if bodies, err = chatBodies(t, bare); err != nil {
 			return "", nil, fmt.Errorf("load: the chat request can't be made: %w", err)
 		}
 	}
@@ -135,8 +133,8 @@ func (t *Target) content() (method string, bodies [][]byte, err error) {
 
 // newMessages returns the requests that are sent in turn. Each is written once, with id where
 // each request has its own.
-func (w *wire) newMessages(t Target, id string) (all []message, err error) {
-	method, bodies, err := t.content()
+func (w *wire) newMessages(t Target, id string, bare bool) (all []message, err error) {
+	method, bodies, err := t.content(bare)
 	if err != nil {
 		return nil, err
 	}
@@ -187,8 +185,8 @@ func setHeaders(req *http.Request, t Target) error {
 			req.Header.Add(name, v)
 		}
 	}
-	host, err := ascii(cmp.Or(t.Host, req.Host))
-	if err != nil || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
+	host := cmp.Or(t.Host, req.Host)
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '/' }) {
 		return fmt.Errorf("load: the host %q is not valid", clean(host, 80))
 	}
 	req.Host = host

@@ -66,9 +66,6 @@ func basisText(t *theme, g loadgen.Gauge) string {
 		return "measured: " + src
 	case loadgen.BasisPartial:
 		var what []string
-		if g.Servers > 0 {
-			what = append(what, fmt.Sprintf("%d of %d asked", g.Asked, g.Servers))
-		}
 		if g.NoAnswer > 0 {
 			what = append(what, fmt.Sprintf("%d without answer", g.NoAnswer))
 		}
@@ -362,8 +359,6 @@ func toldText(t *theme, g loadgen.Gauge) string {
 			text += fmt.Sprintf("serving %d", *told.Served)
 		case told.Queued != nil:
 			text += fmt.Sprintf("%d waiting", *told.Queued)
-		case told.Held != nil:
-			text += fmt.Sprintf("%d seen", *told.Held)
 		default:
 			text += "no answer"
 		}

@@ -17,7 +17,6 @@ func TestTheScreenShowsTheServersReports(t *testing.T) {
 		want string
 	}{
 		{[]loadgen.Report{{Source: "activator", Served: n(8), Queued: n(0), Asked: 1, Answered: 1}}, "activator: 8 seen, 0 of them waiting "},
-		{[]loadgen.Report{{Source: "activator", Held: n(12), Asked: 1, Answered: 1}}, "activator: 12 seen "},
 		{[]loadgen.Report{{Source: "activator", Asked: 2}}, "activator: no answer "},
 		{[]loadgen.Report{{Source: "activator", Queued: n(4), Asked: 2, Answered: 1}}, "activator: 4 waiting (1 of 2 answer) "},
 		{[]loadgen.Report{{Source: "vLLM", Served: n(8), Asked: 1, Answered: 1}, {Source: "front", Queued: n(4), Asked: 1, Answered: 1}}, "vLLM: serving 8 · front: 4 waiting "},

@@ -59,16 +59,11 @@ func waits(n place.Range) string {
 }
 
 // Delayed is the reason why replacements of a workload do not start soon although they fit:
-// their volumes stay attached to a lost node, or a quota still counts the pods that hang. It is
-// empty if there is none.
+// their volumes stay attached to a lost node. It is empty if there is none.
 func (h Hits) Delayed(workload cluster.Key) string {
 	for _, w := range h.Place.Workloads {
-		switch {
-		case w.Key != workload:
-		case len(w.Attached) > 0:
+		if w.Key == workload && len(w.Attached) > 0 {
 			return Attached(w.Attached) + ": " + detaching
-		case w.Late.High > 0:
-			return Late(h.Place)
 		}
 	}
 	return ""

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lightsout/cluster"
 )
@@ -70,40 +69,5 @@ func TestTheForecastNamesVolumesThatStayAttached(t *testing.T) {
 	}), []string{"a"}, nil, t0)
 	if got := strings.Join(texts(forbidden.FollowLines(forbidden.Hits())), "\n"); strings.Contains(got, "pv-notes") || !strings.Contains(got, "this forecast is incomplete: the account can't read volume drivers") {
 		t.Errorf("the account can't read drivers: %s", got)
-	}
-}
-
-// A quota delays pods for as long as it counts those that hang.
-func TestTheForecastSaysUntilWhenAQuotaDelaysPods(t *testing.T) {
-	grace := func(d time.Duration) *corev1.PodSpec {
-		s := int64(d / time.Second)
-		return &corev1.PodSpec{TerminationGracePeriodSeconds: &s}
-	}
-	const why = " min after the eviction (it counts a pod that hangs for twice its grace period, and is recounted every 5 min by default)"
-	for what, tt := range map[string]struct {
-		spec *corev1.PodSpec
-		hard int64
-		want string
-	}{
-		"the default grace period": {&corev1.PodSpec{}, 1, "! a quota keeps 1 pod from being created until about 1–11" + why},
-		"5 minutes":                {grace(5 * time.Minute), 1, "! a quota keeps 1 pod from being created until about 10–22" + why},
-		"room":                     {&corev1.PodSpec{}, 2, "the replacement fits on the nodes left"},
-		"for good":                 {&corev1.PodSpec{}, 0, "! a quota keeps 1 pod from being created"},
-	} {
-		s := notes(func(c *cluster.Contents) {
-			c.Pods[0].Spec = cluster.NewSpec(tt.spec, "ReplicaSet")
-			amount := func(n int64) corev1.ResourceList {
-				return corev1.ResourceList{"pods": *resource.NewQuantity(n, resource.DecimalSI)}
-			}
-			c.Objects = append(c.Objects, &cluster.Object{Kind: cluster.KindQuota, Key: key("d", "q"), Value: &corev1.ResourceQuota{
-				Spec: corev1.ResourceQuotaSpec{Hard: amount(tt.hard)}, Status: corev1.ResourceQuotaStatus{Used: amount(1)}}})
-		})
-		f := Outage(s, []string{"a"}, nil, t0)
-		if got := texts(f.FollowLines(f.Hits())); len(got) != 3 || got[2] != tt.want {
-			t.Errorf("%s: %q\nwant %q", what, got, tt.want)
-		}
-		if got := f.Hits().Delayed(key("d", "notes")); (got != "") != strings.Contains(tt.want, "until") || got != "" && tt.want != "! "+got {
-			t.Errorf("%s: delayed: %q", what, got)
-		}
 	}
 }

@@ -91,8 +91,6 @@ func (h Hits) Room() Line {
 		return Line{Text: noRoom(o), Warn: true}
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
-	case o.Late.High > 0:
-		return Line{Text: Late(o), Warn: true}
 	case o.Pending.High > 0:
 		return Line{Text: fmt.Sprintf("all replacements fit on the nodes left; %s for a node already", pods(o.Waiting, "waits", "wait"))}
 	case o.Moving.High == 0:
@@ -131,9 +129,6 @@ func (h Hits) PlaceLines() (out []Line) {
 	out = append(out, attachLines(o)...)
 	if o.Missing.High > 0 && o.Homeless().High > 0 {
 		warn("a quota keeps %s from being created", ranged(o.Missing))
-	}
-	if o.Late.High > 0 && o.Homeless().High+o.Missing.High > 0 {
-		warn("%s", Late(o))
 	}
 	if o.Victims.High > 0 {
 		warn("preemption ends %s of lower priority", ranged(o.Victims))

@@ -187,14 +187,11 @@ func Unscheduled(s *cluster.Snapshot) (n int) {
 	return n
 }
 
-// Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away. Pods
-// that a quota delays may come only later.
+// Unscheduled forecasts how many pods the function Unscheduled counts while the nodes are away.
 func (f *Forecast) Unscheduled() place.Range {
 	o, now := f.Hits().Place, Unscheduled(f.s)
 	others := o.Waiting - now // of namespaces that lightsout does not watch
-	out := o.Pending.Minus(place.Range{Low: others, High: others})
-	out.Low = max(min(out.Low, now), out.Low-o.Late.High)
-	return out
+	return o.Pending.Minus(place.Range{Low: others, High: others})
 }
 
 // homeless forecasts which pods find no node after the eviction of all nodes that are down. It

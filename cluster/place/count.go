@@ -43,11 +43,6 @@ func (k *counter) count(into []int32, node int, n int32) {
 	}
 }
 
-// everywhere is a topology with one domain that contains all nodes.
-func (w *World) everywhere() *topology {
-	return &topology{of: make([]int32, len(w.nodes)), names: []string{""}}
-}
-
 // each is the topology in which every node is its own domain.
 func (w *World) each() *topology {
 	if t := w.tops[""]; t != nil {
@@ -165,7 +160,7 @@ func portsMeet(a, b corev1.ContainerPort) bool {
 }
 
 // spreads returns the topology spread constraints of the class: the soft ones
-// (ScheduleAnyway) or the hard ones (DoNotSchedule).
+// (ScheduleAnyway) or the hard ones (DoNotSchedule). It takes the policies for nodes to be the default.
 func (w *World) spreads(c *class, soft bool) (out []spread) {
 	action := corev1.DoNotSchedule
 	if soft {
@@ -196,12 +191,9 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 					skip[i] = skip[i] || !has
 				}
 			}
-			if required != nil && (t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor) {
+			if required != nil {
 				fits, _ := required.Match(n.api)
 				skip[i] = skip[i] || !fits
-			}
-			if t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor {
-				skip[i] = skip[i] || w.untolerated(c, i)
 			}
 		}
 		empty := sel.Empty()

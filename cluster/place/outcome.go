@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
@@ -52,15 +50,12 @@ type Outcome struct {
 	// Likely is the median of Pending over all runs; the range leaves out the rarest
 	// runs.
 	Likely int
-	// Missing counts pods that a quota forbids for good, Late those that it forbids until
-	// it no longer counts the pods that hang on lost nodes, Stuck those that their owner does not
+	// Missing counts pods that a quota forbids for good, Stuck those that their owner does not
 	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
 	// attached to the lost node as long, Over those of a
 	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
 	// known to recreate them.
-	Missing, Late, Stuck, Over, Victims, Orphans Range
-	// Grace is the longest grace period of the pods that Late waits for; 0 without any.
-	Grace time.Duration
+	Missing, Stuck, Over, Victims, Orphans Range
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
 	Workloads []Workload
@@ -88,12 +83,11 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
-	// After is the number of pods that run in the end; Pending, Missing, Late, Stuck, Over
-	// and Orphans are those of Outcome for this workload.
+	// After is the number of pods that run in the end; Pending, Missing, Stuck, Over and
+	// Orphans are those of Outcome for this workload.
 	After   Range `json:"after"`
 	Pending Range `json:"pending"`
 	Missing Range `json:"missing"`
-	Late    Range `json:"late"`
 	Stuck   Range `json:"stuck"`
 	Over    Range `json:"over"`
 	Orphans Range `json:"orphans"`
@@ -179,42 +173,6 @@ func (w *World) orders(evicted []int) int {
 	return min(31, max(3, 300_000/work))
 }
 
-// unknown lists the pods and objects to which the rules cannot apply.
-func (w *World) unknown(evicted []int) (out []string) {
-	other, devices := 0, 0
-	for _, i := range evicted {
-		for _, p := range w.nodes[i].pods {
-			if p.spec.SchedulerName != "" {
-				other++
-			}
-			if len(p.spec.ResourceClaims) > 0 {
-				devices++
-			}
-		}
-	}
-	if other > 0 {
-		out = append(out, fmt.Sprintf("another scheduler places %d of the pods", other))
-	}
-	if devices > 0 {
-		out = append(out, fmt.Sprintf("%d of the pods claim devices (DRA), which this forecast does not count", devices))
-	}
-	for _, kind := range cluster.PlaceKinds {
-		if w.s.Access[kind].Forbidden {
-			out = append(out, unreadable[kind])
-		}
-	}
-	return slices.Compact(out)
-}
-
-// unreadable holds the consequence when the account cannot read a kind.
-var unreadable = map[cluster.Kind]string{
-	cluster.KindVolume: "the account can't read volumes", cluster.KindClaim: "the account can't read volume claims",
-	cluster.KindStorageClass: "the account can't read storage classes", cluster.KindCSINode: "the account can't read limits of attached volumes",
-	cluster.KindCSIDriver: "the account can't read volume drivers, so lightsout cannot tell which volumes stay attached to a lost node",
-	cluster.KindQuota:     "the account can't read quotas", cluster.KindJob: "the account can't read jobs", cluster.KindBudget: "the account can't read disruption budgets",
-	cluster.KindNamespace: "the account can't read namespaces", cluster.KindNeighbour: "the account can't read pods of other namespaces, which use room on nodes",
-}
-
 // sum collects the results of the runs of an outage.
 type sum struct {
 	w       *World
@@ -233,7 +191,6 @@ type tally struct {
 	kind                 string
 	running, lost, after int
 	pending, missing     int
-	late                 int
 	stuck, over, orphans int
 }
 
@@ -250,9 +207,8 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 	}
 	for c, f := range r.fates {
 		t := of(c)
-		t.stuck, t.over, t.orphans, t.late = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans, t.late+f.late
+		t.stuck, t.over, t.orphans = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans
 		t.after += f.placed - f.victims - f.ended
-		all.late += f.late
 		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
 	}
 	for _, i := range r.asleep {
@@ -283,10 +239,6 @@ func (s *sum) take(r *run, first bool) {
 	pending := len(r.asleep)
 	s.pending[pending]++
 	o.Pending, o.Moving = o.Pending.with(pending, first), o.Moving.with(all.made, first)
-	o.Late = o.Late.with(all.late, first)
-	if all.late > 0 {
-		o.Grace = max(o.Grace, r.grace())
-	}
 	o.Missing, o.Stuck, o.Over = o.Missing.with(len(r.unmade), first), o.Stuck.with(all.stuck, first), o.Over.with(all.over, first)
 	o.Victims, o.Orphans = o.Victims.with(all.victims, first), o.Orphans.with(all.orphans, first)
 	if first {
@@ -320,7 +272,6 @@ func (s *sum) take(r *run, first bool) {
 // count adds the result of a run, apart from the pods that run in the end.
 func (x *Workload) count(t *tally, first bool) {
 	x.Pending, x.Missing = x.Pending.with(t.pending, first), x.Missing.with(t.missing, first)
-	x.Late = x.Late.with(t.late, first)
 	x.Stuck, x.Over, x.Orphans = x.Stuck.with(t.stuck, first), x.Over.with(t.over, first), x.Orphans.with(t.orphans, first)
 }
 
@@ -369,60 +320,6 @@ func (s *sum) moves(r *run) {
 			}
 		}
 	}
-}
-
-// message returns the reason why no node takes a pod of the class, in the format of the
-// PodScheduled condition.
-func (r *run) message(c *class) string {
-	if c.spec.SchedulerName != "" {
-		return "another scheduler places it: " + c.spec.SchedulerName
-	}
-	if len(c.spec.SchedulingGates) > 0 {
-		return "Scheduling is blocked due to non-empty scheduling gates"
-	}
-	u, n := r.rulesOf(c), len(r.nodes)
-	if u.never != "" {
-		return fmt.Sprintf("0/%d nodes are available: %s.", n, u.never)
-	}
-	counts := map[string]int{}
-	for i := range r.nodes {
-		why := r.why(c, u, i)
-		if why != insufficient {
-			counts[why]++
-			continue
-		}
-		for _, one := range r.short(c, i) {
-			counts[one]++
-		}
-	}
-	delete(counts, "")
-	if len(counts) == 0 {
-		return fmt.Sprintf("0/%d nodes are available.", n)
-	}
-	var parts []string
-	for why, k := range counts {
-		parts = append(parts, fmt.Sprintf("%d %s", k, why))
-	}
-	slices.Sort(parts)
-	return fmt.Sprintf("0/%d nodes are available: %s.", n, strings.Join(parts, ", "))
-}
-
-// short names the resources of which a node has too little.
-func (r *run) short(c *class, node int) (out []string) {
-	n := r.nodes[node]
-	if r.load[node].pods >= n.maxPods {
-		out = append(out, tooManyPods)
-	}
-	for _, a := range c.requests {
-		if a.n > n.capacity[a.resource]-r.used[node*len(r.names)+a.resource] {
-			why := insufficient + r.names[a.resource]
-			if strings.HasPrefix(r.names[a.resource], attachable) {
-				why = tooManyVolumes
-			}
-			out = append(out, why)
-		}
-	}
-	return out
 }
 
 func (s *sum) finish(orders int) *Outcome {

@@ -93,14 +93,6 @@ func TestALostNodeStaysADomain(t *testing.T) {
 	if o := lose(c, "a"); o.Pending != (Range{1, 1}) {
 		t.Errorf("the lost node's 0 pods allow others 1: %v", o.Pending)
 	}
-	honor := corev1.NodeInclusionPolicyHonor
-	spec.TopologySpreadConstraints[0].NodeTaintsPolicy = &honor
-	for _, p := range c.Pods {
-		p.Spec = cluster.NewSpec(spec, "ReplicaSet")
-	}
-	if o := lose(c, "a"); o.Pending != (Range{0, 0}) {
-		t.Errorf("a tainted node does not count as a domain: %v", o.Pending)
-	}
 }
 
 // The pods of the second node count in its domain until they are evicted: meanwhile a
@@ -210,56 +202,30 @@ func TestNodesAreEvictedOneByOne(t *testing.T) {
 	}
 }
 
-// A quota counts a pod that hangs on a lost node only for a while: then its replacement is
-// created, and needs a node. What the quota does not allow even then stays missing.
-func TestAQuotaDelaysPods(t *testing.T) {
+// A quota does not count the pods that hang on lost nodes in the end: it keeps only those missing
+// that it does not allow even then. One with scopes is named.
+func TestAQuotaKeepsPodsMissing(t *testing.T) {
 	for what, tt := range map[string]struct {
-		hard, cpu              string
-		late, missing, pending int
-		uncounted              bool // the control plane has not set the quota's status yet
-		change                 func(c *cluster.Contents)
+		hard, cpu        string
+		missing, pending int
+		scopes           []corev1.ResourceQuotaScope
 	}{
-		"room in the quota":        {hard: "3", cpu: "1"},
-		"full":                     {hard: "2", cpu: "1", late: 1},
-		"full, and so is the rest": {hard: "2", cpu: "3", late: 1, pending: 1},
-		"room in a new quota":      {hard: "3", cpu: "1", uncounted: true},
-		"a new quota, full":        {hard: "2", cpu: "1", late: 1, uncounted: true},
-		"smaller than its use":     {hard: "1", cpu: "1", missing: 1},
-		"one hangs already": {hard: "2", cpu: "1", late: 1, change: func(c *cluster.Contents) {
-			put(c, "web", "c", asking("cpu", "1"))
-			c.Nodes[2].Ready = cluster.TriUnknown
-			c.Pods[2].Deleting = t0.Add(-time.Minute)
-		}},
-		"out of service": {hard: "2", cpu: "1", change: func(c *cluster.Contents) {
-			c.Nodes[0].Taints = []cluster.Taint{{Key: cluster.TaintOutOfService, Effect: "NoExecute"}}
-		}},
+		"room in the quota":    {hard: "3", cpu: "1"},
+		"full":                 {hard: "2", cpu: "1"},
+		"full, and the node":   {hard: "2", cpu: "3", pending: 1},
+		"smaller than its use": {hard: "1", cpu: "1", missing: 1},
+		"with scopes":          {hard: "1", cpu: "1", scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}},
 	} {
-		c := tiny(3)
-		spec := asking("cpu", tt.cpu)
-		grace := int64(40)
-		spec.TerminationGracePeriodSeconds = &grace
-		put(c, "web", "a", spec)
-		put(c, "web", "b", spec)
-		used := "2"
-		if tt.change != nil {
-			tt.change(c)
-		}
-		if tt.pending > 0 {
-			c.Nodes[2].Unschedulable = true
-		}
-		q := &corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse(tt.hard)}},
-			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{"pods": resource.MustParse(used)}}}
-		if tt.uncounted {
-			q.Status.Used = nil
-		}
-		c.Objects = []*cluster.Object{{Kind: cluster.KindQuota, Key: cluster.Key{Namespace: "d", Name: "q"}, Value: q}}
+		c := tiny(2)
+		put(c, "web", "a", asking("cpu", tt.cpu))
+		put(c, "web", "b", asking("cpu", tt.cpu))
+		c.Objects = []*cluster.Object{{Kind: cluster.KindQuota, Key: cluster.Key{Namespace: "d", Name: "q"}, Value: &corev1.ResourceQuota{
+			Spec:   corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse(tt.hard)}, Scopes: tt.scopes},
+			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{"pods": resource.MustParse("2")}}}}}
 		o := lose(c, "a")
-		if w := o.Workloads[0]; o.Late != (Range{tt.late, tt.late}) || w.Late != o.Late || o.Missing != (Range{tt.missing, tt.missing}) ||
-			o.Pending != (Range{tt.pending, tt.pending}) || w.After != (Range{2 - tt.missing - tt.pending, 2 - tt.missing - tt.pending}) {
+		if w := o.Workloads[0]; o.Missing != (Range{tt.missing, tt.missing}) || o.Pending != (Range{tt.pending, tt.pending}) ||
+			w.After != (Range{2 - tt.missing - tt.pending, 2 - tt.missing - tt.pending}) || len(o.Unknown) != len(tt.scopes) {
 			t.Errorf("%s: %+v", what, o)
-		}
-		if want := map[bool]time.Duration{true: 40 * time.Second}[tt.late > 0]; o.Grace != want {
-			t.Errorf("%s: grace period %v, want %v", what, o.Grace, want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (r *preemption) below() bool {
 // hopeless reports whether ending pods on the node would not help.
 func (r *preemption) hopeless(node int) bool {
 	c, u := r.item.class, r.u
-	if r.dead[node] && !u.tolerates || at(u.before, node) != "" || at(u.after, node) != "" || u.binds && r.volume(u, node) == nil || !r.near(u, node) {
+	if r.dead[node] && !u.tolerates || at(u.before, node) != "" || at(u.after, node) != "" || !r.near(u, node) {
 		return true
 	}
 	for _, a := range c.requests {

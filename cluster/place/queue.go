@@ -39,7 +39,7 @@ func (r *run) play(evicted []int) {
 			}
 		}
 	}
-	for recounted := false; ; {
+	for {
 		r.schedule()
 		before := r.placed
 		unmade := r.unmade
@@ -53,19 +53,8 @@ func (r *run) play(evicted []int) {
 		// The change may admit pods that the scheduler refused before.
 		r.queue, r.asleep, r.sorted = r.asleep, nil, false
 		r.schedule()
-		switch {
-		case r.placed > before:
-		case recounted || len(r.unmade) == 0:
-			for _, i := range r.unmade {
-				r.fates.of(i.class).late--
-			}
+		if r.placed == before {
 			return
-		default:
-			recounted = true
-			for _, i := range r.unmade {
-				r.fates.of(i.class).late++
-			}
-			r.recount()
 		}
 	}
 }

@@ -20,7 +20,6 @@ type fate struct {
 	stuck   int
 	over    int // their Job has failed
 	ended   int // of these, those that ran on a node that is not lost
-	late    int // created only when the quota has forgotten the pods that hang
 	orphans int // without a controller, or with an unknown one
 }
 
@@ -89,9 +88,9 @@ const backoff = 10 * time.Second
 // evict deletes a pod of a lost node, where it hangs until the node returns, unless the node
 // is out of service, and creates its successor.
 func (r *run) evict(p *pod, at time.Duration) {
+	r.quotas.spend(p.class, -1)
 	if r.nodes[p.node].frees() {
 		r.remove(p)
-		r.quotas.spend(p.class, -1)
 	} else {
 		r.note(change{p.class, p.node, -1, true})
 		r.hangs[p] = true
@@ -161,10 +160,6 @@ func (r *run) replaceJob(c *class, at time.Duration) {
 	}
 	if spec.BackoffLimitPerIndex != nil {
 		limit = 1<<31 - 1
-		if *spec.BackoffLimitPerIndex == 0 {
-			f.over++
-			return
-		}
 	}
 	if j.failed > limit {
 		r.doomed, j.over = append(r.doomed, c), true

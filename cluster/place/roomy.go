@@ -14,7 +14,7 @@ func (w *World) Fits(nodes ...string) (left int, certain bool) {
 	return w.scratch.left, certain
 }
 
-// mark marks the nodes that are down, and no others. Rules that depend on them are stale then.
+// mark marks the nodes that are down, and no others.
 func (w *World) mark(lost []int) {
 	if slices.Equal(lost, w.marked) {
 		return
@@ -26,9 +26,6 @@ func (w *World) mark(lost []int) {
 		w.dead[i] = true
 	}
 	w.marked = lost
-	for _, c := range w.depending {
-		c.rules.stale = true
-	}
 }
 
 // movers are the pods that need a node in an outage, by class, including those that
@@ -132,7 +129,7 @@ func (w *World) roomy(evicted []int) bool {
 func (m *movers) certain(c *class) bool {
 	w := m.w
 	u := w.rulesOf(c)
-	if u.never != "" || u.binds || len(u.once) > 0 || len(w.quotas[c.namespace]) > 0 || len(c.spec.SchedulingGates) > 0 || c.spec.SchedulerName != "" {
+	if u.never != "" || len(w.quotas[c.namespace]) > 0 || len(c.spec.SchedulingGates) > 0 || c.spec.SchedulerName != "" {
 		return false
 	}
 	blocking := 0 // nodes that the others may block by their presence

@@ -19,12 +19,8 @@ const (
 	nodeAffinity    = "node(s) didn't match Pod's node affinity/selector"
 	hostPorts       = "node(s) didn't have free ports for the requested pod ports"
 	tooManyPods     = "Too many pods"
-	onceOnly        = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-	tooManyVolumes  = "node(s) exceed max volume count"
-	noVolume        = "node(s) didn't find available persistent volumes to bind"
 	volumeElsewhere = "node(s) didn't match PersistentVolume's node affinity"
 	volumeGone      = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-	volumeZone      = "node(s) had no available volume zone"
 	unevenSpread    = "node(s) didn't match pod topology spread constraints"
 	noSpreadLabel   = unevenSpread + " (missing required label)"
 	affinity        = "node(s) didn't match pod affinity rules"
@@ -32,9 +28,6 @@ const (
 	existingAnti    = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 	insufficient = "Insufficient "
-	// attachable is the prefix of a resource that the World adds for each volume
-	// driver: the number of its volumes that a node can attach.
-	attachable = "attachable "
 )
 
 // rules are the compiled rules of a class, checked node by node.
@@ -47,39 +40,21 @@ type rules struct {
 	never     string
 	tolerates bool // tolerates the NoSchedule taint of a node that is down
 	ports     []blocker
-	once      []blocker
 	spreads   []spread
 	affinity  []*counter
 	alone     bool // it satisfies its own affinity
 	anti      []blocker
-	// volumes lists, by name, the free volumes to which one of its claims can be bound;
-	// nil without such a claim.
-	volumes []*corev1.PersistentVolume
-	binds   bool
 
 	soft        []spread
 	preferences []weighted
 	preferred   []int64 // by node
 	reluctant   []int64 // by node: untolerated PreferNoSchedule taints
-	depends     bool    // the result depends on which nodes are lost
-	stale       bool    // other nodes are lost since
-	first       int     // the number of its first counter; the others follow
 }
 
-// rulesOf returns the rules of a class. It compiles them again when they depend on which nodes
-// are lost, and others are now: their counters, which are as many, keep their numbers.
+// rulesOf returns the rules of a class.
 func (w *World) rulesOf(c *class) *rules {
-	switch {
-	case c.rules == nil:
+	if c.rules == nil {
 		w.compileRules(c)
-		if c.rules.depends {
-			w.depending = append(w.depending, c)
-		}
-	case c.rules.stale:
-		all := w.counters
-		w.counters = c.rules.first
-		w.compileRules(c)
-		w.counters = all
 	}
 	return c.rules
 }
@@ -87,7 +62,7 @@ func (w *World) rulesOf(c *class) *rules {
 // compileRules compiles the rules of a class.
 func (w *World) compileRules(c *class) {
 	c.labelSet()
-	r := &rules{first: w.counters}
+	r := &rules{}
 	c.rules = r
 	r.tolerates = tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoSchedule}) &&
 		tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoExecute})
@@ -114,9 +89,6 @@ func (w *World) compileRules(c *class) {
 	r.affinity, r.alone = w.affinityCounters(c)
 	(&volumeRules{w, c, r}).add()
 	w.score(c, r)
-	for _, t := range c.spec.TopologySpreadConstraints {
-		r.depends = r.depends || t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
-	}
 }
 
 // score collects the preferences of the class.
@@ -161,11 +133,4 @@ func at[T any](list []T, node int) (none T) {
 		return none
 	}
 	return list[node]
-}
-
-// untolerated reports whether the class does not tolerate a node's taints, including
-// those of the outage.
-func (w *World) untolerated(c *class, i int) bool {
-	r := c.rules
-	return w.dead[i] && (r == nil || !r.tolerates) || untoleratedTaint(w.nodes[i].api, c.spec)
 }

@@ -28,9 +28,8 @@ type run struct {
 	placed  int
 	active  map[int][]*counter // counters in use, by the class that they count
 	counts  [][]int32          // by counter; nil until used
-	taken   map[*corev1.PersistentVolume]bool
-	first   int    // node at which the next search begins
-	wave    uint32 // of the pods that are evicted now
+	first   int                // node at which the next search begins
+	wave    uint32             // of the pods that are evicted now
 
 	jobs    jobStates
 	quotas  quotas
@@ -55,7 +54,7 @@ type change struct {
 
 func (w *World) newRun(seed uint64) *run {
 	r := &run{World: w, dice: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: slices.Clone(w.used), load: slices.Clone(w.load),
-		version: 1, gone: map[*pod]bool{}, hangs: map[*pod]bool{}, more: map[int][]*pod{}, taken: map[*corev1.PersistentVolume]bool{},
+		version: 1, gone: map[*pod]bool{}, hangs: map[*pod]bool{}, more: map[int][]*pod{},
 		active: map[int][]*counter{}, jobs: jobStates{of: w.jobs, now: map[cluster.Key]*jobState{}},
 		quotas: quotas{of: w.quotas, spent: map[*corev1.ResourceQuota]corev1.ResourceList{}}, fates: fates{}}
 	r.scoring.run = r
@@ -138,14 +137,8 @@ func (r *run) why(c *class, u *rules, node int) string {
 	if !r.room(c, node) {
 		return insufficient
 	}
-	if why := r.blocked(u.once, node); why != "" {
-		return why
-	}
 	if why := at(u.after, node); why != "" {
 		return why
-	}
-	if u.binds && r.volume(u, node) == nil {
-		return noVolume
 	}
 	if why := r.uneven(u, node); why != "" {
 		return why
@@ -178,16 +171,6 @@ func (r *run) room(c *class, node int) bool {
 		}
 	}
 	return true
-}
-
-// volume returns a free volume that the node can use.
-func (r *run) volume(u *rules, node int) *corev1.PersistentVolume {
-	for _, v := range u.volumes {
-		if !r.taken[v] && unfit(r.nodes[node].api, v) == "" {
-			return v
-		}
-	}
-	return nil
 }
 
 // uneven returns the reason when a topology spread constraint keeps the pod off the
@@ -288,11 +271,6 @@ func sampled(nodes int) int {
 
 // put places a pod of the class on a node.
 func (r *run) put(c *class, node int) *pod {
-	if u := c.rules; u.binds {
-		if v := r.volume(u, node); v != nil {
-			r.taken[v] = true
-		}
-	}
 	p := &pod{class: c, node: node, created: r.s.At, serves: true}
 	r.more[node] = append(r.more[node], p)
 	r.placed++

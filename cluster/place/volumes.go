@@ -2,11 +2,11 @@ package place
 
 import (
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	schedule "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
 )
@@ -53,12 +53,6 @@ func (w *volumeRules) add() {
 			ephemeral = append(ephemeral, &claim.Spec)
 		default:
 			w.pinned(w.volumes[claim.Spec.VolumeName])
-			if slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteOncePod) {
-				r.once = append(r.once, blocker{w.newCounter(w.everywhere(), false, nil, func(x *class) bool {
-					others, _ := x.claims()
-					return x.namespace == c.namespace && slices.Contains(others, name)
-				}), onceOnly})
-			}
 		}
 	}
 	for _, spec := range ephemeral {
@@ -86,81 +80,15 @@ func unfit(n *corev1.Node, v *corev1.PersistentVolume) string {
 			return volumeElsewhere
 		}
 	}
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
-		zone, ok := v.Labels[key]
-		at, labelled := n.Labels[key]
-		if ok && (labelled || n.Labels[corev1.LabelTopologyRegion] != "" || n.Labels[corev1.LabelTopologyZone] != "") &&
-			!slices.Contains(strings.Split(zone, "__"), at) {
-			return volumeZone
-		}
-	}
 	return ""
 }
 
-// unbound limits the class to the nodes where a volume exists or can be provisioned.
+// unbound adds the condition of a claim without a volume. A class of volumes that binds them when
+// a pod has a node is taken to have one on each.
 func (w *volumeRules) unbound(claim *corev1.PersistentVolumeClaimSpec) {
-	r := w.rules
-	name := ""
-	if claim.StorageClassName != nil {
-		name = *claim.StorageClassName
-	}
-	sc := w.storages[name]
-	if sc == nil || sc.VolumeBindingMode == nil || *sc.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
-		r.never = "pod has unbound immediate PersistentVolumeClaims"
-		return
-	}
-	if sc.Provisioner == "kubernetes.io/no-provisioner" {
-		r.binds = true
-		want := claim.Resources.Requests[corev1.ResourceStorage]
-		for _, v := range sortedKeys(w.volumes) {
-			pv := w.volumes[v]
-			size := pv.Spec.Capacity[corev1.ResourceStorage]
-			if pv.Spec.StorageClassName == name && pv.Spec.ClaimRef == nil && size.Cmp(want) >= 0 &&
-				!slices.ContainsFunc(claim.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return !slices.Contains(pv.Spec.AccessModes, m) }) {
-				r.volumes = append(r.volumes, pv)
-			}
-		}
-		return
-	}
-	for i, n := range w.nodes {
-		if r.after[i] == "" && len(sc.AllowedTopologies) > 0 && !slices.ContainsFunc(sc.AllowedTopologies, func(t corev1.TopologySelectorTerm) bool {
-			return !slices.ContainsFunc(t.MatchLabelExpressions, func(e corev1.TopologySelectorLabelRequirement) bool {
-				return !slices.Contains(e.Values, n.api.Labels[e.Key])
-			})
-		}) {
-			r.after[i] = noVolume
-		}
-	}
-}
-
-// attach counts the class's volumes as a resource where their driver limits the number
-// of volumes per node.
-func (w *World) attach(c *class) {
-	if len(c.spec.Volumes) == 0 {
-		return
-	}
-	drivers := map[string]int64{}
-	names, ephemeral := c.claims()
-	for _, name := range names {
-		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
-		if claim == nil || slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteMany) {
-			continue // many pods share one volume: it is attached once
-		}
-		if v := w.volumes[claim.Spec.VolumeName]; v != nil && v.Spec.CSI != nil {
-			drivers[v.Spec.CSI.Driver]++
-		}
-	}
-	for _, spec := range ephemeral {
-		if spec.StorageClassName != nil && w.storages[*spec.StorageClassName] != nil {
-			drivers[w.storages[*spec.StorageClassName].Provisioner]++
-		}
-	}
-	for _, d := range sortedKeys(drivers) {
-		if i, limited := w.resources[attachable+d]; limited {
-			own := *c.needs
-			own.requests = append(slices.Clone(own.requests), amount{i, drivers[d]})
-			c.needs = &own
-		}
+	sc := w.storages[ptr.Deref(claim.StorageClassName, "")]
+	if sc == nil || ptr.Deref(sc.VolumeBindingMode, "") != storagev1.VolumeBindingWaitForFirstConsumer {
+		w.rules.never = "pod has unbound immediate PersistentVolumeClaims"
 	}
 }
 

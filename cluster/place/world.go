@@ -43,18 +43,18 @@ type World struct {
 	jobs     map[cluster.Key]*batchv1.Job
 	budgets  []budget
 	quotas   map[string][]*corev1.ResourceQuota
+	scoped   map[string]bool // namespaces with a quota that has scopes
 
 	// used holds the requests on each node, node by node, len(names) each. load holds
 	// the number of its pods and the amounts for the score.
 	used []int64
 	load []load
 
-	counters  int      // number of counters
-	dead      []bool   // by node: lost before or in the current forecast
-	marked    []int    // the nodes of the current forecast
-	depending []*class // classes whose rules depend on dead
-	idle      []*class // classes with pods that wait for a node
-	scratch   movers   // of Fits
+	counters int      // number of counters
+	dead     []bool   // by node: lost before or in the current forecast
+	marked   []int    // the nodes of the current forecast
+	idle     []*class // classes with pods that wait for a node
+	scratch  movers   // of Fits
 }
 
 // load is the use of a node apart from the resources.
@@ -115,7 +115,7 @@ func New(s *cluster.Snapshot) *World {
 		s: s, byName: map[string]int{}, resources: map[string]int{}, specs: map[cluster.Spec]*needs{},
 		byKey: map[classKey]*class{}, spaces: map[string]labels.Set{}, tops: map[string]*topology{},
 		claims: map[cluster.Key]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{},
-		storages: map[string]*storagev1.StorageClass{}, jobs: map[cluster.Key]*batchv1.Job{}, quotas: map[string][]*corev1.ResourceQuota{},
+		storages: map[string]*storagev1.StorageClass{}, jobs: map[cluster.Key]*batchv1.Job{}, quotas: map[string][]*corev1.ResourceQuota{}, scoped: map[string]bool{},
 	}
 	for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
 		w.resource(name)
@@ -157,7 +157,11 @@ func (w *World) addObjects() {
 			case *batchv1.Job:
 				w.jobs[o.Key] = x
 			case *corev1.ResourceQuota:
-				w.quotas[o.Namespace] = append(w.quotas[o.Namespace], x)
+				if len(x.Spec.Scopes) > 0 || x.Spec.ScopeSelector != nil {
+					w.scoped[o.Namespace] = true
+				} else {
+					w.quotas[o.Namespace] = append(w.quotas[o.Namespace], x)
+				}
 			case *policyv1.PodDisruptionBudget:
 				w.budgets = append(w.budgets, budget{o.Key, selector(x.Spec.Selector), x})
 			case *corev1.Namespace:
@@ -210,34 +214,19 @@ func (w *World) addPod(p *cluster.Pod) {
 	c.pods, w.nodes[at].pods = append(c.pods, x), append(w.nodes[at].pods, x)
 }
 
-// fill adds up the use of quotas and of each node; every resource must have its index by then.
+// fill adds up the use of each node; every resource must have its index by then.
 func (w *World) fill() {
-	w.countNew()
-	for _, o := range w.s.Objects(cluster.KindCSINode) {
-		n := o.Value.(*storagev1.CSINode)
-		at, ok := w.byName[o.Name]
-		for _, d := range n.Spec.Drivers {
-			if ok && d.Allocatable != nil && d.Allocatable.Count != nil {
-				w.nodes[at].limit(w.resource(attachable+d.Name), int64(*d.Allocatable.Count))
-			}
-		}
-	}
 	for _, c := range w.classes {
 		if len(c.spec.Volumes) > 0 {
 			c.alone = w.s.AttachedAlone(c.namespace, c.spec)
 		}
-		if w.attach(c); c.waiting > 0 {
+		if c.waiting > 0 {
 			w.idle = append(w.idle, c)
 		}
 	}
 	w.used, w.load = make([]int64, len(w.nodes)*len(w.names)), make([]load, len(w.nodes))
 	for i, n := range w.nodes {
 		n.capacity = append(n.capacity, make([]int64, len(w.names)-len(n.capacity))...)
-		for k, name := range w.names {
-			if strings.HasPrefix(name, attachable) && n.capacity[k] == 0 {
-				n.capacity[k] = 1 << 40 // the driver has no limit
-			}
-		}
 		used := w.used[i*len(w.names):][:len(w.names)]
 		for _, p := range n.pods {
 			for _, r := range p.requests {
@@ -254,11 +243,6 @@ func (w *World) fill() {
 // volumes, although the node cannot confirm that.
 func (n *node) frees() bool {
 	return slices.ContainsFunc(n.api.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cluster.TaintOutOfService })
-}
-
-func (n *node) limit(resource int, count int64) {
-	n.capacity = append(n.capacity, make([]int64, max(0, resource+1-len(n.capacity)))...)
-	n.capacity[resource] = count
 }
 
 func (l *load) add(c *class, sign int64) {

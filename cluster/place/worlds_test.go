@@ -184,10 +184,6 @@ func (w *world) labels() map[string]string {
 func (w *world) spread(spec *corev1.PodSpec, labels map[string]string) {
 	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone}[:w.n(1, 2)] {
 		t := corev1.TopologySpreadConstraint{MaxSkew: int32(w.n(1, 2)), TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}
-		if w.chance(25) {
-			t.NodeTaintsPolicy = new(corev1.NodeInclusionPolicy)
-			*t.NodeTaintsPolicy = corev1.NodeInclusionPolicyHonor
-		}
 		if w.chance(20) {
 			t.MinDomains = new(int32)
 			*t.MinDomains = int32(w.n(2, 3))
@@ -233,15 +229,12 @@ func (w *world) inits(spec *corev1.PodSpec) {
 	}
 }
 
-// volume adds a volume to a pod: on one node, in one zone, or for one pod.
+// volume adds a volume to a pod, on one node or in one zone.
 func (w *world) volume(spec *corev1.PodSpec) {
 	name := fmt.Sprintf("%sv%d", w.prefix, w.sets)
 	key, at, mode := corev1.LabelHostname, w.nodes[w.n(0, len(w.nodes)-1)].Name, corev1.ReadWriteOnce
 	if w.chance(50) {
 		key, at = corev1.LabelTopologyZone, w.one("a", "b")
-	}
-	if w.chance(30) {
-		mode = corev1.ReadWriteOncePod
 	}
 	class, size := "", amounts("storage", "1Gi")
 	w.objects = append(w.objects, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{

@@ -47,7 +47,7 @@ var allNeeds = []need{
 	{"see events", "list,watch events", "reasons are not shown", roleView, nil},
 	{"forecast where pods go", "list,watch persistentvolumeclaims; list,watch resourcequotas; list,watch jobs.batch; list,watch poddisruptionbudgets.policy",
 		"forecasts ignore them", rolePlace, nil},
-	{"forecast which pods volumes hold", "list,watch persistentvolumes; list,watch storageclasses.storage.k8s.io; list,watch csinodes.storage.k8s.io; list,watch csidrivers.storage.k8s.io; list,watch namespaces",
+	{"forecast which pods volumes hold", "list,watch persistentvolumes; list,watch storageclasses.storage.k8s.io; list,watch csidrivers.storage.k8s.io; list,watch namespaces",
 		"forecasts ignore them", rolePlace, nil},
 	{"see Knative's objects", "list,watch services.serving.knative.dev; list,watch revisions.serving.knative.dev",
 		"lightsout does not show whether Knative services are Ready, nor how they split requests", rolePlace, nil},
@@ -93,7 +93,7 @@ func leaseNeeds(set config.Recorder) []need {
 	return []need{{"use the recorders' lease", "", "each recorder reports the same outages, a minute late", roleLease, rights}}
 }
 
-var clusterScoped = map[string]bool{"nodes": true, "namespaces": true, "persistentvolumes": true, "storageclasses": true, "csinodes": true, "csidrivers": true}
+var clusterScoped = map[string]bool{"nodes": true, "namespaces": true, "persistentvolumes": true, "storageclasses": true, "csidrivers": true}
 
 // rightsOf are the rights that words name.
 func rightsOf(words string, namespaces []string) (out []cluster.Right) {

@@ -80,7 +80,7 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 		"po":                                     "power",
 		"load http://10.0.0.1/ --burst 2 --col":  "--color",
 		"power shutdown --kubeconfig K --dra":    "--drain",
-		"load http://10.0.0.1/ --connections ":   "fresh kept 30s",
+		"load http://10.0.0.1/ --connections ":   "fresh kept",
 		"restore --kubeconfig K --context t":     "one two", // the shell chooses
 		"power off --kubeconfig K --namespace a": "",
 	} {

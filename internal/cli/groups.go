@@ -34,7 +34,7 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
-	{"Load", []string{"burst", "hold", "rate", "requests", "for", "ramp", "max-in-flight"}},
+	{"Load", []string{"burst", "hold", "rate", "requests", "for", "max-in-flight"}},
 	{"Request", []string{"method", "header", "body", "host", "entry", "ca", "http2", "connections"}},
 	{"Chat", []string{"chat", "model", "prompt", "prompts", "max-tokens", "api-key-env", "api-key-file"}},
 	{"Time limit", []string{"timeout", "connect-timeout", "first-byte-timeout", "idle-timeout", "stall"}},

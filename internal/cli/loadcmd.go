@@ -54,14 +54,13 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&l.rate, "rate", "", "send at this `rate` of requests a second, like 50/s or 30/m")
 	f.IntVar(&l.spec.Requests, "requests", 0, "end after this `number` of requests")
 	f.DurationVar(&l.spec.For, "for", 0, "end after this `time`")
-	f.DurationVar(&l.spec.Ramp, "ramp", 0, "let --hold or --rate rise evenly for this `time`")
 	f.DurationVar(&l.send.Timeout, "timeout", 0, "bound each whole request (default 30s, 30m with --chat)")
 	f.DurationVar(&l.send.ConnectTimeout, "connect-timeout", 0, "bound each connection's set-up (default 3s)")
 	f.DurationVar(&l.send.FirstByteTimeout, "first-byte-timeout", 0, "bound the wait for an answer (default none)")
 	f.DurationVar(&l.send.IdleTimeout, "idle-timeout", 0, "bound the silence within an answer (default none)")
 	f.DurationVar(&l.send.Stall, "stall", 0, "mark an answer as stalled after this silence (default 10s)")
 	f.IntVar(&l.send.MaxInFlight, "max-in-flight", 0, "shed what goes beyond this `number` in flight, and count it (default 4096)")
-	f.StringVar(&l.send.Connections, "connections", "fresh", "`how`: fresh for each request, kept, or an age like 30s up to which they are kept")
+	f.StringVar(&l.send.Connections, "connections", "fresh", "`how`: fresh for each request, or kept")
 	f.StringArrayVar(&l.send.Entries, "entry", nil, "dial this `address` instead of the URL's; several are used in turn")
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2 (with http://: by prior knowledge)")
 	f.StringVar(&l.send.CAFile, "ca", "", "trust the certificate authorities in this PEM `file` only")
@@ -76,7 +75,7 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
 	common.drawFlags(cmd)
 	completeFlag(cmd, "output", words("text", "json"))
-	completeFlag(cmd, "connections", words("fresh", "kept", "30s"))
+	completeFlag(cmd, "connections", words("fresh", "kept"))
 	return cmd
 }
 
@@ -119,8 +118,8 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 	if shapes != 1 {
 		return s, errors.New("give one of --burst N, --hold N and --rate R/s")
 	}
-	if s.Shape == loadgen.Burst && (s.Requests != 0 || s.For != 0 || s.Ramp != 0) {
-		return s, errors.New("a burst is all at once: --requests, --for and --ramp are for --hold and --rate")
+	if s.Shape == loadgen.Burst && (s.Requests != 0 || s.For != 0) {
+		return s, errors.New("a burst is all at once: --requests and --for are for --hold and --rate")
 	}
 	return s, nil
 }
@@ -137,7 +136,7 @@ func (l *loadOptions) generatorOptions(target string) (o loadgen.Options, err er
 	} else if c.Model != "" || c.Prompt != "" || c.PromptFile != "" || c.MaxTokens != 0 {
 		return o, errors.New("--model, --prompt, --prompts and --max-tokens are for --chat")
 	}
-	if _, _, err = config.ParseConnections(c.Connections); err != nil {
+	if _, err = config.ParseConnections(c.Connections); err != nil {
 		return o, fmt.Errorf("--connections %w", err)
 	}
 	if o, err = c.Options(); err != nil {

@@ -84,7 +84,7 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 	}
 	for name, q := range map[string]loadgen.Quantiles{
 		"scheduled": r.Latency.Scheduled, "sent": r.Latency.Sent, "late": r.Latency.Late,
-		"first_token": r.Latency.FirstToken, "token_gap": r.Latency.TokenGap, "per_token": r.Latency.PerToken,
+		"first_token": r.Latency.FirstToken, "per_token": r.Latency.PerToken,
 	} {
 		if q.Count > 0 || name == "scheduled" || name == "sent" {
 			s.Latency[name] = inMillis(q)
@@ -152,7 +152,7 @@ func (s *loadSummary) writeText(w io.Writer) error {
 	b.WriteString("\n")
 	for _, l := range []struct{ key, name string }{
 		{"scheduled", "from when it was due"}, {"sent", "from when it was sent"}, {"late", "sent late by"},
-		{"first_token", "to the first token"}, {"token_gap", "between two tokens"}, {"per_token", "for each token"},
+		{"first_token", "to the first token"}, {"per_token", "for each token"},
 	} {
 		if q := s.Latency[l.key]; q.Count > 0 {
 			fmt.Fprintf(&b, "  %-22s p50 %.3f  p90 %.3f  p95 %.3f  p99 %.3f  max %.3f ms\n", l.name, q.P50, q.P90, q.P95, q.P99, q.Max)

@@ -32,11 +32,8 @@ type Load struct {
 	Prompt     string            `json:"prompt"`
 	PromptFile string            `json:"prompts_file" path:"file"`
 	MaxTokens  int               `json:"max_tokens"`
-	// StreamOptions asks a chat's server for the number of tokens; the default is to do so
-	// unless it refuses.
-	StreamOptions *bool  `json:"stream_options"`
-	APIKeyFile    string `json:"api_key_file" path:"file"`
-	APIKeyEnv     string `json:"api_key_env"`
+	APIKeyFile string            `json:"api_key_file" path:"file"`
+	APIKeyEnv  string            `json:"api_key_env"`
 	// Connections is fresh, kept, or the age up to which they are kept.
 	Connections      string        `json:"connections"`
 	KeepAlive        KeepAlive     `json:"keep_alive"`
@@ -146,7 +143,7 @@ func (l Load) check(wrong fault) {
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
 		wrong("load.ca_file", "load.ca_file is for https, and load.url is not")
 	}
-	if _, _, err := ParseConnections(l.Connections); err != nil {
+	if _, err := ParseConnections(l.Connections); err != nil {
 		wrong("load.connections", "load.connections %w", err)
 	}
 	if _, err := loadgen.Addresses("http://localhost", l.Entries); err != nil {
@@ -168,7 +165,7 @@ func (l Load) checkProfileFields(chat bool, wrong fault) {
 		forChat bool
 	}{
 		{"model", l.Model != "", true}, {"prompt", l.Prompt != "", true}, {"prompts_file", l.PromptFile != "", true},
-		{"max_tokens", l.MaxTokens != 0, true}, {"stream_options", l.StreamOptions != nil, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
+		{"max_tokens", l.MaxTokens != 0, true}, {"method", l.Method != "", false}, {"body_file", l.BodyFile != "", false},
 	} {
 		if f.given && f.forChat != chat {
 			wrong("load."+f.field, "load.%s is for profile %s", f.field, map[bool]loadgen.Profile{true: loadgen.Chat, false: loadgen.HTTP}[f.forChat])
@@ -176,19 +173,15 @@ func (l Load) checkProfileFields(chat bool, wrong fault) {
 	}
 }
 
-// ParseConnections reads how connections are used: fresh or nothing, kept, or
-// the age up to which they are kept.
-func ParseConnections(text string) (reuse bool, maxAge time.Duration, err error) {
+// ParseConnections reads how connections are used: fresh or nothing, or kept.
+func ParseConnections(text string) (reuse bool, err error) {
 	switch text {
 	case "", "fresh":
-		return false, 0, nil
+		return false, nil
 	case "kept":
-		return true, 0, nil
+		return true, nil
 	}
-	if maxAge, err = time.ParseDuration(text); err != nil || maxAge <= 0 {
-		return false, 0, fmt.Errorf("%q is not valid: use fresh, kept, or an age like 30s", text)
-	}
-	return true, maxAge, nil
+	return false, fmt.Errorf("%q is not valid: use fresh or kept", text)
 }
 
 // Options converts the config about requests and connections; it reads files and
@@ -199,7 +192,6 @@ func (l Load) Options() (loadgen.Options, error) {
 			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
 			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
-			NoStreamOptions: l.StreamOptions != nil && !*l.StreamOptions,
 		},
 		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
@@ -210,7 +202,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		t.Header.Add(name, l.Headers[name])
 	}
 	var err error
-	t.Reuse, t.MaxAge, err = ParseConnections(l.Connections)
+	t.Reuse, err = ParseConnections(l.Connections)
 	if err != nil {
 		return o, fmt.Errorf("load.connections %w", err)
 	}

@@ -176,7 +176,7 @@ func TestLoadOfChat(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &sum); err != nil {
 		t.Fatal(err)
 	}
-	if sum.OK != 3 || sum.Tokens != 9 || sum.TokensPerSecond <= 0 || sum.Latency["first_token"].Count != 3 || sum.Latency["token_gap"].Count != 6 {
+	if sum.OK != 3 || sum.Tokens != 9 || sum.TokensPerSecond <= 0 || sum.Latency["first_token"].Count != 3 || sum.Latency["per_token"].Count != 3 {
 		t.Errorf("%s", out)
 	}
 	for i, want := range []string{"first", "second", "first"} {

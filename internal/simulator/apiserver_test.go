@@ -218,7 +218,7 @@ var listKinds = map[string]string{
 	"endpointslices": "EndpointSlice discovery.k8s.io/v1", "replicasets": "ReplicaSet apps/v1", "events": "Event v1",
 	"jobs": "Job batch/v1", "statefulsets": "StatefulSet apps/v1", "daemonsets": "DaemonSet apps/v1", "namespaces": "Namespace v1",
 	"persistentvolumes": "PersistentVolume v1", "persistentvolumeclaims": "PersistentVolumeClaim v1", "resourcequotas": "ResourceQuota v1",
-	"storageclasses": "StorageClass storage.k8s.io/v1", "csinodes": "CSINode storage.k8s.io/v1", "csidrivers": "CSIDriver storage.k8s.io/v1", "poddisruptionbudgets": "PodDisruptionBudget policy/v1",
+	"storageclasses": "StorageClass storage.k8s.io/v1", "csidrivers": "CSIDriver storage.k8s.io/v1", "poddisruptionbudgets": "PodDisruptionBudget policy/v1",
 }
 
 func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

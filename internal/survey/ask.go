@@ -109,9 +109,6 @@ func (a *asker) ask(l *Loss, orders int) {
 	l.Homeless, l.Missing = o.Pending.Minus(before.Pending), o.Missing.Minus(before.Missing)
 	l.Stuck, l.Preempted = o.Stuck.Minus(before.Stuck), o.Victims.Minus(before.Victims)
 	l.Orphans, l.Over = o.Orphans.Minus(before.Orphans), o.Over.Minus(before.Over)
-	if o.Late.Minus(before.Late).High > 0 {
-		l.Late = forecast.Late(o)
-	}
 	l.Held = len(stay) > 0 && l.Stuck.High > 0
 	a.judge(l, o, before)
 }

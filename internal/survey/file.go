@@ -152,8 +152,6 @@ func newObject(kind cluster.Kind) any {
 		return &corev1.PersistentVolumeClaim{}
 	case cluster.KindStorageClass:
 		return &storagev1.StorageClass{}
-	case cluster.KindCSINode:
-		return &storagev1.CSINode{}
 	case cluster.KindCSIDriver:
 		return &storagev1.CSIDriver{}
 	case cluster.KindQuota:

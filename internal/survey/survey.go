@@ -74,8 +74,6 @@ type Loss struct {
 	// sentence each.
 	Broken  []string `json:"broken,omitempty"`
 	Budgets []string `json:"budgets,omitempty"`
-	// Late describes the pods that a quota delays, if there are any.
-	Late string `json:"late,omitempty"`
 	// Rule describes the rule that delays or prevents evictions, if there is one.
 	Rule string `json:"rule,omitempty"`
 }

@@ -112,10 +112,8 @@ func (l *Loss) whys(reasons int) []string {
 			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), w.away()))
 		}
 	}
-	for _, one := range []string{l.Late, l.Rule} {
-		if one != "" {
-			why = append(why, one)
-		}
+	if l.Rule != "" {
+		why = append(why, l.Rule)
 	}
 	return why
 }

@@ -18,7 +18,7 @@ func grant(ctx context.Context, client kubernetes.Interface) error {
 	role := &rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "services", "events", "namespaces",
 			"persistentvolumes", "persistentvolumeclaims", "resourcequotas"}, Verbs: read},
-		{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses", "csinodes", "csidrivers"}, Verbs: read},
+		{APIGroups: []string{"storage.k8s.io"}, Resources: []string{"storageclasses", "csidrivers"}, Verbs: read},
 		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: read},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments", "replicasets", "statefulsets", "daemonsets"}, Verbs: read},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: read},
