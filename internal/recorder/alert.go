@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/internal/record"
@@ -29,7 +31,7 @@ type alert struct {
 	since time.Time
 }
 
-// key identifies an alert: a node is silent, not Ready or not back, and that is one alert.
+// key identifies an alert: a node is switched off, silent, not Ready or not back, and that is one alert.
 type key struct {
 	sign    view.Sign
 	subject string
@@ -86,7 +88,7 @@ func (a *alerts) look(f facts) (due []*alert) {
 			}
 		}
 	}
-	slices.SortFunc(due, func(x, y *alert) int { return x.At.Compare(y.At) })
+	slices.SortFunc(due, func(x, y *alert) int { return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Subject, y.Subject)) })
 	return due
 }
 
@@ -98,7 +100,7 @@ func (a *alerts) show(x record.Sign, f facts) {
 	switch o := a.open[keyOf(x)]; {
 	case o == nil:
 		o = &alert{Sign: x, since: f.now}
-		if n := f.s.Node(x.Subject); x.Kind.OfNode() && n != nil && n.Unschedulable {
+		if n := f.s.Node(x.Subject); x.Kind.OfNode() && x.Kind != view.SignSwitchedOff && n != nil && n.Unschedulable {
 			o.state = told // somebody takes a cordoned node down, and may uncordon it before it is back
 		}
 		a.open[keyOf(x)] = o
@@ -155,5 +157,5 @@ func (a *alerts) tell(which func(*alert) bool) (down []string) {
 	return down
 }
 
-// down reports whether a node is silent or not Ready now.
+// down reports whether a node is switched off, silent or not Ready now.
 func (a *alerts) down(node string) bool { return a.open[key{view.SignSilent, node}] != nil }

@@ -48,6 +48,7 @@ type facts struct {
 	// plans and requests are as of now.
 	plans    *plans
 	requests *requests
+	switched map[string]switchedOff
 	// failing: requests failed when somebody looked last.
 	failing bool
 }
@@ -81,11 +82,14 @@ func lastContact(s *cluster.Snapshot) time.Time {
 	return last
 }
 
-// nodesDown: a node is silent or not Ready, was deleted with its pods on it, or did not return
-// after its planned switch-off.
+// nodesDown: the operator of the screen switched a node's machine off, or a node is silent or not
+// Ready, was deleted with its pods on it, or did not return after its planned switch-off.
 func nodesDown(f facts, show func(record.Sign)) bool {
 	if f.s.Link.State != cluster.LinkLive {
 		return false
+	}
+	for name, off := range f.switched {
+		show(record.Sign{Kind: view.SignSwitchedOff, Subject: name, At: off.at})
 	}
 	for _, n := range f.s.Unwell(f.now) {
 		switch {

@@ -1,4 +1,5 @@
-// Package recorder records outages that nobody planned.
+// Package recorder records outages without a trial: those that nobody planned, and on a screen those
+// that the operator causes.
 //
 // A Recorder is the guest of a session without power drivers, or of a screen: it receives what the
 // session observes, and acts on nothing.
@@ -24,8 +25,9 @@
 // hear in notice.go and hooks.go, the record's summary in summary.go. keep.go keeps the folder of the
 // records in order; lead.go decides which of two recorders reports.
 //
-// On a screen, the operator's own outage is in the record of the trials: until that ends, all alerts
-// but those of nodes that the operator did not switch are told.
+// On a screen, a machine that the operator switches off is a condition like the others, until it is
+// on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it
+// did not switch are told.
 //
 // To add a kind of alert, begin at kinds.
 package recorder

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -103,8 +104,8 @@ func (o *incident) request(q loadgen.Record) {
 	}
 }
 
-// follow takes a snapshot with its new signs. It ends the record when no alert shows and
-// none fired or resolved for Options.Steady; see also unchangedMost and standbyWaits.
+// follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
+// alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
@@ -126,7 +127,8 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	if !r.leads {
 		quiet -= standbyWaits
 	}
-	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
+	over := quiet >= o.steady() && !r.alerts.showing && o.whole(s)
+	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
 }
@@ -135,11 +137,34 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 func (o *incident) sign(x record.Sign) {
 	o.signs = append(o.signs, x)
 	if x.Kind.OfNode() {
-		o.down[x.Subject], o.nodes[x.Subject] = true, true
-		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
-		o.r.s.WantKubelets(x.Subject)
+		o.nodeDown(x.Subject, cmp.Or(o.r.switched[x.Subject].how, power.ActionOff), x.At)
 	}
 	o.r.s.Say(signEvent(x))
+}
+
+// nodeDown adds a node that went down, or whose machine was switched off, at that time.
+func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
+	o.down[node], o.nodes[node] = true, true
+	o.tracker.Switched(node, how, at)
+	o.r.s.WantKubelets(node)
+}
+
+// ownSteady bounds Options.Steady for the operator's own outage: nodes that are switched on again
+// are back, and do not come and go.
+const ownSteady = 30 * time.Second
+
+// steady is for how long no alert must show until the outage is over.
+func (o *incident) steady() time.Duration {
+	if o.signs[0].Kind == view.SignSwitchedOff {
+		return min(ownSteady, o.r.opt.Steady)
+	}
+	return o.r.opt.Steady
+}
+
+// whole reports whether all pods of the deployment are available.
+func (o *incident) whole(s *cluster.Snapshot) bool {
+	d := s.Deployment(o.focus)
+	return d == nil || d.Available >= d.Replicas
 }
 
 // findReturned finds the nodes of the outage that are back. One that was deleted is not.
@@ -172,7 +197,7 @@ func (o *incident) finish(now time.Time) {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
-	writes(r.opt.Dir, "")
+	r.name("")
 	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string

@@ -63,7 +63,7 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 	all = append(all, mute{signs: []view.Sign{view.SignRequests}, to: r.requests.first}) // none had succeeded
 	for _, p := range r.plans {
 		m := mute{signs: ofNode, node: p.node, from: p.since, to: p.ended}
-		if r.incident == nil || !r.switched[p.node] { // else it is of the incident
+		if _, own := r.switched[p.node]; !own { // else it is of the incident
 			all = append(all, m)
 		}
 		m.signs, m.node = consequences, ""

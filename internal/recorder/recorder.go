@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,8 +31,8 @@ type Recorder struct {
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
-	// switched are the nodes that the operator of the screen switches off.
-	switched map[string]bool
+	// switched are the nodes whose machines the operator of the screen has switched off.
+	switched map[string]switchedOff
 	health   record.Health
 	// clock notices when the wall clock is set.
 	clock clock.Steps
@@ -50,7 +51,9 @@ type Recorder struct {
 
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	unlock func()               // of opt.Dir, while a screen writes a record there
+	// unlock unlocks opt.Dir, while a screen writes a record there; name names that record to readers.
+	unlock func()
+	name   func(dir string)
 	kept   keeping
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
 	// newest sentence about it, leaseErr the newest error; see lead.
@@ -76,7 +79,7 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
 		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, past: past{served: map[cluster.Key]bool{}},
-		requests: requests{every: opt.Every}, switched: map[string]bool{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
@@ -84,8 +87,7 @@ func New(s Session, opt Options) *Recorder {
 	return r
 }
 
-// Handle handles what happens in the session. The recorder judges by what the cluster shows, not
-// by readings of machines.
+// Handle handles what happens in the session.
 func (r *Recorder) Handle(e session.Event) {
 	switch e := e.(type) {
 	case cluster.Transition:
@@ -94,6 +96,14 @@ func (r *Recorder) Handle(e session.Event) {
 		r.observe(e)
 	case session.Switching:
 		r.switching(e.Action, e.Bindings)
+	case session.PowerOnSent:
+		if r.incident != nil {
+			r.incident.tracker.Switched(e.Node, power.ActionOn, e.At)
+		}
+	case session.Reading:
+		if r.incident != nil {
+			r.incident.tracker.Power(e.Node, e.Reading)
+		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)
 	}
@@ -109,14 +119,30 @@ func (r *Recorder) transition(t cluster.Transition) {
 	}
 }
 
-// switching follows the operator's switching off of machines. During an outage these
-// nodes belong to it; otherwise another record has them.
+// switchedOff is when and how the operator switched a machine off.
+type switchedOff struct {
+	at  time.Time
+	how power.Action
+}
+
+// switching follows the operator's switching off of machines.
 func (r *Recorder) switching(a power.Action, bindings []power.Binding) {
-	if a != power.ActionOn {
-		for _, b := range bindings {
-			r.switched[b.Node.Name] = true
+	if a == power.ActionOn {
+		return
+	}
+	now := r.opt.Now()
+	r.alerts.changed = now
+	for _, b := range bindings {
+		r.switched[b.Node.Name] = switchedOff{now, a}
+		if r.incident != nil {
+			r.incident.nodeDown(b.Node.Name, a, now)
 		}
 	}
+}
+
+// findOn forgets the machines that are on again.
+func (r *Recorder) findOn() {
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) })
 }
 
 // observe searches a new snapshot for signs, also once a second.
@@ -149,7 +175,8 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
-	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), past: &r.past, plans: &r.plans, requests: &r.requests})
+	r.findOn()
+	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), past: &r.past, plans: &r.plans, requests: &r.requests, switched: r.switched})
 	if first { // what is older than the record's past is no news
 		r.alerts.tell(func(a *alert) bool { return a.Kind.OfNode() && now.Sub(a.At) > r.opt.Past })
 	}
@@ -162,12 +189,12 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Kept != nil && r.opt.Kept() {
-		// The record of the operator's own outage has them, but not other nodes.
-		r.alerts.tell(func(a *alert) bool { return !a.Kind.OfNode() || r.switched[a.Subject] })
+		// The trial's record has them, but not nodes that it did not switch.
+		r.alerts.tell(func(a *alert) bool {
+			_, switched := r.switched[a.Subject]
+			return !a.Kind.OfNode() || switched
+		})
 		return
-	}
-	if r.incident == nil {
-		clear(r.switched)
 	}
 	if r.incident == nil && len(due) > 0 {
 		r.begin(s, due, now) // if it fails, the next look tries again
@@ -237,10 +264,10 @@ func (r *Recorder) startProbes() {
 // begin begins the record of an outage.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	zero := due[0].At
-	dir, past, err := r.open(zero, now)
+	dir, past, err := r.open(zero, due[0].Kind == view.SignSwitchedOff, now)
 	switch {
 	case err == nil:
-		writes(r.opt.Dir, filepath.Base(dir))
+		r.name(filepath.Base(dir))
 		r.newest, r.kept = dir, here
 		r.incident = newIncident(r, dir, s, zero, past)
 		return
@@ -262,14 +289,10 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r.notifyFailed(signs, err)
 }
 
-// open makes the folder of a record, with the past. A screen locks the folder of all records for it.
-func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
-	r.unlock = func() {}
-	if r.opt.Kept != nil {
-		r.unlock, err = Lock(r.opt.Dir)
-		if err != nil {
-			return dir, past, err
-		}
+// open makes the folder of a record, with the past.
+func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, past record.Past, err error) {
+	if err := r.lock(own); err != nil {
+		return dir, past, err
 	}
 	defer func() {
 		if err != nil {
@@ -286,6 +309,21 @@ func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err 
 	return dir, past, err
 }
 
+// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
+// recorded in any case: another recorder mutes it.
+func (r *Recorder) lock(own bool) (err error) {
+	unlock := func() {}
+	if r.opt.Kept != nil {
+		unlock, err = Lock(r.opt.Dir)
+	}
+	r.name = func(dir string) { writes(r.opt.Dir, dir) }
+	if own && errors.Is(err, errTaken) {
+		unlock, err, r.name = func() {}, nil, func(string) {}
+	}
+	r.unlock = unlock
+	return err
+}
+
 // Newest returns the folder of the newest record; empty if there is none.
 func (r *Recorder) Newest() string { return r.newest }
 
@@ -294,15 +332,18 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
-	if r.incident != nil {
-		r.incident.unseen(why)
-		r.incident.finish(r.opt.Now())
+	if r.incident == nil {
+		return
 	}
+	if r.alerts.showing {
+		r.incident.unseen(why)
+	}
+	r.incident.finish(r.opt.Now())
 }
 
 // Show gives a frame to the record.
 func (r *Recorder) Show(f *view.Frame) {
-	f.RecordsOutage = f.RecordsOutage || r.incident != nil
+	f.RecordsOutage = r.incident != nil
 	defer r.rolling.Offer(f) // nothing may change it later
 	err := r.rolling.Err()
 	if r.incident == nil && err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // sumLoads adds the requests of each run that have ended since the zero, and those in flight.
@@ -47,8 +48,8 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
 			p.HiddenFrom = nil
 		}
-		// Nobody switched a machine, and a node may come back without a boot.
-		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {
+		// Perhaps nobody switched a machine, and a node may come back without a boot.
+		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
@@ -82,5 +83,21 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		o.unseen(name + why + ": its return is not in this record")
 	}
 	sum.Unplanned.Unseen = o.missed
+	o.sumOff(sum)
 	return sum
+}
+
+// sumOff names the machines that the operator left off.
+func (o *incident) sumOff(sum *record.Summary) {
+	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
+		switch m, left := o.r.s.Machine(name), o.r.s.LeftOff(name); {
+		case left && m.Reading.State != power.On:
+			sum.LeftOff = append(sum.LeftOff, name)
+		case left, m.Busy == power.ActionOff, m.Busy == power.ActionShutdown:
+			sum.MayGoOff = append(sum.MayGoOff, name)
+		}
+	}
+	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && o.r.opt.Names == nil { // otherwise it would contain names
+		sum.Restore = o.r.opt.Restore
+	}
 }

@@ -483,67 +483,6 @@ func TestATrialNeedsADeploymentAndMachines(t *testing.T) {
 	}
 }
 
-// byHand shuts kube-node4 down and powers it on again, while a hold is running.
-func byHand(t *testing.T, opt session.Options) *world {
-	t.Helper()
-	opt.Unprompted = true
-	w := startWorld(t, opt, nil)
-	w.x.Send(view.StartLoad{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 2}})
-	w.x.frame("answers", func(f *view.Frame) bool { return f.Load.Totals.OK > 0 })
-	for _, a := range []power.Action{power.ActionShutdown, power.ActionOn} {
-		w.x.press(a, "yes", "kube-node4")
-		w.x.frame("it switched", func(f *view.Frame) bool {
-			v := f.Power["kube-node4"]
-			return f.Trial == nil && v.Busy == "" && v.LeftOff == (a != power.ActionOn) && !f.Zero.IsZero()
-		})
-	}
-	return w
-}
-
-func TestAnOutageByHandLeavesARecordAndASummary(t *testing.T) {
-	t.Parallel()
-	var ahead atomic.Int64
-	w := byHand(t, session.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	w.x.frame("the node back", func(f *view.Frame) bool {
-		n := f.Snapshot.Node("kube-node4")
-		return n != nil && n.Ready == cluster.TriTrue && len(f.Next) == 0
-	})
-	w.x.Send(view.StopLoad{})
-	w.x.frame("rest", func(f *view.Frame) bool { return !f.Load.Active && f.Load.Totals.InFlight() == 0 })
-	stop := make(chan struct{})
-	go func() { // the clock runs fast until everything has been back for a while
-		for tick := time.NewTicker(20 * time.Millisecond); ; {
-			select {
-			case <-tick.C:
-				ahead.Add(int64(time.Second))
-			case <-stop:
-				tick.Stop()
-				return
-			}
-		}
-	}()
-	f := w.x.frame("the summary", func(f *view.Frame) bool {
-		return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeOutageSummary })
-	})
-	close(stop)
-	if text := f.Events[len(f.Events)-1].Text; !strings.Contains(text, "kube-node4 was shut down at ") || !strings.Contains(text, "no request is known to have failed") { // the clock jumped
-		t.Errorf("the summary: %q", text)
-	}
-	w.x.Send(view.AskQuit{})
-	sum, dir := w.outcome(t)
-	if sum.Zero.IsZero() || len(sum.Load) != 1 || !sum.Ledger.Balanced || sum.Ledger.InFlight > 0 || sum.Verdict != view.NotJudged {
-		t.Errorf("%s %+v", sum.Verdict, sum.Ledger)
-	}
-	if kept := w.x.Kept(); len(kept) != 1 || !kept[0].Unprompted || kept[0].Dir != dir {
-		t.Errorf("the session's records: %+v", kept)
-	}
-	r, err := record.Open(dir)
-	if err != nil || len(r.Samples) == 0 || !slices.ContainsFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeZero }) {
-		t.Fatalf("the record: %v", err)
-	}
-	sameRequests(t, r)
-}
-
 // sameRequests compares the requests of each load in a record's summary with requests.jsonl.
 func sameRequests(t *testing.T, r *record.Record) {
 	t.Helper()
@@ -555,19 +494,5 @@ func sameRequests(t *testing.T, r *record.Record) {
 				t.Errorf("%s: requests.jsonl has %+v, and the summary %+v", r.Dir, want, l.Counts)
 			}
 		}
-	}
-}
-
-func TestLeavingEndsTheRecordOfAnOutageByHand(t *testing.T) {
-	t.Parallel()
-	w := byHand(t, session.Options{})
-	w.x.Send(view.AskQuit{}) // asks, because requests are in flight
-	w.x.answer(view.QuestionQuit, "leave")
-	sum, dir := w.outcome(t)
-	if sum.Verdict == view.Aborted || len(sum.Nodes) != 1 {
-		t.Errorf("%s %v %+v", sum.Verdict, sum.Why, sum.Nodes)
-	}
-	if _, err := os.Stat(record.ReportPath(dir)); err != nil {
-		t.Error(err)
 	}
 }

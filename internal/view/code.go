@@ -52,7 +52,6 @@ const (
 	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
 	CodeCapacityRestored Code = "capacity_restored"  // Seconds after the power-on; N of Of pods
 	CodeTrialStarted     Code = "trial_started"      // Name
-	CodeOutageRecorded   Code = "outage_recorded"    //
 	CodeTrialNotBegun    Code = "trial_not_begun"    // Reported
 	CodeTrialStep        Code = "trial_step"         // N of Of, Name
 	CodeTrialStepFailed  Code = "trial_step_failed"  // Name, Reported

@@ -80,7 +80,6 @@ var codeSpecs = map[Code]codeSpec{
 	}},
 
 	CodeTrialStarted:    {LaneOperator, Info, func(e *Event) string { return "trial " + e.Name + " started" }},
-	CodeOutageRecorded:  {LaneOperator, Info, always("lightsout records this outage")},
 	CodeTrialNotBegun:   {LaneOperator, Bad, after("not begun: ")},
 	CodeTrialStep:       {LaneOperator, Info, func(e *Event) string { return fmt.Sprintf("step %d of %d: %s", e.N, e.Of, e.Name) }},
 	CodeTrialStepFailed: {LaneOperator, Bad, func(e *Event) string { return "step failed: " + e.Name + ": " + e.Reported }},
