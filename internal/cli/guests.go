@@ -39,15 +39,15 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 		c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
 	}
 	if unlock, err := recorder.Lock(dir); err == nil { // else another program has it
-		for _, x := range recorder.Interrupted(dir) {
-			say(x.Sentence)
+		for _, sentence := range recorder.Interrupted(dir) {
+			say(sentence)
 		}
 		unlock()
 	}
 	return recorder.New(c, recorder.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Kept: a.trials.Running, Restore: opt.Restore, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now, Print: say,
+		Kept: a.trials.Running, Restore: opt.Restore, Names: a.names, Now: time.Now, Print: say,
 	})
 }
 

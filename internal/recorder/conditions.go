@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -30,7 +29,6 @@ var kinds = []kind{
 	{view.SignAPI, 2 * time.Second, apiGone},
 	{view.SignSilent, 2 * time.Second, nodesDown},
 	{view.SignEndpoints, 10 * time.Second, endpointsLost},
-	{view.SignPending, 10 * time.Second, podsWaiting},
 	{view.SignRequests, 0, requestsFail},
 }
 
@@ -44,23 +42,14 @@ type facts struct {
 	s     *cluster.Snapshot
 	now   time.Time
 	mutes mutes
-	*past
+	// served names the services that had a ready endpoint.
+	served map[cluster.Key]bool
 	// plans and requests are as of now.
-	plans    *plans
+	plans    plans
 	requests *requests
 	switched map[string]switchedOff
 	// failing: requests failed when somebody looked last.
 	failing bool
-}
-
-// past is what conditions must know of earlier snapshots.
-type past struct {
-	// served names the services that had a ready endpoint.
-	served map[cluster.Key]bool
-	// waiting is the present number of pods without a node, usual the least since the record of
-	// the last incident; nil: unknown.
-	waiting int
-	usual   *int
 }
 
 // apiGone: the API server does not answer.
@@ -154,27 +143,6 @@ func endpointsLost(f facts, show func(record.Sign)) bool {
 		}
 	}
 	return true
-}
-
-// podsWaiting: more pods than usual have no node.
-func podsWaiting(f facts, show func(record.Sign)) bool {
-	if f.s.Link.State != cluster.LinkLive || !f.s.Access[cluster.KindPod].Synced {
-		return false
-	}
-	f.waiting = forecast.Unscheduled(f.s)
-	if f.usual == nil || f.waiting < *f.usual {
-		f.accept()
-	}
-	if f.waiting > *f.usual {
-		show(record.Sign{Kind: view.SignPending})
-	}
-	return true
-}
-
-// accept takes the present number of pods without a node for the usual one.
-func (p *past) accept() {
-	usual := p.waiting
-	p.usual = &usual
 }
 
 // requestsFail: several requests failed. Those that a mute covers do not begin an alert, and any

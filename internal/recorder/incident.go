@@ -50,8 +50,6 @@ type incident struct {
 	notified time.Time
 	inNotice int
 	severe   record.Severity
-	// withheld: another recorder was to report the beginning.
-	withheld bool
 }
 
 // newIncident makes the incident whose record begins in dir, with the requests that have ended.
@@ -74,9 +72,6 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
-	if o.late() {
-		o.unseen(fmt.Sprintf("the recorder started at %s UTC, after the outage began; it did not see what happened before", r.began.UTC().Format("15:04:05")))
-	}
 	if !past.From.IsZero() {
 		o.from = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
@@ -85,13 +80,6 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }
-
-// lateFrom is how long after the zero a recorder may begin and still have seen all: the
-// zero is the last good heartbeat or answer, and what failed, failed later.
-const lateFrom = 2 * time.Second
-
-// late reports whether the recorder began after the outage.
-func (o *incident) late() bool { return o.r.began.Sub(o.zero) > lateFrom }
 
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentence) }
@@ -181,10 +169,9 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and
-// requests that were in flight until now, begin no other record. Nor do the pods that have no node.
+// requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.accept()
 	r.muted = append(r.muted, mute{signs: []view.Sign{view.SignRequests}, from: o.zero, to: now})
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))

@@ -42,9 +42,6 @@ type Options struct {
 	// Kept is set on a screen, where an operator switches machines: it reports whether a trial
 	// keeps the record. The screen locks Dir for each record.
 	Kept func() bool
-	// Returning maps the nodes that lightsout powered on before the recorder began to when it
-	// did: a node that still boots is no outage. It may be nil.
-	Returning map[string]time.Time
 	// Restore is the command that powers on the machines that an outage leaves off, for its
 	// summary; empty: none.
 	Restore string

@@ -27,7 +27,8 @@ type Recorder struct {
 	alerts   alerts
 	plans    plans
 	requests requests
-	past
+	// served names the services that had a ready endpoint.
+	served map[cluster.Key]bool
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
@@ -44,46 +45,34 @@ type Recorder struct {
 	running time.Time   // when observe began last
 	pause   phase.Blind // the newest span in which the recorder stood still
 	trimmed time.Time
-	probing time.Time // since when it sends requests
-	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
-	// answer from the beginning.
-	saidAPI, saidRequests bool
+	// saidUnseen: it has printed why it has not seen the cluster.
+	saidUnseen bool
 
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
 	// unlock unlocks opt.Dir, while a screen writes a record there; name names that record to readers.
 	unlock func()
 	name   func(dir string)
-	kept   keeping
+	// unrecorded: it has reported that it can't record the present outage.
+	unrecorded bool
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
-	// newest sentence about it, leaseErr the newest error; see lead.
-	leads    bool
-	led      time.Time
-	role     string
-	leaseErr string
+	// newest sentence about it; see lead.
+	leads bool
+	led   time.Time
+	role  string
 
 	ended record.Ended // all requests
 }
-
-// keeping is where the present outage is recorded, as far as the recorder has said it.
-type keeping int
-
-const (
-	here      keeping = iota // or there is no outage
-	elsewhere                // by another program
-	nowhere                  // it cannot be recorded: the hooks alone know of it
-)
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, past: past{served: map[cluster.Key]bool{}},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{},
+		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, served: map[cluster.Key]bool{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
-	r.plans.returning(opt.Returning, opt.Now())
 	return r
 }
 
@@ -112,8 +101,6 @@ func (r *Recorder) Handle(e session.Event) {
 // transition follows a change in the cluster.
 func (r *Recorder) transition(t cluster.Transition) {
 	switch t.Change {
-	case cluster.ChangeCordon: // or uncordoned
-		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.Seen, to: t.Seen.Add(cordonCalm)})
 	case cluster.ChangeBoot:
 		r.alerts.booted[t.Subject.Name] = t.Seen
 	}
@@ -152,16 +139,15 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		defer func() { r.opt.Status.observe(s, r.incident != nil, r.leads, now) }()
 	}
 	r.clock.Look(now)
+	if r.running.IsZero() {
+		r.startProbes()
+	}
 	r.awake(now)
 	r.lead(now)
-	r.startProbes()
 	r.follow(r.ended.Take(), now)
-	r.sayWaits(s, now)
 	if r.began.IsZero() {
-		if away := !r.alerts.apiBack.IsZero(); away || s.Link.State == cluster.LinkDisconnected {
-			r.alerts.apiBack = now // the kubelets could not reach it either
-		}
 		if !seen(s) {
+			r.sayUnseen(s)
 			return
 		}
 		r.began = now
@@ -176,9 +162,10 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
 	r.findOn()
-	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), past: &r.past, plans: &r.plans, requests: &r.requests, switched: r.switched})
-	if first { // what is older than the record's past is no news
-		r.alerts.tell(func(a *alert) bool { return a.Kind.OfNode() && now.Sub(a.At) > r.opt.Past })
+	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), served: r.served, plans: r.plans, requests: &r.requests, switched: r.switched})
+	if first { // it records what it sees begin
+		r.sayDown(r.alerts.tell(func(*alert) bool { return true }))
+		due = nil
 	}
 	r.judge(s, due, now)
 	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
@@ -197,13 +184,13 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 		return
 	}
 	if r.incident == nil && len(due) > 0 {
-		r.begin(s, due, now) // if it fails, the next look tries again
+		r.begin(s, due, now)
 	}
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, r.alerts.fire(due, now), now)
 	case !r.alerts.showing:
-		r.calm, r.kept = s, here
+		r.calm, r.unrecorded = s, false
 	}
 }
 
@@ -227,16 +214,24 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
+// sayDown prints which nodes were down when the recorder began.
+func (r *Recorder) sayDown(nodes []string) {
+	if len(nodes) > 0 {
+		r.tell("down before the recorder began, and in no record of it: " + text.List(nodes))
+	}
+}
+
 // sayPlanned reports on the timeline which machines somebody switches off by plan.
-func (r *Recorder) sayPlanned(went []*plannedOff) {
+func (r *Recorder) sayPlanned(went []string) {
 	if r.opt.Kept != nil {
 		return
 	}
-	for _, p := range went {
-		e := view.NewEvent(view.CodePlannedOff, p.node, view.Facts{Name: p.note.By})
+	for _, node := range went {
+		by := r.plans[node].note.By
+		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", p.node, p.note.By))
+		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
@@ -247,12 +242,11 @@ func (r *Recorder) tell(line string) {
 	}
 }
 
-// startProbes starts the requests, once.
+// startProbes starts the requests of the recorder's own.
 func (r *Recorder) startProbes() {
-	if !r.probing.IsZero() || r.opt.Load == nil || r.opt.Every == 0 {
+	if r.opt.Load == nil || r.opt.Every == 0 {
 		return
 	}
-	r.probing = r.opt.Now()
 	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)}
 	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
@@ -261,32 +255,37 @@ func (r *Recorder) startProbes() {
 	r.specs[number] = spec
 }
 
-// begin begins the record of an outage.
+// begin begins the record of an outage. If it can't, the next look tries again.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	zero := due[0].At
-	dir, past, err := r.open(zero, due[0].Kind == view.SignSwitchedOff, now)
-	switch {
-	case err == nil:
-		r.name(filepath.Base(dir))
-		r.newest, r.kept = dir, here
-		r.incident = newIncident(r, dir, s, zero, past)
-		return
-	case errors.Is(err, errTaken):
-		if r.kept != elsewhere {
-			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
-		}
-		r.kept = elsewhere
+	dir, past, err := r.open(due[0].At, due[0].Kind == view.SignSwitchedOff, now)
+	if err != nil {
+		r.sayUnrecorded(due, err)
 		return
 	}
-	if e, changed := r.health.Observe("the outage's record", err, 0); changed {
-		r.s.Say(e)
-		r.opt.Print(e.Text)
+	r.name(filepath.Base(dir))
+	r.newest, r.unrecorded = dir, false
+	r.incident = newIncident(r, dir, s, due[0].At, past)
+}
+
+// sayUnrecorded reports, once, an outage that cannot be recorded here.
+func (r *Recorder) sayUnrecorded(due []*alert, why error) {
+	if r.unrecorded {
+		return
+	}
+	r.unrecorded = true
+	if errors.Is(why, errTaken) {
+		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
+		return
 	}
 	var signs []record.Sign
 	for _, a := range due {
 		signs = append(signs, a.Sign)
 	}
-	r.notifyFailed(signs, err)
+	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
+	r.opt.Print(sentence)
+	if r.opt.Notify != nil && r.leads {
+		r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})
+	}
 }
 
 // open makes the folder of a record, with the past.

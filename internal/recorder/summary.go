@@ -41,13 +41,6 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
 	}
 	for _, p := range o.tracker.Table() {
-		if p.Observed != nil && o.late() && *p.Observed <= r.began.Sub(o.zero).Seconds() {
-			if p.Predicted == nil && p.Name == view.PhaseReplaced {
-				continue // a report would conclude that it never came
-			}
-			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
-			p.HiddenFrom = nil
-		}
 		// Perhaps nobody switched a machine, and a node may come back without a boot.
 		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
 			sum.Phases = append(sum.Phases, p)
@@ -57,21 +50,14 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
 	o.sumLoads(sum)
 	sum.Ledger.Balanced = sum.Ledger.Adds()
-	if o.late() {
-		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})
-	}
 	for _, b := range o.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = now
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
-	planned := r.plans.downSince(o.zero)
-	for _, p := range planned {
-		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
-		if planned.of(name) == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
+		if r.plans[name] == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
 			o.unseen(name + " booted, and the recorder did not see it go down")
 		}
 	}

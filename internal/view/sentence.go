@@ -105,12 +105,6 @@ var codeSpecs = map[Code]codeSpec{
 		}
 		return s
 	}},
-	CodeHookCalled: {LaneOperator, Info, func(e *Event) string {
-		if e.Reported != "" {
-			return fmt.Sprintf("failed %d times for the notice %q, and lightsout gave up: %s", e.N, e.Name, e.Reported)
-		}
-		return fmt.Sprintf("received the notice %q after %.1f s, on try %d", e.Name, e.Seconds, e.N)
-	}},
 	CodeLeads: {LaneOperator, Info, func(e *Event) string {
 		if e.Reported == "" {
 			return "stands by: the recorder on " + e.Name + " reports outages"
