@@ -73,9 +73,7 @@ func (a *alerts) look(f facts) (due []*alert) {
 			switch {
 			case id.sign != k.sign:
 			case known && !found[id]:
-				if a.resolve(id, f) {
-					due = append(due, o)
-				}
+				a.resolve(id, f.now)
 			case o.state == pending && f.mutes.cover(id, f.now, f.now):
 				o.At, o.since = f.now, f.now
 			case o.state == pending:
@@ -119,18 +117,15 @@ func (a *alerts) firesAt(id key, hold time.Duration) time.Time {
 	return at
 }
 
-// resolve forgets an alert. It reports whether it fires before: a boot proves that the heartbeat
-// of a node was not just late.
-func (a *alerts) resolve(id key, f facts) (due bool) {
-	o := a.open[id]
-	delete(a.open, id)
+// resolve forgets an alert.
+func (a *alerts) resolve(id key, now time.Time) {
 	if id.sign == view.SignAPI {
-		a.apiBack = f.now
+		a.apiBack = now
 	}
-	if o.state == firing {
-		a.changed = f.now
+	if a.open[id].state == firing {
+		a.changed = now
 	}
-	return o.state == pending && id.sign == view.SignSilent && !a.booted[id.subject].Before(o.since) && !f.mutes.cover(id, o.since, f.now)
+	delete(a.open, id)
 }
 
 // fire makes alerts those of the incident, and returns their signs.

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -72,7 +71,7 @@ func lastContact(s *cluster.Snapshot) time.Time {
 }
 
 // nodesDown: the operator of the screen switched a node's machine off, or a node is silent or not
-// Ready, was deleted with its pods on it, or did not return after its planned switch-off.
+// Ready, or did not return after its planned switch-off.
 func nodesDown(f facts, show func(record.Sign)) bool {
 	if f.s.Link.State != cluster.LinkLive {
 		return false
@@ -82,12 +81,8 @@ func nodesDown(f facts, show func(record.Sign)) bool {
 	}
 	for _, n := range f.s.Unwell(f.now) {
 		switch {
-		case !n.Gone.IsZero():
-			if _, heard := n.Heartbeat(); !n.Unschedulable && leavesPods(f.s, n) {
-				show(record.Sign{Kind: view.SignSilent, Subject: n.Name, At: heard})
-			}
-		case n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
-			// It has never been Ready.
+		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
+			// Somebody deleted it, or it has never been Ready.
 		case f.plans.overdue(n.Name):
 			show(record.Sign{Kind: view.SignNotBack, Subject: n.Name})
 		default:
@@ -107,24 +102,13 @@ func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, 
 	_, heard := n.Heartbeat()
 	marked := n.ReadySince.Add(-s.Ahead())
 	_, silent := s.Silent(n, now)
-	// Leases have a watch of their own, and may show that a node is back before the node's
-	// object does: after a lost link that still shows what the control plane found.
-	back := heard.After(marked) && n.Ready == cluster.TriUnknown && !n.Overdue && !n.HeartbeatLate(now)
 	switch {
-	case !silent || back:
+	case !silent:
 		return view.SignNotReady, marked
 	case heard.IsZero():
 		return view.SignSilent, marked
 	}
 	return view.SignSilent, heard
-}
-
-// leavesPods reports whether somebody deleted a node without draining it: pods that would run
-// elsewhere are still on it. A cloud controller deletes the node of a machine that is gone.
-func leavesPods(s *cluster.Snapshot, n *cluster.Node) bool {
-	return slices.ContainsFunc(s.PodsOn(n.Name), func(p *cluster.Pod) bool {
-		return p.Gone.IsZero() && p.Deleting.IsZero() && !p.Finished() && !p.Static && p.OwnerKind != "DaemonSet"
-	})
 }
 
 // endpointsLost: a service that had a ready endpoint has none.
