@@ -25,46 +25,42 @@ const unchangedMost = 12
 
 // incident is the outage that is being recorded. Its zero is the time of its first sign.
 type incident struct {
-	r        *Recorder
-	dir      string
-	zero     time.Time
-	began    time.Time
-	tracker  *phase.Tracker
-	focus    cluster.Key
-	signs    []record.Sign
-	down     map[string]bool // the nodes of the outage that are down
-	nodes    map[string]bool // all of them
-	settings []record.Setting
-	server   string
-	forecast []string
-	pending  *int
+	r       *Recorder
+	dir     string
+	zero    time.Time
+	tracker *phase.Tracker
+	focus   cluster.Key
+	down    map[string]bool // the nodes of the outage that are down
+	nodes   map[string]bool // all of them
+	// sum is what is known for the summary, and found for its part on an outage without a trial.
+	sum   record.Summary
+	found record.Unplanned
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
-	// from is from when on the record has all requests, if that is after zero.
-	from   *time.Time
-	missed []string // a sentence for each thing that the recorder did not see
-	// notices are how many there were; notified and the others describe the newest.
+	// notices are how many there were, notified and inNotice when the newest was and its signs.
 	notices  int
 	notified time.Time
 	inNotice int
-	severe   record.Severity
 }
 
 // newIncident makes the incident whose record begins in dir, with the requests that have ended.
 func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
 	o := &incident{
-		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion,
+		r: r, dir: dir, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+	}
+	o.sum = record.Summary{
+		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
+		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
 	}
 	before := r.calm
 	if before == nil {
 		before = s
 	}
-	o.settings = forecast.Settings(before, o.focus)
+	o.sum.Settings = forecast.Settings(before, o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	o.tracker.Observe(before, o.began)
+	o.tracker.Observe(before, o.sum.Started)
 	o.tracker.Zero(zero, before)
 	if r.pause.To.After(zero) {
 		o.tracker.StoodStill(r.pause)
@@ -73,7 +69,7 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
 	if !past.From.IsZero() {
-		o.from = &past.From
+		o.found.RequestsFrom = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
 	past.Each(o.request)
@@ -82,7 +78,7 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 }
 
 // unseen adds a sentence to those on things that the recorder did not see.
-func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentence) }
+func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
 // request counts the end of a request.
 func (o *incident) request(q loadgen.Record) {
@@ -101,13 +97,13 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 		o.sign(x)
 	}
 	if len(o.nodes) > before {
-		o.forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+		o.sum.Forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
 	}
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
-			o.pending = &n
+			o.sum.Pending = &n
 		}
 	}
 	o.notifySigns(now)
@@ -123,7 +119,7 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 
 // sign records a sign. The zero is already set: see Recorder.begin.
 func (o *incident) sign(x record.Sign) {
-	o.signs = append(o.signs, x)
+	o.found.Signs = append(o.found.Signs, x)
 	if x.Kind.OfNode() {
 		o.nodeDown(x.Subject, cmp.Or(o.r.switched[x.Subject].how, power.ActionOff), x.At)
 	}
@@ -143,7 +139,7 @@ const ownSteady = 30 * time.Second
 
 // steady is for how long no alert must show until the outage is over.
 func (o *incident) steady() time.Duration {
-	if o.signs[0].Kind == view.SignSwitchedOff {
+	if o.found.Signs[0].Kind == view.SignSwitchedOff {
 		return min(ownSteady, o.r.opt.Steady)
 	}
 	return o.r.opt.Steady

@@ -22,11 +22,11 @@ const (
 // notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
 func (o *incident) notifySigns(now time.Time) {
 	severity := o.severity()
-	news := o.inNotice != len(o.signs) || o.severe != severity
+	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
 	if !o.r.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.signs, o.sentence())
+	sentence := sentenceOf(o.found.Signs, o.sentence())
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -34,7 +34,7 @@ func (o *incident) notifySigns(now time.Time) {
 	if o.notices == 0 {
 		state = StateBegan
 	}
-	o.notices, o.notified, o.inNotice, o.severe = o.notices+1, now, len(o.signs), severity
+	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
 	o.notify(state, sentence, severity, "")
 }
 

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -34,12 +33,10 @@ func (o *incident) sumLoads(sum *record.Summary) {
 // summary sums the outage up.
 func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
-	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
-		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
-		LowestAvailable: o.tracker.Lowest(), Pending: o.pending,
-		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
-	}
+	sum := &o.sum
+	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
+	o.found.Severity = o.severity()
+	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
 		// Perhaps nobody switched a machine, and a node may come back without a boot.
 		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
@@ -68,7 +65,6 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
-	sum.Unplanned.Unseen = o.missed
 	o.sumOff(sum)
 	return sum
 }
