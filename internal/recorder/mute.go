@@ -38,6 +38,16 @@ func (all mutes) cover(id key, from, to time.Time) bool {
 	return slices.ContainsFunc(all, func(m mute) bool { return m.covers(id, from, to) })
 }
 
+// endBefore is when the last mute of an alert ended before a time; zero if none did.
+func (all mutes) endBefore(id key, at time.Time) (end time.Time) {
+	for _, m := range all {
+		if m.covers(id, time.Time{}, at) && !m.to.IsZero() && !m.to.After(at) && m.to.After(end) {
+			end = m.to
+		}
+	}
+	return end
+}
+
 // plannedReturn is how long after its return a node that was switched off by plan explains
 // failures.
 const plannedReturn = time.Minute

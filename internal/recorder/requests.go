@@ -67,8 +67,8 @@ func (p *requests) lately(now time.Time) []failure {
 }
 
 // fail reports whether requests fail that no mute covers while they were in flight, and since when:
-// the last good answer, or when the first of them began to wait in vain, if that is earlier or a mute
-// lies between. A request that hangs fails long after the service stopped to answer.
+// the last good answer, or when the first of them began to wait in vain if that is earlier, or the
+// end of the last mute before. A request that hangs fails long after the service stopped to answer.
 func (p *requests) fail(m mutes, now time.Time) (since time.Time, failing bool) {
 	id := key{sign: view.SignRequests}
 	counted := slices.DeleteFunc(slices.Clone(p.lately(now)), func(f failure) bool { return m.cover(id, f.sent, f.ended) })
@@ -76,8 +76,12 @@ func (p *requests) fail(m mutes, now time.Time) (since time.Time, failing bool) 
 		return since, false
 	}
 	waited := slices.MinFunc(counted, func(a, b failure) int { return a.waited.Compare(b.waited) }).waited
-	if p.good.IsZero() || p.good.After(waited) || m.cover(id, p.good, waited) {
-		return waited, true
+	since = p.good
+	if since.IsZero() || since.After(waited) {
+		since = waited
 	}
-	return p.good, true
+	if end := m.endBefore(id, waited); end.After(since) {
+		since = end
+	}
+	return since, true
 }
