@@ -7,15 +7,15 @@
 // # The model
 //
 // A condition is what a snapshot, or the ends of requests, show: a node is down, a service has no
-// endpoint, pods have no node, the API server does not answer, requests fail. All kinds are rows of
-// one table (conditions.go). While the API server does not answer, the state of nodes, services and
-// pods is unknown, and what showed before goes on.
+// endpoint, the API server does not answer, requests fail. All kinds are rows of
+// one table (conditions.go). While the API server does not answer, the state of nodes and
+// endpoints is unknown, and what showed before goes on.
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
 // hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
 // record has of it. An alert that goes on when its record ends is told: it begins no other record.
 //
-// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a cordon, a
+// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began
 // at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
 // flight (requests.go).

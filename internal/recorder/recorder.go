@@ -29,7 +29,7 @@ type Recorder struct {
 	requests requests
 	// served names the services that had a ready endpoint.
 	served map[cluster.Key]bool
-	// muted are the mutes of cordons and of records that have ended; see mutesNow.
+	// muted are the mutes of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
 	// switched are the nodes whose machines the operator of the screen has switched off.

@@ -482,17 +482,3 @@ func TestATrialNeedsADeploymentAndMachines(t *testing.T) {
 		t.Errorf("summary %v, refused: %v", sum, refused)
 	}
 }
-
-// sameRequests compares the requests of each load in a record's summary with requests.jsonl.
-func sameRequests(t *testing.T, r *record.Record) {
-	t.Helper()
-	for _, l := range r.Summary.Load {
-		got := l.Counts
-		got.Scheduled, got.InFlight = got.Scheduled-got.InFlight, 0
-		for _, run := range r.Runs {
-			if want := run.Totals.Counts(); run.Number == l.Run && (got.Scheduled != want.Scheduled || got.OK != want.OK || got.Failed != want.Failed) {
-				t.Errorf("%s: requests.jsonl has %+v, and the summary %+v", r.Dir, want, l.Counts)
-			}
-		}
-	}
-}
