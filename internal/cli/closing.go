@@ -28,11 +28,7 @@ func (a *app) sayEnd() {
 		fmt.Fprintf(os.Stderr, "the %s's record is in %s, its report in %s\n", of, dir, record.HTMLFile)
 	}
 	for _, k := range a.trials.Kept() {
-		of := "trial"
-		if k.Unprompted {
-			of = "outage"
-		}
-		say(of, k.Dir)
+		say("trial", k)
 	}
 	if a.outages != nil {
 		say("outage", a.outages.Newest())

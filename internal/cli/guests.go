@@ -12,10 +12,8 @@ import (
 )
 
 // guests are the guests of a screen's session: the trials, and the recorder of outages
-// that nobody planned. One outage goes into one record:
-//   - the operator's own into that of the trials, unless it joins one of the recorder (Handle);
-//   - a trial ends the record of the recorder, and has the rest (Begin);
-//   - while the trials keep a record, the recorder's is of nodes that nobody switched (Kept).
+// without a trial. One outage goes into one record: a trial ends the record of the recorder, and has
+// the rest (Begin); while it runs, the recorder begins no other (Kept).
 type guests struct {
 	*trial.Runner
 	outages *recorder.Recorder
@@ -41,15 +39,15 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 		c.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: line}))
 	}
 	if unlock, err := recorder.Lock(dir); err == nil { // else another program has it
-		for _, x := range recorder.Interrupted(dir) {
-			say(x.Sentence)
+		for _, sentence := range recorder.Interrupted(dir) {
+			say(sentence)
 		}
 		unlock()
 	}
 	return recorder.New(c, recorder.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Kept: a.trials.Live, Returning: a.journal.PoweredOn(), Names: a.names, Now: time.Now, Print: say,
+		Kept: a.trials.Running, Restore: opt.Restore, Names: a.names, Now: time.Now, Print: say,
 	})
 }
 
@@ -59,15 +57,12 @@ func (g guests) Record(q loadgen.Record) bool {
 }
 
 func (g guests) Handle(e session.Event) {
-	if _, own := e.(session.SwitchingOff); !own || !g.outages.Running() {
-		g.Runner.Handle(e)
-	}
+	g.Runner.Handle(e)
 	g.outages.Handle(e)
 }
 
 func (g guests) Show(f *view.Frame) {
 	g.Runner.Show(f)
-	f.RecordsOutage = g.Live() && !g.Runner.Running() // by hand
 	g.outages.Show(f)
 }
 

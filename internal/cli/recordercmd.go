@@ -73,7 +73,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	warnNarrowed(ctx, cfg, api)
 	p, stop := newPrinter(out)
 	defer stop()
-	dir, interrupted, unlock, err := openRecords(cfg, access.Context, p)
+	dir, unlock, err := openRecords(cfg, access.Context, p)
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,11 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	if err != nil {
 		return err
 	}
-	hooks, status, end, err := newReports(set, p, rec)
+	hooks, status, end, err := newReports(set, p)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if set.Lease == "" { // otherwise the recorder that took over reports the end
-		hooks.Resolve(access.Context, interrupted)
-	}
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
 	load, err := probesOf(cfg, set, w.dial, rec)
 	if err != nil {
@@ -107,37 +104,26 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: shownPace(cfg), Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Returning: returning(cfg, o, access), Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
+		Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, elect, s, guest)
 }
 
-// returning maps the nodes that lightsout powered on, by the journal in the state folder, to when.
-func returning(cfg *config.Config, o options, access *cluster.Config) map[string]time.Time {
-	j, err := openJournal(cfg, o, clusterOf(access))
-	if err != nil {
-		return nil
-	}
-	defer j.Close()
-	return j.PoweredOn()
-}
-
 // openRecords returns the folder of the recorder's records, locked against another
 // recorder, and prints which of them a killed recorder left.
-func openRecords(cfg *config.Config, context string, p printer) (dir string, left []recorder.Interruption, unlock func(), err error) {
+func openRecords(cfg *config.Config, context string, p printer) (dir string, unlock func(), err error) {
 	if dir, err = clusterDir(cfg, context); err != nil {
-		return "", nil, nil, err
+		return "", nil, err
 	}
 	dir = filepath.Join(dir, recorder.Folder)
 	if unlock, err = recorder.Lock(dir); err != nil {
-		return "", nil, nil, err
+		return "", nil, err
 	}
-	left = recorder.Interrupted(dir)
-	for _, x := range left {
-		p.print(x.Sentence)
+	for _, sentence := range recorder.Interrupted(dir) {
+		p.print(sentence)
 	}
-	return dir, left, unlock, nil
+	return dir, unlock, nil
 }
 
 // newElection returns what takes part in the election of the recorder that reports, until
@@ -220,7 +206,7 @@ func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session
 }
 
 // newReports starts the hooks, /healthz and /metrics.
-func newReports(set config.Recorder, p printer, rec *session.RecordWriter) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
+func newReports(set config.Recorder, p printer) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
 		return nil, nil, nil, usageError{err}
@@ -230,7 +216,7 @@ func newReports(set config.Recorder, p printer, rec *session.RecordWriter) (h *r
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print, Called: func(e view.Event) { rec.Timeline().Add(e) }}
+	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
 	h.Start()
 	return h, s, func() { stop(); h.Stop(hooksWait) }, nil
 }

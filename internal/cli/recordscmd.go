@@ -103,9 +103,6 @@ func recordIn(dir string) view.RecordLine {
 		unfinished(&k, ofOutage)
 	default:
 		k.What += " " + text.Clean(s.Name, 60)
-		if s.Verdict == view.NotJudged {
-			k.What = "outage"
-		}
 		k.Verdict, k.Took = string(s.Verdict), s.Ended.Sub(s.Started)
 	}
 	return k

@@ -140,7 +140,7 @@ func (f Flags) ReadForOn() (c *Config, overlooked []error, err error) {
 		for _, fault := range faults {
 			overlooked = append(overlooked, fmt.Errorf("%s: %w", path, fault))
 		}
-		if c, faults = forOn(data); len(faults) > 0 {
+		if c, _, faults = read(data, notForOn...); len(faults) > 0 {
 			return nil, nil, fmt.Errorf("%s: %w", path, faults[0])
 		}
 	}

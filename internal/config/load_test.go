@@ -1,7 +1,6 @@
 package config
 
 import (
-	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -113,57 +112,25 @@ load:
 	}
 }
 
-// TestPodsAreAskedWhatTheConfigSays takes the gauge from a server of the user's own.
+// The gauge asks the servers that the config names.
 func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
-	hang := make(chan struct{})
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
-	defer s.Close()
-	defer close(hang)
-	for config, page := range map[string]string{
-		"{server: ranker, port: 9191, path: stats, served: running, queued: waiting, labels: {pool: main}}": "9191/stats",
-		"{server: llama.cpp, port: 8080}":       "8080/metrics",
-		"{server: vllm, port: 8000}":            "8000/metrics",
-		"{server: llama.cpp slots, port: 8080}": "8080/slots",
+	vllm, llama := loadgen.VLLMMetrics(8000), loadgen.LlamaMetrics(8080)
+	for config, want := range map[string]string{
+		"{server: ranker, port: 9191, path: stats, served: running, queued: waiting, labels: {pool: main}}": "0 ranker 9191 stats running waiting map[pool:[main]]",
+		"{server: llama.cpp, port: 8080}":                fmt.Sprintln(0, llama.Name, 8080, "", llama.Served, llama.Queued, "map[]"),
+		"{server: vllm, port: 8000, labels: {model: m}}": fmt.Sprintln(0, vllm.Name, 8000, "", vllm.Served, vllm.Queued, "map[model:[m]]"),
+		"{server: llama.cpp slots, port: 8080}":          fmt.Sprintln(8080, "", 0, "", "", "", "map[]"),
 	} {
-		c, err := Parse([]byte("load: {url: \"" + s.URL + "\", metrics: " + config + "}\n"))
+		c, err := Parse([]byte("load: {metrics: " + config + "}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := c.Load.Options()
-		if err != nil {
-			t.Fatal(err)
+		var b loadgen.Backend
+		c.Load.Metrics.Ask(&b)
+		m := b.Metrics
+		if got := fmt.Sprintln(b.SlotsPort, m.Name, m.Port, m.Path, m.Served, m.Queued, m.Labels); strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%s: %q, want %q", config, got, want)
 		}
-		o.Backends = func() []loadgen.Backend {
-			b := loadgen.Backend{Namespace: "default", Pod: "p", Ready: true, Concurrency: 2}
-			c.Load.Metrics.Ask(&b)
-			return []loadgen.Backend{b}
-		}
-		o.Fetch = func(_ context.Context, _, _ string, port int32, path string) ([]byte, error) {
-			switch at := fmt.Sprint(port, "/", path); {
-			case at != page:
-				return nil, fmt.Errorf("no page %s", at)
-			case path == "slots":
-				return []byte(`[{"id":0,"is_processing":true},{"id":1,"is_processing":true}]`), nil
-			}
-			return []byte("running{pool=\"main\"} 2\nrunning{pool=\"other\"} 5\nwaiting{pool=\"main\"} 1\n" +
-				"llamacpp:requests_processing 2\nllamacpp:requests_deferred 1\nvllm:num_requests_running 2\nvllm:num_requests_waiting 1\n"), nil
-		}
-		g, err := loadgen.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Start(loadgen.Spec{Shape: loadgen.Burst, N: 3}); err != nil {
-			t.Fatal(err)
-		}
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if r := g.Run(); r.Gauge.Basis == loadgen.BasisMeasured && r.Gauge.Served == 2 && r.Gauge.Queued == 1 {
-				break
-			} else if time.Now().After(deadline) {
-				t.Errorf("%s: the gauge is %+v", config, r.Gauge)
-				break
-			}
-		}
-		g.Close()
 	}
 }
 

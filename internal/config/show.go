@@ -3,7 +3,6 @@ package config
 import (
 	_ "embed"
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,16 +57,11 @@ var (
 	secretArg  = regexp.MustCompile(`(?i)((?:(?:` + secretWords + `)[a-z_.-]*|\b(?:` + secretParts + `)(?:[-_.][a-z_.-]*)?|_(?:` + secretParts + `))(?:=|: )).+`)
 )
 
-// address finds a URL, or a path at the beginning; userInfo and queryArg find parts of it.
+// address finds a URL, or a path at the beginning; userInfo finds the user in it.
 var (
 	address  = regexp.MustCompile(`(?:[A-Za-z][A-Za-z0-9+.-]*://|^/)[^\s"'<>]+`)
 	userInfo = regexp.MustCompile(`://[^/?#]*@`)
-	queryArg = regexp.MustCompile(`[^&;?#]+`)
 )
-
-// shortValue is the most characters that a value in a query has which is shown: tokens are
-// longer.
-const shortValue = 15
 
 // hide takes the secrets out of a document.
 func hide(n *yaml.Node) {
@@ -99,26 +93,13 @@ func conceal(s string) string {
 	return s[:at[0]] + concealURL(s[at[0]:at[1]]) + conceal(s[at[1]:])
 }
 
-// concealURL hides the user of a URL, and each value of its parameters, query and fragment that
-// has the name of a secret or is long.
+// concealURL hides the user of a URL, and its parameters, query and fragment.
 func concealURL(s string) string {
 	s = userInfo.ReplaceAllString(s, "://hidden@")
-	end := strings.IndexAny(s, ";?#")
-	if end < 0 {
-		end = len(s)
+	if end := strings.IndexAny(s, ";?#"); end >= 0 {
+		return secretArg.ReplaceAllString(s[:end], "${1}"+hidden) + s[end:end+1] + hidden
 	}
-	path := secretArg.ReplaceAllString(s[:end], "${1}"+hidden)
-	return path + queryArg.ReplaceAllStringFunc(s[end:], func(arg string) string {
-		name, value, named := strings.Cut(arg, "=")
-		plain, err := url.QueryUnescape(name)
-		switch {
-		case !named && len(arg) > shortValue:
-			return hidden
-		case named && (err != nil || secretName.MatchString(plain) || len(value) > shortValue):
-			return name + "=" + hidden
-		}
-		return arg
-	})
+	return secretArg.ReplaceAllString(s, "${1}"+hidden)
 }
 
 // EncodeYAML returns the section power as in a file.

@@ -32,26 +32,6 @@ func Faults(data []byte) (*Config, []error) {
 // notForOn are the sections that powering a machine on does not need.
 var notForOn = []string{"load", "guards", "recorder", "production", "production_contexts"}
 
-// forOn reads a config without the sections that powering on does not need, strictly.
-func forOn(data []byte) (*Config, []error) {
-	root, err := file.Read(data)
-	if err != nil {
-		return nil, []error{err}
-	}
-	for i := len(root.Content) - 2; i >= 0; i -= 2 {
-		if slices.Contains(notForOn, root.Content[i].Value) {
-			root.Content = slices.Delete(root.Content, i, i+2)
-		}
-	}
-	c := &Config{}
-	if err := yamlfile.Decode(root, "the config", c); err != nil {
-		return nil, []error{err}
-	}
-	var faults []error
-	c.check(lined(root, &faults))
-	return c, faults
-}
-
 // AllFaults is Faults, followed by the errors in the files and secrets to which the
 // config refers, as they are now. path is the config's own file. It opens no connection.
 func AllFaults(path string, data []byte) (*Config, []error) {
@@ -84,15 +64,20 @@ func lined(root *yaml.Node, faults *[]error) fault {
 	}
 }
 
-// read reads a config and its tree. Both are nil where the text has no fields that can
-// be read.
-func read(data []byte) (*Config, *yaml.Node, []error) {
+// read reads a config, without some sections, and its tree. Both are nil where the text has no
+// fields that can be read.
+func read(data []byte, without ...string) (*Config, *yaml.Node, []error) {
 	if len(data) > maxSize {
 		return nil, nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}
 	}
 	root, err := file.Read(data)
 	if err != nil {
 		return nil, nil, []error{err}
+	}
+	for i := len(root.Content) - 2; i >= 0; i -= 2 {
+		if slices.Contains(without, root.Content[i].Value) {
+			root.Content = slices.Delete(root.Content, i, i+2)
+		}
 	}
 	var faults []error
 	c := &Config{}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"lightsout/internal/labtest"
+	"lightsout/internal/recorder"
 	"lightsout/internal/testenv"
+	"lightsout/internal/view"
 )
 
 // TestMachinesLeftOffAreNotForgotten closes the program while a machine is off:
@@ -58,7 +61,16 @@ func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	x.waitFor("the machine off", long, `kube-node3\s+(?:Not)?Ready[^\n│]*\soff\s`)
 	x.keys("q")
 	x.answer("Leave with machines off", "Leave them as they are")
-	x.waitFor("what is still off", long, `still off: kube-node3`, `lightsout restore --config`)
+	x.waitFor("what is still off", long, `outage's record is in`, `still off: kube-node3`, `lightsout restore --config`)
+	dirs, err := filepath.Glob(filepath.Join(state, "*", recorder.Folder, "*Z*"))
+	if err != nil || len(dirs) != 2 {
+		t.Fatalf("the records of the outages by hand: %q, %v", dirs, err)
+	}
+	sum := readSummary(t, dirs[1])
+	if signs := sum.Unplanned.Signs; len(signs) != 1 || signs[0].Kind != view.SignSwitchedOff || signs[0].Subject != "kube-node3" || !slices.Equal(sum.LeftOff, []string{"kube-node3"}) ||
+		!slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseOff && p.Observed != nil }) {
+		t.Errorf("the record of the outage by hand: %+v, %+v, left off %q", sum.Unplanned, sum.Phases, sum.LeftOff)
+	}
 
 	// A hang-up in a trial: what it switched off is powered on again.
 	x.keys("Enter")

@@ -113,8 +113,6 @@ type Unplanned struct {
 	// RequestsFrom is there if the recorder had forgotten requests that ended after zero, and
 	// until then: they are neither counted nor in requests.jsonl.
 	RequestsFrom *time.Time `json:"requests_from,omitempty"`
-	// Planned names nodes that lightsout switched off meanwhile, and who did that.
-	Planned []string `json:"planned,omitempty"`
 }
 
 // Sign is one sign of an outage.

@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/internal/record"
@@ -29,7 +31,7 @@ type alert struct {
 	since time.Time
 }
 
-// key identifies an alert: a node is silent, not Ready or not back, and that is one alert.
+// key identifies an alert: a node is switched off, silent, not Ready or not back, and that is one alert.
 type key struct {
 	sign    view.Sign
 	subject string
@@ -71,9 +73,7 @@ func (a *alerts) look(f facts) (due []*alert) {
 			switch {
 			case id.sign != k.sign:
 			case known && !found[id]:
-				if a.resolve(id, f) {
-					due = append(due, o)
-				}
+				a.resolve(id, f.now)
 			case o.state == pending && f.mutes.cover(id, f.now, f.now):
 				o.At, o.since = f.now, f.now
 			case o.state == pending:
@@ -86,7 +86,7 @@ func (a *alerts) look(f facts) (due []*alert) {
 			}
 		}
 	}
-	slices.SortFunc(due, func(x, y *alert) int { return x.At.Compare(y.At) })
+	slices.SortFunc(due, func(x, y *alert) int { return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Subject, y.Subject)) })
 	return due
 }
 
@@ -98,7 +98,7 @@ func (a *alerts) show(x record.Sign, f facts) {
 	switch o := a.open[keyOf(x)]; {
 	case o == nil:
 		o = &alert{Sign: x, since: f.now}
-		if n := f.s.Node(x.Subject); x.Kind.OfNode() && n != nil && n.Unschedulable {
+		if n := f.s.Node(x.Subject); x.Kind.OfNode() && x.Kind != view.SignSwitchedOff && n != nil && n.Unschedulable {
 			o.state = told // somebody takes a cordoned node down, and may uncordon it before it is back
 		}
 		a.open[keyOf(x)] = o
@@ -117,18 +117,15 @@ func (a *alerts) firesAt(id key, hold time.Duration) time.Time {
 	return at
 }
 
-// resolve forgets an alert. It reports whether it fires before: a boot proves that the heartbeat
-// of a node was not just late.
-func (a *alerts) resolve(id key, f facts) (due bool) {
-	o := a.open[id]
-	delete(a.open, id)
+// resolve forgets an alert.
+func (a *alerts) resolve(id key, now time.Time) {
 	if id.sign == view.SignAPI {
-		a.apiBack = f.now
+		a.apiBack = now
 	}
-	if o.state == firing {
-		a.changed = f.now
+	if a.open[id].state == firing {
+		a.changed = now
 	}
-	return o.state == pending && id.sign == view.SignSilent && !a.booted[id.subject].Before(o.since) && !f.mutes.cover(id, o.since, f.now)
+	delete(a.open, id)
 }
 
 // fire makes alerts those of the incident, and returns their signs.
@@ -155,5 +152,5 @@ func (a *alerts) tell(which func(*alert) bool) (down []string) {
 	return down
 }
 
-// down reports whether a node is silent or not Ready now.
+// down reports whether a node is switched off, silent or not Ready now.
 func (a *alerts) down(node string) bool { return a.open[key{view.SignSilent, node}] != nil }

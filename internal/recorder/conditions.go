@@ -1,11 +1,9 @@
 package recorder
 
 import (
-	"slices"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -30,7 +28,6 @@ var kinds = []kind{
 	{view.SignAPI, 2 * time.Second, apiGone},
 	{view.SignSilent, 2 * time.Second, nodesDown},
 	{view.SignEndpoints, 10 * time.Second, endpointsLost},
-	{view.SignPending, 10 * time.Second, podsWaiting},
 	{view.SignRequests, 0, requestsFail},
 }
 
@@ -44,22 +41,14 @@ type facts struct {
 	s     *cluster.Snapshot
 	now   time.Time
 	mutes mutes
-	*past
-	// plans and requests are as of now.
-	plans    *plans
-	requests *requests
-	// failing: requests failed when somebody looked last.
-	failing bool
-}
-
-// past is what conditions must know of earlier snapshots.
-type past struct {
 	// served names the services that had a ready endpoint.
 	served map[cluster.Key]bool
-	// waiting is the present number of pods without a node, usual the least since the record of
-	// the last incident; nil: unknown.
-	waiting int
-	usual   *int
+	// plans and requests are as of now.
+	plans    plans
+	requests *requests
+	switched map[string]switchedOff
+	// failing: requests failed when somebody looked last.
+	failing bool
 }
 
 // apiGone: the API server does not answer.
@@ -81,20 +70,19 @@ func lastContact(s *cluster.Snapshot) time.Time {
 	return last
 }
 
-// nodesDown: a node is silent or not Ready, was deleted with its pods on it, or did not return
-// after its planned switch-off.
+// nodesDown: the operator of the screen switched a node's machine off, or a node is silent or not
+// Ready, or did not return after its planned switch-off.
 func nodesDown(f facts, show func(record.Sign)) bool {
 	if f.s.Link.State != cluster.LinkLive {
 		return false
 	}
+	for name, off := range f.switched {
+		show(record.Sign{Kind: view.SignSwitchedOff, Subject: name, At: off.at})
+	}
 	for _, n := range f.s.Unwell(f.now) {
 		switch {
-		case !n.Gone.IsZero():
-			if _, heard := n.Heartbeat(); !n.Unschedulable && leavesPods(f.s, n) {
-				show(record.Sign{Kind: view.SignSilent, Subject: n.Name, At: heard})
-			}
-		case n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
-			// It has never been Ready.
+		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
+			// Somebody deleted it, or it has never been Ready.
 		case f.plans.overdue(n.Name):
 			show(record.Sign{Kind: view.SignNotBack, Subject: n.Name})
 		default:
@@ -114,24 +102,13 @@ func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, 
 	_, heard := n.Heartbeat()
 	marked := n.ReadySince.Add(-s.Ahead())
 	_, silent := s.Silent(n, now)
-	// Leases have a watch of their own, and may show that a node is back before the node's
-	// object does: after a lost link that still shows what the control plane found.
-	back := heard.After(marked) && n.Ready == cluster.TriUnknown && !n.Overdue && !n.HeartbeatLate(now)
 	switch {
-	case !silent || back:
+	case !silent:
 		return view.SignNotReady, marked
 	case heard.IsZero():
 		return view.SignSilent, marked
 	}
 	return view.SignSilent, heard
-}
-
-// leavesPods reports whether somebody deleted a node without draining it: pods that would run
-// elsewhere are still on it. A cloud controller deletes the node of a machine that is gone.
-func leavesPods(s *cluster.Snapshot, n *cluster.Node) bool {
-	return slices.ContainsFunc(s.PodsOn(n.Name), func(p *cluster.Pod) bool {
-		return p.Gone.IsZero() && p.Deleting.IsZero() && !p.Finished() && !p.Static && p.OwnerKind != "DaemonSet"
-	})
 }
 
 // endpointsLost: a service that had a ready endpoint has none.
@@ -150,27 +127,6 @@ func endpointsLost(f facts, show func(record.Sign)) bool {
 		}
 	}
 	return true
-}
-
-// podsWaiting: more pods than usual have no node.
-func podsWaiting(f facts, show func(record.Sign)) bool {
-	if f.s.Link.State != cluster.LinkLive || !f.s.Access[cluster.KindPod].Synced {
-		return false
-	}
-	f.waiting = forecast.Unscheduled(f.s)
-	if f.usual == nil || f.waiting < *f.usual {
-		f.accept()
-	}
-	if f.waiting > *f.usual {
-		show(record.Sign{Kind: view.SignPending})
-	}
-	return true
-}
-
-// accept takes the present number of pods without a node for the usual one.
-func (p *past) accept() {
-	usual := p.waiting
-	p.usual = &usual
 }
 
 // requestsFail: several requests failed. Those that a mute covers do not begin an alert, and any

@@ -1,4 +1,5 @@
-// Package recorder records outages that nobody planned.
+// Package recorder records outages without a trial: those that nobody planned, and on a screen those
+// that the operator causes.
 //
 // A Recorder is the guest of a session without power drivers, or of a screen: it receives what the
 // session observes, and acts on nothing.
@@ -6,15 +7,15 @@
 // # The model
 //
 // A condition is what a snapshot, or the ends of requests, show: a node is down, a service has no
-// endpoint, pods have no node, the API server does not answer, requests fail. All kinds are rows of
-// one table (conditions.go). While the API server does not answer, the state of nodes, services and
-// pods is unknown, and what showed before goes on.
+// endpoint, the API server does not answer, requests fail. All kinds are rows of
+// one table (conditions.go). While the API server does not answer, the state of nodes and
+// endpoints is unknown, and what showed before goes on.
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
 // hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
 // record has of it. An alert that goes on when its record ends is told: it begins no other record.
 //
-// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a cordon, a
+// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began
 // at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
 // flight (requests.go).
@@ -24,8 +25,9 @@
 // hear in notice.go and hooks.go, the record's summary in summary.go. keep.go keeps the folder of the
 // records in order; lead.go decides which of two recorders reports.
 //
-// On a screen, the operator's own outage is in the record of the trials: until that ends, all alerts
-// but those of nodes that the operator did not switch are told.
+// On a screen, a machine that the operator switches off is a condition like the others, until it is
+// on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it
+// did not switch are told.
 //
 // To add a kind of alert, begin at kinds.
 package recorder

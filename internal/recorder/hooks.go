@@ -15,7 +15,6 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 // State is the stage of an outage that a notice is about.
@@ -26,9 +25,6 @@ const (
 	StateBegan   State = "began"
 	StateChanged State = "changed" // there are new signs
 	StateEnded   State = "ended"
-	// StateTakeover is the first notice of a recorder that took over: another one may have
-	// reported the outage.
-	StateTakeover State = "takeover"
 )
 
 // Notice is what hooks receive: the command as JSON on its standard input.
@@ -73,9 +69,6 @@ type Hooks struct {
 	Format Format
 	// Fail receives a sentence on a notice that was given up. It contains no address.
 	Fail func(what string)
-	// Called receives an event for each notice that a hook took or failed to take. Nil
-	// receives none. Each hook calls it in its own goroutine.
-	Called func(view.Event)
 
 	queues []chan Notice
 	done   chan struct{}
@@ -99,17 +92,6 @@ func (h *Hooks) Notify(n Notice) {
 		case q <- n:
 		default:
 			h.Fail("a hook is so slow that a notice was dropped")
-		}
-	}
-}
-
-// Resolve tells the hooks that no recorder saw the ends of these outages of a cluster.
-func (h *Hooks) Resolve(cluster string, all []Interruption) {
-	for _, x := range all {
-		if x.Notice != nil {
-			n := *x.Notice
-			n.Cluster = cluster
-			h.Notify(n)
 		}
 	}
 }
@@ -143,36 +125,25 @@ func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
 
 // try gives a notice to a hook until it takes it, at most hookTries times.
 func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) error) {
-	called := view.Facts{Name: string(n.State)}
-	begun := time.Now()
-	for pause := hookPause; ; pause *= 2 {
+	pause := hookPause
+	for tried := 1; ; tried++ {
 		ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
 		err := report(ctx, n)
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("it did not finish within %s", hookWithin)
 		}
 		cancel()
-		called.N++
-		if err == nil {
-			break
-		}
-		if called.N == hookTries {
-			called.Reported = err.Error()
-			break
-		}
-		if called.N == 1 {
+		switch {
+		case err == nil:
+			return
+		case tried == hookTries:
+			h.Fail(fmt.Sprintf("the %s did not take the notice %q: %v; lightsout gives it up", name, n.State, err))
+			return
+		case tried == 1:
 			h.Fail(fmt.Sprintf("the %s failed (%v); lightsout tries it up to %d times more", name, err, hookTries-1))
 		}
 		time.Sleep(pause)
-	}
-	called.Seconds = time.Since(begun).Seconds()
-	e := view.NewEvent(view.CodeHookCalled, name, called)
-	if called.Reported != "" {
-		e.Level = view.Bad
-		h.Fail("the " + name + " " + e.Sentence())
-	}
-	if h.Called != nil {
-		h.Called(e)
+		pause *= 2
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"lightsout/internal/view"
 )
 
 // A webhook that hangs delays no notice to others, and no error quotes its address.
@@ -30,24 +28,6 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 		t.Error(s)
 	}
 	h.Stop(0)
-}
-
-// The record of an outage contains when each hook took a notice.
-func TestAHookThatTookANoticeIsAnEvent(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer web.Close()
-	called := make(chan view.Event, 1)
-	h := &Hooks{URL: func() (string, error) { return web.URL + "/s3cret", nil }, Called: func(e view.Event) { called <- e }}
-	h.Start()
-	defer h.Stop(time.Minute)
-	h.Notify(Notice{State: StateBegan})
-	e := <-called
-	if e.Code != view.CodeHookCalled || e.Subject != "webhook" || e.Name != "began" || e.N != 1 || e.Reported != "" {
-		t.Errorf("%+v", e)
-	}
-	if want := "received the notice \"began\" after "; !strings.HasPrefix(e.Sentence(), want) {
-		t.Errorf("%q does not begin with %q", e.Sentence(), want)
-	}
 }
 
 func TestNoErrorOfAWebhookQuotesItsAddress(t *testing.T) {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,48 +25,42 @@ const unchangedMost = 12
 
 // incident is the outage that is being recorded. Its zero is the time of its first sign.
 type incident struct {
-	r        *Recorder
-	dir      string
-	zero     time.Time
-	began    time.Time
-	tracker  *phase.Tracker
-	focus    cluster.Key
-	signs    []record.Sign
-	down     map[string]bool // the nodes of the outage that are down
-	nodes    map[string]bool // all of them
-	settings []record.Setting
-	server   string
-	forecast []string
-	pending  *int
+	r       *Recorder
+	dir     string
+	zero    time.Time
+	tracker *phase.Tracker
+	focus   cluster.Key
+	down    map[string]bool // the nodes of the outage that are down
+	nodes   map[string]bool // all of them
+	// sum is what is known for the summary, and found for its part on an outage without a trial.
+	sum   record.Summary
+	found record.Unplanned
 	// slowest is the longest time that a request took that was ok.
 	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
-	// from is from when on the record has all requests, if that is after zero.
-	from   *time.Time
-	missed []string // a sentence for each thing that the recorder did not see
-	// notices are how many there were; notified and the others describe the newest.
+	// notices are how many there were, notified and inNotice when the newest was and its signs.
 	notices  int
 	notified time.Time
 	inNotice int
-	severe   record.Severity
-	// withheld: another recorder was to report the beginning.
-	withheld bool
 }
 
 // newIncident makes the incident whose record begins in dir, with the requests that have ended.
 func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
 	o := &incident{
-		r: r, dir: dir, zero: zero, began: r.opt.Now(), focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
-		server: s.ServerVersion,
+		r: r, dir: dir, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+	}
+	o.sum = record.Summary{
+		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
+		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
 	}
 	before := r.calm
 	if before == nil {
 		before = s
 	}
-	o.settings = forecast.Settings(before, o.focus)
+	o.sum.Settings = forecast.Settings(before, o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	o.tracker.Observe(before, o.began)
+	o.tracker.Observe(before, o.sum.Started)
 	o.tracker.Zero(zero, before)
 	if r.pause.To.After(zero) {
 		o.tracker.StoodStill(r.pause)
@@ -73,11 +68,8 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
-	if o.late() {
-		o.unseen(fmt.Sprintf("the recorder started at %s UTC, after the outage began; it did not see what happened before", r.began.UTC().Format("15:04:05")))
-	}
 	if !past.From.IsZero() {
-		o.from = &past.From
+		o.found.RequestsFrom = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
 	past.Each(o.request)
@@ -85,15 +77,8 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	return o
 }
 
-// lateFrom is how long after the zero a recorder may begin and still have seen all: the
-// zero is the last good heartbeat or answer, and what failed, failed later.
-const lateFrom = 2 * time.Second
-
-// late reports whether the recorder began after the outage.
-func (o *incident) late() bool { return o.r.began.Sub(o.zero) > lateFrom }
-
 // unseen adds a sentence to those on things that the recorder did not see.
-func (o *incident) unseen(sentence string) { o.missed = append(o.missed, sentence) }
+func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
 // request counts the end of a request.
 func (o *incident) request(q loadgen.Record) {
@@ -103,8 +88,8 @@ func (o *incident) request(q loadgen.Record) {
 	}
 }
 
-// follow takes a snapshot with its new signs. It ends the record when no alert shows and
-// none fired or resolved for Options.Steady; see also unchangedMost and standbyWaits.
+// follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
+// alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
@@ -112,13 +97,13 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 		o.sign(x)
 	}
 	if len(o.nodes) > before {
-		o.forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+		o.sum.Forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
 	}
 	o.findReturned(s, now)
 	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
 		if n := forecast.Unscheduled(s); len(o.down) > 0 {
-			o.pending = &n
+			o.sum.Pending = &n
 		}
 	}
 	o.notifySigns(now)
@@ -126,20 +111,44 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 	if !r.leads {
 		quiet -= standbyWaits
 	}
-	if quiet >= r.opt.Steady && (!r.alerts.showing || quiet >= unchangedMost*r.opt.Steady) {
+	over := quiet >= o.steady() && !r.alerts.showing && o.whole(s)
+	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
 }
 
 // sign records a sign. The zero is already set: see Recorder.begin.
 func (o *incident) sign(x record.Sign) {
-	o.signs = append(o.signs, x)
+	o.found.Signs = append(o.found.Signs, x)
 	if x.Kind.OfNode() {
-		o.down[x.Subject], o.nodes[x.Subject] = true, true
-		o.tracker.Switched(x.Subject, power.ActionOff, x.At)
-		o.r.s.WantKubelets(x.Subject)
+		o.nodeDown(x.Subject, cmp.Or(o.r.switched[x.Subject].how, power.ActionOff), x.At)
 	}
 	o.r.s.Say(signEvent(x))
+}
+
+// nodeDown adds a node that went down, or whose machine was switched off, at that time.
+func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
+	o.down[node], o.nodes[node] = true, true
+	o.tracker.Switched(node, how, at)
+	o.r.s.WantKubelets(node)
+}
+
+// ownSteady bounds Options.Steady for the operator's own outage: nodes that are switched on again
+// are back, and do not come and go.
+const ownSteady = 30 * time.Second
+
+// steady is for how long no alert must show until the outage is over.
+func (o *incident) steady() time.Duration {
+	if o.found.Signs[0].Kind == view.SignSwitchedOff {
+		return min(ownSteady, o.r.opt.Steady)
+	}
+	return o.r.opt.Steady
+}
+
+// whole reports whether all pods of the deployment are available.
+func (o *incident) whole(s *cluster.Snapshot) bool {
+	d := s.Deployment(o.focus)
+	return d == nil || d.Available >= d.Replicas
 }
 
 // findReturned finds the nodes of the outage that are back. One that was deleted is not.
@@ -156,10 +165,9 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and
-// requests that were in flight until now, begin no other record. Nor do the pods that have no node.
+// requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.accept()
 	r.muted = append(r.muted, mute{signs: []view.Sign{view.SignRequests}, from: o.zero, to: now})
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
@@ -172,7 +180,7 @@ func (o *incident) finish(now time.Time) {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
-	writes(r.opt.Dir, "")
+	r.name("")
 	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string

@@ -7,13 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"syscall"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
-	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 // recordName matches the names that record.NewSessionDir gives to records.
@@ -63,17 +60,9 @@ func trim(dir string, most int64, except string) (gone []string, err error) {
 	return gone, nil
 }
 
-// Interruption is a record whose recorder was killed.
-type Interruption struct {
-	Sentence string
-	// Notice tells the hooks that heard of the outage, without its cluster, that no recorder
-	// saw its end; nil if none heard.
-	Notice *Notice
-}
-
 // Interrupted writes the reports of the records in dir whose recorder was killed, and
-// returns these records.
-func Interrupted(dir string) (out []Interruption) {
+// returns a sentence on each.
+func Interrupted(dir string) (out []string) {
 	for _, path := range folders(dir) {
 		if exists(filepath.Join(path, record.SummaryFile)) || exists(filepath.Join(path, record.HTMLFile)) {
 			continue
@@ -86,22 +75,14 @@ func Interrupted(dir string) (out []Interruption) {
 			_, err = report.Write(path)
 		}
 		if err != nil {
-			out = append(out, Interruption{Sentence: fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err)})
+			out = append(out, fmt.Sprintf("an earlier recorder left %s, which cannot be read: %v", path, err))
 			continue
 		}
-		x := Interruption{Sentence: fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and what happened until now is in no record",
-			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path)}
-		if slices.ContainsFunc(r.Events, func(e view.Event) bool { return tookNotice(e) && !e.At.Before(r.Zero) }) { // its past may have an earlier outage
-			x.Notice = &Notice{State: StateEnded, Sentence: text.Capital(x.Sentence) + ".", Severity: record.SeverityUnknown, Zero: r.Zero, Ended: r.End,
-				Record: path, Report: filepath.Join(path, record.HTMLFile)}
-		}
-		out = append(out, x)
+		out = append(out, fmt.Sprintf("an earlier recorder ended at %s during an outage: its record %s ends then, and what happened until now is in no record",
+			r.End.UTC().Format("2006-01-02 15:04:05 UTC"), path))
 	}
 	return out
 }
-
-// tookNotice reports whether an event is of a hook that received a notice.
-func tookNotice(e view.Event) bool { return e.Code == view.CodeHookCalled && e.Reported == "" }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
 
@@ -39,39 +38,6 @@ func TestTheOldestRecordsGoFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "20251126-my-notes")); err != nil {
 		t.Errorf("the recorder removed a folder that is not a record: %v", err)
-	}
-}
-
-// A hook that has heard of an outage hears of its end too, if the recorder was killed. The
-// notice comes from the next recorder.
-func TestHooksHearTheEndOfAnInterruptedOutage(t *testing.T) {
-	for _, heard := range []bool{true, false} {
-		s := newScreen(t)
-		s.opt.Notify = func(Notice) {
-			if heard {
-				s.timeline.Add(view.NewEvent(view.CodeHookCalled, "command", view.Facts{Name: string(StateBegan), N: 1}))
-			}
-		}
-		s.fails("n2")
-		s.look(5)
-		dir := s.Newest()
-		var got []Notice
-		h := &Hooks{queues: []chan Notice{make(chan Notice, 9)}}
-		h.Resolve("test", Interrupted(s.opt.Dir))
-		close(h.queues[0])
-		for n := range h.queues[0] {
-			got = append(got, n)
-		}
-		if !heard {
-			if len(got) > 0 {
-				t.Errorf("nobody heard of it, and hooks receive %+v", got)
-			}
-			continue
-		}
-		if len(got) != 1 || got[0].State != StateEnded || got[0].Cluster != "test" || got[0].Record != dir || got[0].Severity != record.SeverityUnknown ||
-			got[0].Ended.IsZero() || !got[0].Zero.Before(got[0].Ended) || !strings.HasPrefix(got[0].Sentence, "An earlier recorder ended at ") {
-			t.Errorf("hooks receive %+v", got)
-		}
 	}
 }
 

@@ -23,28 +23,26 @@ func (r *Recorder) lead(now time.Time) {
 		return
 	}
 	l := r.opt.Lease()
-	if l.Err != r.leaseErr && l.Err != "" {
-		r.opt.Print(l.Err)
-	}
-	r.leaseErr = l.Err
-	if r.led.Before(l.Renewed) {
+	if l.Renewed.After(r.led) {
 		r.led = l.Renewed
 	}
 	unled := now.Sub(r.led) >= unledAfter
 	r.leads = l.Mine || unled
-	var f view.Facts
+	f := view.Facts{Name: l.Holder}
 	switch {
 	case l.Mine:
 		f.Reported = "it holds the lease"
 	case unled:
 		f.Reported = "nobody seems to renew the lease"
-	case l.Holder != "":
-		f.Name = l.Holder
-	default:
+	case l.Holder == "":
 		return
 	}
 	e := view.NewEvent(view.CodeLeads, "recorder", f)
-	if role := e.Sentence(); role != r.role {
+	role := e.Sentence()
+	if l.Err != "" {
+		role += "; " + l.Err
+	}
+	if role != r.role {
 		r.role = role
 		r.s.Say(e)
 		r.opt.Print("this recorder " + role)

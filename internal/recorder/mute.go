@@ -25,7 +25,7 @@ const mutesKept = time.Hour
 // Signs of a machine that is off, and those that follow from that.
 var (
 	ofNode       = []view.Sign{view.SignSilent}
-	consequences = []view.Sign{view.SignRequests, view.SignEndpoints, view.SignPending}
+	consequences = []view.Sign{view.SignRequests, view.SignEndpoints}
 )
 
 // covers reports whether the mute covers an alert at some moment from one time to another.
@@ -48,10 +48,6 @@ func (all mutes) endBefore(id key, at time.Time) (end time.Time) {
 	return end
 }
 
-// cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
-// drain moves them.
-const cordonCalm = 15 * time.Minute
-
 // plannedReturn is how long after its return a node that was switched off by plan explains
 // failures.
 const plannedReturn = time.Minute
@@ -61,9 +57,9 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := slices.Clone(r.muted)
 	all = append(all, mute{signs: []view.Sign{view.SignRequests}, to: r.requests.first}) // none had succeeded
-	for _, p := range r.plans {
-		m := mute{signs: ofNode, node: p.node, from: p.since, to: p.ended}
-		if r.incident == nil || !r.switched[p.node] { // else it is of the incident
+	for node, p := range r.plans {
+		m := mute{signs: ofNode, node: node, from: p.since, to: p.ended}
+		if _, own := r.switched[node]; !own { // else it is of the incident
 			all = append(all, m)
 		}
 		m.signs, m.node = consequences, ""

@@ -21,27 +21,20 @@ const (
 
 // notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
 func (o *incident) notifySigns(now time.Time) {
-	if !o.r.leads {
-		o.withheld = true
-		return
-	}
 	severity := o.severity()
-	if o.inNotice == len(o.signs) && o.severe == severity || o.notices >= noticesMost || o.notices > 0 && now.Sub(o.notified) < noticeEvery {
+	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
+	if !o.r.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.signs, o.sentence())
+	sentence := sentenceOf(o.found.Signs, o.sentence())
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
 	state := StateChanged
-	switch {
-	case o.notices == 0 && o.withheld:
-		state = StateTakeover
-		sentence += " This recorder took over: another one may have reported the outage before."
-	case o.notices == 0:
+	if o.notices == 0 {
 		state = StateBegan
 	}
-	o.notices, o.notified, o.inNotice, o.severe = o.notices+1, now, len(o.signs), severity
+	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
 	o.notify(state, sentence, severity, "")
 }
 
@@ -76,17 +69,6 @@ func sentenceOf(signs []record.Sign, clients string) string {
 		events = append(events, signEvent(x))
 	}
 	return report.SoFar(events, clients)
-}
-
-// notifyFailed tells the hooks, once, of an outage that cannot be recorded.
-func (r *Recorder) notifyFailed(signs []record.Sign, why error) {
-	if r.opt.Notify == nil || !r.leads || r.kept == nowhere {
-		return
-	}
-	r.kept = nowhere
-	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
-	r.opt.Print(sentence)
-	r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})
 }
 
 // oneLine is the text of an error in a sentence.

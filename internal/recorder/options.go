@@ -39,12 +39,12 @@ type Options struct {
 	Status *Status
 	// Print shows the operator a line.
 	Print func(line string)
-	// Kept is set on a screen, where an operator switches machines: it reports whether
-	// their outage or trial is being recorded. The screen locks Dir for each record.
+	// Kept is set on a screen, where an operator switches machines: it reports whether a trial
+	// keeps the record. The screen locks Dir for each record.
 	Kept func() bool
-	// Returning maps the nodes that lightsout powered on before the recorder began to when it
-	// did: a node that still boots is no outage. It may be nil.
-	Returning map[string]time.Time
+	// Restore is the command that powers on the machines that an outage leaves off, for its
+	// summary; empty: none.
+	Restore string
 	// Names are replaced in the records; nil: none.
 	Names *record.Names
 	// Now is the clock.
@@ -61,5 +61,7 @@ type Session interface {
 	Focus() cluster.Key
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
+	Machine(node string) view.MachineView
+	LeftOff(node string) bool
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 }

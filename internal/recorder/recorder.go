@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,12 +27,13 @@ type Recorder struct {
 	alerts   alerts
 	plans    plans
 	requests requests
-	past
-	// muted are the mutes of cordons and of records that have ended; see mutesNow.
+	// served names the services that had a ready endpoint.
+	served map[cluster.Key]bool
+	// muted are the mutes of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
-	// switched are the nodes that the operator of the screen switches off.
-	switched map[string]bool
+	// switched are the nodes whose machines the operator of the screen has switched off.
+	switched map[string]switchedOff
 	health   record.Health
 	// clock notices when the wall clock is set.
 	clock clock.Steps
@@ -43,49 +45,38 @@ type Recorder struct {
 	running time.Time   // when observe began last
 	pause   phase.Blind // the newest span in which the recorder stood still
 	trimmed time.Time
-	probing time.Time // since when it sends requests
-	// saidAPI and saidRequests: it has printed that the API server, or that requests, do not
-	// answer from the beginning.
-	saidAPI, saidRequests bool
+	// saidUnseen: it has printed why it has not seen the cluster.
+	saidUnseen bool
 
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	unlock func()               // of opt.Dir, while a screen writes a record there
-	kept   keeping
+	// unlock unlocks opt.Dir, while a screen writes a record there; name names that record to readers.
+	unlock func()
+	name   func(dir string)
+	// unrecorded: it has reported that it can't record the present outage.
+	unrecorded bool
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
-	// newest sentence about it, leaseErr the newest error; see lead.
-	leads    bool
-	led      time.Time
-	role     string
-	leaseErr string
+	// newest sentence about it; see lead.
+	leads bool
+	led   time.Time
+	role  string
 
 	ended record.Ended // all requests
 }
-
-// keeping is where the present outage is recorded, as far as the recorder has said it.
-type keeping int
-
-const (
-	here      keeping = iota // or there is no outage
-	elsewhere                // by another program
-	nowhere                  // it cannot be recorded: the hooks alone know of it
-)
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, past: past{served: map[cluster.Key]bool{}},
-		requests: requests{every: opt.Every}, switched: map[string]bool{},
+		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, served: map[cluster.Key]bool{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
-	r.plans.returning(opt.Returning, opt.Now())
 	return r
 }
 
-// Handle handles what happens in the session. The recorder judges by what the cluster shows, not
-// by readings of machines.
+// Handle handles what happens in the session.
 func (r *Recorder) Handle(e session.Event) {
 	switch e := e.(type) {
 	case cluster.Transition:
@@ -94,6 +85,14 @@ func (r *Recorder) Handle(e session.Event) {
 		r.observe(e)
 	case session.Switching:
 		r.switching(e.Action, e.Bindings)
+	case session.PowerOnSent:
+		if r.incident != nil {
+			r.incident.tracker.Switched(e.Node, power.ActionOn, e.At)
+		}
+	case session.Reading:
+		if r.incident != nil {
+			r.incident.tracker.Power(e.Node, e.Reading)
+		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)
 	}
@@ -102,21 +101,35 @@ func (r *Recorder) Handle(e session.Event) {
 // transition follows a change in the cluster.
 func (r *Recorder) transition(t cluster.Transition) {
 	switch t.Change {
-	case cluster.ChangeCordon: // or uncordoned
-		r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: t.When.By, to: t.When.By.Add(cordonCalm)})
 	case cluster.ChangeBoot:
 		r.alerts.booted[t.Subject.Name] = t.When.By
 	}
 }
 
-// switching follows the operator's switching off of machines. During an outage these
-// nodes belong to it; otherwise another record has them.
+// switchedOff is when and how the operator switched a machine off.
+type switchedOff struct {
+	at  time.Time
+	how power.Action
+}
+
+// switching follows the operator's switching off of machines.
 func (r *Recorder) switching(a power.Action, bindings []power.Binding) {
-	if a != power.ActionOn {
-		for _, b := range bindings {
-			r.switched[b.Node.Name] = true
+	if a == power.ActionOn {
+		return
+	}
+	now := r.opt.Now()
+	r.alerts.changed = now
+	for _, b := range bindings {
+		r.switched[b.Node.Name] = switchedOff{now, a}
+		if r.incident != nil {
+			r.incident.nodeDown(b.Node.Name, a, now)
 		}
 	}
+}
+
+// findOn forgets the machines that are on again.
+func (r *Recorder) findOn() {
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) })
 }
 
 // observe searches a new snapshot for signs, also once a second.
@@ -126,16 +139,15 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		defer func() { r.opt.Status.observe(s, r.incident != nil, r.leads, now) }()
 	}
 	r.clock.Look(now)
+	if r.running.IsZero() {
+		r.startProbes()
+	}
 	r.awake(now)
 	r.lead(now)
-	r.startProbes()
 	r.follow(r.ended.Take(), now)
-	r.sayWaits(s, now)
 	if r.began.IsZero() {
-		if away := !r.alerts.apiBack.IsZero(); away || s.Link.State == cluster.LinkDisconnected {
-			r.alerts.apiBack = now // the kubelets could not reach it either
-		}
 		if !seen(s) {
+			r.sayUnseen(s)
 			return
 		}
 		r.began = now
@@ -149,9 +161,11 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
-	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), past: &r.past, plans: &r.plans, requests: &r.requests})
-	if first { // what is older than the record's past is no news
-		r.alerts.tell(func(a *alert) bool { return a.Kind.OfNode() && now.Sub(a.At) > r.opt.Past })
+	r.findOn()
+	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), served: r.served, plans: r.plans, requests: &r.requests, switched: r.switched})
+	if first { // it records what it sees begin
+		r.sayDown(r.alerts.tell(func(*alert) bool { return true }))
+		due = nil
 	}
 	r.judge(s, due, now)
 	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
@@ -162,21 +176,21 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Kept != nil && r.opt.Kept() {
-		// The record of the operator's own outage has them, but not other nodes.
-		r.alerts.tell(func(a *alert) bool { return !a.Kind.OfNode() || r.switched[a.Subject] })
+		// The trial's record has them, but not nodes that it did not switch.
+		r.alerts.tell(func(a *alert) bool {
+			_, switched := r.switched[a.Subject]
+			return !a.Kind.OfNode() || switched
+		})
 		return
 	}
-	if r.incident == nil {
-		clear(r.switched)
-	}
 	if r.incident == nil && len(due) > 0 {
-		r.begin(s, due, now) // if it fails, the next look tries again
+		r.begin(s, due, now)
 	}
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, r.alerts.fire(due, now), now)
 	case !r.alerts.showing:
-		r.calm, r.kept = s, here
+		r.calm, r.unrecorded = s, false
 	}
 }
 
@@ -200,16 +214,24 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
+// sayDown prints which nodes were down when the recorder began.
+func (r *Recorder) sayDown(nodes []string) {
+	if len(nodes) > 0 {
+		r.tell("down before the recorder began, and in no record of it: " + text.List(nodes))
+	}
+}
+
 // sayPlanned reports on the timeline which machines somebody switches off by plan.
-func (r *Recorder) sayPlanned(went []*plannedOff) {
+func (r *Recorder) sayPlanned(went []string) {
 	if r.opt.Kept != nil {
 		return
 	}
-	for _, p := range went {
-		e := view.NewEvent(view.CodePlannedOff, p.node, view.Facts{Name: p.note.By})
+	for _, node := range went {
+		by := r.plans[node].note.By
+		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", p.node, p.note.By))
+		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
@@ -220,12 +242,11 @@ func (r *Recorder) tell(line string) {
 	}
 }
 
-// startProbes starts the requests, once.
+// startProbes starts the requests of the recorder's own.
 func (r *Recorder) startProbes() {
-	if !r.probing.IsZero() || r.opt.Load == nil || r.opt.Every == 0 {
+	if r.opt.Load == nil || r.opt.Every == 0 {
 		return
 	}
-	r.probing = r.opt.Now()
 	spec := loadgen.Spec{Shape: loadgen.Rate, PerSecond: float64(time.Second) / float64(r.opt.Every)}
 	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
@@ -234,42 +255,43 @@ func (r *Recorder) startProbes() {
 	r.specs[number] = spec
 }
 
-// begin begins the record of an outage.
+// begin begins the record of an outage. If it can't, the next look tries again.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	zero := due[0].At
-	dir, past, err := r.open(zero, now)
-	switch {
-	case err == nil:
-		writes(r.opt.Dir, filepath.Base(dir))
-		r.newest, r.kept = dir, here
-		r.incident = newIncident(r, dir, s, zero, past)
-		return
-	case errors.Is(err, errTaken):
-		if r.kept != elsewhere {
-			r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
-		}
-		r.kept = elsewhere
+	dir, past, err := r.open(due[0].At, due[0].Kind == view.SignSwitchedOff, now)
+	if err != nil {
+		r.sayUnrecorded(due, err)
 		return
 	}
-	if e, changed := r.health.Observe("the outage's record", err, 0); changed {
-		r.s.Say(e)
-		r.opt.Print(e.Text)
+	r.name(filepath.Base(dir))
+	r.newest, r.unrecorded = dir, false
+	r.incident = newIncident(r, dir, s, due[0].At, past)
+}
+
+// sayUnrecorded reports, once, an outage that cannot be recorded here.
+func (r *Recorder) sayUnrecorded(due []*alert, why error) {
+	if r.unrecorded {
+		return
+	}
+	r.unrecorded = true
+	if errors.Is(why, errTaken) {
+		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
+		return
 	}
 	var signs []record.Sign
 	for _, a := range due {
 		signs = append(signs, a.Sign)
 	}
-	r.notifyFailed(signs, err)
+	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
+	r.opt.Print(sentence)
+	if r.opt.Notify != nil && r.leads {
+		r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})
+	}
 }
 
-// open makes the folder of a record, with the past. A screen locks the folder of all records for it.
-func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err error) {
-	r.unlock = func() {}
-	if r.opt.Kept != nil {
-		r.unlock, err = Lock(r.opt.Dir)
-		if err != nil {
-			return dir, past, err
-		}
+// open makes the folder of a record, with the past.
+func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, past record.Past, err error) {
+	if err := r.lock(own); err != nil {
+		return dir, past, err
 	}
 	defer func() {
 		if err != nil {
@@ -286,6 +308,21 @@ func (r *Recorder) open(zero, now time.Time) (dir string, past record.Past, err 
 	return dir, past, err
 }
 
+// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
+// recorded in any case: another recorder mutes it.
+func (r *Recorder) lock(own bool) (err error) {
+	unlock := func() {}
+	if r.opt.Kept != nil {
+		unlock, err = Lock(r.opt.Dir)
+	}
+	r.name = func(dir string) { writes(r.opt.Dir, dir) }
+	if own && errors.Is(err, errTaken) {
+		unlock, err, r.name = func() {}, nil, func(string) {}
+	}
+	r.unlock = unlock
+	return err
+}
+
 // Newest returns the folder of the newest record; empty if there is none.
 func (r *Recorder) Newest() string { return r.newest }
 
@@ -294,15 +331,18 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
-	if r.incident != nil {
-		r.incident.unseen(why)
-		r.incident.finish(r.opt.Now())
+	if r.incident == nil {
+		return
 	}
+	if r.alerts.showing {
+		r.incident.unseen(why)
+	}
+	r.incident.finish(r.opt.Now())
 }
 
 // Show gives a frame to the record.
 func (r *Recorder) Show(f *view.Frame) {
-	f.RecordsOutage = f.RecordsOutage || r.incident != nil
+	f.RecordsOutage = r.incident != nil
 	defer r.rolling.Offer(f) // nothing may change it later
 	err := r.rolling.Err()
 	if r.incident == nil && err == nil {

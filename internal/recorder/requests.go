@@ -14,8 +14,8 @@ type requests struct {
 	every time.Duration
 	// first is when the first that was ok was sent.
 	first time.Time
-	// goods are the ends of good answers, the newest of each second, for mutesKept.
-	goods  []time.Time
+	// good is the end of the newest good answer.
+	good   time.Time
 	failed []failure // the newest
 }
 
@@ -52,7 +52,9 @@ func (p *requests) note(q *loadgen.Record, now time.Time) (first bool) {
 		if first = p.first.IsZero(); first {
 			p.first = q.CountedAt()
 		}
-		p.keep(q.End)
+		if q.End.After(p.good) {
+			p.good = q.End
+		}
 	}
 	return first
 }
@@ -64,42 +66,21 @@ func (p *requests) lately(now time.Time) []failure {
 	return p.failed
 }
 
-// keep adds the end of a good answer to goods, unless a later one is there.
-func (p *requests) keep(end time.Time) {
-	if n := len(p.goods); n > 0 && !end.After(p.goods[n-1]) {
-		return
-	} else if n > 0 && p.goods[n-1].Unix() == end.Unix() {
-		p.goods[n-1] = end
-		return
-	}
-	old := 0
-	for old < len(p.goods) && end.Sub(p.goods[old]) > mutesKept {
-		old++
-	}
-	p.goods = append(slices.Delete(p.goods, 0, old), end)
-}
-
-// goodBefore is the end of the last good answer up to that moment; the moment itself if none is known.
-func (p *requests) goodBefore(at time.Time) time.Time {
-	i, found := slices.BinarySearchFunc(p.goods, at, time.Time.Compare)
-	if found || i == 0 {
-		return at
-	}
-	return p.goods[i-1]
-}
-
-// fail reports whether requests fail that no mute covers while they were in flight, and when the
-// last one was ok before the first of them waited in vain: a request that hangs fails long after
-// the service stopped to answer.
+// fail reports whether requests fail that no mute covers while they were in flight, and since when:
+// the last good answer, or when the first of them began to wait in vain if that is earlier, or the
+// end of the last mute before. A request that hangs fails long after the service stopped to answer.
 func (p *requests) fail(m mutes, now time.Time) (since time.Time, failing bool) {
 	id := key{sign: view.SignRequests}
 	counted := slices.DeleteFunc(slices.Clone(p.lately(now)), func(f failure) bool { return m.cover(id, f.sent, f.ended) })
 	if len(counted) < failedLeast {
 		return since, false
 	}
-	first := slices.MinFunc(counted, func(a, b failure) int { return a.waited.Compare(b.waited) })
-	since = p.goodBefore(first.waited)
-	if end := m.endBefore(id, first.waited); end.After(since) {
+	waited := slices.MinFunc(counted, func(a, b failure) int { return a.waited.Compare(b.waited) }).waited
+	since = p.good
+	if since.IsZero() || since.After(waited) {
+		since = waited
+	}
+	if end := m.endBefore(id, waited); end.After(since) {
 		since = end
 	}
 	return since, true

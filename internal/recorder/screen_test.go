@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -28,6 +30,7 @@ type screen struct {
 	shared   atomic.Pointer[time.Time] // now, for the goroutines of the recorder
 	down     map[string]time.Time      // nodes that are NotReady, and since when
 	noted    map[string]bool           // nodes whose machines lightsout switched off
+	off      map[string]bool           // machines that the operator left off
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
@@ -44,10 +47,12 @@ func (s *screen) Publish() *view.Frame {
 	s.Show(f)
 	return f
 }
-func (s *screen) Say(e view.Event)          { s.timeline.Add(e) }
-func (s *screen) Focus() cluster.Key        { return cluster.Key{} }
-func (s *screen) Outlook([]string) []string { return nil }
-func (s *screen) WantKubelets(...string)    {}
+func (s *screen) Say(e view.Event)                { s.timeline.Add(e) }
+func (s *screen) Focus() cluster.Key              { return cluster.Key{} }
+func (s *screen) Outlook([]string) []string       { return nil }
+func (s *screen) WantKubelets(...string)          {}
+func (s *screen) Machine(string) view.MachineView { return view.MachineView{} }
+func (s *screen) LeftOff(node string) bool        { return s.off[node] }
 func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
 	s.t.Error("the screen sends requests of its own")
 	return 0, time.Time{}, nil
@@ -81,7 +86,7 @@ func newScreen(t *testing.T) *screen {
 
 // newScreenOf is newScreen with so much memory for the past and changed options, before its first look.
 func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
-	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}}
+	s := &screen{t: t, down: map[string]time.Time{}, noted: map[string]bool{}, off: map[string]bool{}}
 	s.setTime(time.Now())
 	clock := func() time.Time { return *s.shared.Load() }
 	var err error
@@ -131,7 +136,7 @@ func (s *screen) summaries() (out []*record.Summary) {
 
 func signsOf(sum *record.Summary) (names []string) {
 	for _, x := range sum.Unplanned.Signs {
-		names = append(names, x.Subject)
+		names = append(names, x.Subject+" "+string(x.Kind))
 	}
 	return names
 }
@@ -182,60 +187,91 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 	}
 }
 
-// The operator's own outage is in the record of the trials. A node that they did not
-// switch begins a record as soon as that one has ended.
-func TestTheOperatorsOutageIsNotRecordedTwice(t *testing.T) {
-	s := newScreen(t)
-	s.kept = true
-	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
-	s.fails("n1") // not even annotated
-	s.look(30)
-	s.kept = false
-	s.look(5)
-	if all := folders(s.opt.Dir); len(all) > 0 {
-		t.Fatal("two records of one outage: ", all)
-	}
-	delete(s.down, "n1")
-	s.look(2)
-
-	s.kept = true
-	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
-	s.fails("n1")
-	s.fails("n3")
-	s.look(5)
-	delete(s.down, "n1")
-	s.look(2)
-	s.kept = false
-	s.look(5)
-	if all := s.summaries(); len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n3"}) {
-		t.Errorf("%d records", len(all))
-	}
+// cuts has the operator switch a machine off, returns powers it on, and its node is back.
+func (s *screen) cuts(node string) {
+	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}}})
+	s.noted[node], s.off[node] = true, true
+	s.fails(node)
 }
 
-// What the operator switches off during an outage belongs to it. A trial ends its record.
+func (s *screen) returns(node string) {
+	s.Handle(session.PowerOnSent{Node: node, At: s.now})
+	delete(s.noted, node)
+	delete(s.off, node)
+	delete(s.down, node)
+}
+
+// One outage leaves one record, whoever caused it.
 func TestOneOutageOneRecord(t *testing.T) {
-	s := newScreen(t)
-	s.fails("n2")
-	s.look(4)
-	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: "n1"}}})
-	s.noted["n1"] = true
-	s.fails("n1")
-	s.look(4)
-	delete(s.down, "n2")
-	s.look(15)
-	if !s.Running() {
-		t.Error("the record ended while a machine of it was off")
-	}
-	s.Yield()
-	s.kept = true
-	s.look(5)
-	clear(s.down)
-	s.look(5)
-	s.kept = false
-	s.look(5)
-	all := s.summaries()
-	if len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n2", "n1"}) || !strings.Contains(strings.Join(all[0].Unplanned.Unseen, "\n"), "the trial's record has the rest") {
-		t.Fatalf("%d records: %+v", len(all), all)
+	for name, tc := range map[string]struct {
+		do    func(s *screen)
+		signs []string // of the only record; nil: there is none
+		want  string   // in what was not seen
+	}{
+		"the operator's own": {func(s *screen) {
+			s.cuts("n1")
+			s.look(40)
+			s.returns("n1")
+			s.look(12)
+		}, []string{"n1 off"}, ""},
+		"a machine is left off": {func(s *screen) {
+			s.cuts("n1")
+			s.look(40)
+		}, []string{"n1 off"}, "stopped before the end of the outage"},
+		"a trial's": {func(s *screen) {
+			s.kept = true
+			s.cuts("n1")
+			s.look(30)
+			s.kept = false
+			s.look(5)
+			s.returns("n1")
+			s.look(5)
+		}, nil, ""},
+		"another node fails during a trial": {func(s *screen) {
+			s.kept = true
+			s.cuts("n1")
+			s.fails("n3")
+			s.look(5)
+			s.returns("n1")
+			s.look(2)
+			s.kept = false
+			s.look(5)
+		}, []string{"n3 silent"}, ""},
+		"the operator switches off during another": {func(s *screen) {
+			s.fails("n2")
+			s.look(4)
+			s.cuts("n1")
+			s.look(4)
+			delete(s.down, "n2")
+			s.look(15)
+			s.returns("n1")
+			s.look(15)
+		}, []string{"n2 silent", "n1 off"}, ""},
+		"a trial begins during one": {func(s *screen) {
+			s.fails("n2")
+			s.look(4)
+			s.Yield()
+			s.kept = true
+			s.look(5)
+			s.kept = false
+			s.look(5)
+		}, []string{"n2 silent"}, "the trial's record has the rest"},
+	} {
+		s := newScreen(t)
+		tc.do(s)
+		all := s.summaries()
+		if tc.signs == nil {
+			if len(all) > 0 {
+				t.Errorf("%s: %d records", name, len(all))
+			}
+			continue
+		}
+		if len(all) != 1 || !slices.Equal(signsOf(all[0]), tc.signs) || !strings.Contains(strings.Join(all[0].Unplanned.Unseen, "\n"), tc.want) {
+			t.Fatalf("%s: %d records: %+v", name, len(all), all[0].Unplanned)
+		}
+		if left := slices.Sorted(maps.Keys(s.off)); !slices.Equal(all[0].LeftOff, left) {
+			t.Errorf("%s: the record has %v as left off", name, all[0].LeftOff)
+		}
 	}
 }
 

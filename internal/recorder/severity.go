@@ -54,7 +54,7 @@ func (o *incident) severity() record.Severity {
 		return record.SeverityDown
 	case failed > 0:
 		return record.SeverityDegraded
-	case o.late(), o.from != nil, o.stoodStill(), o.waiting(), o.unasked():
+	case o.found.RequestsFrom != nil, o.stoodStill(), o.waiting(), o.unasked():
 		return record.SeverityUnknown
 	}
 	return record.SeverityUnnoticed

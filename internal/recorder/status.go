@@ -19,22 +19,31 @@ const aliveWithin = 15 * time.Second
 // Status answers /healthz and /metrics. The zero Status is a recorder that has not checked
 // yet. It is safe for concurrent use.
 type Status struct {
-	mu        sync.Mutex
-	checked   time.Time
-	connected bool
-	recording bool
-	leads     bool
-	outages   int
+	mu      sync.Mutex
+	checked time.Time
+	// values are those of metrics.
+	values [4]int
+}
+
+// metrics are the names, types and descriptions of the metrics.
+var metrics = [4][3]string{
+	{"api_server_connected", "gauge", "1 while the API server answers."},
+	{"recording", "gauge", "1 while the recorder records an outage."},
+	{"leads", "gauge", "1 while this recorder reports outages, 0 while another one does."},
+	{"outages_total", "counter", "Outages that the recorder has begun to record."},
 }
 
 // observe keeps the figures of a snapshot.
 func (s *Status) observe(snap *cluster.Snapshot, recording, leads bool, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if recording && !s.recording {
-		s.outages++
+	one := map[bool]int{true: 1}
+	outages := s.values[3]
+	if recording && s.values[1] == 0 {
+		outages++
 	}
-	s.checked, s.connected, s.recording, s.leads = now, snap.Link.State == cluster.LinkLive, recording, leads
+	s.checked = now
+	s.values = [4]int{one[snap.Link.State == cluster.LinkLive], one[recording], one[leads], outages}
 }
 
 // Handler serves /healthz, which fails if the recorder has stopped checking the cluster,
@@ -56,17 +65,8 @@ func (s *Status) Handler(now func() time.Time) http.Handler {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		flag := map[bool]int{true: 1}
-		for _, m := range []struct {
-			name, kind, help string
-			value            int
-		}{
-			{"api_server_connected", "gauge", "1 while the API server answers.", flag[s.connected]},
-			{"recording", "gauge", "1 while the recorder records an outage.", flag[s.recording]},
-			{"leads", "gauge", "1 while this recorder reports outages, 0 while another one does.", flag[s.leads]},
-			{"outages_total", "counter", "Outages that the recorder has begun to record.", s.outages},
-		} {
-			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m.name, m.kind, m.help, m.value)
+		for i, m := range metrics {
+			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m[0], m[1], m[2], s.values[i])
 		}
 	})
 	return mux

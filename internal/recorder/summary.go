@@ -1,13 +1,13 @@
 package recorder
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // sumLoads adds the requests of each run that have ended since the zero, and those in flight.
@@ -33,22 +33,13 @@ func (o *incident) sumLoads(sum *record.Summary) {
 // summary sums the outage up.
 func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
-	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: o.server, Deployment: o.focus.String(),
-		Started: o.began, Zero: o.zero, Ended: now, Settings: o.settings, Outages: o.tracker.Outages(), Forecast: o.forecast,
-		LowestAvailable: o.tracker.Lowest(), Pending: o.pending,
-		Unplanned: &record.Unplanned{Severity: o.severity(), Signs: o.signs, Unseen: o.missed, RequestsFrom: o.from},
-	}
+	sum := &o.sum
+	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
+	o.found.Severity = o.severity()
+	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
-		if p.Observed != nil && o.late() && *p.Observed <= r.began.Sub(o.zero).Seconds() {
-			if p.Predicted == nil && p.Name == view.PhaseReplaced {
-				continue // a report would conclude that it never came
-			}
-			p.Observed, p.From, p.Inside, p.Note = nil, nil, nil, "before the recorder began"
-			p.HiddenFrom = nil
-		}
-		// Nobody switched a machine, and a node may come back without a boot.
-		if p.Name != view.PhaseOff && (p.Name != view.PhaseBooted || p.Observed != nil) {
+		// Perhaps nobody switched a machine, and a node may come back without a boot.
+		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
@@ -56,21 +47,14 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
 	o.sumLoads(sum)
 	sum.Ledger.Balanced = sum.Ledger.Adds()
-	if o.late() {
-		sum.Blind = append(sum.Blind, record.Blind{To: r.began.Sub(o.zero).Seconds(), Why: "the recorder had not begun", StoodStill: true})
-	}
 	for _, b := range o.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = now
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
-	planned := r.plans.downSince(o.zero)
-	for _, p := range planned {
-		sum.Unplanned.Planned = append(sum.Unplanned.Planned, p.node+", by "+p.note.By)
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
-		if planned.of(name) == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
+		if r.plans[name] == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
 			o.unseen(name + " booted, and the recorder did not see it go down")
 		}
 	}
@@ -81,6 +65,21 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
-	sum.Unplanned.Unseen = o.missed
+	o.sumOff(sum)
 	return sum
+}
+
+// sumOff names the machines that the operator left off.
+func (o *incident) sumOff(sum *record.Summary) {
+	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
+		switch m, left := o.r.s.Machine(name), o.r.s.LeftOff(name); {
+		case left && m.Reading.State != power.On:
+			sum.LeftOff = append(sum.LeftOff, name)
+		case left, m.Busy == power.ActionOff, m.Busy == power.ActionShutdown:
+			sum.MayGoOff = append(sum.MayGoOff, name)
+		}
+	}
+	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && o.r.opt.Names == nil { // otherwise it would contain names
+		sum.Restore = o.r.opt.Restore
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
@@ -27,23 +26,15 @@ func inView(s *cluster.Snapshot) string {
 	return "the cluster is in view: outages are noticed from now on"
 }
 
-// okWithin is the time within which requests should succeed at first.
-const okWithin = 10 * time.Second
-
-// sayWaits prints, once each, that the API server or requests do not answer from the beginning: it
-// notices no outage, or no failures, before they do.
-func (r *Recorder) sayWaits(s *cluster.Snapshot, now time.Time) {
+// sayUnseen prints, once, why the recorder has not seen the cluster yet.
+func (r *Recorder) sayUnseen(s *cluster.Snapshot) {
 	why := s.Access[cluster.KindNode].Err
 	if s.Link.State == cluster.LinkDisconnected {
 		why = s.Link.Err
 	}
-	if r.began.IsZero() && why != "" && !r.saidAPI {
-		r.saidAPI = true
+	if why != "" && !r.saidUnseen {
+		r.saidUnseen = true
 		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
-	}
-	if !r.probing.IsZero() && r.requests.first.IsZero() && now.Sub(r.probing) >= okWithin && !r.saidRequests {
-		r.saidRequests = true
-		r.tell("no request has succeeded yet: lightsout notices failures only once one has")
 	}
 }
 

@@ -2,41 +2,13 @@ package recorder
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/loadgen"
 )
-
-// A recorder whose API server, or service, has not answered yet records no outage, and prints what
-// it waits for.
-func TestWhatNeverAnsweredHasNotStopped(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
-	var printed []string
-	var s quietSession
-	r := New(&s, Options{Now: func() time.Time { return now }, Every: time.Second, Past: time.Minute, Print: func(line string) { printed = append(printed, line) }})
-	r.probing = now
-	away := cluster.NewSnapshot(cluster.Contents{At: now, Link: cluster.Link{State: cluster.LinkDisconnected, LastContact: now, Err: "10.0.0.10:6443 does not answer"}})
-	for range 30 {
-		now = now.Add(time.Second)
-		r.requests.note(&loadgen.Record{Class: loadgen.ClassRefused, End: now}, now)
-		r.sayWaits(away, now)
-		if seen(away) {
-			t.Fatal("the cluster is in view")
-		}
-	}
-	want := []string{"lightsout has not seen the cluster yet, and notices no outage before it has: 10.0.0.10:6443 does not answer",
-		"no request has succeeded yet: lightsout notices failures only once one has"}
-	if got := strings.Join(printed, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("printed:\n%s", got)
-	}
-	if r.incident != nil {
-		t.Error("an outage began")
-	}
-}
 
 // The recorder prints what it may not read.
 func TestTheRecorderPrintsWhatItMayNotRead(t *testing.T) {
@@ -67,8 +39,8 @@ func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
 	}
 	var printed []string
 	r := New(&quietSession{}, Options{Now: time.Now, Every: time.Second, Past: time.Minute, Print: func(line string) { printed = append(printed, line) }})
-	r.sayWaits(unread, time.Now())
-	r.sayWaits(unread, time.Now())
+	r.sayUnseen(unread)
+	r.sayUnseen(unread)
 	if len(printed) != 1 || !strings.Contains(printed[0], "has not seen the cluster yet") || !strings.Contains(printed[0], "keeps no connection open") {
 		t.Errorf("printed %q", printed)
 	}
@@ -77,22 +49,14 @@ func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
 	}
 }
 
-// A recorder that begins while the API server does not answer gives the kubelets time to renew
-// their Leases, as one that saw it stop does.
-func TestNodesThatRenewAfterTheFirstContactAreNoOutage(t *testing.T) {
-	s := newScreen(t)
-	s.began, s.looked, s.alerts.open = time.Time{}, time.Time{}, map[key]*alert{}
-	for range 30 {
-		s.setTime(s.now.Add(time.Second))
-		s.observe(cluster.NewSnapshot(cluster.Contents{At: s.now, Link: cluster.Link{State: cluster.LinkDisconnected}}))
-	}
-	for _, n := range []string{"n1", "n2", "n3"} {
-		s.fails(n)
-	}
-	s.look(6)
-	clear(s.down)
-	s.look(30)
-	if all := s.summaries(); len(all) > 0 {
-		t.Errorf("%d outages: %+v", len(all), all[0].Unplanned)
+// What was down before the recorder saw the cluster begins no record.
+func TestWhatWasDownBeforeIsNoOutage(t *testing.T) {
+	s := newScreenOf(t, 1<<20, func(*Options) {})
+	s.fails("n1")
+	s.look(40)
+	s.fails("n2")
+	s.look(4)
+	if all := s.summaries(); len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n2 silent"}) {
+		t.Errorf("%d records", len(all))
 	}
 }

@@ -107,7 +107,7 @@ func suiteOf(name string, s *record.Summary) junitSuite {
 
 // verdictResult is nil for a trial in which nothing failed.
 func verdictResult(s *record.Summary) *junitResult {
-	if s.Verdict == view.Pass || s.Verdict == view.NoExpectations || s.Verdict == view.NotJudged {
+	if s.Verdict == view.Pass || s.Verdict == view.NoExpectations {
 		return nil
 	}
 	r := &junitResult{Message: strings.ToLower(verdictOf(s.Verdict).Text), Type: strings.ToLower(verdictOf(s.Verdict).Text)}

@@ -36,7 +36,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 var verdicts = map[view.Verdict]cell{
 	view.Pass: {"PASS", good}, view.Fail: {"FAIL", bad}, view.NotObserved: {"NOT OBSERVED", warning},
-	view.NoExpectations: {"NO EXPECTATIONS", plain}, view.Aborted: {"ABORTED", warning}, view.NotJudged: {"NOT JUDGED", plain}, "": {"NEVER JUDGED", warning},
+	view.NoExpectations: {"NO EXPECTATIONS", plain}, view.Aborted: {"ABORTED", warning}, "": {"NEVER JUDGED", warning},
 }
 
 // verdictOf is the verdict's word in capitals, with its tone.

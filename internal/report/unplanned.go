@@ -45,10 +45,10 @@ func SoFar(signs []view.Event, clients string) string {
 	return text.Clean(sentence(who(nodes), beside, clients), 2*textMost)
 }
 
-// signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
-// and pods are in a sentence about nodes.
+// signsBeside describes the signs that are not about nodes, each kind once. told: that of requests
+// is in a sentence about nodes.
 func signsBeside(r *record.Record, told bool) (out []string) {
-	seen := map[view.Sign]bool{view.SignRequests: told, view.SignPending: told}
+	seen := map[view.Sign]bool{view.SignRequests: told}
 	for _, e := range SignsIn(r) {
 		if seen[e.Sign] {
 			continue
@@ -60,8 +60,6 @@ func signsBeside(r *record.Record, told bool) (out []string) {
 			out = append(out, apiSilence(unseen{e.At, apiAnswers(r, e.At)}))
 		case view.SignEndpoints:
 			out = append(out, "service "+clean(e.Subject)+" lost its last ready endpoint at "+at)
-		case view.SignPending:
-			out = append(out, "pods found no node from "+at)
 		case view.SignRequests:
 			out = append(out, "requests began to fail after "+at)
 		}
@@ -148,9 +146,6 @@ func signsOf(r *record.Record) section {
 	}
 	for _, u := range s.Unplanned.Unseen {
 		t.Items = append(t.Items, cell{clean(fmt.Sprintf("Not seen: %s.", u)), warning})
-	}
-	for _, p := range s.Unplanned.Planned {
-		t.Items = append(t.Items, cell{Text: clean("Switched off by plan meanwhile: " + p + ".")})
 	}
 	return t
 }

@@ -40,8 +40,6 @@ type (
 		Node    string
 		Reading power.Reading
 	}
-	// SwitchingOff: the operator switches machines off by hand, from now on.
-	SwitchingOff struct{}
 	// Switching: machines are switched now.
 	Switching struct {
 		Action   power.Action

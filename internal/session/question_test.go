@@ -57,7 +57,7 @@ func TestTheReasonForATypedConfirmationComesFirst(t *testing.T) {
 
 func TestTheQuestionSaysThatTheOutageIsRecorded(t *testing.T) {
 	b := newBoard(workers...)
-	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{Unprompted: true}, nil)
+	x := run(t, t.TempDir(), b, b, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{RecordsOutages: true}, nil)
 	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: workers[3:]})
 	if text := questionText(x.question(view.QuestionSwitch)); !strings.Contains(text, "records this outage by itself") || strings.Contains(text, "in flight now") {

@@ -45,8 +45,8 @@ type Options struct {
 
 	Fleet   *power.Fleet
 	Journal *power.Journal
-	// Unprompted has the guest record each outage that the operator causes without a trial.
-	Unprompted bool
+	// RecordsOutages: the guest records each outage that the operator causes without a trial.
+	RecordsOutages bool
 	// NoPower is the reason, in one sentence, why lightsout cannot switch machines;
 	// empty if it can.
 	NoPower string

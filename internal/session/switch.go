@@ -230,7 +230,7 @@ func (x *request) meanwhile() (lines []view.Line) {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	if x.underWay == nil && x.w.opt.Unprompted {
+	if x.underWay == nil && x.w.opt.RecordsOutages {
 		lines = append(lines, view.Line{Text: "No trial is running: lightsout records this outage by itself, and reports on it."})
 	}
 	return lines
@@ -271,9 +271,6 @@ func (x *request) begun(q power.Question, at time.Time) {
 			w.say(view.NewEvent(view.CodeDryRun, n, view.Facts{Action: q.Action, Reported: string(q.Action) + " not requested"}))
 		}
 		return
-	}
-	if q.Action != power.ActionOn && w.opt.Unprompted {
-		w.guest.Handle(SwitchingOff{})
 	}
 	if q.Action != power.ActionOn && w.rec.timeline.Start(at) {
 		e := view.NewEvent(view.CodeZero, "trial", view.Facts{})

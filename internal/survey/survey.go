@@ -4,7 +4,7 @@
 //
 //	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true}, progress)
 //	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
-//	r.Write(w, survey.HTML) // or Table, Markdown, JSON
+//	r.Write(w, survey.HTML) // or Table, JSON
 //
 // This package chooses the losses, judges each one, and writes the pages. Package
 // cluster/place forecasts where pods go.

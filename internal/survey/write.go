@@ -16,14 +16,13 @@ import (
 
 // Formats that Write accepts.
 const (
-	Table    = "table"
-	JSON     = "json"
-	Markdown = "markdown"
-	HTML     = "html"
+	Table = "table"
+	JSON  = "json"
+	HTML  = "html"
 )
 
 // Formats lists them.
-var Formats = []string{Table, JSON, Markdown, HTML}
+var Formats = []string{Table, JSON, HTML}
 
 // Write writes the report in a format.
 func (r *Report) Write(w io.Writer, format string) error {
@@ -37,9 +36,6 @@ func (r *Report) Write(w io.Writer, format string) error {
 		}{r.Headline(), r})
 	case HTML:
 		return page.Execute(w, r)
-	case Markdown:
-		_, err := io.WriteString(w, r.markdown())
-		return err
 	}
 	return r.table(w)
 }
@@ -186,23 +182,6 @@ func (r *Report) notes() (out []string) {
 		out = append(out, "This survey is incomplete: "+u+".")
 	}
 	return out
-}
-
-func (r *Report) markdown() string {
-	var b strings.Builder
-	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "&", "&amp;").Replace
-	fmt.Fprintf(&b, "# Survey\n\n**%s**\n\n| %s |\n|%s\n", cell(r.Headline()), strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
-	for i := range r.Losses {
-		cells := r.Losses[i].cells()
-		for k := range cells {
-			cells[k] = cell(cells[k])
-		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-	}
-	for _, note := range r.notes() {
-		fmt.Fprintf(&b, "\n%s\n", cell(note))
-	}
-	return b.String()
 }
 
 // Cell is one cell of the heat map: the effect of losing one node or two.

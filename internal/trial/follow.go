@@ -22,14 +22,11 @@ func (r *run) show(f *view.Frame) {
 	}
 	r.gauge(f)
 	r.clock.Look(r.now())
-	kept := r.shown(f)
-	if !r.opt.Unprompted {
-		f.Trial = kept.Trial
-	}
+	f.Trial = r.view()
 	if r.stage == stageOver {
 		return
 	}
-	r.sampler.Offer(kept)
+	r.sampler.Offer(r.shown(f))
 	err := errors.Join(r.requests.Err(), r.sampler.Err())
 	if e, changed := r.health.Observe("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
 		r.t.opt.Timeline.Add(e)
@@ -125,7 +122,6 @@ func (r *run) byKeyboard(deployment string) *plan.Plan {
 // switching keeps that machines are switched now.
 func (r *run) switching(a power.Action, bindings []power.Binding) {
 	now := r.now()
-	r.switched = now
 	on := a == power.ActionOn
 	nodes := make([]string, len(bindings))
 	for i, b := range bindings {

@@ -59,10 +59,8 @@ func (r *run) closeRecord() {
 	if err := errors.Join(errs...); err != nil {
 		r.s.Warn(view.LaneOperator, "trial", "the record is not complete: "+err.Error())
 	}
-	var said string
 	r.s.Async(report.Within, func(context.Context) error {
-		var err error
-		said, err = report.Write(r.dir)
+		_, err := report.Write(r.dir)
 		return err
 	}, func(err error) {
 		if err != nil {
@@ -70,8 +68,5 @@ func (r *run) closeRecord() {
 			return
 		}
 		r.s.Notify(view.NewEvent(view.CodeReportWritten, "trial", view.Facts{Reported: filepath.Join(r.dir, record.HTMLFile)}))
-		if r.opt.Unprompted {
-			r.s.Notify(view.NewEvent(view.CodeOutageSummary, "outage", view.Facts{Reported: said}))
-		}
 	})
 }

@@ -39,11 +39,8 @@ type run struct {
 	requests *record.Requests
 
 	started, zero, ended time.Time
-	// switched is when a machine was last switched; whole is since when everything is
-	// back, of an outage without a trial.
-	switched, whole time.Time
-	steps           []*stepRun
-	next            int
+	steps                []*stepRun
+	next                 int
 	// waiting: a driven trial waits for the operator.
 	waiting bool
 	// poll returns the progress of the present step, or its end; nil between steps.
@@ -135,12 +132,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 	}
 	r.before = podsByNode(s, r.deployment)
 	r.settings = forecast.Settings(s, r.deployment)
-	started := view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name})
-	if r.opt.Unprompted {
-		r.name, started = "outage", view.NewEvent(view.CodeOutageRecorded, "outage", view.Facts{})
-		r.loads = append(r.loads, r.t.running()...)
-	}
-	r.s.Say(started)
+	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
 	r.tracker.Down(r.s.Down())
 	r.tracker.Observe(s, r.now())
 	if r.plan != nil {
@@ -220,10 +212,6 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
-	if r.opt.Unprompted && r.stage == stageSteps && settled(r, now) {
-		r.conclude()
-		return
-	}
 	for r.poll != nil && r.stage != stageOver {
 		switch done, doing, err := r.poll(now); {
 		case !done:

@@ -59,9 +59,6 @@ type RunOptions struct {
 	KeepOff bool
 	// End ends the session when the trial is over.
 	End bool
-	// Unprompted: it is the record of an outage without a trial, which nobody started. The screen
-	// does not show it, and it ends by itself.
-	Unprompted bool
 }
 
 // Runner runs trials in a session, as its guest: see session.Guest. Start and
@@ -70,10 +67,10 @@ type Runner struct {
 	opt  Options
 	s    session.Controls
 	run  *run // the trial under way, or the last one that is over
-	kept []Kept
+	kept []string
 	// loads are those that may still be running, of trials or not.
 	loads []*loadRun
-	ended record.Ended // in the record of the live run
+	ended record.Ended // in the record of the run under way
 
 	mu      sync.Mutex
 	pending *start // what Start has asked for
@@ -125,25 +122,9 @@ func (t *Runner) startPending() {
 	}
 }
 
-// switchingOff begins the record of an outage without a trial, unless a trial keeps one.
-func (t *Runner) switchingOff() {
-	if t.Live() {
-		return
-	}
-	if err := t.start(nil, RunOptions{Unprompted: true}); err != nil {
-		t.s.Warn(view.LaneOperator, "trial", "this outage leaves no record: "+err.Error())
-	}
-}
-
-// Kept is the folder of a record: of a trial, or of an outage without a trial.
-type Kept struct {
-	Dir        string
-	Unprompted bool
-}
-
-// Kept lists the records of the session, oldest first. It must not be called before the
+// Kept lists the folders of the session's trials, oldest first. It must not be called before the
 // session has ended.
-func (t *Runner) Kept() []Kept { return t.kept }
+func (t *Runner) Kept() []string { return t.kept }
 
 // Outcome is the result of the newest trial: its summary once it has been judged and
 // the folder of its record, or why it was not started. It must not be called
@@ -155,11 +136,8 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 	return sum, dir, t.refused
 }
 
-// Running reports whether a trial that somebody started is under way.
-func (t *Runner) Running() bool { return t.Live() && !t.run.opt.Unprompted }
-
-// Live reports whether a record is being kept.
-func (t *Runner) Live() bool { return t.run != nil && t.run.stage != stageOver }
+// Running reports whether a trial is under way.
+func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
 
 // UnderWay is the trial that takes its steps now; nil if there is none, and while one
 // cleans up.
@@ -192,9 +170,9 @@ func (t *Runner) rest(r *run) {
 	}))
 }
 
-// ifLive calls to with the live run, if there is one.
-func (t *Runner) ifLive(to func(*run)) {
-	if t.Live() {
+// ifRunning calls to with the run under way, if there is one.
+func (t *Runner) ifRunning(to func(*run)) {
+	if t.Running() {
 		to(t.run)
 	}
 }
@@ -203,20 +181,18 @@ func (t *Runner) ifLive(to func(*run)) {
 func (t *Runner) Handle(e session.Event) {
 	switch e := e.(type) {
 	case loadgen.Record: // and all others in the record
-		t.ifLive(func(r *run) { r.follow(t.ended.Take()) })
+		t.ifRunning(func(r *run) { r.follow(t.ended.Take()) })
 	case *cluster.Snapshot:
-		t.ifLive(func(r *run) {
+		t.ifRunning(func(r *run) {
 			r.tracker.Down(t.s.Down())
 			r.observe(e)
 		})
 	case session.Reading:
-		t.ifLive(func(r *run) { r.reading(e.Node, e.Reading) })
-	case session.SwitchingOff:
-		t.switchingOff()
+		t.ifRunning(func(r *run) { r.reading(e.Node, e.Reading) })
 	case session.Switching:
-		t.ifLive(func(r *run) { r.switching(e.Action, e.Bindings) })
+		t.ifRunning(func(r *run) { r.switching(e.Action, e.Bindings) })
 	case session.PowerOnSent:
-		t.ifLive(func(r *run) { r.tracker.Switched(e.Node, power.ActionOn, e.At) })
+		t.ifRunning(func(r *run) { r.tracker.Switched(e.Node, power.ActionOn, e.At) })
 	case session.Draining:
 		t.draining(e.Nodes)
 	case session.LoadStarted:
@@ -227,13 +203,13 @@ func (t *Runner) Handle(e session.Event) {
 		t.intent(e.Intent)
 	case session.TurnOver: // advances the trial
 		t.startPending()
-		t.ifLive((*run).advance)
+		t.ifRunning((*run).advance)
 	}
 }
 
 // draining makes a drain by keyboard a step.
 func (t *Runner) draining(nodes []string) {
-	if r := t.run; t.Live() && r.plan == nil && r.stage == stageSteps {
+	if r := t.run; t.Running() && r.plan == nil && r.stage == stageSteps {
 		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
@@ -242,7 +218,7 @@ func (t *Runner) draining(nodes []string) {
 func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
 	t.loads = append(t.running(), l)
-	if !t.Live() {
+	if !t.Running() {
 		return
 	}
 	r := t.run
@@ -261,7 +237,7 @@ func (t *Runner) running() []*loadRun {
 
 // did turns an action of the operator by keyboard into a step.
 func (t *Runner) did(i view.Intent) {
-	if !t.Live() || t.run.plan != nil {
+	if !t.Running() || t.run.plan != nil {
 		return
 	}
 	switch i := i.(type) {
@@ -282,9 +258,9 @@ func (t *Runner) intent(i view.Intent) {
 			t.s.SayPreparing()
 			return
 		}
-		t.ifLive(func(r *run) { r.nextStep(i.Step) })
+		t.ifRunning(func(r *run) { r.nextStep(i.Step) })
 	case view.AbortTrial:
-		t.ifLive(func(r *run) { r.abort(i.Why) })
+		t.ifRunning(func(r *run) { r.abort(i.Why) })
 	}
 }
 
@@ -306,8 +282,8 @@ func (t *Runner) WillUncordon(node string) bool {
 
 // End judges what there is when the session ends.
 func (t *Runner) End() {
-	if t.Live() {
-		t.run.aborted = !t.run.opt.Unprompted
+	if t.Running() {
+		t.run.aborted = true
 		t.run.conclude()
 	}
 }
@@ -331,16 +307,13 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.Live() { // the record of an outage without a trial
-		t.run.conclude()
-	}
 	if t.opt.Begin != nil {
 		t.opt.Begin()
 	}
 	if err := r.openRecord(); err != nil {
 		return err
 	}
-	t.run, t.kept = r, append(t.kept, Kept{r.dir, opt.Unprompted})
+	t.run, t.kept = r, append(t.kept, r.dir)
 	t.keep(r)
 	r.begin(s)
 	return nil

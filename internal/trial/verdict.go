@@ -33,9 +33,7 @@ func (r *run) conclude() {
 	case view.NoExpectations:
 		e.Level = view.Info
 	}
-	if !r.opt.Unprompted {
-		r.s.Say(e)
-	}
+	r.s.Say(e)
 	r.closeRecord()
 	if r.opt.End {
 		r.s.End()
@@ -48,8 +46,6 @@ func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
 	failed := Shortcomings(r.plan, sum)
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
 	switch {
-	case r.opt.Unprompted:
-		return view.NotJudged, append(unseen, failed...)
 	case r.aborted:
 		return view.Aborted, append([]string{"the trial ended early"}, failed...)
 	case len(unseen) > 0:

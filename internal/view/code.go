@@ -49,7 +49,6 @@ const (
 	CodeRolloutRestarted Code = "rollout_restarted"  //
 	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
 	CodeTrialStarted     Code = "trial_started"      // Name
-	CodeOutageRecorded   Code = "outage_recorded"    //
 	CodeTrialNotBegun    Code = "trial_not_begun"    // Reported
 	CodeTrialStep        Code = "trial_step"         // N of Of, Name
 	CodeTrialStepFailed  Code = "trial_step_failed"  // Name, Reported
@@ -63,7 +62,6 @@ const (
 	CodeProgramPaused    Code = "program_paused"     // for Seconds
 	CodePlannedOff       Code = "planned_off"        // Name is who switched the node off
 	CodeLeads            Code = "leads"              // Reported is why it does; else Name is the host of the recorder that does
-	CodeHookCalled       Code = "hook_called"        // Name is the notice's state, N the tries, Seconds their length; Reported is why all failed
 	CodeRecordFails      Code = "record_fails"       // Name, Reported
 	CodeRecordWorks      Code = "record_works"       // Name, N lines missing
 	CodeWarning          Code = "warning"            // Reported

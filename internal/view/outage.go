@@ -72,17 +72,18 @@ type Sign string
 
 // Signs of an outage, by which the recorder notices it.
 const (
-	SignSilent    Sign = "silent"    // a node's heartbeat is overdue
-	SignNotReady  Sign = "not ready" // a node is not Ready, and is heard
-	SignNotBack   Sign = "not back"  // a node has not returned after a planned switch-off
-	SignEndpoints Sign = "endpoints" // a service has lost its last ready endpoint
-	SignRequests  Sign = "requests"  // requests fail
-	SignPending   Sign = "pending"   // pods find no node
-	SignAPI       Sign = "api"       // the API server does not answer
+	SignSilent   Sign = "silent"    // a node's heartbeat is overdue
+	SignNotReady Sign = "not ready" // a node is not Ready, and is heard
+	SignNotBack  Sign = "not back"  // a node has not returned after a planned switch-off
+	// SignSwitchedOff: the operator of the screen switched a node's machine off, without a trial.
+	SignSwitchedOff Sign = "off"
+	SignEndpoints   Sign = "endpoints" // a service has lost its last ready endpoint
+	SignRequests    Sign = "requests"  // requests fail
+	SignAPI         Sign = "api"       // the API server does not answer
 )
 
 // SignSubjects are the subjects, on the timeline, of signs that concern no single object.
-var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load", SignPending: "pods"}
+var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load"}
 
 // SettlesAfterAPI is how long after the API server answers again the control plane may still
 // take nodes for silent that could not renew their Leases meanwhile: a kubelet renews each
@@ -91,7 +92,9 @@ var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load", 
 const SettlesAfterAPI = 15 * time.Second
 
 // OfNode reports whether the sign is that of a node.
-func (s Sign) OfNode() bool { return s == SignSilent || s == SignNotReady || s == SignNotBack }
+func (s Sign) OfNode() bool {
+	return s == SignSilent || s == SignNotReady || s == SignNotBack || s == SignSwitchedOff
+}
 
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
@@ -102,12 +105,12 @@ func (s Sign) LastGood(subject string) string {
 		return "the end of " + subject + "'s readiness"
 	case SignNotBack:
 		return "the end of the planned switch-off of " + subject
+	case SignSwitchedOff:
+		return "the request to switch off " + subject
 	case SignEndpoints:
 		return "the loss of the last ready endpoint of " + subject
 	case SignRequests:
 		return "the last good answer to a request"
-	case SignPending:
-		return "the first pod without a node"
 	case SignAPI:
 		return "the last answer of the API server"
 	}

@@ -18,13 +18,10 @@ const (
 	NotObserved Verdict = "not observed"
 	// Aborted: the operator, or a signal, ended the trial before its end.
 	Aborted Verdict = "aborted"
-	// NotJudged: nobody started a trial. lightsout recorded an outage, and judges
-	// nothing.
-	NotJudged Verdict = "not judged"
 )
 
 // Verdicts lists them all.
-var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted, NotJudged}
+var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted}
 
 // NoVerdict explains the verdict NotObserved by its reasons and the expectations: either only
 // expectations lack an observation, or the outage or the return does.

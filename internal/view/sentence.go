@@ -77,7 +77,6 @@ var codeSpecs = map[Code]codeSpec{
 	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" }},
 
 	CodeTrialStarted:    {LaneOperator, Info, func(e *Event) string { return "trial " + e.Name + " started" }},
-	CodeOutageRecorded:  {LaneOperator, Info, always("lightsout records this outage")},
 	CodeTrialNotBegun:   {LaneOperator, Bad, after("not begun: ")},
 	CodeTrialStep:       {LaneOperator, Info, func(e *Event) string { return fmt.Sprintf("step %d of %d: %s", e.N, e.Of, e.Name) }},
 	CodeTrialStepFailed: {LaneOperator, Bad, func(e *Event) string { return "step failed: " + e.Name + ": " + e.Reported }},
@@ -102,12 +101,6 @@ var codeSpecs = map[Code]codeSpec{
 			s += "; still down: " + text.List(e.Nodes)
 		}
 		return s
-	}},
-	CodeHookCalled: {LaneOperator, Info, func(e *Event) string {
-		if e.Reported != "" {
-			return fmt.Sprintf("failed %d times for the notice %q, and lightsout gave up: %s", e.N, e.Name, e.Reported)
-		}
-		return fmt.Sprintf("received the notice %q after %.1f s, on try %d", e.Name, e.Seconds, e.N)
 	}},
 	CodeLeads: {LaneOperator, Info, func(e *Event) string {
 		if e.Reported == "" {

@@ -23,7 +23,7 @@ type Kind struct {
 	MaxSize int
 }
 
-// Read parses text as one YAML document and returns its root node, with aliases and merge keys
+// Read parses text as one YAML document and returns its root node, with aliases
 // written out. Every error is an *Error; syntax errors come from the YAML library.
 func (k Kind) Read(text []byte) (*yaml.Node, error) {
 	if len(text) > k.MaxSize {
@@ -115,13 +115,15 @@ func checkText(text []byte) error {
 // maxNodes bounds the size of a file with every alias written out: YAML bombs are made of aliases.
 const maxNodes = 200_000
 
-// writeOut replaces each alias by its value, and each merge key by the fields that it adds. It
-// refuses tags, an alias that refers to itself, and a file that becomes too large.
+// writeOut replaces each alias by its value. It
+// refuses tags, merge keys, an alias that refers to itself, and a file that becomes too large.
 func (k Kind) writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
 	*left--
 	switch {
 	case *left < 0:
 		return ErrorAt(n.Line, "this file is too large when its aliases are expanded")
+	case n.ShortTag() == "!!merge":
+		return ErrorAt(n.Line, "merge keys (<<) can't be used in a %s: write the fields out", k.Noun)
 	case n.Style&yaml.TaggedStyle != 0:
 		return ErrorAt(n.Line, "tags like %s can't be used in a %s: leave it out", Quote(n.Tag), k.Noun)
 	}
@@ -138,42 +140,6 @@ func (k Kind) writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) erro
 			return err
 		}
 	}
-	return merge(n)
-}
-
-// merge replaces the merge keys of a group by the fields that they add: those that the group does
-// not have itself, and of a list the first.
-func merge(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	var fields []*yaml.Node
-	var added []*yaml.Node // groups
-	has := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		switch {
-		case key.ShortTag() != "!!merge":
-			has[key.Value] = true
-			fields = append(fields, key, value)
-		case value.Kind == yaml.SequenceNode:
-			added = append(added, value.Content...)
-		default:
-			added = append(added, value)
-		}
-	}
-	for _, group := range added {
-		if group.Kind != yaml.MappingNode {
-			return mustBe(group, "<<", "a group of fields, or a list of groups")
-		}
-		for i := 0; i+1 < len(group.Content); i += 2 {
-			if key := group.Content[i]; !has[key.Value] {
-				has[key.Value] = true
-				fields = append(fields, key, group.Content[i+1])
-			}
-		}
-	}
-	n.Content = fields
 	return nil
 }
 
