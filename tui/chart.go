@@ -25,8 +25,6 @@ type chart struct {
 	w        int // columns
 	label    int // cells at the left of them
 	up, down int // rows above and below the axis
-	rows     int // rows above the axis for the value top
-	top      int // the value at that height, at least scale.top
 	scale    scale
 	grid     []span  // row by row from the top, one span per cell
 	solid    []layer // the layer that fills most of the cell
@@ -122,16 +120,12 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 		}
 		now.fail = max(now.fail, b.fails)
 		now.top = max(now.top, b.InFlight(), b.Capacity, b.Target)
-		now.level(b.Target)
-		now.level(b.Capacity)
 	}
 	if !now.perSecond {
 		now.top = max(now.top, gaugeTop(run.Gauge))
-		now.level(run.Gauge.Target)
-		now.level(run.Gauge.Capacity)
 	}
 	if some && now.perSecond == c.scale.perSecond && now.span == c.scale.span {
-		now = now.grown(c.scale)
+		now.top, now.fail = max(now.top, c.scale.top), max(now.fail, c.scale.fail)
 	}
 	now.top = roundTop(now.top)
 	c.scale = now
@@ -166,7 +160,6 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	if c.up < 1 {
 		return fill(nil, w, h)
 	}
-	c.rows, c.top = c.scale.rows(c.up, c.t.grid())
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	c.solid = cleared(c.solid, len(c.grid))
 	c.unread = false
@@ -261,12 +254,12 @@ func (c *chart) lines(w int, run *loadgen.Run) []string {
 	g := run.Gauge
 	if c.scale.perSecond {
 		unit = "/s"
-		put(c.top, c.t.dim)
+		put(c.scale.top, c.t.dim)
 	} else {
 		put(g.Capacity, c.t.bars.capacity)
 		put(g.Target, c.t.dim)
 		if c.first >= 0 || g.Target > 0 {
-			put(c.top, c.t.dim)
+			put(c.scale.top, c.t.dim)
 		}
 	}
 	if c.scale.fail > 0 && c.down > 0 {

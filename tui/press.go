@@ -18,8 +18,6 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	switch {
 	case key == "ctrl+c":
 		m.leave()
-	case key == "ctrl+z": // also with a dialog open: the operator types for the shell
-		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(keyPressed(msg))
 	case key == "enter" && stepWaits(m):
@@ -134,9 +132,4 @@ func (g *stepGuard) take(now time.Time) bool {
 // whose first has taken a step that is under way already.
 func (g *stepGuard) echo(now time.Time) bool {
 	return !g.waits && !g.sent.IsZero() && now.Sub(g.sent) < stepAgain/2
-}
-
-// retaken draws all of the screen on a terminal that somebody else has had.
-func (m *Model) retaken() {
-	m.cmd = tea.ClearScreen
 }

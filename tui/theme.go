@@ -17,7 +17,6 @@ type style string
 // theme is every look and every symbol of the screen. It is built once.
 type theme struct {
 	ascii    bool // draw only ASCII characters
-	console  bool // draw only characters of a text console
 	textured bool // symbols, not colours, distinguish the layers
 
 	dim, strong, accent, head style
@@ -27,8 +26,7 @@ type theme struct {
 	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
-	pairs                     [layers][layers]style // a cell with one layer below another, or below nothing
-	over                      [layers]style         // the capacity line over a layer; empty if it would be invisible
+	over                      [layers]style // the capacity line over a layer; empty if it would be invisible
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow         string
@@ -65,11 +63,8 @@ type boxGlyphs struct {
 // newTheme builds what Options ask for.
 func newTheme(o Options) *theme {
 	t, c := unicodeTheme(), coloursOf(o)
-	switch {
-	case o.ASCII:
+	if o.ASCII {
 		t = asciiTheme()
-	case o.Console:
-		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
 	bold, reverse := base.Bold(true), base.Bold(true).Reverse(true)
@@ -110,10 +105,6 @@ func (t *theme) paint(c colours, textured bool) {
 		}
 		t.fills[l].full = t.full
 		t.over[l] = newStyle(base.Foreground(c.accent).Background(of[l]))
-		for above := layerNone; above < layers; above++ {
-			t.pairs[l][above] = newStyle(base.Foreground(of[l]).Background(of[above]))
-		}
-		t.pairs[l][layerNone] = t.fills[l].look
 	}
 	t.textured = textured
 	if textured {
@@ -132,14 +123,6 @@ func (t *theme) legend(l layer) span {
 		return span{f.look, f.half + f.full}
 	}
 	return span{f.look, f.full}
-}
-
-// grid returns the multiple of eighths of a row at which lines and bars meet best.
-func (t *theme) grid() int {
-	if t.grain > 1 {
-		return 8
-	}
-	return 4
 }
 
 func newStyle(s lipgloss.Style) style {
@@ -170,33 +153,6 @@ func unicodeTheme() *theme {
 	}
 }
 
-// consoleTheme keeps to the characters of code page 437, which the kernel's
-// console fonts have.
-func consoleTheme() *theme {
-	t := unicodeTheme()
-	t.console = true
-	t.ellipsis, t.dash = "..", "-"
-	t.cursorOff, t.mark, t.changed, t.aim = "│", "►", "*", "♦"
-	t.up, t.leaving = "■", "◘"
-	t.okSign, t.badSign = "√", "X"
-	t.underWay, t.toCome = "»", "."
-	t.live, t.connecting, t.rec = "•", "○", "•"
-	t.tickNow, t.tickTarget = "║", ":"
-	t.open, t.noData = "°", "·"
-	t.fills[layerServed].half, t.fills[layerOnDead], t.fills[layerQueued].half, t.fills[layerWaiting].half = "▄", cover{full: "▐"}, "", ""
-	t.offOnly, t.offNotReady, t.notReady = "-", "≡", "~"
-	t.playing, t.paused = "»", "║"
-	t.past, t.markPast = "═", "╪"
-	t.turnLeft, t.turnRight, t.grain = "│", "│", 4
-	for i := range t.rules {
-		t.rules[i] = "═"
-	}
-	t.eighths = []string{" ", "▄", "▄", "▄", "▄", "▄", "█", "█", "█"}
-	t.lowest = "_"
-	t.box = boxGlyphs{"─", "│", "┌", "┐", "└", "┘", "├", "┤"}
-	return t
-}
-
 func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
@@ -221,11 +177,8 @@ func asciiTheme() *theme {
 // text makes a text from outside ready for this theme.
 func (t *theme) text(s string) string {
 	s = clean(s)
-	switch {
-	case t.ascii:
+	if t.ascii {
 		s = onlyASCII(s)
-	case t.console:
-		s = consoleWords.Replace(s)
 	}
 	return s
 }
