@@ -8,9 +8,6 @@ import (
 	"lightsout/internal/view"
 )
 
-// besideSteps is the width from which the tables stand beside the steps.
-const besideSteps = 150
-
 // whole shows the whole trial: its progress, its steps, the expected and observed
 // values, and the forecast and observed times.
 func (p *trialPane) whole(s *scene, w int) []string {
@@ -36,13 +33,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			out = append(out, textLine(t, w, 3, t.dim, l))
 		}
 	}
-	if w < besideSteps {
-		return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
-	}
-	lw := min(w*2/5, 64)
-	left, right := steps(s, lw), below(w-lw, expectations(s, w-lw), phases(s, w-lw))
-	n := max(len(left), len(right))
-	return below(w, out, beside(fill(left, lw, n), fill(right, w-lw, n)))
+	return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
 }
 
 // steps lists the steps with their states.
