@@ -264,9 +264,8 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	return p
 }
 
-// cells writes one row of a table after a plan. changed, if not negative, is
-// the column before which the sign for "just changed" stands.
-func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
+// cells writes one row of a table after a plan.
+func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell) {
 	first := true
 	for i := range cs {
 		wide := p.widths[i]
@@ -274,11 +273,7 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 			continue
 		}
 		if !first {
-			if changed == i {
-				r.space(p.gap-1).put(t.fresh, t.changed)
-			} else {
-				r.space(p.gap)
-			}
+			r.space(p.gap)
 		}
 		first = false
 		spans := cs[i].form(p.short[i])

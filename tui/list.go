@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
@@ -45,10 +44,6 @@ type list[K comparable, R any] struct {
 	// lead draws the signs before the columns, leadWidth wide.
 	lead      func(s *scene, r *row, item R)
 	leadWidth int
-	// changed is when a row last changed; the sign for it stands before the
-	// column news.
-	changed func(R) time.Time
-	news    int
 	// tail draws into the rest of a row; tailTitle is its header, and tailLeast the
 	// width kept for it unless names would be shortened.
 	tail      func(s *scene, r *row, item R, w int)

@@ -64,11 +64,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 	for i, item := range l.rows[from:to] {
 		r := newRow(w).lead(s.t, from+i == l.at, active, l.moved)
 		l.lead(s, r, item)
-		changed := -1
-		if l.changed != nil && s.fresh(l.changed(item)) {
-			changed = l.news
-		}
-		r.cells(s.t, p, l.fits, cells[i], changed)
+		r.cells(s.t, p, l.fits, cells[i])
 		if left := r.left - 1 - 2; l.tail != nil && left >= 4 {
 			r.space(2)
 			l.tail(s, r, item, left)
@@ -170,7 +166,7 @@ func (l *list[K, R]) header(s *scene, w int, p plan) string {
 		cs[i] = textCell(s.t.head, title)
 	}
 	r := newRow(w).space(1 + l.leadWidth)
-	r.cells(s.t, p, l.fits, cs, -1)
+	r.cells(s.t, p, l.fits, cs)
 	if left := r.left - 1 - 2; l.tail != nil && left >= width(l.tailTitle) {
 		r.space(2).put(s.t.head, l.tailTitle)
 	}

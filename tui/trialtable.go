@@ -136,7 +136,7 @@ func phases(s *scene, w int) []string {
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
 		r := newRow(w).space(1)
-		r.cells(t, fitted, cols, cells, -1)
+		r.cells(t, fitted, cols, cells)
 		out = append(out, r.String())
 	}
 	return out
