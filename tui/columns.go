@@ -118,13 +118,6 @@ func (n *widths) grow(cells []cell) {
 	}
 }
 
-// include makes the widths at least those of other.
-func (n *widths) include(other widths) {
-	for i := range other.full {
-		n.full[i], n.short[i] = max(n.full[i], other.full[i]), max(n.short[i], other.short[i])
-	}
-}
-
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
 // whether each is in its short form, the gap between them, and how to shorten the cells
 // of a column; nil as its fitting has it.

@@ -167,7 +167,7 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		text := t.text(b.firstKey()) + " " + b.name(m)
+		text := t.text(b.firstKey()) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break
 		}

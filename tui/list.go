@@ -69,12 +69,9 @@ type list[K comparable, R any] struct {
 
 	seen inputs // the input of the present rows
 
-	need   widths
-	lately widths // that the cells needed since needAt
-	needAt int64  // in seconds
-	needW  int    // the width that need was found for
-	tight  bool   // a column had too little room at the last drawing
-	drawn  []cell // of the last drawing, whose memory the next takes
+	need  widths // of the cells drawn since the width changed
+	needW int    // the width that need was found for
+	drawn []cell // of the last drawing, whose memory the next takes
 }
 
 // troubles is the number of ranks that list.trouble may give.

@@ -30,8 +30,6 @@ func replayPause(m *Model) {
 	m.opts.Send(view.ReplayPause{})
 }
 
-func replayPaused(m *Model) bool { return m.s.f.Replay != nil && m.s.f.Replay.Paused }
-
 // seekMark goes to the mark before or after this moment.
 func seekMark(after bool) func(*Model) {
 	return func(m *Model) {

@@ -11,7 +11,7 @@ import (
 )
 
 var timelineSpec = &paneSpec{
-	name: "Timeline", place: placeLower, keys: rowKeys,
+	name: "Timeline", names: []string{"ev", "event", "events"}, place: placeLower, keys: rowKeys,
 	bar:  []string{"details", "filter", "YAML", "log"},
 	open: func() pane { return newTimelinePane() },
 }

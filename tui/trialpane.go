@@ -15,7 +15,7 @@ const (
 )
 
 var trialSpec = &paneSpec{
-	name: "Trial", place: placeLower, least: trialHeight, need: needCluster,
+	name: "Trial", names: []string{"trial", "trials"}, place: placeLower, least: trialHeight, need: needCluster,
 	keys: []binding{
 		bind(readReport, "report", "enter", "after the verdict: read the report; before: show the whole trial, or go back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
