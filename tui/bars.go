@@ -34,29 +34,6 @@ func (c *chart) has() (out [layers]bool) {
 	return out
 }
 
-// gapMost is how many columns without a reading are still a gap in the bars.
-const gapMost = 3
-
-// gaps draws a neutral sign where the gauge was not read for a moment although
-// requests were under way before and after: not knowing is not nothing.
-func (c *chart) gaps() {
-	for x, last := 0, -1; x < len(c.bins); x++ {
-		if !c.bins[x].Sampled {
-			continue
-		}
-		if n := x - last - 1; last >= 0 && n > 0 && n <= gapMost {
-			least := min(c.bins[last].InFlight(), c.bins[x].InFlight())
-			for y := 0; least > 0 && y < max(1, c.eighths(least, 1)/8); y++ {
-				for gap := last + 1; gap < x; gap++ {
-					c.unread = true
-					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)
-				}
-			}
-		}
-		last = x
-	}
-}
-
 // level returns the row of the line for a value; -1 if there is none.
 func (c *chart) level(n int) int {
 	if n <= 0 {
@@ -93,30 +70,11 @@ func (c *chart) rule(x, n int, look style, over bool) {
 	}
 }
 
-// steps draws the capacity as a line with its steps. The bars do not hide it: the
-// operator always sees how much the pods can serve.
-func (c *chart) steps(value func(*bin) int) {
-	before := 0
+// capacities draws the capacity as a line. The bars do not hide it: the operator always
+// sees how much the pods can serve.
+func (c *chart) capacities() {
 	for x := range c.bins {
-		n := value(&c.bins[x])
-		c.rule(x, n, c.t.bars.capacity, true)
-		switch {
-		case before > n && n > 0:
-			c.turn(x, c.t.turnLeft, n, before)
-		case before < n && before > 0 && x > 0:
-			c.turn(x-1, c.t.turnRight, before, n)
-		}
-		before = n
-	}
-}
-
-// turn draws the vertical edge of a step in a column, from one value up to another.
-func (c *chart) turn(x int, glyph string, low, high int) {
-	from, to := (c.lineAt(low)+7)/8, c.lineAt(high)/8
-	for y := from; y < to; y++ {
-		if row := c.up - 1 - y; c.grid[row*c.w+x].s == "" {
-			c.set(row, x, glyph, c.t.bars.capacity)
-		}
+		c.rule(x, c.bins[x].Capacity, c.t.bars.capacity, true)
 	}
 }
 

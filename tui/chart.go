@@ -32,7 +32,6 @@ type chart struct {
 	bins     []bin   // one per column
 	first    int     // first column with a window; -1: no requests were sent
 	lanes    []lane
-	unread   bool // some columns show that nothing was read
 }
 
 // bin is the load of one column's seconds: the gauge when most was
@@ -162,7 +161,6 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	}
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	c.solid = cleared(c.solid, len(c.grid))
-	c.unread = false
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
@@ -170,9 +168,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	if c.scale.perSecond {
 		c.due(&s.f.Load)
 	} else {
-		c.gaps()
-		c.carry(s)
-		c.steps(func(b *bin) int { return b.Capacity })
+		c.capacities()
 		c.targets()
 	}
 	c.axis()
@@ -184,29 +180,6 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		out = append(out, c.times(s, w))
 	}
 	return fill(out, w, h)
-}
-
-// carry fills in the capacity where it was not read, so that its line has no
-// gaps: from the deployment's available replicas of that second, else as it was
-// before.
-func (c *chart) carry(s *scene) {
-	g, history, each := s.f.Load.Gauge, s.f.History[s.f.Focus], 0
-	if d := s.snap.Deployment(s.f.Focus); d != nil && d.Replicas > 0 {
-		each = g.Target / d.Replicas
-	}
-	newest := c.bins[len(c.bins)-1].At
-	for x := range c.bins {
-		b := &c.bins[x]
-		switch i := len(history) - 1 - int(newest.Sub(b.At)/time.Second); {
-		case b.Sampled:
-		case x == len(c.bins)-1:
-			b.Capacity, b.Target = g.Capacity, g.Target
-		case i >= 0 && i < len(history) && each > 0:
-			b.Capacity, b.Target = history[i]*each, g.Target
-		case x > 0:
-			b.Capacity, b.Target = c.bins[x-1].Capacity, c.bins[x-1].Target
-		}
-	}
 }
 
 // axis draws one sign a column: the outcome of the requests sent in it.

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	if rest >= 2 {
 		out = append(out, p.chart.draw(s, w, rest)...)
 	}
-	return fill(append(fill(out, w, h-1), ledger(s, w, p.chart.unread)), w, h)
+	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
 }
 
 // numberLine is the line of numbers above the chart.
@@ -323,9 +322,8 @@ func toldText(t *theme, g loadgen.Gauge) string {
 	return strings.Join(all, " "+t.bullet+" ")
 }
 
-// ledger is the account of all requests; it is red when it does not balance. unread: the
-// chart has columns that need their explanation beside it.
-func ledger(s *scene, w int, unread bool) string {
+// ledger is the account of all requests; it is red when it does not balance.
+func ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
 		z := &s.sizes
@@ -369,7 +367,7 @@ func ledger(s *scene, w int, unread bool) string {
 	}
 	var legend []span
 	room := 1
-	for i, l := range s.chartLegend(unread) {
+	for i, l := range s.chartLegend() {
 		entry := []span{{"", blank(2 * min(i, 1))}, l[0], {t.dim, " " + l[1].s}}
 		wide := width(entry[0].s) + width(entry[1].s) + width(entry[2].s)
 		if room+wide+2 > r.left {
@@ -386,16 +384,12 @@ func ledger(s *scene, w int, unread bool) string {
 
 // chartLegend explains, with their signs, the parts of the chart that have no label
 // above it. The most important ones come first, and stay when there is little room.
-func (s *scene) chartLegend(unread bool) [][2]span {
+func (s *scene) chartLegend() [][2]span {
 	t := s.t
 	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
 	if perSecond(&s.f.Load) {
 		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
 	}
-	all := [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
+	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
 		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
-	if unread {
-		all = slices.Insert(all, 1, [2]span{{t.dim, t.unread}, {t.dim, "nothing read"}})
-	}
-	return all
 }

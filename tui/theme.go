@@ -41,7 +41,6 @@ type theme struct {
 	offOnly, offNotReady, notReady        string // a node's lane
 	playing, paused                       string
 	past, ahead, markPast, markAhead      string    // a replay's track
-	turnLeft, turnRight                   string    // edges of a step, at the left or right of a cell
 	rules                                 [8]string // a line at each eighth of a cell
 	grain                                 int       // a layer's height is a multiple of this many eighths
 	eighths                               []string  // from empty to full
@@ -144,10 +143,10 @@ func unicodeTheme() *theme {
 		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
 		fills: [layers]cover{layerServed: {full: "█", half: "▄"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚", half: "▗"},
 			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}, layerUnknown: {full: "?"}},
-		sent: "•", open: "◦", axis: "─", noData: "┈", unread: "?",
+		sent: "•", open: "◦", axis: "─", noData: "┈",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		turnLeft: "▏", turnRight: "▕", rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
+		rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
 		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
 		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
 	}
@@ -165,10 +164,10 @@ func asciiTheme() *theme {
 		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
 		fills: [layers]cover{layerServed: {full: "#", half: "o"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
 			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}, layerUnknown: {full: "?"}},
-		sent: ",", open: "u", axis: "-", noData: ".", unread: "?",
+		sent: ",", open: "u", axis: "-", noData: ".",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
-		turnLeft: "|", turnRight: "|", rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
+		rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
 		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
 		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
 	}

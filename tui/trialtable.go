@@ -113,7 +113,6 @@ func phases(s *scene, w int) []string {
 		{least: 9, leastShort: 1, short: 1, drop: 2}, // inside
 		{ease: 12, min: 12, drop: 3},                 // note
 	}
-	common := namespaceOf(all)
 	head := func(text string) cell { return textCell(t.dim, text) }
 	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("forecast"), head("observed"), head(""), head("")}}
 	for _, p := range all {
@@ -124,7 +123,7 @@ func phases(s *scene, w int) []string {
 			inside = shortCell(st, sign+map[bool]string{true: " inside", false: " outside"}[*p.Inside], sign)
 		}
 		rows = append(rows, []cell{
-			textCell("", t.text(p.Name)), textCell(t.dim, t.text(strings.TrimPrefix(p.Subject, common))), textCell(t.dim, interval(t, p.Predicted)),
+			textCell("", t.text(p.Name)), textCell(t.dim, t.text(p.Subject[strings.LastIndexByte(p.Subject, '/')+1:])), textCell(t.dim, interval(t, p.Predicted)),
 			textCell(look, observed), inside, textCell(t.dim, t.text(p.Note)),
 		})
 	}
@@ -140,23 +139,6 @@ func phases(s *scene, w int) []string {
 		out = append(out, r.String())
 	}
 	return out
-}
-
-// namespaceOf is the namespace, with its slash, of all subjects that have one;
-// empty if they differ.
-func namespaceOf(all []view.Phase) string {
-	common := ""
-	for _, p := range all {
-		namespace, _, ok := strings.Cut(p.Subject, "/")
-		switch {
-		case !ok:
-		case common == "":
-			common = namespace + "/"
-		case common != namespace+"/":
-			return ""
-		}
-	}
-	return common
 }
 
 // observedText is when a phase was seen or, while the trial runs, the time left until the
