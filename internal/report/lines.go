@@ -26,7 +26,7 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	add("", title)
 	if s.Verdict == view.NotObserved {
-		add("  ", view.NoVerdict(s.Why, s.Expectations))
+		add("  ", view.NoVerdict)
 	}
 	for _, w := range s.Why {
 		add("  ", clean(w))
