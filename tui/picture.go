@@ -66,7 +66,7 @@ func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 		return d
 	}
 	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
-	room := h - 2*btoi(h >= 8)
+	room := h - btoi(h >= 8)
 	c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1))
 	if c == 0 {
 		d.lines = s.message(s.t.dim, "the picture has no room for all nodes: 1 goes to their list", w, h)
@@ -74,26 +74,9 @@ func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 	}
 	d.lines = fill(p.racks(s, w, room, c, active), w, room)
 	if room < h {
-		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge)), "", [layers]bool{}), p.legend(s, w))
+		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge)), "", [layers]bool{}))
 	}
 	return d
-}
-
-// legend explains the tiles.
-func (p *picturePane) legend(s *scene, w int) string {
-	t := s.t
-	r := newRow(w).space(1)
-	for _, l := range []struct {
-		st         style
-		sign, text string
-	}{{t.good, t.up, "pod ready"}, {t.bad, t.down, "not ready"}, {t.warn, t.leaving, "being deleted"},
-		{t.bad, t.badSign, "node not Ready"}, {t.warn, t.warnSign, "silent"}, {t.fresh, t.mark, "marked"}} {
-		if r.left < width(l.text)+6 {
-			break
-		}
-		r.put(t.tile(l.st), " "+l.sign+" ").put(t.dim, " "+l.text).space(2)
-	}
-	return r.String()
 }
 
 // The smallest rack, frame included.

@@ -101,7 +101,7 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 func (p *trialPane) lines(s *scene, w, h int) []string {
 	v := s.f.Trial
 	if h < wholeTrialRows {
-		out := []string{doing(newRow(w).space(1), s, 0).String()}
+		out := []string{doing(newRow(w).space(1), s).String()}
 		switch {
 		case h < 2:
 		case v.Verdict != "":
@@ -119,15 +119,14 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 	return fill(lines[p.top:], w, h)
 }
 
-// doing describes the running or waiting step, or the end of the trial, and leaves keep
-// cells free.
-func doing(r *row, s *scene, keep int) *row {
+// doing describes the running or waiting step, or the end of the trial.
+func doing(r *row, s *scene) *row {
 	t, v := s.t, s.f.Trial
 	if v.Verdict != "" {
 		sign, st := verdictStyle(t, v.Verdict)
 		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
 		if len(v.Why) > 0 {
-			r.put("", fit(": "+t.text(v.Why[0]), r.left-keep-1, t.ellipsis))
+			r.put("", fit(": "+t.text(v.Why[0]), r.left-1, t.ellipsis))
 		}
 		return r
 	}
@@ -146,14 +145,14 @@ func doing(r *row, s *scene, keep int) *row {
 		if step != nil && !strings.Contains(text, t.text(step.Name)) {
 			text = t.text(step.Name) + ": " + text
 		}
-		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
+		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-1, t.ellipsis))
 	}
 	r.put(t.fresh, t.underWay+" ")
 	key := "[enter]"
 	if s.f.Replay != nil {
 		key = "" // it can't be pressed
 	}
-	r.put(t.strong, fit(text, r.left-keep-width(key)-4, t.ellipsis))
+	r.put(t.strong, fit(text, r.left-width(key)-4, t.ellipsis))
 	if key != "" {
 		r.put(t.dim, " "+t.dash+" ").put(t.active, key)
 	}

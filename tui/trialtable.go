@@ -14,7 +14,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 	t, v := s.t, s.f.Trial
 	var out []string
 	if v.Verdict == "" {
-		out = append(out, doing(newRow(w).space(1), s, 0).String())
+		out = append(out, doing(newRow(w).space(1), s).String())
 	} else {
 		sign, st := verdictStyle(t, v.Verdict)
 		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
