@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -17,15 +18,17 @@ const manyAlike = 5
 
 // fold draws one transition of many objects at once as one row, so that a node's
 // loss does not push its own line off the screen. Pods to which the same
-// happened become one row with their number, and so do many nodes and machines. It folds rows of
-// the screen only: the record has every event, and so has the pane under a filter.
+// happened become one row with their number, and so do many nodes and machines;
+// steps of one count (16 → 15, 15 → 13) become one step, as long as each begins where
+// the one before ended. It folds rows of the
+// screen only: the record has every event, and so has the pane under a filter.
 // Rows stay in the order of their first event and keep the Seq of it.
 func fold(events []view.Event) []view.Event {
 	type group struct {
 		first time.Time // when its first event was seen
 		noun  string
 		n     int
-		drawn bool
+		row   int // where it is in out; -1: nowhere yet
 	}
 	groups := make([]*group, len(events)) // of each event
 	open := map[string]*group{}
@@ -36,7 +39,7 @@ func fold(events []view.Event) []view.Event {
 		}
 		g := open[key]
 		if g == nil || e.Seen.Sub(g.first) > foldWithin {
-			g = &group{first: e.Seen, noun: noun}
+			g = &group{first: e.Seen, noun: noun, row: -1}
 			open[key] = g
 		}
 		g.n++
@@ -45,25 +48,32 @@ func fold(events []view.Event) []view.Event {
 	out := make([]view.Event, 0, len(events))
 	for i, e := range events {
 		switch g := groups[i]; {
-		case g == nil, g.n < manyAlike && g.noun != "pods":
+		case g == nil, g.n < manyAlike && g.noun != "" && g.noun != "pods":
 			out = append(out, e)
-		case !g.drawn:
-			g.drawn = true
-			if g.n > 1 {
+		case g.row < 0, g.noun == "" && out[g.row].To != e.From:
+			g.row = len(out)
+			if g.noun != "" && g.n > 1 {
 				e.Why = strings.ReplaceAll(e.Why, e.Subject, "…")
 				e.Namespace, e.Subject = "", fmt.Sprintf("%d %s", g.n, g.noun)
 			}
 			out = append(out, e)
+		case g.noun == "":
+			row := &out[g.row]
+			row.To, row.Level = e.To, max(row.Level, e.Level)
+			row.Text = row.Sentence()
 		}
 	}
 	return out
 }
 
 // alike gives what events have in common that may be folded, empty for those that
-// are shown one by one, and what many of their subjects are called.
+// are shown one by one, and what many of their subjects are called; that is empty
+// for steps of a count.
 func alike(e view.Event) (noun, key string) {
 	lane := string(e.Lane) + "\x00"
 	switch {
+	case isCount(e):
+		return "", lane + e.Namespace + "\x00" + e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
 		return "pods", lane + strings.ReplaceAll(e.Text, e.Subject, "") // the taint manager's events name their pod
 	case e.Lane == view.LanePower:
@@ -82,4 +92,9 @@ func letters(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// isCount reports whether an event is a step of a number.
+func isCount(e view.Event) bool {
+	return (e.Change == cluster.ChangeEndpoints || e.Change == cluster.ChangeReplicas) && e.From != "" && e.To != ""
 }

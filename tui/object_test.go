@@ -237,11 +237,3 @@ func TestDetailsListTheEventsOfTheirObjectOnly(t *testing.T) {
 		}
 	}
 }
-
-// numbered gives events their numbers, in order.
-func numbered(events ...view.Event) []view.Event {
-	for i := range events {
-		events[i].Seq = i + 1
-	}
-	return events
-}
