@@ -29,7 +29,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
 	}
 	if v.Verdict == view.NotObserved {
-		for _, l := range wrap(view.NoVerdict, w-6) {
+		for _, l := range wrap(view.NoVerdict(v.Why, v.Expectations), w-6) {
 			out = append(out, textLine(t, w, 3, t.dim, l))
 		}
 	}

@@ -26,7 +26,7 @@ func Lines(s *record.Summary, dir string) []string {
 	}
 	add("", title)
 	if s.Verdict == view.NotObserved {
-		add("  ", view.NoVerdict)
+		add("  ", view.NoVerdict(s.Why, s.Expectations))
 	}
 	for _, w := range s.Why {
 		add("  ", clean(w))

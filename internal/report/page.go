@@ -80,7 +80,7 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 		p.Why = append(p.Why, severityMeans(r))
 	}
 	if s.Verdict == view.NotObserved {
-		p.Why = append(p.Why, view.NoVerdict)
+		p.Why = append(p.Why, view.NoVerdict(s.Why, s.Expectations))
 	}
 	for _, w := range s.Why {
 		p.Why = append(p.Why, clean(w))

@@ -26,8 +26,24 @@ const (
 // Verdicts lists them all.
 var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted, NotJudged}
 
-// NoVerdict explains the verdict NotObserved.
-const NoVerdict = "no verdict on the service: lightsout did not observe for certain the outage, the return or what an expectation is about"
+// NoVerdict explains the verdict NotObserved by its reasons and the expectations: either only
+// expectations lack an observation, or the outage or the return does.
+func NoVerdict(why []string, expectations []Expectation) string {
+	missed, unobserved := 0, 0
+	for _, e := range expectations {
+		switch {
+		case e.OK:
+		case e.Unobserved:
+			unobserved++
+		default:
+			missed++
+		}
+	}
+	if missed == 0 && unobserved > 0 && unobserved == len(why) {
+		return "no verdict on the service: lightsout did not observe what an expectation is about"
+	}
+	return "no verdict on the service: lightsout did not observe the whole outage and return for certain"
+}
 
 // Expectation is one expected observation of the plan.
 type Expectation struct {
