@@ -37,7 +37,7 @@ type theme struct {
 	underWay, toCome                      string // a trial's steps
 	live, connecting, rec                 string
 	full, free, none, tickNow, tickTarget string
-	sent, open, axis, noData, unread      string
+	sent, open, axis, noData              string
 	offOnly, offNotReady, notReady        string // a node's lane
 	playing, paused                       string
 	past, ahead, markPast, markAhead      string    // a replay's track
