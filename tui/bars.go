@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
 
 	"lightsout/loadgen"
@@ -12,9 +11,6 @@ func (c *chart) set(y, x int, glyph string, st style) {
 		c.grid[y*c.w+x] = span{st, glyph}
 	}
 }
-
-// glyph returns the sign of a cell; empty if the cell is empty.
-func (c *chart) glyph(y, x int) string { return c.grid[y*c.w+x].s }
 
 // bar draws the requests outstanding at a time, or the requests answered and still
 // waiting.
@@ -38,29 +34,6 @@ func (c *chart) has() (out [layers]bool) {
 	return out
 }
 
-// gapMost is how many columns without a reading are still a gap in the bars.
-const gapMost = 3
-
-// gaps draws a neutral sign where the gauge was not read for a moment although
-// requests were under way before and after: not knowing is not nothing.
-func (c *chart) gaps() {
-	for x, last := 0, -1; x < len(c.bins); x++ {
-		if !c.bins[x].Sampled {
-			continue
-		}
-		if n := x - last - 1; last >= 0 && n > 0 && n <= gapMost {
-			least := min(c.bins[last].InFlight(), c.bins[x].InFlight())
-			for y := 0; least > 0 && y < max(1, c.eighths(least, 1)/8); y++ {
-				for gap := last + 1; gap < x; gap++ {
-					c.unread = true
-					c.set(c.up-1-y, gap, c.t.unread, c.t.dim)
-				}
-			}
-		}
-		last = x
-	}
-}
-
 // level returns the row of the line for a value; -1 if there is none.
 func (c *chart) level(n int) int {
 	if n <= 0 {
@@ -76,76 +49,32 @@ func (c *chart) lineAt(n int) int { return max(1, min(c.eighths(n, 1), c.up*8)) 
 // tickEvery is how many columns stand between two ticks of a line that bars would hide.
 const tickEvery = 8
 
-// rule draws one cell of a line: in an empty cell, or over a cell of one colour. Over
-// other cells of a bar it is a tick in one of a few columns, unless the bar shows the
-// value by an edge in this cell.
+// rule draws one cell of a line: in an empty cell, or over one that a layer fills. Other
+// cells of a bar have it as a tick in one of a few columns.
 func (c *chart) rule(x, n int, look style, over bool) {
 	y := c.level(n)
 	if y < 0 {
 		return
 	}
-	at := (c.lineAt(n) - 1) % 8
+	sign := c.t.rules[(c.lineAt(n)-1)%8]
 	cell := y*c.w + x
-	of := c.solid[cell]
+	onLayer := c.t.over[c.solid[cell]]
 	switch {
 	case c.grid[cell].s == "":
-		c.set(y, x, c.t.rules[at], look)
+		c.set(y, x, sign, look)
 	case !over:
-	case c.t.over[of] != "" && c.grid[cell].s == c.t.full:
-		c.set(y, x, c.t.rules[at], c.t.over[of])
-	case x%tickEvery == 0 && c.wide(cell) && c.edge(x, y) != at+1:
-		if c.grid[cell].st != c.t.fills[of].look { // the bar fills the cell
-			look = cmp.Or(c.t.over[of], look)
-		}
-		c.set(y, x, c.t.rules[at], look)
+	case onLayer != "" && c.grid[cell].s == c.t.full:
+		c.set(y, x, sign, onLayer)
+	case x%tickEvery == 0:
+		c.set(y, x, sign, look)
 	}
 }
 
-// wide reports whether the cells at both sides of one look as it does, so that a tick
-// in it hides nothing.
-func (c *chart) wide(cell int) bool {
-	x := cell % c.w
-	return x > 0 && x+1 < c.w && c.grid[cell-1] == c.grid[cell] && c.grid[cell+1] == c.grid[cell]
-}
-
-// edge returns the eighth of a cell at which its layer ends.
-func (c *chart) edge(x, y int) int {
-	sign := c.glyph(y, x)
-	switch i := slices.Index(c.t.eighths, sign); {
-	case c.t.textured && sign == c.t.fills[c.solid[y*c.w+x]].half:
-		return 4
-	case !c.t.textured && i > 0 && i < 8:
-		return i
-	case y == 0 || c.glyph(y-1, x) != sign:
-		return 8
-	}
-	return 0
-}
-
-// steps draws the capacity as a line with its steps. The bars do not hide it: the
-// operator always sees how much the pods can serve.
-func (c *chart) steps(value func(*bin) int) {
-	before := 0
+// capacities draws the capacity as a line. The bars do not hide it: the operator always
+// sees how much the pods can serve.
+func (c *chart) capacities() {
 	for x := range c.bins {
-		n := value(&c.bins[x])
-		c.rule(x, n, c.t.bars.capacity, true)
-		switch {
-		case before > n && n > 0:
-			c.turn(x, c.t.turnLeft, n, before)
-		case before < n && before > 0 && x > 0:
-			c.turn(x-1, c.t.turnRight, before, n)
-		}
-		before = n
-	}
-}
-
-// turn draws the vertical edge of a step in a column, from one value up to another.
-func (c *chart) turn(x int, glyph string, low, high int) {
-	from, to := (c.lineAt(low)+7)/8, c.lineAt(high)/8
-	for y := from; y < to; y++ {
-		if row := c.up - 1 - y; c.glyph(row, x) == "" {
-			c.set(row, x, glyph, c.t.bars.capacity)
-		}
+		c.rule(x, c.bins[x].Capacity, c.t.bars.capacity, true)
 	}
 }
 

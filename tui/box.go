@@ -8,6 +8,7 @@ type section struct {
 	number string // the key that makes it the active pane
 	filter string // the active filter and the number of rows; empty without one
 	active bool
+	edge   style    // of the frame; empty: as it is active
 	others []string // what else can be shown here, with the keys for it
 	joined bool     // there is a box above, whose bottom this is
 }
@@ -28,7 +29,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 			l, r = t.box.ml, t.box.mr
 		}
 		out = append(out, titleLine(t, w, s, l, r))
-		edge := t.edge(s.active)
+		edge := s.look(t)
 		side := string(edge) + t.box.v + reset
 		for _, line := range s.lines {
 			out = append(out, side+line+side)
@@ -38,7 +39,7 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 		return out
 	}
 	last := sections[len(sections)-1]
-	edge := t.edge(last.active)
+	edge := last.look(t)
 	bottom := newRow(w).put(edge, t.box.bl)
 	if foot.s != "" && width(foot.s) <= w-4 {
 		bottom.put(edge, t.box.h).put(foot.st, foot.s)
@@ -47,16 +48,19 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 	return append(out, bottom.String())
 }
 
-// edge is the look of a frame.
-func (t *theme) edge(active bool) style {
-	if active {
+// look is the look of its frame.
+func (s section) look(t *theme) style {
+	switch {
+	case s.edge != "":
+		return s.edge
+	case s.active:
 		return t.accent
 	}
 	return t.dim
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {
-	edge := t.edge(s.active)
+	edge := s.look(t)
 	r := newRow(w).put(edge, left)
 	look := t.strong
 	if s.active {

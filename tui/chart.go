@@ -25,8 +25,6 @@ type chart struct {
 	w        int // columns
 	label    int // cells at the left of them
 	up, down int // rows above and below the axis
-	rows     int // rows above the axis for the value top
-	top      int // the value at that height, at least scale.top
 	scale    scale
 	grid     []span  // row by row from the top, one span per cell
 	solid    []layer // the layer that fills most of the cell
@@ -34,7 +32,6 @@ type chart struct {
 	bins     []bin   // one per column
 	first    int     // first column with a window; -1: no requests were sent
 	lanes    []lane
-	unread   bool // some columns show that nothing was read
 }
 
 // bin is the load of one column's seconds: the gauge when most was
@@ -122,16 +119,12 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 		}
 		now.fail = max(now.fail, b.fails)
 		now.top = max(now.top, b.InFlight(), b.Capacity, b.Target)
-		now.level(b.Target)
-		now.level(b.Capacity)
 	}
 	if !now.perSecond {
 		now.top = max(now.top, gaugeTop(run.Gauge))
-		now.level(run.Gauge.Target)
-		now.level(run.Gauge.Capacity)
 	}
 	if some && now.perSecond == c.scale.perSecond && now.span == c.scale.span {
-		now = now.grown(c.scale)
+		now.top, now.fail = max(now.top, c.scale.top), max(now.fail, c.scale.fail)
 	}
 	now.top = roundTop(now.top)
 	c.scale = now
@@ -166,10 +159,8 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	if c.up < 1 {
 		return fill(nil, w, h)
 	}
-	c.rows, c.top = c.scale.rows(c.up, c.t.grid())
 	c.grid = cleared(c.grid, (c.up+1+c.down)*c.w)
 	c.solid = cleared(c.solid, len(c.grid))
-	c.unread = false
 	for x := range c.bins {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
@@ -177,9 +168,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 	if c.scale.perSecond {
 		c.due(&s.f.Load)
 	} else {
-		c.gaps()
-		c.carry(s)
-		c.steps(func(b *bin) int { return b.Capacity })
+		c.capacities()
 		c.targets()
 	}
 	c.axis()
@@ -191,29 +180,6 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		out = append(out, c.times(s, w))
 	}
 	return fill(out, w, h)
-}
-
-// carry fills in the capacity where it was not read, so that its line has no
-// gaps: from the deployment's available replicas of that second, else as it was
-// before.
-func (c *chart) carry(s *scene) {
-	g, history, each := s.f.Load.Gauge, s.f.History[s.f.Focus], 0
-	if d := s.snap.Deployment(s.f.Focus); d != nil && d.Replicas > 0 {
-		each = g.Target / d.Replicas
-	}
-	newest := c.bins[len(c.bins)-1].At
-	for x := range c.bins {
-		b := &c.bins[x]
-		switch i := len(history) - 1 - int(newest.Sub(b.At)/time.Second); {
-		case b.Sampled:
-		case x == len(c.bins)-1:
-			b.Capacity, b.Target = g.Capacity, g.Target
-		case i >= 0 && i < len(history) && each > 0:
-			b.Capacity, b.Target = history[i]*each, g.Target
-		case x > 0:
-			b.Capacity, b.Target = c.bins[x-1].Capacity, c.bins[x-1].Target
-		}
-	}
 }
 
 // axis draws one sign a column: the outcome of the requests sent in it.
@@ -261,12 +227,12 @@ func (c *chart) lines(w int, run *loadgen.Run) []string {
 	g := run.Gauge
 	if c.scale.perSecond {
 		unit = "/s"
-		put(c.top, c.t.dim)
+		put(c.scale.top, c.t.dim)
 	} else {
 		put(g.Capacity, c.t.bars.capacity)
 		put(g.Target, c.t.dim)
 		if c.first >= 0 || g.Target > 0 {
-			put(c.top, c.t.dim)
+			put(c.scale.top, c.t.dim)
 		}
 	}
 	if c.scale.fail > 0 && c.down > 0 {

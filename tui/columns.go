@@ -118,13 +118,6 @@ func (n *widths) grow(cells []cell) {
 	}
 }
 
-// include makes the widths at least those of other.
-func (n *widths) include(other widths) {
-	for i := range other.full {
-		n.full[i], n.short[i] = max(n.full[i], other.full[i]), max(n.short[i], other.short[i])
-	}
-}
-
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
 // whether each is in its short form, the gap between them, and how to shorten the cells
 // of a column; nil as its fitting has it.
@@ -264,9 +257,8 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 	return p
 }
 
-// cells writes one row of a table after a plan. changed, if not negative, is
-// the column before which the sign for "just changed" stands.
-func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
+// cells writes one row of a table after a plan.
+func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell) {
 	first := true
 	for i := range cs {
 		wide := p.widths[i]
@@ -274,11 +266,7 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell, changed int) {
 			continue
 		}
 		if !first {
-			if changed == i {
-				r.space(p.gap-1).put(t.fresh, t.changed)
-			} else {
-				r.space(p.gap)
-			}
+			r.space(p.gap)
 		}
 		first = false
 		spans := cs[i].form(p.short[i])

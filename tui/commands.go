@@ -225,43 +225,4 @@ func copyText(m *Model, text string) {
 	m.say("copied: " + text + " (if the terminal supports OSC 52)")
 }
 
-// ThemeOf gives the name of a screen's colours as they are now, as in Options.
-func ThemeOf(m *Model) string { return m.opts.Theme }
-
-// nextTheme goes to the next colours.
-func nextTheme(m *Model) {
-	if m.opts.NoColor {
-		m.say("this screen has no colours")
-		return
-	}
-	i := slices.Index(Themes, m.opts.Theme)
-	m.opts.Theme = Themes[(i+1)%len(Themes)]
-	m.s.t = newTheme(m.opts)
-	m.say("colours: " + cmp.Or(m.opts.Theme, "the terminal's own"))
-}
-
 func redraw(m *Model) { m.cmd = tea.ClearScreen }
-
-// suspend stops the program until it is called to the foreground again. What it
-// is doing would stop as well, so it is refused while that matters.
-func suspend(m *Model) {
-	f := m.s.f
-	busy := ""
-	switch {
-	case f.Replay != nil:
-	case f.Trial != nil && f.Trial.Verdict == "":
-		busy = "the trial"
-	case f.Load.Active || f.Load.Totals.InFlight() > 0:
-		busy = "the load"
-	}
-	for _, p := range f.Power {
-		if p.Busy != "" && p.Stage.Active() {
-			busy = "the switching of machines"
-		}
-	}
-	if busy != "" {
-		m.say("not suspended: " + busy + " would stop as well")
-		return
-	}
-	m.cmd = tea.Suspend
-}

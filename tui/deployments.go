@@ -3,13 +3,12 @@ package tui
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"lightsout/cluster"
 )
 
 var deploymentsSpec = &paneSpec{
-	name: "Deployments", place: placeRight, need: needCluster,
+	name: "Deployments", names: []string{"deploy", "dp", "deployment", "deployments", "deploys"}, place: placeRight, need: needCluster,
 	keys: append([]binding{
 		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
@@ -44,8 +43,8 @@ func newDeploymentsPane() *deploymentsPane {
 		lead: func(s *scene, r *row, d *cluster.Deployment) {
 			r.flag(d.Key == s.f.Focus, s.t.accent, s.t.aim).space(1)
 		},
-		leadWidth: 2, changed: func(d *cluster.Deployment) time.Time { return d.Changed }, news: 2,
-		kind: cluster.KindDeployment, none: "no deployments",
+		leadWidth: 2,
+		kind:      cluster.KindDeployment, none: "no deployments",
 		chosen: func(s *scene, k cluster.Key) {
 			s.deployment = k
 			s.showPods(scopeDeployment)

@@ -49,7 +49,7 @@ func (m *Model) draw() []string {
 	caption := captionLines(m, w)
 	left := h - len(lines) - 1 - len(caption)
 	if m.s.f.Replay != nil {
-		left -= scrubberHeight(h)
+		left--
 	}
 	l := m.arrange(len(lines), w, left)
 	if text := strip(m, w, l.shows(m.find("Trial"))); text != "" {
@@ -58,15 +58,15 @@ func (m *Model) draw() []string {
 	}
 	m.shown = l
 	bottom := h - 1 - len(caption)
-	lines = fill(append(lines, m.body(w, h, l)...), w, bottom)
+	lines = fill(append(lines, m.body(w, l)...), w, bottom)
 	if m.step.waits && m.dialogs.top() == nil {
 		m.step.grace.shown(m.opts.Now())
 	}
 	return append(append(m.dialogs.draw(&m.s, lines, w, bottom), caption...), m.keyBar(w))
 }
 
-// body draws the panes as arranged, w cells wide on a screen h cells high.
-func (m *Model) body(w, h int, l layout) []string {
+// body draws the panes as arranged, w cells wide.
+func (m *Model) body(w int, l layout) []string {
 	s := &m.s
 	var out []string
 	if len(l.left) > 0 {
@@ -78,7 +78,8 @@ func (m *Model) body(w, h int, l layout) []string {
 		sections[0].others = m.others(l)
 	}
 	if s.f.Replay != nil {
-		sections = withScrubber(s, sections, w-2, h)
+		last := &sections[len(sections)-1]
+		last.lines = append(slices.Clone(last.lines), scrubber(s, w-2))
 	}
 	if len(out) > 0 {
 		sections[0].joined = true
@@ -166,7 +167,7 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		text := t.text(b.firstKey()) + " " + b.name(m)
+		text := t.text(b.firstKey()) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break
 		}

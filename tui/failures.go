@@ -62,15 +62,17 @@ func share(numbers [failGroups]int, sum, cells int) [failGroups]int {
 // letterOf is the chart's letter of a class.
 func letterOf(c loadgen.Class) string { return loadgen.Groups[c.Traits().Group].Letter }
 
+// mostFirst returns the keys whose numbers are above 0, the largest number first.
+func mostFirst[K cmp.Ordered](numbers map[K]int) []K {
+	all := slices.SortedFunc(maps.Keys(numbers), func(a, b K) int { return cmp.Or(numbers[b]-numbers[a], cmp.Compare(a, b)) })
+	return slices.DeleteFunc(all, func(k K) bool { return numbers[k] <= 0 })
+}
+
 // classes lists failures by class, most first, with the chart's letters.
 func classes(failed map[loadgen.Class]int, sep string) string {
 	var parts []string
-	for _, c := range slices.SortedFunc(maps.Keys(failed), func(a, b loadgen.Class) int {
-		return cmp.Or(cmp.Compare(failed[b], failed[a]), cmp.Compare(a, b))
-	}) {
-		if failed[c] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(c.String()), letterOf(c)))
-		}
+	for _, c := range mostFirst(failed) {
+		parts = append(parts, fmt.Sprintf("%d %s [%s]", failed[c], clean(c.String()), letterOf(c)))
 	}
 	return strings.Join(parts, sep)
 }

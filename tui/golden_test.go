@@ -100,7 +100,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 			name string
 			o    Options
 			ext  string
-		}{{"colour", Options{}, "ansi"}, {"nocolour", Options{NoColor: true}, "ansi"}, {"ascii", Options{ASCII: true}, "txt"}, {"linux", Options{Console: true}, "txt"}} {
+		}{{"colour", Options{}, "ansi"}, {"nocolour", Options{NoColor: true}, "ansi"}, {"ascii", Options{ASCII: true}, "txt"}} {
 			for _, s := range []size{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
 				m, _, _ := testModel(sc.frame(), s.w, s.h, look.o)
 				typeKeys(m, sc.keys)
@@ -110,13 +110,6 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 				}
 				if look.o.NoColor && strings.Contains(got, "\x1b[3") {
 					t.Errorf("%s without colours has some", sc.name)
-				}
-				if look.o.Console {
-					for _, r := range got {
-						if !strings.ContainsRune(console437, r) {
-							t.Fatalf("%s at %v: text consoles do not have %q", sc.name, s, r)
-						}
-					}
 				}
 				golden(t, fmt.Sprintf("looks/%s-%dx%d-%s.%s", sc.name, s.w, s.h, look.name, look.ext), got)
 			}
@@ -143,16 +136,6 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// console437 are the characters of our own that the kernel's console fonts have:
-// those of ASCII and of code page 437.
-var console437 = func() string {
-	var b strings.Builder
-	for r := ' '; r <= '~'; r++ {
-		b.WriteRune(r)
-	}
-	return b.String() + "\n░▒▓█▄▀▐▌│┤┐└┴┬├─┼┘┌═╪║╗╔╝╚►◄↑↓→←•○◘■√»·♦°≡"
-}()
-
 // checkWidths fails unless every line is exactly as wide as the terminal.
 func checkWidths(t testing.TB, m *Model, w, h int) {
 	t.Helper()
@@ -168,7 +151,7 @@ func checkWidths(t testing.TB, m *Model, w, h int) {
 }
 
 func TestASignHasOneMeaning(t *testing.T) {
-	for name, th := range map[string]*theme{"unicode": unicodeTheme(), "console": consoleTheme(), "ascii": asciiTheme()} {
+	for name, th := range map[string]*theme{"unicode": unicodeTheme(), "ascii": asciiTheme()} {
 		rows := map[string]string{"pod ready": th.up, "pod not ready": th.down, "being deleted": th.leaving, "marked": th.mark, "the load goes here": th.aim,
 			"good": th.okSign, "mind this": th.warnSign, "bad": th.badSign, "changed": th.changed, "under way": th.underWay, "to come": th.toCome, "gone": th.dash}
 		chart := map[string]string{"capacity": th.rules[4], "ended": th.sent, "not ended": th.open, "axis": th.axis,
@@ -182,7 +165,7 @@ func TestASignHasOneMeaning(t *testing.T) {
 		for _, part := range []map[string]string{rows, chart} {
 			seen := map[string]string{}
 			for meaning, sign := range part {
-				if before, twice := seen[sign]; twice && !(name == "console" && sign == "-") {
+				if before, twice := seen[sign]; twice {
 					t.Errorf("%s: %q is %q and %q", name, sign, before, meaning)
 				}
 				seen[sign] = meaning

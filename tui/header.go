@@ -131,8 +131,7 @@ func unwatched(m *Model) (n int, longest cluster.Kind, how cluster.Access) {
 }
 
 // banner is what must not be overlooked, in at most w cells; empty when all is
-// well. Where the reason has no room the server's name goes first: the header names
-// the cluster.
+// well.
 func banner(m *Model, w int) string {
 	t, f, link := m.s.t, m.s.f, m.s.snap.Link
 	before, why := "", ""
@@ -169,10 +168,6 @@ func banner(m *Model, w int) string {
 	}
 	before += " " + t.dash + " "
 	room := w - width(before)
-	if _, host, _ := strings.Cut(m.s.snap.Server, "://"); width(why) > room && host != "" {
-		host, _, _ = strings.Cut(host, "/")
-		why = strings.Replace(why, " at "+t.text(host), "", 1)
-	}
 	return before + fit(why, room, t.ellipsis)
 }
 
@@ -199,11 +194,7 @@ func strip(m *Model, w int, pane bool) string {
 	if w < headerTrial { // otherwise the header names it
 		r.put(t.strong, fit(trialWord(t, f.Trial), w/3, t.ellipsis)).space(2)
 	}
-	hint := " " + t.dash + " T shows all"
-	if f.Trial.Verdict == "" || r.left < 44 {
-		hint = ""
-	}
-	return doing(r, s, width(hint)).put(t.dim, hint).String()
+	return doing(r, s).String()
 }
 
 // mostCaption is how many lines a caption may take.

@@ -91,8 +91,7 @@ func signs(t *theme) []signList {
 			{t.sent + " " + t.open, "requests sent then: all have ended; some have not"},
 			failLegend(),
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
-			{t.unread, "in the chart: a second in which nothing was read"},
-			{"2", "this many nodes at once"},
+			{t.noData, "on the axis: a second in which nothing was read"},
 		}},
 		{"Symbols of timeline and trial", needCluster, [][2]string{
 			{t.okSign + " " + t.warnSign + " " + t.badSign, "good or done; mind this; bad or failed"},

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -19,18 +18,15 @@ const (
 	needReplay
 )
 
-// binding connects keys with an action. Short is its name in the key bar, and barKey
-// the key shown there, if that is not the first one.
+// binding is a command of the operator: its keys, its action and its words. Dispatch,
+// key bar, help and palette come from it.
 type binding struct {
-	run    func(*Model)
-	key    key.Binding
-	short  string
-	barKey string
-	need   need
-	when   func(*Model) bool // the key bar names it only then; nil: always
-	other  string            // the key bar's name while otherWhen holds; "": none
-
-	otherWhen func(*Model) bool
+	run   func(*Model)
+	key   key.Binding
+	short string            // its name in the key bar; empty: it is not there
+	names []string          // in kubectl, k9s and vi: the palette lists it first when one is typed in full
+	need  need              // what it needs to work
+	when  func(*Model) bool // the key bar names it only then; nil: always
 }
 
 // group is a titled part of the keys, as help shows it.
@@ -50,6 +46,12 @@ func (b binding) needs(n need) binding {
 	return b
 }
 
+// named adds names to a command, for the palette.
+func (b binding) named(names ...string) binding {
+	b.names = names
+	return b
+}
+
 // allNeed adds a need to the keys of a group.
 func (g group) allNeed(n need) group {
 	for i := range g.bindings {
@@ -58,30 +60,10 @@ func (g group) allNeed(n need) group {
 	return g
 }
 
-// named sets the key that the key bar names.
-func (b binding) named(key string) binding {
-	b.barKey = key
-	return b
-}
-
 // onlyWhen lets the key bar name it at times only.
 func (b binding) onlyWhen(when func(*Model) bool) binding {
 	b.when = when
 	return b
-}
-
-// called gives it another name in the key bar at times.
-func (b binding) called(other string, when func(*Model) bool) binding {
-	b.other, b.otherWhen = other, when
-	return b
-}
-
-// name is what the key bar calls it now.
-func (b binding) name(m *Model) string {
-	if b.other != "" && b.otherWhen(m) {
-		return b.other
-	}
-	return b.short
 }
 
 // usable reports whether the keys can do anything on this screen, and why not
@@ -175,7 +157,7 @@ func (p *paneSpec) inBar() []string {
 }
 
 // firstKey is the key that the key bar names for a binding.
-func (b binding) firstKey() string {
+func (b *binding) firstKey() string {
 	first, _, _ := strings.Cut(b.key.Help().Key, " ")
-	return cmp.Or(b.barKey, first)
+	return first
 }

@@ -11,9 +11,9 @@ import (
 
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
-	bind(openObject(aspectDetails), "details", "enter d", "describe it (enter: unless a trial step is waiting)", "enter", "d"),
-	bind(openObject(aspectLog), "log", "l L", "the log of a pod, or of all pods of a workload", "l", "L").needs(needLive).onlyWhen(hasLog),
-	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").needs(needLive),
+	bind(openObject(aspectDetails), "details", "enter d", "describe it (enter: unless a trial step is waiting)", "enter", "d").named("describe", "desc"),
+	bind(openObject(aspectLog), "log", "l L", "the log of a pod, or of all pods of a workload", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
+	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").named("yaml").needs(needLive),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
 	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
 	bind(sortBy(true), "", "I", "reverse the sort", "I"),
@@ -33,14 +33,14 @@ var (
 func commonKeys() []group {
 	return []group{
 		group{"Replay", []binding{
-			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space").called("continue", replayPaused),
-			bind(seek(-seekNear), "5 s", "←", "5 s back", "left").named("←→"),
+			bind(replayPause, "pause", "space", "pause or continue; at the end: start again", "space"),
+			bind(seek(-seekNear), "5 s", "←", "5 s back", "left"),
 			bind(seek(seekNear), "", "→", "5 s on", "right"),
-			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left").named(",."),
+			bind(seek(-seekFar), "30 s", ", shift+←", "30 s back", ",", "shift+left"),
 			bind(seek(seekFar), "", ". shift+→", "30 s on", ".", "shift+right"),
-			bind(seekMark(false), "events", "[", "to the event before", "[").named("[]"),
+			bind(seekMark(false), "events", "[", "to the event before", "["),
 			bind(seekMark(true), "", "]", "to the next event", "]"),
-			bind(send(view.ReplaySpeed{Factor: 2}), "speed", "+", "twice as fast", "+", "=").named("+-"),
+			bind(send(view.ReplaySpeed{Factor: 2}), "speed", "+", "twice as fast", "+", "="),
 			bind(send(view.ReplaySpeed{Factor: 0.5}), "", "-", "half as fast", "-"),
 			bind(seekStart, "", "home", "to the start", "home"),
 			bind(seekEnd, "", "end", "to the end", "end"),
@@ -49,7 +49,7 @@ func commonKeys() []group {
 			bind(askPower(power.ActionShutdown), "shut down", "s", "shut the marked nodes down (asks first)", "s"),
 			bind(askPower(power.ActionOn), "power on", "o", "power the marked nodes on (asks first)", "o"),
 			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull the plug of the marked nodes (asks first)", "S", "x"),
-			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r"),
+			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r").named("rollout", "restart"),
 		}}.allNeed(needLive | needCluster | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; outside pane 4 asks once", "b"),
@@ -109,15 +109,13 @@ func screenKeys() group {
 		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
 		bind(openPalette, "commands", ":", "find a command by its name, or a pane by kubectl's (:po, :deploy, :ns NAME, :q)", ":"),
 		bind(copyName, "", "Y", "copy the name or line under the cursor, or a question's command (OSC 52)", "Y"),
-		bind(nextTheme, "", "C", "other colours: the terminal's own, dark, light, high contrast", "C"),
 		bind(openNotices, "", "M", "messages of the program", "M"),
-		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H"),
-		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file beside the records (asciicast), or stop", "ctrl+r"),
-		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P"),
+		bind(openRecords, "", "H", "history: the records of trials and of outages, and their reports", "H").named("records", "history", "outages", "reports"),
+		bind(send(view.RecordScreen{}), "", "ctrl+r", "record the screen to a file beside the records (asciicast), or stop", "ctrl+r").named("record", "cast", "gif"),
+		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P").named("shot", "screenshot"),
 		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
-		bind(suspend, "", "ctrl+z", "suspend, unless something runs that would stop too", "ctrl+z"),
-		bind(openHelp, "", "?", "help", "?"),
-		bind(send(view.AskQuit{}), "", "q ctrl+c", "quit; ctrl+c twice quits at once", "q", "ctrl+c"),
+		bind(openHelp, "", "?", "help", "?").named("h", "help"),
+		bind(send(view.AskQuit{}), "", "q ctrl+c", "quit; ctrl+c twice quits at once", "q", "ctrl+c").named("q", "q!", "qa", "quit", "exit"),
 	}}
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -52,41 +51,4 @@ func (d *details) traffic(all []cluster.Split) {
 		}
 		d.add(label, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
 	}
-}
-
-// knativeService adds the revisions of a Knative service: which of them are Ready, their
-// share of the requests, their pods and their bounds.
-func (d *details) knativeService(ref cluster.Ref) {
-	found := false
-	for _, dep := range d.s.snap.Deployments() {
-		kn := dep.Knative
-		if kn == nil || dep.Namespace != ref.Namespace || kn.Service != ref.Name || !dep.Gone.IsZero() {
-			continue
-		}
-		if !found {
-			d.readiness("status", kn.Service, kn.ServiceReady, cluster.KindKnativeService)
-			d.traffic(kn.Traffic)
-			found = true
-		}
-		d.revision(dep)
-	}
-	if !found {
-		why := d.s.missing(cluster.KindDeployment)
-		d.addStyled(d.s.t.dim, "revisions", cmp.Or(why, "lightsout sees no deployment of this service"))
-	}
-}
-
-// revision adds a revision by its deployment.
-func (d *details) revision(dep *cluster.Deployment) {
-	kn := dep.Knative
-	d.head("Revision " + kn.Revision)
-	d.readiness("status", kn.Revision, kn.RevisionReady, cluster.KindRevision)
-	if percent, known := kn.Share(); known {
-		d.add("requests", fmt.Sprintf("%d%% of the service's", percent))
-	}
-	d.addStyled(deploymentStyle(d.s.t, dep), "pods", fmt.Sprintf("%s, %d of %d available", dep.Word, dep.Available, dep.Replicas))
-	if now, target, limited := d.s.snap.Capacity(dep.Key); limited {
-		d.add("capacity", fmt.Sprintf("%d of %d requests at once", now, target))
-	}
-	d.bounds(kn)
 }

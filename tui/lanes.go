@@ -18,7 +18,6 @@ const (
 type lane struct {
 	name  string
 	spans []view.NodeSpan
-	nodes int
 }
 
 // laneRoom is how many lanes a chart of h lines has room for.
@@ -38,7 +37,7 @@ func gatherLanes(s *scene, w int) []lane {
 		if !known {
 			i = len(out)
 			index[o.Node] = i
-			out = append(out, lane{name: o.Node, nodes: 1})
+			out = append(out, lane{name: o.Node})
 		}
 		out[i].spans = append(out[i].spans, o)
 	}
@@ -50,59 +49,47 @@ func foldLanes(all []lane, room int) []lane {
 	if len(all) <= room || room == 0 {
 		return all[:min(len(all), room)]
 	}
-	rest := lane{name: fmt.Sprintf("+%d nodes", len(all)-room+1), nodes: len(all) - room + 1}
-	if room == 1 {
-		rest.name = fmt.Sprintf("%d nodes", len(all))
-	}
+	rest := lane{name: fmt.Sprintf("%d nodes", len(all)-room+1)}
 	for _, l := range all[room-1:] {
 		rest.spans = append(rest.spans, l.spans...)
 	}
 	return append(slices.Clone(all[:room-1]), rest)
 }
 
-// state returns the states of the lane's nodes in a column, as bits, and the number of
-// nodes that are out.
-func (l *lane) state(from, to time.Time) (bits, out int) {
-	last := ""
+// state returns the states of the lane's nodes in a column, as bits.
+func (l *lane) state(from, to time.Time) (bits int) {
 	for _, o := range l.spans {
-		if !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from) {
-			continue
-		}
-		if o.Kind == view.SpanOff {
+		switch {
+		case !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from):
+		case o.Kind == view.SpanOff:
 			bits |= laneOff
-		} else {
+		default:
 			bits |= laneNotReady
 		}
-		if out == 0 || o.Node != last {
-			out, last = out+1, o.Node // the spans of a node are together
-		}
 	}
-	return bits, out
+	return bits
 }
 
-// lane draws one lane: shaded while the node is off or not Ready, with the word
-// for it, or the number of nodes, where a shade begins.
+// lane draws one lane: shaded while a node is off or not Ready, with the word for it
+// where a shade begins.
 func (c *chart) lane(l lane, w int) string {
 	t := c.t
 	cells := make([]span, c.w)
 	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.warn, t.notReady}, {t.bars.off, t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
-	states := make([]struct{ bits, out int }, c.w)
+	states := make([]int, c.w)
 	for x := range c.bins {
 		end := time.Unix(1<<40, 0)
 		if x+1 < c.w {
 			end = c.bins[x+1].At
 		}
-		states[x].bits, states[x].out = l.state(c.bins[x].At, end)
-		cells[x] = signs[states[x].bits]
+		states[x] = l.state(c.bins[x].At, end)
+		cells[x] = signs[states[x]]
 	}
 	for x, end := 0, 0; x < c.w; x = end {
 		for end = x; end < c.w && states[end] == states[x]; end++ {
 		}
-		text := words[states[x].bits]
-		if l.nodes > 1 && text != "" {
-			text = fmt.Sprint(states[x].out)
-		}
+		text := words[states[x]]
 		for i := range text {
 			if end-x >= len(text)+2 {
 				cells[x+1+i] = span{t.strong, text[i : i+1]}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
@@ -45,10 +44,6 @@ type list[K comparable, R any] struct {
 	// lead draws the signs before the columns, leadWidth wide.
 	lead      func(s *scene, r *row, item R)
 	leadWidth int
-	// changed is when a row last changed; the sign for it stands before the
-	// column news.
-	changed func(R) time.Time
-	news    int
 	// tail draws into the rest of a row; tailTitle is its header, and tailLeast the
 	// width kept for it unless names would be shortened.
 	tail      func(s *scene, r *row, item R, w int)
@@ -74,12 +69,9 @@ type list[K comparable, R any] struct {
 
 	seen inputs // the input of the present rows
 
-	need   widths
-	lately widths // that the cells needed since needAt
-	needAt int64  // in seconds
-	needW  int    // the width that need was found for
-	tight  bool   // a column had too little room at the last drawing
-	drawn  []cell // of the last drawing, whose memory the next takes
+	need  widths // of the cells drawn since the width changed
+	needW int    // the width that need was found for
+	drawn []cell // of the last drawing, whose memory the next takes
 }
 
 // troubles is the number of ranks that list.trouble may give.

@@ -5,10 +5,6 @@ import (
 	"slices"
 )
 
-// needKept is for how many seconds a column that leaves others too little room keeps a
-// width that no cell needs any more; at most twice as long.
-const needKept = 10
-
 // leastHeader is the height from which there are column headers, also where
 // they take the place of a row.
 const leastHeader = 3
@@ -64,11 +60,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 	for i, item := range l.rows[from:to] {
 		r := newRow(w).lead(s.t, from+i == l.at, active, l.moved)
 		l.lead(s, r, item)
-		changed := -1
-		if l.changed != nil && s.fresh(l.changed(item)) {
-			changed = l.news
-		}
-		r.cells(s.t, p, l.fits, cells[i], changed)
+		r.cells(s.t, p, l.fits, cells[i])
 		if left := r.left - 1 - 2; l.tail != nil && left >= 4 {
 			r.space(2)
 			l.tail(s, r, item, left)
@@ -89,13 +81,7 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		for i := range l.columns {
 			l.fits = append(l.fits, l.columns[i].fitting)
 		}
-		l.need, l.lately = l.titled(titles), l.titled(titles)
-	}
-	if at := floor(s.now.Unix(), needKept); l.needAt != at {
-		if l.tight {
-			l.need = l.lately
-		}
-		l.lately, l.needAt = l.titled(titles), at
+		l.need = l.titled(titles)
 	}
 	out := make([][]cell, len(rows))
 	l.drawn = slices.Grow(l.drawn[:0], len(rows)*len(l.columns))
@@ -105,9 +91,8 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 			l.drawn = append(l.drawn, c.cell(s, r))
 		}
 		out[y] = l.drawn[from:]
-		l.lately.grow(out[y])
+		l.need.grow(out[y])
 	}
-	l.need.include(l.lately)
 	for i, c := range l.fits {
 		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
 			l.need.full[i] = max(l.need.full[i], titles[i])
@@ -129,15 +114,6 @@ func (l *list[K, R]) titled(titles []int) widths {
 
 // plan fits the columns, with room for the tail if that costs nothing.
 func (l *list[K, R]) plan(w int) plan {
-	p := l.fit(w)
-	l.tight = p.gap < 2 || slices.Contains(p.short, true)
-	for i, c := range l.fits {
-		l.tight = l.tight || !c.extra && p.widths[i] < l.need.full[i]
-	}
-	return p
-}
-
-func (l *list[K, R]) fit(w int) plan {
 	if l.tail != nil {
 		room := w - 2 - l.tailLeast
 		if p := fitColumns(room, l.fits, l.need); p.used() <= room && p.gap >= 2 {
@@ -170,7 +146,7 @@ func (l *list[K, R]) header(s *scene, w int, p plan) string {
 		cs[i] = textCell(s.t.head, title)
 	}
 	r := newRow(w).space(1 + l.leadWidth)
-	r.cells(s.t, p, l.fits, cs, -1)
+	r.cells(s.t, p, l.fits, cs)
 	if left := r.left - 1 - 2; l.tail != nil && left >= width(l.tailTitle) {
 		r.space(2).put(s.t.head, l.tailTitle)
 	}

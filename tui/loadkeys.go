@@ -37,7 +37,6 @@ func startLoad(shape loadgen.Shape) func(*Model) {
 func changeLoad(by int) func(*Model) {
 	return func(m *Model) {
 		z := &m.s.sizes
-		z.follow(m.s.f.Load)
 		if runs(m) && m.active.paneSpec != requestsSpec {
 			m.say("a load is running: 4 goes to the requests, where + and - change it")
 			return
@@ -123,18 +122,6 @@ func (z *sizes) spec() loadgen.Spec {
 		return loadgen.Spec{Shape: z.last, PerSecond: z.of[z.last]}
 	}
 	return loadgen.Spec{Shape: z.last, N: int(z.of[z.last])}
-}
-
-// follow takes over the shape of the load that runs: the operator may have refused
-// another one, or a trial may have started it.
-func (z *sizes) follow(run loadgen.Run) {
-	switch spec := run.Spec; {
-	case !run.Active || spec.Shape == z.last:
-	case spec.Shape == loadgen.Hold && spec.N > 0:
-		z.last, z.of[loadgen.Hold] = spec.Shape, float64(spec.N)
-	case spec.Shape == loadgen.Rate && spec.PerSecond > 0:
-		z.last, z.of[loadgen.Rate] = spec.Shape, spec.PerSecond
-	}
 }
 
 func (z *sizes) number(sh loadgen.Shape) string { return number(z.of[sh]) }

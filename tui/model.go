@@ -22,9 +22,6 @@ type Options struct {
 	// ASCII draws with ASCII characters only. It is the default if the environment
 	// declares box drawing to be two cells wide (RUNEWIDTH_EASTASIAN).
 	ASCII bool
-	// Console draws with the characters that the fonts of text consoles have
-	// (TERM=linux). ASCII goes before it.
-	Console bool
 	// NoColor uses bold, faint and reverse only; it goes before Theme.
 	NoColor bool
 	// Theme is "dark", "light" or "contrast"; empty is the terminal's own
@@ -162,8 +159,6 @@ func (m *Model) take(msg tea.Msg) bool {
 		m.cmd = tick()
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
-	case tea.ResumeMsg:
-		m.retaken()
 	case tea.KeyPressMsg:
 		m.changes++
 		m.press(msg)

@@ -62,9 +62,8 @@ func showNamespaces(names []string) func(*Model) {
 	}
 }
 
-// placesOf returns the namespaces ("ns") or contexts ("ctx") whose names match the typed
-// text, the best match first. The operator may also type a namespace that lightsout
-// does not know.
+// placesOf returns the namespaces ("ns") or contexts ("ctx") that there are, and a
+// typed namespace that lightsout does not know.
 func placesOf(m *Model, kind, typed string) []command {
 	var names []string
 	if kind == "ctx" {
@@ -74,22 +73,21 @@ func placesOf(m *Model, kind, typed string) []command {
 	} else {
 		names = append([]string{allNamespaces}, m.s.namespaces()...)
 	}
-	low := strings.ToLower(typed)
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !containsFold(name, low) })
-	rank := func(name string) int { // the same name, a common beginning, others
-		return btoi(name != typed) + btoi(!strings.HasPrefix(strings.ToLower(name), low))
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	known := len(names)
 	if kind == "ns" && typed != "" && !slices.Contains(names, typed) {
-		names = append(names, typed) // it may exist nevertheless
+		names = append(slices.Clip(names), typed) // it may exist nevertheless
 	}
 	var out []command
-	for _, name := range names {
+	for i, name := range names {
 		run, fault := send(view.SwitchScope{Scope: view.Scope{Context: name}}), ""
 		if kind == "ns" {
 			run, fault = chooseNamespaces(name)
 		}
-		out = append(out, command{text: kind + " " + name, fault: fault, binding: bind(run, "", "", "")})
+		c := command{text: kind + " " + name, fault: fault, binding: binding{run: run}}
+		if i < known {
+			c.names = []string{c.text}
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -3,13 +3,12 @@ package tui
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
 )
 
 var nodesSpec = &paneSpec{
-	name: "Nodes", place: placeLeft, need: needCluster,
+	name: "Nodes", names: []string{"no", "node", "nodes"}, place: placeLeft, need: needCluster,
 	keys: append([]binding{
 		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
 		bind(markAll, "mark all", "*", "mark or unmark all workers", "*").needs(needLive),
@@ -30,7 +29,7 @@ func newNodesPane() *nodesPane {
 	p.list = list[string, *cluster.Node]{
 		id: func(n *cluster.Node) string { return n.Name }, object: func(_ *scene, n *cluster.Node) object { return nodeObject(n.Name) },
 		trouble: nodeTrouble, has: nodeHas, labels: func(n *cluster.Node) string { return n.Labels },
-		lead: nodeLead, leadWidth: 3, changed: func(n *cluster.Node) time.Time { return n.Changed }, news: 1,
+		lead: nodeLead, leadWidth: 3,
 		kind: cluster.KindNode, none: "no nodes",
 		chosen: func(s *scene, name string) {
 			s.node = name
@@ -60,10 +59,7 @@ func (p *nodesPane) settle(s *scene) {
 		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
 		} else {
-			p.rows = troubledFirst(s, all)
-			if len(deleted) > 0 {
-				p.rows = append(deleted, p.rows...)
-			}
+			p.rows = slices.Concat(deleted, troubledFirst(s, all))
 			p.follow()
 		}
 		p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })

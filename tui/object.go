@@ -30,9 +30,6 @@ func objectAt(ref cluster.Ref) object {
 			d.pod(ref)
 		case cluster.KindDeployment:
 			d.deployment(ref)
-		case cluster.KindKnativeService:
-			d.knativeService(ref)
-			d.described(ref)
 		case cluster.KindStatefulSet, cluster.KindDaemonSet, cluster.KindJob, cluster.KindService:
 			d.workload(ref)
 		default:

@@ -28,44 +28,43 @@ type command struct {
 	text, keys string
 	binding
 	fill, fault string
-	// names are its names in kubectl, k9s or vi: the palette lists it first when one is
-	// typed in full.
-	names []string
 }
 
 // openPalette opens the palette.
 func openPalette(m *Model) {
 	d := &paletteDialog{m: m, in: newInput(false)}
-	for _, g := range usableGroups(m, m.active.paneSpec) {
+	for _, g := range m.active.groups(m.keys) {
 		for _, b := range g.bindings {
-			if b.run != nil && g.title != "Moving" {
-				h := b.key.Help()
-				d.all = append(d.all, command{text: h.Desc + "  (" + strings.ToLower(g.title) + ")", keys: h.Key, binding: b, names: commandNames[h.Key]})
+			if h := b.key.Help(); b.run != nil && g.title != "Moving" {
+				d.add(command{text: h.Desc + "  (" + strings.ToLower(g.title) + ")", keys: h.Key, binding: b})
 			}
 		}
 	}
 	for _, p := range m.panes {
-		if p.isThere(m.s.f) && paneNames[p.name] != nil {
-			show := showPane(p.name)
-			if p.paneSpec == podsSpec {
-				show = goToAllPods
-			}
-			d.all = append(d.all, command{text: "go to: " + strings.ToLower(p.name), binding: bind(show, "", "", ""), names: paneNames[p.name]})
+		show := showPane(p.name)
+		if p.paneSpec == podsSpec {
+			show = goToAllPods
+		}
+		if p.names != nil && p.isThere(m.s.f) {
+			d.add(command{text: "go to: " + strings.ToLower(p.name), binding: binding{run: show, names: p.names, need: p.need}})
 		}
 	}
-	if !m.opts.LoadOnly {
-		for _, k := range otherKinds {
-			d.all = append(d.all, command{text: k.text, names: k.names, binding: bind(k.show, "", "", "")})
-		}
+	for _, k := range shownKinds {
+		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names, need: needCluster}})
 	}
-	if !m.opts.LoadOnly {
-		d.all = append(d.all, command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ", names: []string{"ns", "namespace", "namespaces"}})
-	}
-	if d.elsewhere() {
-		d.all = append(d.all, command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ", names: []string{"ctx", "context", "contexts"}})
-	}
+	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
+		binding: binding{names: []string{"ns", "namespace", "namespaces"}, need: needCluster}})
+	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
+		binding: binding{names: []string{"ctx", "context", "contexts"}, need: needCluster | needLive}})
 	d.found = d.all
 	m.dialogs.open(d)
+}
+
+// add adds a command that can do anything on this screen.
+func (d *paletteDialog) add(c command) {
+	if ok, _ := c.usable(d.m); ok {
+		d.all = append(d.all, c)
+	}
 }
 
 func (d *paletteDialog) title() string { return "Commands" }
@@ -73,26 +72,22 @@ func (d *paletteDialog) foot() string {
 	return "tab complete · ↑/↓ choose · enter do it · esc close"
 }
 
-// elsewhere reports whether the screen can show another cluster: not in a replay, and
-// not with load alone.
-func (d *paletteDialog) elsewhere() bool { return d.m.s.f.Replay == nil && !d.m.opts.LoadOnly }
-
 // find keeps the commands that have all words typed.
 func (d *paletteDialog) find() {
 	d.chosen = 0
-	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && (kind == "ns" && !d.m.opts.LoadOnly || kind == "ctx" && d.elsewhere()) {
-		d.found = placesOf(d.m, kind, strings.TrimSpace(name))
-		return
+	typed, all := strings.ToLower(strings.TrimSpace(d.in.String())), d.all
+	if kind, name, ok := strings.Cut(d.in.String(), " "); ok && slices.ContainsFunc(d.all, func(c command) bool { return c.fill == kind+" " }) {
+		all = placesOf(d.m, kind, strings.TrimSpace(name))
 	}
-	words := strings.Fields(strings.ToLower(d.in.String()))
-	d.found = slices.DeleteFunc(slices.Clone(d.all), func(c command) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) })
-	})
-	d.found = append(d.found, d.narrowed()...)
-	typed := strings.Join(words, " ")
-	if called := slices.DeleteFunc(slices.Clone(d.all), func(c command) bool { return !slices.Contains(c.names, typed) }); len(called) > 0 {
-		d.found = append(called, slices.DeleteFunc(d.found, func(c command) bool { return slices.Contains(c.names, typed) })...)
-		return
+	words := strings.Fields(typed)
+	called, others := d.narrowed(), []command(nil)
+	for _, c := range all {
+		switch {
+		case slices.Contains(c.names, typed):
+			called = append(called, c)
+		case !slices.ContainsFunc(words, func(word string) bool { return !beginsWord(c.text, word) }):
+			others = append(others, c)
+		}
 	}
 	rank := func(c command) int {
 		switch {
@@ -103,7 +98,8 @@ func (d *paletteDialog) find() {
 		}
 		return 0
 	}
-	slices.SortStableFunc(d.found, func(a, b command) int { return rank(b) - rank(a) })
+	slices.SortStableFunc(others, func(a, b command) int { return rank(b) - rank(a) })
+	d.found = append(called, others...)
 }
 
 // beginsWord reports whether a word of the text begins so; what is in lower case.
@@ -143,30 +139,6 @@ func (d *paletteDialog) narrowed() (out []command) {
 		}
 	})
 	return out
-}
-
-// paneNames are the names in kubectl and k9s for a pane's objects.
-var paneNames = map[string][]string{
-	"Nodes":       {"no", "node", "nodes"},
-	"Deployments": {"deploy", "dp", "deployment", "deployments", "deploys"},
-	"Pods":        {"po", "pod", "pods"},
-	"Requests":    {"load", "req", "request", "requests"},
-	"Timeline":    {"ev", "event", "events"},
-	"Trial":       {"trial", "trials"},
-	"Picture":     {"picture", "pulse", "pulses"},
-}
-
-// commandNames are the names in k9s and vi for a command, by its keys.
-var commandNames = map[string][]string{
-	"q ctrl+c": {"q", "q!", "qa", "quit", "exit"},
-	"?":        {"h", "help"},
-	"l L":      {"log", "logs"},
-	"enter d":  {"describe", "desc"},
-	"y":        {"yaml"},
-	"P":        {"shot", "screenshot"},
-	"ctrl+r":   {"record", "cast", "gif"},
-	"H":        {"records", "history", "outages", "reports"},
-	"r":        {"rollout", "restart"},
 }
 
 // write puts a text into the input.

@@ -46,6 +46,8 @@ const (
 // and name it in paneSpecs.
 type paneSpec struct {
 	name string
+	// names are those of its objects in kubectl and k9s, for the palette.
+	names []string
 	// letter is a key that makes it the active pane, beside its digit; "" if none.
 	letter string
 	place  place

@@ -8,7 +8,7 @@ import (
 )
 
 var pictureSpec = &paneSpec{
-	name: "Picture", letter: "p", place: placeWhole, need: needCluster,
+	name: "Picture", names: []string{"picture", "pulse", "pulses"}, letter: "p", place: placeWhole, need: needCluster,
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "describe the node (enter: unless a trial step is waiting)", "enter", "d"),
 		bind(openObject(aspectYAML), "", "y", "the node's YAML, as the API server has it", "y").needs(needLive),
@@ -19,8 +19,7 @@ var pictureSpec = &paneSpec{
 }
 
 // picturePane is the cluster as a picture: nodes as racks of pod tiles, on the
-// whole screen. With more nodes than there is room for racks, each is a tile.
-// Nodes keep their places, in the order of their names.
+// whole screen. Nodes keep their places, in the order of their names.
 type picturePane struct {
 	list[string, *cluster.Node]
 	homeless []*cluster.Pod // on no node
@@ -67,34 +66,17 @@ func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 		return d
 	}
 	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
-	room := h - 2*btoi(h >= 8)
-	if c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1)); c > 0 {
-		d.lines = p.racks(s, w, room, c, active)
-	} else {
-		d.lines = p.tiles(s, w, room, active)
+	room := h - btoi(h >= 8)
+	c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1))
+	if c == 0 {
+		d.lines = s.message(s.t.dim, "the picture has no room for all nodes: 1 goes to their list", w, h)
+		return d
 	}
-	d.lines = fill(d.lines, w, room)
+	d.lines = fill(p.racks(s, w, room, c, active), w, room)
 	if room < h {
-		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge)), "", [layers]bool{}), p.legend(s, w))
+		d.lines = append(d.lines, numbers(s, w, roundTop(gaugeTop(s.f.Load.Gauge)), "", [layers]bool{}))
 	}
 	return d
-}
-
-// legend explains the tiles.
-func (p *picturePane) legend(s *scene, w int) string {
-	t := s.t
-	r := newRow(w).space(1)
-	for _, l := range []struct {
-		st         style
-		sign, text string
-	}{{t.good, t.up, "pod ready"}, {t.bad, t.down, "not ready"}, {t.warn, t.leaving, "being deleted"},
-		{t.bad, t.badSign, "node not Ready"}, {t.warn, t.warnSign, "silent"}, {t.fresh, t.mark, "marked"}} {
-		if r.left < width(l.text)+6 {
-			break
-		}
-		r.put(t.tile(l.st), " "+l.sign+" ").put(t.dim, " "+l.text).space(2)
-	}
-	return r.String()
 }
 
 // The smallest rack, frame included.
@@ -140,7 +122,7 @@ func (p *picturePane) racks(s *scene, w, h, c int, active bool) []string {
 			case i < len(p.rows):
 				rack = p.rack(s, p.rows[i], wide, high, tile, active && i == p.at)
 			case i < n:
-				rack = box(s, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2, tile))
+				rack = box(s.t, wide, high, "no node", "", s.t.warn, podTiles(s, p.homeless, wide-4, high-2, tile))
 			}
 			lines = beside(lines, rack)
 		}
@@ -182,26 +164,15 @@ func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here 
 		lines = fill([]string{newRow(w-4).put(s.just(st, n.Changed), fit(word, w-4, t.ellipsis)).String()}, w-4, head)
 		word = ""
 	}
-	return box(s, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, h-2-head, tile)...))
+	return box(t, w, h, title, word, edge, append(lines, podTiles(s, shownPods(s, n), w-4, h-2-head, tile)...))
 }
 
 // box frames lines that are w-4 wide.
-func box(s *scene, w, h int, title, facts string, edge style, lines []string) []string {
-	t := s.t
-	if facts != "" && width(title)+width(facts)+8 > w {
-		facts = ""
+func box(t *theme, w, h int, title, facts string, edge style, lines []string) []string {
+	for i, l := range lines {
+		lines[i] = " " + l + " "
 	}
-	title = fit(title, w-6, t.ellipsis)
-	r := newRow(w).put(edge, t.box.tl+t.box.h).put(t.strong, " "+title+" ")
-	if facts != "" {
-		r.repeat(edge, t.box.h, r.left-width(facts)-4).put("", " "+facts+" ").put(edge, t.box.h)
-	}
-	out := []string{r.repeat(edge, t.box.h, r.left-1).put(edge, t.box.tr).String()}
-	for _, l := range fill(lines, w-4, h-2) {
-		side := string(edge) + t.box.v + reset
-		out = append(out, side+" "+l+" "+side)
-	}
-	return append(out, newRow(w).put(edge, t.box.bl).repeat(edge, t.box.h, w-2).put(edge, t.box.br).String())
+	return drawBox(t, w, []section{{drawing: drawing{title, facts, fill(lines, w-2, h-2)}, edge: edge}}, true, span{})
 }
 
 // shownPods are the pods of a node that are meant to run.

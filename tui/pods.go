@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 )
 
 var podsSpec = &paneSpec{
-	name: "Pods", place: placeRight, need: needCluster,
+	name: "Pods", names: []string{"po", "pod", "pods"}, place: placeRight, need: needCluster,
 	keys: append([]binding{
 		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
 		bind(aim, "", "f", "measure the pod's deployment; requests still go to load.url", "f").needs(needLive),
@@ -57,8 +56,8 @@ func newPodsPane() *podsPane {
 			sign, st := podSign(s, p)
 			r.put(st, sign).space(1)
 		},
-		leadWidth: 2, changed: func(p *cluster.Pod) time.Time { return p.Changed }, news: 3,
-		kind: cluster.KindPod, none: "no pods",
+		leadWidth: 2,
+		kind:      cluster.KindPod, none: "no pods",
 		columns: []column[*cluster.Pod]{
 			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},

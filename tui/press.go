@@ -18,15 +18,12 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	switch {
 	case key == "ctrl+c":
 		m.leave()
-	case key == "ctrl+z": // also with a dialog open: the operator types for the shell
-		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(keyPressed(msg))
 	case key == "enter" && stepWaits(m):
 		if m.step.take(m.opts.Now()) {
 			m.opts.Send(view.NextStep{Step: m.s.f.Trial.Next})
 		}
-	case key == "enter" && m.step.echo(m.opts.Now()):
 	default:
 		switch b, refusal := findKey(m, msg); {
 		case refusal != "":
@@ -102,7 +99,6 @@ type stepGuard struct {
 	waits bool
 	grace grace
 	taken time.Time // when it was asked for
-	sent  time.Time // when any step was last asked for
 }
 
 // follow takes note of the step that waits now.
@@ -113,7 +109,7 @@ func (g *stepGuard) follow(t *view.TrialView) {
 	}
 	step := [3]any{t.Name, t.Started.UnixNano(), t.Next}
 	if !g.waits || step != g.step {
-		*g = stepGuard{step: step, waits: true, sent: g.sent}
+		*g = stepGuard{step: step, waits: true}
 	}
 }
 
@@ -126,17 +122,6 @@ func (g *stepGuard) take(now time.Time) bool {
 	if g.grace.absorbs(now) || !g.taken.IsZero() && now.Sub(g.taken) < stepAgain {
 		return false
 	}
-	g.taken, g.sent = now, now
+	g.taken = now
 	return true
-}
-
-// echo reports whether a press of enter now is the second of a double one,
-// whose first has taken a step that is under way already.
-func (g *stepGuard) echo(now time.Time) bool {
-	return !g.waits && !g.sent.IsZero() && now.Sub(g.sent) < stepAgain/2
-}
-
-// retaken draws all of the screen on a terminal that somebody else has had.
-func (m *Model) retaken() {
-	m.cmd = tea.ClearScreen
 }

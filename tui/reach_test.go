@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -36,41 +34,6 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	typeKeys(m, ": p l u g enter esc")
 	if len(*sent) > 0 {
 		t.Errorf("read-only, the palette sent %#v", (*sent)[0])
-	}
-}
-
-func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
-	m, _, _ := testModel(calm(), 120, 36, Options{})
-	if _, cmd := m.Update(keyMsg("ctrl+z")); cmd == nil {
-		t.Error("ctrl+z does nothing")
-	} else if _, ok := cmd().(tea.SuspendMsg); !ok {
-		t.Errorf("ctrl+z gives %T", cmd())
-	}
-	for name, f := range map[string]*view.Frame{"trial": silent(), "load": outage()} {
-		m, _, _ := testModel(f, 120, 36, Options{})
-		if _, cmd := m.Update(keyMsg("ctrl+z")); cmd != nil {
-			t.Errorf("suspended although the %s would stop", name)
-		}
-		if v := plainView(m); !strings.Contains(v, "not suspended: the "+name) {
-			t.Errorf("the screen does not say why:\n%s", v)
-		}
-	}
-}
-
-func TestThemesChangeColoursOnly(t *testing.T) {
-	m, _, _ := testModel(outage(), 120, 36, Options{})
-	before, looks := plainView(m), map[string]bool{}
-	for range Themes {
-		looks[m.View().Content] = true
-		typeKeys(m, "C")
-		m.notices = notices{}
-		m.Update(FrameMsg{m.s.f})
-		if plainView(m) != before {
-			t.Fatalf("%q changes more than looks", m.opts.Theme)
-		}
-	}
-	if len(looks) < len(Themes) {
-		t.Errorf("%d themes look like %d", len(Themes), len(looks))
 	}
 }
 

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +30,6 @@ func replayPause(m *Model) {
 	m.opts.Send(view.ReplayPause{})
 }
 
-func replayPaused(m *Model) bool { return m.s.f.Replay != nil && m.s.f.Replay.Paused }
-
 // seekMark goes to the mark before or after this moment.
 func seekMark(after bool) func(*Model) {
 	return func(m *Model) {
@@ -40,9 +37,7 @@ func seekMark(after bool) func(*Model) {
 		mark, ok := neighbour(r, m.s.now, after)
 		switch {
 		case ok:
-			if scrubberHeight(m.s.h) == 1 { // otherwise it stands above the scrubber
-				m.say(markText(&m.s, mark))
-			}
+			m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
 			m.opts.Send(view.ReplaySeek{At: mark.At})
 		case after:
 			m.say("the record has no later marker")
@@ -70,11 +65,6 @@ func neighbour(r *view.ReplayView, now time.Time, after bool) (mark view.Bookmar
 		}
 	}
 	return mark, ok
-}
-
-// markText is a mark with its time.
-func markText(s *scene, mark view.Bookmark) string {
-	return strings.TrimSpace(offset(mark.At, replayZero(s.f)) + " " + s.t.text(mark.Text))
 }
 
 // scrubber is the line that shows the screen's position in the record.
@@ -125,27 +115,6 @@ func (r *row) track(t *theme, rp *view.ReplayView, now time.Time, n int) *row {
 		r.put(st, g)
 	}
 	return r
-}
-
-// scrubberHeight is the rows of the scrubber on a screen of h: a titled section
-// where there is room.
-func scrubberHeight(h int) int { return 1 + btoi(h >= trialHeight) }
-
-// withScrubber puts the scrubber below the last of the sections.
-func withScrubber(s *scene, sections []section, w, h int) []section {
-	if scrubberHeight(h) == 1 {
-		last := &sections[len(sections)-1]
-		last.lines = append(slices.Clone(last.lines), scrubber(s, w))
-		return sections
-	}
-	r, facts := s.f.Replay, ""
-	if mark, ok := neighbour(&view.ReplayView{Marks: r.Marks, Paused: true}, s.now.Add(time.Nanosecond), false); ok {
-		facts = markText(s, mark)
-	}
-	if r.Torn != "" {
-		facts = s.t.warnSign + " " + s.t.text(r.Torn)
-	}
-	return append(sections, section{drawing: drawing{"Replay", fit(facts, 80, s.t.ellipsis), []string{scrubber(s, w)}}})
 }
 
 // replayZero is the zero of a replay's clock, which is known beforehand.

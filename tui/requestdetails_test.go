@@ -33,8 +33,8 @@ func TestTheRequestsPaneOpensIntoItsRequests(t *testing.T) {
 	m, _, _ := testModel(lookedInto(), 140, 70, Options{})
 	typeKeys(m, "4 enter")
 	v := plainView(m)
-	for _, want := range []string{"720 scheduled: 520 ok, 188 failed", "connect timeout [c]", "96, sent from T+00:03.0 to T+00:41.0",
-		"10.0.0.13:31080", "120: 96 connect timeout, 24 refused", "T+00:03.0 – T+01:00.0", "155 of 348 sent", "up to 200 ms", " 400 ", "at most 140 ms",
+	for _, want := range []string{"720 scheduled: 520 ok, 188 failed", "connect timeout [c]",
+		"10.0.0.13:31080", "120: 96 connect timeout, 24 refused", "at most 140 ms",
 		"10.0.0.13:31080 · a343155a-1 · dial tcp", "ok · 140 ms · first byte after 90 ms"} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is missing:\n%s", want, v)

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,9 +10,9 @@ import (
 )
 
 var requestsSpec = &paneSpec{
-	name: "Requests", place: placeLower,
+	name: "Requests", names: []string{"load", "req", "request", "requests"}, place: placeLower,
 	keys: []binding{
-		bind(openObject(aspectDetails), "details", "enter d", "failures by class, endpoint and time, a histogram of latency, single requests (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
+		bind(openObject(aspectDetails), "details", "enter d", "failures by class and endpoint, latency, single requests (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
 	},
 	bar:  []string{"details", "burst", "hold", "rate", "stop sending", "how many", "span"},
 	open: func() pane { return &requestsPane{} },
@@ -84,11 +83,15 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	p.chart.measure(&s.f.Load, s.span)
 	out := []string{numbers(s, w, p.chart.scale.top, p.answerRate(s), p.chart.has())}
 	// Where the servers and the ledger have differed for long.
-	if text := s.t.text(s.f.Load.Gauge.Disagreement); text != "" && h >= 7 {
-		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+text))
+	differ := s.t.text(s.f.Load.Gauge.Disagreement)
+	if differ != "" && h >= 7 {
+		out = append(out, textLine(s.t, w, 1, s.t.warn, s.t.warnSign+" "+differ))
 	}
 	if h >= 7+len(out) {
 		out = append(out, cause(s, w))
+	}
+	if text := toldText(s.t, s.f.Load.Gauge); differ == "" && text != "" && h >= 9+len(out) {
+		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
 	}
 	if text := p.answers(s); text != "" && h >= 9+len(out) {
 		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
@@ -97,113 +100,86 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	if rest >= 2 {
 		out = append(out, p.chart.draw(s, w, rest)...)
 	}
-	return fill(append(fill(out, w, h-1), ledger(s, w, p.chart.unread)), w, h)
+	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
 }
 
-// labels are the numbers above the chart, with their separators.
-type labels struct {
-	t     *theme
-	parts [][]span
-	width int // has room for two digits each, so that nothing moves as numbers grow
-	gap   int
+// numberLine is the line of numbers above the chart.
+type numberLine struct {
+	*row
+	t   *theme
+	gap int
 }
 
-// add adds a number. Its swatch has the colour of its layer in the chart.
-func (l *labels) add(of layer, st style, label, est string, n int) {
+// begin starts the line with the layer at the axis, and a text of at least w cells.
+func (l *numberLine) begin(text string, w int) {
+	first := l.t.fills[layerServed]
+	l.space(1).put(first.look, first.full).cell(l.t, l.t.strong, text, max(width(text), w))
+}
+
+// add adds a number, if it has room as a whole. Its swatch has the colour of its layer
+// in the chart.
+func (l *numberLine) add(of layer, st style, label, est string, n int) {
 	if n == 0 {
 		st = l.t.dim
 	}
-	parts := []span{{st, fmt.Sprintf("%s %s%d", label, est, n)}}
+	text, swatch := fmt.Sprintf("%s %s%d", label, est, n), span{}
 	if of != layerNone {
-		parts = []span{l.t.legend(of), {st, " " + parts[0].s}}
+		swatch, text = l.t.legend(of), " "+text
 	}
-	l.parts = append(l.parts, parts)
-	room := 0
-	for _, p := range parts {
-		room += width(p.s)
-	}
-	l.width += l.gap + room + btoi(n < 10)
-}
-
-// write appends the labels to a line: only complete ones.
-func (l *labels) write(r *row) {
-	for _, parts := range l.parts {
-		need := l.gap
-		for _, p := range parts {
-			need += width(p.s)
-		}
-		if r.left < need {
-			return
-		}
-		r.space(l.gap)
-		for _, p := range parts {
-			r.put(p.st, p.s)
-		}
+	if l.left > l.gap+width(swatch.s)+width(text) {
+		l.space(l.gap).put(swatch.st, swatch.s).put(st, text)
 	}
 }
 
-// numbers draws the line with the gauge as a bar, of which top is the full length. The
-// colours of its labels explain the bar and the chart. If the chart shows answered
-// requests, so does the line; rate is their number per second. A layer in the chart has
-// its label even while its number is 0.
+// numbers draws the line with the numbers of the gauge, and the gauge as a bar, of which
+// top is the full length. The colours of its labels explain the bar and the chart. If the
+// chart shows answered requests, so does the line; rate is their number per second. A
+// layer in the chart has its label even while its number is 0.
 func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
 	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
-	l := labels{t: t, gap: 2}
+	l := numberLine{newRow(w), t, 2}
 	dead := "dead"
 	if w >= 104 {
 		l.gap, dead = 3, "sent to dead nodes"
 	}
-	est := estimated(&g)
-	if perSecond(&s.f.Load) {
-		return answered(s, l, w, rate, dead)
+	est, known, answered := estimated(&g), limited(&g), perSecond(&s.f.Load)
+	if answered {
+		l.begin(" answered "+cmp.Or(rate, fmt.Sprint(tot.OK)), width(" answered 000.0/s"))
+		l.add(layerWaiting, "", "waiting", "", tot.InFlight())
+		l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
+		if known {
+			l.add(layerNone, "", fmt.Sprintf("capacity %d: serving", g.Capacity), est, g.Served)
+			l.add(layerNone, t.warn, "queued", est, g.Queued)
+		}
+	} else {
+		served := fmt.Sprintf(" serving %s%d", est, g.Served)
+		if known {
+			served += fmt.Sprintf(" of %d", g.Capacity)
+		}
+		l.begin(served, width(" serving 00 of 00"))
+		l.add(layerQueued, t.warn, "queued", est, g.Queued)
 	}
-	served := fmt.Sprintf(" serving %s%d", est, g.Served)
-	if limited(&g) {
-		served += fmt.Sprintf(" of %d", g.Capacity)
-	}
-	before := max(width(served), width(" serving 00 of 00"))
-	l.add(layerQueued, t.warn, "queued", est, g.Queued)
-	if w >= 70 || g.Stalled > 0 || drawn[layerStalled] {
+	if !answered && (w >= 70 || g.Stalled > 0 || drawn[layerStalled]) {
 		l.add(layerStalled, t.fresh, "stalled", "", g.Stalled)
 	}
-	if w >= 96 || g.OnDead > 0 || drawn[layerOnDead] {
+	if g.OnDead > 0 || drawn[layerOnDead] || !answered && w >= 96 {
 		l.add(layerOnDead, t.bad, dead, "", g.OnDead)
 	}
 	if g.Unknown > 0 || drawn[layerUnknown] {
 		l.add(layerUnknown, t.warn, "unknown", "", g.Unknown)
 	}
+	if answered {
+		return l.String()
+	}
 	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
 	if g.Target > 0 && w >= 130 {
 		l.add(layerNone, t.dim, t.tickTarget+" target", "", g.Target)
 	}
-	r := newRow(w).space(1).put(t.fills[layerServed].look, t.fills[layerServed].full).cell(t, t.strong, served, before)
-	if room := w - 2 - before - 2 - l.width - 1; room >= 8 && (g.Target+g.Capacity+g.Served+g.Queued > 0) {
-		r.space(2)
-		gaugeBar(t, r, g, top, min(room, 66))
+	if room := l.left - l.gap - 1; room >= 8 && g.Target+g.Capacity+g.Served+g.Queued > 0 {
+		wide := min(room, 66)
+		gaugeBar(t, l.space(l.left-wide-1), g, top, wide)
 	}
-	l.write(r)
-	return r.String()
-}
-
-// answered draws the line of numbers for a chart of answered requests.
-func answered(s *scene, l labels, w int, rate, dead string) string {
-	t, g, tot := s.t, s.f.Load.Gauge, s.f.Load.Totals
-	rate = cmp.Or(rate, fmt.Sprint(tot.OK))
-	r := newRow(w).space(1).put(t.fills[layerServed].look, t.fills[layerServed].full).cell(t, t.strong, " answered "+rate, width(" answered 000.0/s"))
-	l.add(layerWaiting, "", "waiting", "", tot.InFlight())
-	l.add(layerNone, t.bad, "failed", "", tot.FailedSum())
-	if limited(&g) {
-		l.add(layerNone, "", fmt.Sprintf("capacity %d: serving", g.Capacity), estimated(&g), g.Served)
-		l.add(layerNone, t.warn, "queued", estimated(&g), g.Queued)
-	}
-	if g.OnDead > 0 {
-		l.add(layerNone, t.bad, dead, "", g.OnDead)
-	}
-	if g.Unknown > 0 {
-		l.add(layerNone, t.warn, "unknown", "", g.Unknown)
-	}
-	l.write(r)
-	return r.String()
+	return l.String()
 }
 
 // limited reports whether the capacity is known.
@@ -217,45 +193,24 @@ func estimated(g *loadgen.Gauge) string {
 	return ""
 }
 
-// cause is the line about failures or obstacles, with the servers' own reports at its
-// right if there is room.
+// cause is the line about failures or obstacles.
 func cause(s *scene, w int) string {
-	t, run := s.t, s.f.Load
-	told := toldText(t, run.Gauge)
-	if run.Gauge.Disagreement != "" {
-		told = "" // it has a line of its own
-	}
-	const gap, leastError = 3, 24
-	failed, text, st, least := "", "", t.dim, leastError
+	t, run := s.t, &s.f.Load
+	r := newRow(w).space(1)
 	switch {
 	case run.Totals.FailedSum() > 0:
-		failed = "failed: " + classes(run.Totals.Failed, " "+t.bullet+" ")
+		r.put(t.bad, "failed: "+classes(run.Totals.Failed, " "+t.bullet+" "))
 		if run.LastError != "" {
-			text = "   last: " + t.text(run.LastError)
-		} else {
-			least = 0
+			r.rest(t, t.dim, "   last: "+t.text(run.LastError))
 		}
 	case s.f.NoLoad != "":
-		text, st = t.warnSign+" "+t.text(s.f.NoLoad), t.warn
+		r.rest(t, t.warn, t.warnSign+" "+t.text(s.f.NoLoad))
 	case run.Gauge.OnDead > 0 && run.Gauge.Queued > 0 && run.Gauge.Served < run.Gauge.Capacity:
-		text, st = fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead), t.warn
-		least = width(text)
+		r.rest(t, t.warn, fmt.Sprintf("unused capacity: dead nodes hold %d requests", run.Gauge.OnDead))
 	case freeBesideQueue(&run.Gauge) > 0:
-		text, st = fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued+run.Gauge.Unknown, freeBesideQueue(&run.Gauge)), t.warn
-		least = width(text)
+		r.rest(t, t.warn, fmt.Sprintf("%d wait beside %d free slots: perhaps sent to pods that are gone", run.Gauge.Queued+run.Gauge.Unknown, freeBesideQueue(&run.Gauge)))
 	case run.URL != "":
-		text = "to " + t.text(run.URL)
-	}
-	r := newRow(w).space(1).put(t.bad, failed)
-	room := r.left - 1 - width(told) - gap
-	if told == "" || text != "" && room < least || room < 0 {
-		told, room = "", r.left-1
-	}
-	if failed == "" || room >= leastError {
-		r.put(st, fit(text, room, t.ellipsis))
-	}
-	if told != "" {
-		r.space(r.left-width(told)-1).put(t.dim, told)
+		r.rest(t, t.dim, "to "+t.text(run.URL))
 	}
 	return r.String()
 }
@@ -299,22 +254,14 @@ type ended struct {
 	n  int
 }
 
-// answerRate is okRate as text; empty while it is unknown, and if no more requests will
-// be sent: a burst has no rate.
+// answerRate is how many requests end well a second, over the last rateSpan, as text;
+// empty while it is unknown, and if no more requests will be sent: a burst has no rate.
 func (p *requestsPane) answerRate(s *scene) string {
 	if len(p.ended) < 2 || !s.f.Load.Active {
 		return ""
 	}
-	return number(p.okRate()) + "/s"
-}
-
-// okRate is how many requests end well a second, over the last rateSpan.
-func (p *requestsPane) okRate() float64 {
-	if len(p.ended) < 2 {
-		return 0
-	}
 	first, last := p.ended[0], p.ended[len(p.ended)-1]
-	return float64(last.n-first.n) / last.at.Sub(first.at).Seconds()
+	return number(float64(last.n-first.n)/last.at.Sub(first.at).Seconds()) + "/s"
 }
 
 // settle notes once a second how many have ended well.
@@ -370,9 +317,8 @@ func toldText(t *theme, g loadgen.Gauge) string {
 	return strings.Join(all, " "+t.bullet+" ")
 }
 
-// ledger is the account of all requests; it is red when it does not balance. unread: the
-// chart has columns that need their explanation beside it.
-func ledger(s *scene, w int, unread bool) string {
+// ledger is the account of all requests; it is red when it does not balance.
+func ledger(s *scene, w int) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
 		z := &s.sizes
@@ -416,7 +362,7 @@ func ledger(s *scene, w int, unread bool) string {
 	}
 	var legend []span
 	room := 1
-	for i, l := range s.chartLegend(unread) {
+	for i, l := range s.chartLegend() {
 		entry := []span{{"", blank(2 * min(i, 1))}, l[0], {t.dim, " " + l[1].s}}
 		wide := width(entry[0].s) + width(entry[1].s) + width(entry[2].s)
 		if room+wide+2 > r.left {
@@ -433,16 +379,12 @@ func ledger(s *scene, w int, unread bool) string {
 
 // chartLegend explains, with their signs, the parts of the chart that have no label
 // above it. The most important ones come first, and stay when there is little room.
-func (s *scene) chartLegend(unread bool) [][2]span {
+func (s *scene) chartLegend() [][2]span {
 	t := s.t
 	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
 	if perSecond(&s.f.Load) {
 		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
 	}
-	all := [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
+	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
 		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
-	if unread {
-		all = slices.Insert(all, 1, [2]span{{t.dim, t.unread}, {t.dim, "nothing read"}})
-	}
-	return all
 }

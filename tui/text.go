@@ -21,10 +21,6 @@ func wrap(s string, w int) []string                  { return text.Wrap(s, w) }
 func age(d time.Duration) string                     { return text.Span(d) }
 func signed(d time.Duration, tenths bool) string     { return text.Offset(d, tenths) }
 
-// consoleWords replaces the characters of our own sentences that text consoles
-// have no glyphs for; names from outside stay as they are.
-var consoleWords = strings.NewReplacer("…", "..", "–", "-", "—", "-", "×", "x")
-
 // ids are the identifiers that say nothing to a reader: machines are known by
 // their nodes' names. Details have them.
 var ids = regexp.MustCompile(`(?i) ?\(?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\)?`)

@@ -17,7 +17,6 @@ type style string
 // theme is every look and every symbol of the screen. It is built once.
 type theme struct {
 	ascii    bool // draw only ASCII characters
-	console  bool // draw only characters of a text console
 	textured bool // symbols, not colours, distinguish the layers
 
 	dim, strong, accent, head style
@@ -27,8 +26,7 @@ type theme struct {
 	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
-	pairs                     [layers][layers]style // a cell with one layer below another, or below nothing
-	over                      [layers]style         // the capacity line over a layer; empty if it would be invisible
+	over                      [layers]style // the capacity line over a layer; empty if it would be invisible
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow         string
@@ -39,11 +37,10 @@ type theme struct {
 	underWay, toCome                      string // a trial's steps
 	live, connecting, rec                 string
 	full, free, none, tickNow, tickTarget string
-	sent, open, axis, noData, unread      string
+	sent, open, axis, noData              string
 	offOnly, offNotReady, notReady        string // a node's lane
 	playing, paused                       string
 	past, ahead, markPast, markAhead      string    // a replay's track
-	turnLeft, turnRight                   string    // edges of a step, at the left or right of a cell
 	rules                                 [8]string // a line at each eighth of a cell
 	grain                                 int       // a layer's height is a multiple of this many eighths
 	eighths                               []string  // from empty to full
@@ -65,11 +62,8 @@ type boxGlyphs struct {
 // newTheme builds what Options ask for.
 func newTheme(o Options) *theme {
 	t, c := unicodeTheme(), coloursOf(o)
-	switch {
-	case o.ASCII:
+	if o.ASCII {
 		t = asciiTheme()
-	case o.Console:
-		t = consoleTheme()
 	}
 	base := lipgloss.NewStyle()
 	bold, reverse := base.Bold(true), base.Bold(true).Reverse(true)
@@ -110,10 +104,6 @@ func (t *theme) paint(c colours, textured bool) {
 		}
 		t.fills[l].full = t.full
 		t.over[l] = newStyle(base.Foreground(c.accent).Background(of[l]))
-		for above := layerNone; above < layers; above++ {
-			t.pairs[l][above] = newStyle(base.Foreground(of[l]).Background(of[above]))
-		}
-		t.pairs[l][layerNone] = t.fills[l].look
 	}
 	t.textured = textured
 	if textured {
@@ -132,14 +122,6 @@ func (t *theme) legend(l layer) span {
 		return span{f.look, f.half + f.full}
 	}
 	return span{f.look, f.full}
-}
-
-// grid returns the multiple of eighths of a row at which lines and bars meet best.
-func (t *theme) grid() int {
-	if t.grain > 1 {
-		return 8
-	}
-	return 4
 }
 
 func newStyle(s lipgloss.Style) style {
@@ -161,40 +143,13 @@ func unicodeTheme() *theme {
 		full: "█", free: "░", none: "·", tickNow: "┃", tickTarget: "┊",
 		fills: [layers]cover{layerServed: {full: "█", half: "▄"}, layerStalled: {full: "▓"}, layerOnDead: {full: "▚", half: "▗"},
 			layerQueued: {full: "▒", half: "▖"}, layerWaiting: {full: "░", half: "▖"}, layerUnknown: {full: "?"}},
-		sent: "•", open: "◦", axis: "─", noData: "┈", unread: "?",
+		sent: "•", open: "◦", axis: "─", noData: "┈",
 		offOnly: "╌", offNotReady: "═", notReady: "┅",
 		playing: "►", paused: "▍▍", past: "━", ahead: "─", markPast: "┿", markAhead: "┼",
-		turnLeft: "▏", turnRight: "▕", rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
+		rules: [8]string{"▁", "▁", "⎼", "━", "━", "⎻", "⎻", "▔"}, grain: 1,
 		eighths: []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, lowest: "▁",
 		box: boxGlyphs{"─", "│", "╭", "╮", "╰", "╯", "├", "┤"},
 	}
-}
-
-// consoleTheme keeps to the characters of code page 437, which the kernel's
-// console fonts have.
-func consoleTheme() *theme {
-	t := unicodeTheme()
-	t.console = true
-	t.ellipsis, t.dash = "..", "-"
-	t.cursorOff, t.mark, t.changed, t.aim = "│", "►", "*", "♦"
-	t.up, t.leaving = "■", "◘"
-	t.okSign, t.badSign = "√", "X"
-	t.underWay, t.toCome = "»", "."
-	t.live, t.connecting, t.rec = "•", "○", "•"
-	t.tickNow, t.tickTarget = "║", ":"
-	t.open, t.noData = "°", "·"
-	t.fills[layerServed].half, t.fills[layerOnDead], t.fills[layerQueued].half, t.fills[layerWaiting].half = "▄", cover{full: "▐"}, "", ""
-	t.offOnly, t.offNotReady, t.notReady = "-", "≡", "~"
-	t.playing, t.paused = "»", "║"
-	t.past, t.markPast = "═", "╪"
-	t.turnLeft, t.turnRight, t.grain = "│", "│", 4
-	for i := range t.rules {
-		t.rules[i] = "═"
-	}
-	t.eighths = []string{" ", "▄", "▄", "▄", "▄", "▄", "█", "█", "█"}
-	t.lowest = "_"
-	t.box = boxGlyphs{"─", "│", "┌", "┐", "└", "┘", "├", "┤"}
-	return t
 }
 
 func asciiTheme() *theme {
@@ -209,10 +164,10 @@ func asciiTheme() *theme {
 		full: "#", free: ".", none: " ", tickNow: "|", tickTarget: ":",
 		fills: [layers]cover{layerServed: {full: "#", half: "o"}, layerStalled: {full: "%"}, layerOnDead: {full: "&"},
 			layerQueued: {full: "Q", half: "q"}, layerWaiting: {full: "W", half: "w"}, layerUnknown: {full: "?"}},
-		sent: ",", open: "u", axis: "-", noData: ".", unread: "?",
+		sent: ",", open: "u", axis: "-", noData: ".",
 		offOnly: ":", offNotReady: ";", notReady: "~",
 		playing: ">", paused: "||", past: "=", ahead: "-", markPast: "|", markAhead: "|",
-		turnLeft: "|", turnRight: "|", rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
+		rules: [8]string{"=", "=", "=", "=", "=", "=", "=", "="}, grain: 4,
 		eighths: []string{" ", ".", ".", ":", ":", "+", "+", "#", "#"}, lowest: "_",
 		box: boxGlyphs{"-", "|", "+", "+", "+", "+", "+", "+"},
 	}
@@ -221,11 +176,8 @@ func asciiTheme() *theme {
 // text makes a text from outside ready for this theme.
 func (t *theme) text(s string) string {
 	s = clean(s)
-	switch {
-	case t.ascii:
+	if t.ascii {
 		s = onlyASCII(s)
-	case t.console:
-		s = consoleWords.Replace(s)
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var timelineSpec = &paneSpec{
-	name: "Timeline", place: placeLower, keys: rowKeys,
+	name: "Timeline", names: []string{"ev", "event", "events"}, place: placeLower, keys: rowKeys,
 	bar:  []string{"details", "filter", "YAML", "log"},
 	open: func() pane { return newTimelinePane() },
 }
@@ -66,56 +66,20 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 	return object{line, strings.TrimSpace("Event: " + subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
-// sideBySide is the width from which the next actions are beside the timeline. In a
-// pane of at least tall lines they are below it if nextBelow lines suffice: the events
-// then have the whole width.
-const (
-	sideBySide = 116
-	tall       = 12
-	nextBelow  = 2
-)
-
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 	out := drawing{title: "Timeline"}
-	next := s.f.Next
-	switch {
-	case len(next) == 0:
-		out.lines = p.events(s, w, h, active)
-	case w >= sideBySide && (len(next) > nextBelow || h < tall):
-		side := min(w/3, 60)
-		out.lines = beside(p.events(s, w-side, h, active), p.next(s, side, h))
-	default:
-		n := max(min(1+btoi(h >= 6)*(nextBelow-1), len(next), h-1), 0)
-		out.lines = p.events(s, w, h-n, active)
-		lead := "next: "
-		for _, sentence := range next[:n] {
-			out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
-			lead = blank(width(lead))
-		}
+	next := s.f.Next[:max(0, min(len(s.f.Next), 1+h/6, h-1))]
+	out.lines = p.events(s, w, h-len(next), active)
+	lead := "next: "
+	for _, sentence := range next {
+		out.lines = append(out.lines, newRow(w).space(1).put(s.t.accent, lead).rest(s.t, s.t.accent, s.t.text(sentence)).String())
+		lead = blank(width(lead))
 	}
 	out.facts = p.position(s)
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")
 	}
 	return out
-}
-
-// next is the column of the control plane's next actions.
-func (p *timelinePane) next(s *scene, w, h int) []string {
-	t := s.t
-	var out []string
-	lead := "next  "
-	for _, sentence := range s.f.Next {
-		for _, l := range wrap(t.text(sentence), w-10) {
-			out = append(out, newRow(w).put(t.dim, t.box.v).space(1).put(t.dim, lead).put(t.accent, l).String())
-			lead = blank(width(lead))
-		}
-		lead = "then  "
-	}
-	for len(out) < h {
-		out = append(out, newRow(w).put(t.dim, t.box.v).String())
-	}
-	return fill(out, w, h)
 }
 
 // events draws the visible rows, oldest first: time, object, text.

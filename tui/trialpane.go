@@ -15,7 +15,7 @@ const (
 )
 
 var trialSpec = &paneSpec{
-	name: "Trial", place: placeLower, least: trialHeight, need: needCluster,
+	name: "Trial", names: []string{"trial", "trials"}, place: placeLower, least: trialHeight, need: needCluster,
 	keys: []binding{
 		bind(readReport, "report", "enter", "after the verdict: read the report; before: show the whole trial, or go back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),
@@ -32,8 +32,8 @@ var trialSpec = &paneSpec{
 	open: func() pane { return &trialPane{} },
 }
 
-// trialPane shows the trial: with little room the present step and the steps in one
-// line, otherwise all of it.
+// trialPane shows the trial: with little room the present step and those to come,
+// otherwise all of it.
 type trialPane struct {
 	unmoving
 	top, rows, room int
@@ -101,18 +101,14 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 func (p *trialPane) lines(s *scene, w, h int) []string {
 	v := s.f.Trial
 	if h < wholeTrialRows {
-		out := []string{doing(newRow(w).space(1), s, 0).String()}
+		out := []string{doing(newRow(w).space(1), s).String()}
 		switch {
 		case h < 2:
 		case v.Verdict != "":
 			out = append(out, outcome(s, w))
-		case h > 3 && len(v.Steps) > 0:
-			from := min(max(v.Next-1, 0), max(len(v.Steps)-(h-1), 0))
-			out = append(out, stepLines(s, w, from, min(from+h-1, len(v.Steps)))...)
-		case len(v.Steps) == 0:
-			out = append(out, phaseFlow(s, w))
 		default:
-			out = append(out, flow(s, w))
+			from := max(0, min(v.Next+1, len(v.Steps)-(h-1)))
+			out = append(out, stepLines(s, w, from, min(from+h-1, len(v.Steps)))...)
 		}
 		p.top, p.rows, p.room = 0, 0, h
 		return fill(out, w, h)
@@ -123,15 +119,14 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 	return fill(lines[p.top:], w, h)
 }
 
-// doing describes the running or waiting step, or the end of the trial, and leaves keep
-// cells free.
-func doing(r *row, s *scene, keep int) *row {
+// doing describes the running or waiting step, or the end of the trial.
+func doing(r *row, s *scene) *row {
 	t, v := s.t, s.f.Trial
 	if v.Verdict != "" {
 		sign, st := verdictStyle(t, v.Verdict)
 		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
 		if len(v.Why) > 0 {
-			r.put("", fit(": "+t.text(v.Why[0]), r.left-keep-1, t.ellipsis))
+			r.put("", fit(": "+t.text(v.Why[0]), r.left-1, t.ellipsis))
 		}
 		return r
 	}
@@ -150,114 +145,18 @@ func doing(r *row, s *scene, keep int) *row {
 		if step != nil && !strings.Contains(text, t.text(step.Name)) {
 			text = t.text(step.Name) + ": " + text
 		}
-		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-keep-1, t.ellipsis))
+		return r.put(t.accent, t.underWay+" ").put("", fit(text, r.left-1, t.ellipsis))
 	}
 	r.put(t.fresh, t.underWay+" ")
 	key := "[enter]"
 	if s.f.Replay != nil {
 		key = "" // it can't be pressed
 	}
-	r.put(t.strong, fit(text, r.left-keep-width(key)-4, t.ellipsis))
+	r.put(t.strong, fit(text, r.left-width(key)-4, t.ellipsis))
 	if key != "" {
 		r.put(t.dim, " "+t.dash+" ").put(t.active, key)
 	}
 	return r
-}
-
-// flow is the steps in one line, around the one under way or to come.
-func flow(s *scene, w int) string {
-	t, v := s.t, s.f.Trial
-	const gap = 2
-	names := make([]string, len(v.Steps))
-	for i, step := range v.Steps {
-		names[i] = stepName(t, step)
-	}
-	cells := func(i int) int { return 2 + width(names[i]) + gap }
-	all := 0
-	for i := range names {
-		all += cells(i)
-	}
-	from, to := 0, len(names)
-	if room := w - 2; all > room {
-		from = min(max(v.Next, 0), len(names)-1)
-		to = from + 1
-		used := cells(from) + 2*(width(t.ellipsis)+1)
-		for before := 0; before != to-from; { // two to come for each that is over
-			before = to - from
-			for range 2 {
-				if to < len(names) && used+cells(to) <= room {
-					used += cells(to)
-					to++
-				}
-			}
-			if from > 0 && used+cells(from-1) <= room {
-				from--
-				used += cells(from)
-			}
-		}
-	}
-	r := newRow(w).space(1)
-	if from > 0 {
-		r.put(t.dim, t.ellipsis+" ")
-	}
-	for i := from; i < to; i++ {
-		sign, st := stepStyle(t, v.Steps[i].State)
-		body := style("")
-		switch {
-		case i == v.Next && v.Waiting:
-			sign, st, body = t.underWay, t.fresh, t.strong
-		case i == v.Next:
-			body = t.strong
-		case v.Steps[i].State == view.StepToCome || v.Steps[i].State == view.StepDone:
-			body = t.dim
-		}
-		r.put(st, sign).space(1).put(body, fit(names[i], r.left-1, t.ellipsis)).space(gap)
-	}
-	if to < len(names) {
-		r.put(t.dim, t.ellipsis)
-	}
-	return r.String()
-}
-
-// phaseFlow is the newest phases observed and those to come, in one line.
-func phaseFlow(s *scene, w int) string {
-	t := s.t
-	var seen, ahead []view.Phase
-	for _, p := range s.f.Trial.Phases {
-		switch {
-		case p.Observed != nil:
-			seen = append(seen, p)
-		case p.Predicted != nil:
-			ahead = append(ahead, p)
-		}
-	}
-	r := newRow(w).space(1)
-	for _, p := range append(seen[max(0, len(seen)-2):], ahead...) {
-		sign, st := okStyle(t, p.Inside == nil || *p.Inside)
-		switch {
-		case p.Observed == nil:
-			sign, st = t.toCome, t.dim
-		case p.Predicted != nil && p.Inside == nil:
-			sign, st = t.dash, t.dim // nobody knows when it was
-		}
-		when, look := observedText(s, p)
-		name := t.text(p.Name) + " " + middle(t.text(p.Subject), 24, t.ellipsis)
-		if r.left < 2+width(name)+1+width(when)+2 {
-			break
-		}
-		r.put(st, sign).space(1).put("", name).space(1).put(look, when).space(2)
-	}
-	return r.String()
-}
-
-// stepName is a step's name, with its state where a sign alone may not tell it.
-func stepName(t *theme, step view.StepView) string {
-	name := t.text(step.Name)
-	switch step.State {
-	case view.StepFailed, view.StepSkipped, view.StepCut:
-		name += " (" + string(step.State) + ")"
-	}
-	return name
 }
 
 // outcome counts the met expectations and forecasts, and lists those that were not met.

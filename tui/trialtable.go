@@ -8,16 +8,13 @@ import (
 	"lightsout/internal/view"
 )
 
-// besideSteps is the width from which the tables stand beside the steps.
-const besideSteps = 150
-
 // whole shows the whole trial: its progress, its steps, the expected and observed
 // values, and the forecast and observed times.
 func (p *trialPane) whole(s *scene, w int) []string {
 	t, v := s.t, s.f.Trial
 	var out []string
 	if v.Verdict == "" {
-		out = append(out, doing(newRow(w).space(1), s, 0).String())
+		out = append(out, doing(newRow(w).space(1), s).String())
 	} else {
 		sign, st := verdictStyle(t, v.Verdict)
 		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
@@ -36,13 +33,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 			out = append(out, textLine(t, w, 3, t.dim, l))
 		}
 	}
-	if w < besideSteps {
-		return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
-	}
-	lw := min(w*2/5, 64)
-	left, right := steps(s, lw), below(w-lw, expectations(s, w-lw), phases(s, w-lw))
-	n := max(len(left), len(right))
-	return below(w, out, beside(fill(left, lw, n), fill(right, w-lw, n)))
+	return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
 }
 
 // steps lists the steps with their states.
@@ -122,7 +113,6 @@ func phases(s *scene, w int) []string {
 		{least: 9, leastShort: 1, short: 1, drop: 2}, // inside
 		{ease: 12, min: 12, drop: 3},                 // note
 	}
-	common := namespaceOf(all)
 	head := func(text string) cell { return textCell(t.dim, text) }
 	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("forecast"), head("observed"), head(""), head("")}}
 	for _, p := range all {
@@ -133,7 +123,7 @@ func phases(s *scene, w int) []string {
 			inside = shortCell(st, sign+map[bool]string{true: " inside", false: " outside"}[*p.Inside], sign)
 		}
 		rows = append(rows, []cell{
-			textCell("", t.text(p.Name)), textCell(t.dim, t.text(strings.TrimPrefix(p.Subject, common))), textCell(t.dim, interval(t, p.Predicted)),
+			textCell("", t.text(p.Name)), textCell(t.dim, t.text(p.Subject[strings.LastIndexByte(p.Subject, '/')+1:])), textCell(t.dim, interval(t, p.Predicted)),
 			textCell(look, observed), inside, textCell(t.dim, t.text(p.Note)),
 		})
 	}
@@ -145,27 +135,10 @@ func phases(s *scene, w int) []string {
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
 		r := newRow(w).space(1)
-		r.cells(t, fitted, cols, cells, -1)
+		r.cells(t, fitted, cols, cells)
 		out = append(out, r.String())
 	}
 	return out
-}
-
-// namespaceOf is the namespace, with its slash, of all subjects that have one;
-// empty if they differ.
-func namespaceOf(all []view.Phase) string {
-	common := ""
-	for _, p := range all {
-		namespace, _, ok := strings.Cut(p.Subject, "/")
-		switch {
-		case !ok:
-		case common == "":
-			common = namespace + "/"
-		case common != namespace+"/":
-			return ""
-		}
-	}
-	return common
 }
 
 // observedText is when a phase was seen or, while the trial runs, the time left until the

@@ -18,13 +18,28 @@ var workloadsSpec = &paneSpec{
 	open: func() pane { return newWorkloadsPane() },
 }
 
-// kindNames are the titles of the kinds of workloads.
-var kindNames = map[cluster.Kind]string{
-	cluster.KindStatefulSet: "StatefulSets", cluster.KindDaemonSet: "DaemonSets", cluster.KindJob: "Jobs", cluster.KindService: "Services",
+// shownKind is a choice of the pane: a kind of workloads, or all of them.
+type shownKind struct {
+	kind  cluster.Kind // empty: all
+	title string
+	names []string // in kubectl and k9s; the first is the short one
 }
 
-// kindShort are kubectl's short names of the kinds.
-var kindShort = map[cluster.Kind]string{cluster.KindStatefulSet: "sts", cluster.KindDaemonSet: "ds", cluster.KindJob: "job", cluster.KindService: "svc"}
+// shownKinds are what the pane can show, first all.
+var shownKinds = []shownKind{
+	{"", "Workloads", []string{"wl", "wk", "workload", "workloads"}},
+	{cluster.KindStatefulSet, "StatefulSets", []string{"sts", "statefulset", "statefulsets"}},
+	{cluster.KindDaemonSet, "DaemonSets", []string{"ds", "daemonset", "daemonsets"}},
+	{cluster.KindJob, "Jobs", []string{"job", "jobs", "cj", "cronjob", "cronjobs"}},
+	{cluster.KindService, "Services", []string{"svc", "service", "services", "ep", "endpoints"}},
+}
+
+// shownKindOf is the choice that shows a kind only.
+func shownKindOf(kind cluster.Kind) shownKind { return shownKinds[shownIndex(kind)] }
+
+func shownIndex(kind cluster.Kind) int {
+	return max(0, slices.IndexFunc(shownKinds, func(k shownKind) bool { return k.kind == kind }))
+}
 
 // workloadsPane lists stateful sets, daemon sets, jobs and services, with what the loss
 // of a node means for each, on the whole screen.
@@ -63,7 +78,7 @@ func newWorkloadsPane() *workloadsPane {
 		columns: []column[*cluster.Workload]{
 			{fitting{ease: 16, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
 			{fitting{least: 11, leastShort: 4, short: 1, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell {
-				return shortCell(s.t.dim, string(w.Kind), kindShort[w.Kind])
+				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
 			}, nil},
 			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
 				return textCell(workloadStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
@@ -80,11 +95,11 @@ func newWorkloadsPane() *workloadsPane {
 func (p *workloadsPane) settle(*scene) {}
 
 // kinds are those that are shown.
-func (p *workloadsPane) kinds() []cluster.Kind {
+func (p *workloadsPane) kinds() []shownKind {
 	if p.only != "" {
-		return []cluster.Kind{p.only}
+		return []shownKind{shownKindOf(p.only)}
 	}
-	return cluster.WorkloadKinds
+	return shownKinds[1:]
 }
 
 func (p *workloadsPane) find(s *scene) {
@@ -93,15 +108,15 @@ func (p *workloadsPane) find(s *scene) {
 	}
 	var all []*cluster.Workload
 	p.many = false
-	for _, kind := range p.kinds() {
-		all = append(all, s.snap.Workloads(kind)...)
+	for _, k := range p.kinds() {
+		all = append(all, s.snap.Workloads(k.kind)...)
 	}
 	for _, w := range all {
 		p.many = p.many || w.Namespace != all[0].Namespace
 	}
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
-		p.none = "no " + kindNames[p.only]
+		p.none = "no " + shownKindOf(p.only).title
 	}
 	p.lost = podsOnDownNodes(s)
 	p.take(s, all)
@@ -127,31 +142,27 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
 		}
 	}
-	title := "Workloads"
-	if p.only != "" {
-		title = kindNames[p.only]
-	}
 	facts := p.position(s)
 	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
 		facts = fmt.Sprint(n)
 	}
-	return drawing{title, facts, lines}
+	return drawing{shownKindOf(p.only).title, facts, lines}
 }
 
 // unread are the reasons why a kind is not shown, in a sentence each.
 func (p *workloadsPane) unread(s *scene) (out []string) {
-	for _, kind := range p.kinds() {
-		read := kind
-		if kind == cluster.KindService {
+	for _, k := range p.kinds() {
+		read := k.kind
+		if read == cluster.KindService {
 			read = cluster.KindEndpointSlice
 		}
 		_, tried := s.snap.Access[read]
 		why := s.missing(read)
 		switch {
 		case why != "":
-			out = append(out, kindNames[kind]+": "+why)
+			out = append(out, k.title+": "+why)
 		case !tried && s.f.Replay != nil:
-			out = append(out, kindNames[kind]+": a record does not keep them")
+			out = append(out, k.title+": a record does not keep them")
 		}
 	}
 	return out
@@ -304,8 +315,7 @@ func workloadSign(t *theme, w *cluster.Workload) (string, style) {
 // nextKind shows the next kind only, or all.
 func nextKind(m *Model) {
 	if p, ok := m.active.pane.(*workloadsPane); ok {
-		all := append([]cluster.Kind{""}, cluster.WorkloadKinds...)
-		p.only = all[(slices.Index(all, p.only)+1)%len(all)]
+		p.only = shownKinds[(shownIndex(p.only)+1)%len(shownKinds)].kind
 	}
 }
 

@@ -16,7 +16,7 @@ func TestTheTimelineReportsSpellsOfFailures(t *testing.T) {
 	r := loadgen.Record{Class: loadgen.ClassReset, Error: "it was cut"}
 	for kind, want := range map[loadgen.SpellKind]string{
 		loadgen.SpellBegins: "begin to fail: reset (it was cut)",
-		loadgen.SpellPart:   "some of the requests fail: 17 % (14 of 84 failed)",
+		loadgen.SpellPart:   "some of the requests fail: 14 of 84",
 		loadgen.SpellEnds:   "requests succeed again; before, 14 of 84 failed within 40.0 s",
 	} {
 		e := spellEvent(loadgen.SpellChange{Kind: kind, At: t0, Failures: f, Of: 84}, &r)

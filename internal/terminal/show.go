@@ -59,9 +59,10 @@ func ColorProfile(when string) (*colorprofile.Profile, error) {
 	return &p, nil
 }
 
-// asciiOnly reports whether the locale or the terminal is safe for ASCII only.
+// asciiOnly reports whether the locale or the terminal is safe for ASCII only: fonts of text
+// consoles lack many signs.
 func asciiOnly() bool {
-	if t := os.Getenv("TERM"); os.Getenv("RUNEWIDTH_EASTASIAN") == "1" || strings.HasPrefix(t, "vt1") || strings.HasPrefix(t, "vt2") {
+	if t := os.Getenv("TERM"); t == "linux" || os.Getenv("RUNEWIDTH_EASTASIAN") == "1" || strings.HasPrefix(t, "vt1") || strings.HasPrefix(t, "vt2") {
 		return true
 	}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
@@ -72,10 +73,6 @@ func asciiOnly() bool {
 	}
 	return false
 }
-
-// textConsole reports whether the terminal is the kernel's own, whose fonts only have
-// the characters of code page 437.
-func textConsole() bool { return os.Getenv("TERM") == "linux" }
 
 // Show holds the input for a screen on a terminal.
 type Show struct {
@@ -138,7 +135,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 	defer keep.release()
 
 	o := x.Screen
-	o.ASCII, o.Console = o.ASCII || asciiOnly(), textConsole()
+	o.ASCII = o.ASCII || asciiOnly()
 	o.NoColor = x.Color != nil && *x.Color == colorprofile.ASCII
 	stage := newStage(o, x.Names)
 	stage.dir, stage.open, stage.records = x.Dir, x.Open, x.Records

@@ -18,8 +18,6 @@ type Inspect struct {
 	Previous  bool
 }
 
-func (Inspect) intent() {}
-
 // Inspection holds the API server's answers to an Inspect so far. It is immutable.
 // Records leave it out.
 type Inspection struct {

@@ -8,9 +8,9 @@ import (
 	"lightsout/power"
 )
 
-// Intent is a request of the operator. The screen returns intents, and the session
-// carries them out.
-type Intent interface{ intent() }
+// Intent is a request of the operator: a value of one of the types below, an [Inspect] or
+// a [SwitchScope]. The screen returns intents, and the session carries them out.
+type Intent any
 
 // Intents.
 type (
@@ -77,24 +77,3 @@ type (
 		At time.Time
 	}
 )
-
-func (AskPower) intent()     {}
-func (Answer) intent()       {}
-func (StartLoad) intent()    {}
-func (StopLoad) intent()     {}
-func (SetFocus) intent()     {}
-func (Remark) intent()       {}
-func (AbortTrial) intent()   {}
-func (AskTrial) intent()     {}
-func (NextStep) intent()     {}
-func (AskRollout) intent()   {}
-func (End) intent()          {}
-func (AskQuit) intent()      {}
-func (RecordScreen) intent() {}
-func (SaveScreen) intent()   {}
-func (SaveTimeline) intent() {}
-func (ShowRecords) intent()  {}
-func (ShowReport) intent()   {}
-func (ReplayPause) intent()  {}
-func (ReplaySpeed) intent()  {}
-func (ReplaySeek) intent()   {}

@@ -15,8 +15,6 @@ type Scope struct {
 // and another session begins. An empty Context is the present one.
 type SwitchScope struct{ Scope }
 
-func (SwitchScope) intent() {}
-
 // Scopes are the names that a Scope may be made of, as far as they are known.
 // Immutable.
 type Scopes struct{ Contexts, Namespaces []string }

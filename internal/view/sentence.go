@@ -67,7 +67,7 @@ var codeSpecs = map[Code]codeSpec{
 		return s
 	}},
 	CodeRequestsPartFail: {LaneLoad, Bad, func(e *Event) string {
-		return fmt.Sprintf("some of the requests fail: %s (%d of %d failed)", percent(e.N, e.Of), e.N, e.Of)
+		return fmt.Sprintf("some of the requests fail: %d of %d", e.N, e.Of)
 	}},
 	CodeRequestsRecover: {LaneLoad, Good, func(e *Event) string {
 		return fmt.Sprintf("requests succeed again; before, %d of %d failed within %.1f s", e.N, e.Of, e.Seconds)
@@ -136,19 +136,6 @@ func (e Event) Sentence() string {
 }
 
 func (e *Event) ago() string { return text.Span(time.Duration(e.Seconds * float64(time.Second))) }
-
-// percent formats n as a percentage of all. It returns 0 % only for none, and 100 %
-// only for all.
-func percent(n, all int) string {
-	p := 100 * float64(n) / float64(max(all, 1))
-	switch {
-	case n > 0 && p < 1:
-		return "less than 1 %"
-	case n < all && p > 99:
-		return "more than 99 %"
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
 
 func machineSentence(e *Event) string {
 	s := e.To
