@@ -226,3 +226,27 @@ func copyText(m *Model, text string) {
 }
 
 func redraw(m *Model) { m.cmd = tea.ClearScreen }
+
+// suspend stops the program until it is called to the foreground again. What it
+// is doing would stop as well, so it is refused while that matters.
+func suspend(m *Model) {
+	f := m.s.f
+	busy := ""
+	switch {
+	case f.Replay != nil:
+	case f.Trial != nil && f.Trial.Verdict == "":
+		busy = "the trial"
+	case f.Load.Active || f.Load.Totals.InFlight() > 0:
+		busy = "the load"
+	}
+	for _, p := range f.Power {
+		if p.Busy != "" && p.Stage.Active() {
+			busy = "the switching of machines"
+		}
+	}
+	if busy != "" {
+		m.say("not suspended: " + busy + " would stop as well")
+		return
+	}
+	m.cmd = tea.Suspend
+}

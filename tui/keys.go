@@ -115,6 +115,7 @@ func screenKeys() group {
 		bind(send(view.SaveScreen{}), "", "P", "shot: save the screen as SVG and PNG", "P").named("shot", "screenshot"),
 		bind(send(view.SaveTimeline{}), "", "E", "timeline: save it as a text file", "E"),
 		bind(redraw, "", "ctrl+l", "redraw the screen", "ctrl+l"),
+		bind(suspend, "", "ctrl+z", "suspend, unless something runs that would stop too", "ctrl+z"),
 		bind(openHelp, "", "?", "help", "?").named("h", "help"),
 		bind(send(view.AskQuit{}), "", "q ctrl+c", "quit; ctrl+c twice quits at once", "q", "ctrl+c").named("q", "q!", "qa", "quit", "exit"),
 	}}

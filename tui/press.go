@@ -18,6 +18,8 @@ func (m *Model) press(msg tea.KeyPressMsg) {
 	switch {
 	case key == "ctrl+c":
 		m.leave()
+	case key == "ctrl+z": // also with a dialog open: the operator types for the shell
+		suspend(m)
 	case m.dialogs.top() != nil:
 		m.pressDialog(keyPressed(msg))
 	case key == "enter" && stepWaits(m):

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -64,5 +66,23 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 	m, _, _ = testModel(f, 120, 36, Options{})
 	if got := copied(m); got != "" {
 		t.Errorf("while a name is typed %q is copied", got)
+	}
+}
+
+func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
+	m, _, _ := testModel(calm(), 120, 36, Options{})
+	if _, cmd := m.Update(keyMsg("ctrl+z")); cmd == nil {
+		t.Error("ctrl+z does nothing")
+	} else if _, ok := cmd().(tea.SuspendMsg); !ok {
+		t.Errorf("ctrl+z gives %T", cmd())
+	}
+	for name, f := range map[string]*view.Frame{"trial": silent(), "load": outage()} {
+		m, _, _ := testModel(f, 120, 36, Options{})
+		if _, cmd := m.Update(keyMsg("ctrl+z")); cmd != nil {
+			t.Errorf("suspended although the %s would stop", name)
+		}
+		if v := plainView(m); !strings.Contains(v, "not suspended: the "+name) {
+			t.Errorf("the screen does not say why:\n%s", v)
+		}
 	}
 }

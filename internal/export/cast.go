@@ -17,8 +17,8 @@ const (
 	maxTime  = 24 * time.Hour
 )
 
-// Cast is a recorded screen, as asciicast v2 has it
-// (docs.asciinema.org/manual/asciicast/v2).
+// Cast is a recorded screen, as asciicast v2 or v3 has it
+// (docs.asciinema.org/manual/asciicast).
 type Cast struct {
 	Width, Height int
 	// Events are in order of At.
@@ -40,11 +40,17 @@ func Read(r io.Reader) (*Cast, error) {
 	if !lines.Scan() {
 		return nil, errors.Join(errors.New("this is not a recorded screen: it is empty"), lines.Err())
 	}
-	var head struct{ Version, Width, Height int }
-	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version != 2 {
-		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2; `asciinema convert` makes it of other versions")
+	var head struct {
+		Version, Width, Height int
+		Term                   struct{ Cols, Rows int }
+	}
+	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Version < 2 || head.Version > 3 {
+		return nil, errors.New("this is not a recorded screen: its first line is not the header of an asciicast of version 2 or 3; `asciinema convert` makes them of version 1")
 	}
 	c := &Cast{Width: head.Width, Height: head.Height}
+	if head.Version == 3 {
+		c.Width, c.Height = head.Term.Cols, head.Term.Rows
+	}
 	if !drawable(c.Width, c.Height) {
 		return nil, fmt.Errorf("a screen of %d by %d cells can't be drawn", c.Width, c.Height)
 	}
@@ -64,7 +70,11 @@ func Read(r io.Reader) (*Cast, error) {
 		if err != nil || len(fields) < 3 || seconds < 0 || seconds > maxTime.Seconds() {
 			return nil, fmt.Errorf("line %d: an event is written like [1.5, \"o\", \"text\"]", n)
 		}
-		at = max(at, time.Duration(seconds*float64(time.Second)))
+		t := time.Duration(seconds * float64(time.Second))
+		if head.Version == 3 { // since the event before
+			t += at
+		}
+		at = max(at, t)
 		c.Events = append(c.Events, Event{at, code, data})
 	}
 	if err := lines.Err(); err != nil {

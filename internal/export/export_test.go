@@ -282,20 +282,21 @@ func TestExportReportsAFileThatItCannotDraw(t *testing.T) {
 	}
 }
 
-func TestATornEndIsRead(t *testing.T) {
-	c, err := Read(strings.NewReader(`{"version":2,"width":10,"height":2}
-# a comment
-[1, "o", "a"]
-[3, "o", "b"]
-[4, "o", "c`))
-	if err != nil || len(c.Events) != 2 || c.Events[1].At != 3*time.Second || c.Width != 10 {
-		t.Fatalf("%+v, %v", c, err)
+func TestEitherVersionAndATornEndAreRead(t *testing.T) {
+	for _, text := range []string{
+		`{"version":2,"width":10,"height":2}` + "\n# a comment\n" + `[1, "o", "a"]` + "\n" + `[3, "o", "b"]` + "\n" + `[4, "o", "c`,
+		`{"version":3,"term":{"cols":10,"rows":2}}` + "\n# a comment\n" + `[1, "o", "a"]` + "\n" + `[2, "o", "b"]` + "\n" + `[1, "o", "c`,
+	} {
+		c, err := Read(strings.NewReader(text))
+		if err != nil || len(c.Events) != 2 || c.Events[1].At != 3*time.Second || c.Width != 10 {
+			t.Errorf("%s: %+v, %v", text, c, err)
+		}
 	}
 }
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"version":2,"width":20,"height":4}` + "\n" + `[0.5, "o", "\u001b[31mhi\r\n"]` + "\n" + `[1, "r", "30x5"]` + "\n" + `[2, "m", "x"]`))
-	f.Add([]byte(`{"version":2,"width":9,"height":3}` + "\n" + `[0, "o", "日本\u001b[2J"]`))
+	f.Add([]byte(`{"version":3,"term":{"cols":9,"rows":3}}` + "\n" + `[0, "o", "日本\u001b[2J"]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Read(bytes.NewReader(data))
 		if err != nil || c.Width*c.Height > 2000 || len(c.Events) > 20 {
