@@ -159,6 +159,8 @@ func (m *Model) take(msg tea.Msg) bool {
 		m.cmd = tick()
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
+	case tea.ResumeMsg: // somebody else has had the terminal
+		redraw(m)
 	case tea.KeyPressMsg:
 		m.changes++
 		m.press(msg)

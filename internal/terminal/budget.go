@@ -1,9 +1,9 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -66,13 +66,21 @@ type countedFile struct {
 	mu sync.Mutex // held by who writes, and while the terminal is given away
 }
 
+// eraseScreen begins a screen that is drawn anew, at its first cell. The rows that scroll are then
+// all rows: bubbletea (v2.0.9) sets them to the height that it knows, and the terminal may have
+// been resized meanwhile.
+const (
+	eraseScreen = "\x1b[2J"
+	allScroll   = "\x1b[r"
+)
+
 // Write writes p, counts it, and asks the terminal when that is due.
 func (f *countedFile) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	data := p
+	data := bytes.ReplaceAll(p, []byte(eraseScreen), []byte(allScroll+eraseScreen))
 	if len(p) > 0 && f.b.asks(len(p)) {
-		data = slices.Concat(p, []byte(question))
+		data = append(data, question...)
 	}
 	n, err := f.File.Write(data)
 	return min(n, len(p)), err
