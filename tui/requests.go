@@ -71,7 +71,10 @@ func basisText(t *theme, g loadgen.Gauge) string {
 		if n := g.Served - g.Heard; n > 0 && len(what) == 0 {
 			what = append(what, fmt.Sprintf("%d too new", n))
 		}
-		return fmt.Sprintf("partly measured: %s (%s)", src, strings.Join(what, ", "))
+		if len(what) > 0 {
+			src += " (" + strings.Join(what, ", ") + ")"
+		}
+		return "partly measured: " + src
 	case loadgen.BasisEstimated:
 		return "estimated from " + src
 	}
