@@ -54,16 +54,17 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
 		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
 	}
-	before := r.calm
-	if before == nil {
-		before = s
-	}
-	o.sum.Settings = forecast.Settings(before, o.focus)
+	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	o.tracker.Observe(before, o.sum.Started)
-	o.tracker.Zero(zero, before)
-	if r.pause.To.After(zero) {
-		o.tracker.StoodStill(r.pause)
+	if r.calm != nil { // else nobody knows how things were before
+		o.tracker.Observe(r.calm, o.sum.Started)
+	}
+	o.tracker.Zero(zero, r.calm)
+	if pause := r.pause; pause.To.After(zero) {
+		if pause.From.IsZero() {
+			pause.From = zero
+		}
+		o.tracker.StoodStill(pause)
 	}
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))

@@ -43,7 +43,7 @@ type Recorder struct {
 	began   time.Time
 	looked  time.Time   // for alerts
 	running time.Time   // when observe began last
-	pause   phase.Blind // the newest span in which the recorder stood still
+	pause   phase.Blind // the newest span in which the recorder stood still, or had not begun
 	trimmed time.Time
 	// saidUnseen: it has printed why it has not seen the cluster.
 	saidUnseen bool
@@ -150,7 +150,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 			r.sayUnseen(s)
 			return
 		}
-		r.began = now
+		r.began, r.pause = now, phase.Blind{To: now, Why: "the recorder had not begun", StoodStill: true}
 		r.tell(inView(s))
 	}
 	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
@@ -163,9 +163,8 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	}
 	r.findOn()
 	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), served: r.served, plans: r.plans, requests: &r.requests, switched: r.switched})
-	if first { // it records what it sees begin
-		r.sayDown(r.alerts.tell(func(*alert) bool { return true }))
-		due = nil
+	if first {
+		r.sayDown(r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past }))
 	}
 	r.judge(s, due, now)
 	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
@@ -214,10 +213,10 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
-// sayDown prints which nodes were down when the recorder began.
+// sayDown prints which nodes had been down for too long when the recorder began.
 func (r *Recorder) sayDown(nodes []string) {
 	if len(nodes) > 0 {
-		r.tell("down before the recorder began, and in no record of it: " + text.List(nodes))
+		r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(nodes)))
 	}
 }
 

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,17 +45,5 @@ func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
 	}
 	if got := inView(with(cluster.KindPod)); !strings.Contains(got, "has not read these kinds") || !strings.Contains(got, string(cluster.KindPod)) {
 		t.Error(got)
-	}
-}
-
-// What was down before the recorder saw the cluster begins no record.
-func TestWhatWasDownBeforeIsNoOutage(t *testing.T) {
-	s := newScreenOf(t, 1<<20, func(*Options) {})
-	s.fails("n1")
-	s.look(40)
-	s.fails("n2")
-	s.look(4)
-	if all := s.summaries(); len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n2 silent"}) {
-		t.Errorf("%d records", len(all))
 	}
 }

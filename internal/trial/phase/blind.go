@@ -47,6 +47,9 @@ type sight struct {
 func (v *sight) stoodStill(pause Blind) {
 	v.end(pause.From)
 	v.spans, v.woke = append(v.spans, pause), pause.To
+	if v.known.IsZero() {
+		v.known = pause.From
+	}
 }
 
 // end ends the present span, if there is one.
