@@ -56,8 +56,10 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	}
 	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	if r.calm != nil { // else nobody knows how things were before
+	if r.calm != nil {
 		o.tracker.Observe(r.calm, o.sum.Started)
+	} else { // nobody knows how things were before
+		r.pause.To = o.sum.Started
 	}
 	o.tracker.Zero(zero, r.calm)
 	if pause := r.pause; pause.To.After(zero) {

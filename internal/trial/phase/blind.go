@@ -46,9 +46,9 @@ type sight struct {
 // stoodStill adds a Pause.
 func (v *sight) stoodStill(pause Blind) {
 	v.end(pause.From)
-	v.spans, v.woke = append(v.spans, pause), pause.To
-	if v.known.IsZero() {
-		v.known = pause.From
+	v.spans = append(v.spans, pause)
+	if !v.known.IsZero() {
+		v.woke = pause.To
 	}
 }
 
