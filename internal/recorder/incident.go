@@ -15,7 +15,6 @@ import (
 	"lightsout/internal/report"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -35,8 +34,6 @@ type incident struct {
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
-	// slowest is the longest time that a request took that was ok.
-	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// notices are how many there were, notified and inNotice when the newest was and its signs.
@@ -75,21 +72,13 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		o.found.RequestsFrom = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
-	past.Each(o.request)
+	past.Each(o.tracker.Request)
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }
 
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
-
-// request counts the end of a request.
-func (o *incident) request(q loadgen.Record) {
-	o.tracker.Request(q)
-	if q.Class == loadgen.ClassOK {
-		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
-	}
-}
 
 // follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
 // alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.

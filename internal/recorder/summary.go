@@ -35,7 +35,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
 	sum := &o.sum
 	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
-	o.found.Severity = o.severity()
+	o.found.Severity, o.found.Why = o.severity()
 	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
 		// Perhaps nobody switched a machine, and a node may come back without a boot.

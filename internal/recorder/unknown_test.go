@@ -85,18 +85,21 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		oks, n int
 		hung   time.Duration
 		want   record.Severity
+		why    string
 	}{
-		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown},
-		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown},
-		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed},
-		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown},
-		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed},
-		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown},
+		"none":                 {loadgen.ClassUnsent, 0, 0, 0, unknown, "lightsout sent no requests"},
+		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown, "lightsout did not send requests all the time"},
+		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown, "lightsout did not send requests all the time"},
+		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed, ""},
+		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered"},
+		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed, ""},
+		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
 			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 			s.fails("n2")
+			s.look(4)
 			s.answers(tc.oks)
 			for range tc.n {
 				q := loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: tc.class, Scheduled: s.now.Add(-tc.hung), End: s.now}
@@ -108,7 +111,9 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 			}
 			delete(s.down, "n2")
 			s.look(15)
-			s.only(tc.want)
+			if got := s.only(tc.want).Unplanned.Why; got != tc.why {
+				t.Errorf("it is unknown since %q", got)
+			}
 		})
 	}
 }
