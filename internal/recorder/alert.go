@@ -51,9 +51,8 @@ type alerts struct {
 	showing bool
 	// changed is when one fired, or one that fired resolved.
 	changed time.Time
-	// apiBack is when the API server answered again last, booted when each node booted last.
+	// apiBack is when the API server answered again last.
 	apiBack time.Time
-	booted  map[string]time.Time
 }
 
 // look compares the alerts with the conditions. It returns those that are due to fire, the

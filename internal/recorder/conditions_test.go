@@ -106,7 +106,6 @@ func (w *scene) note(by, boot string) {
 // boots ends a silence of the node.
 func (w *scene) boots(id string) {
 	w.silent, w.node.BootID, w.node.ReadySince = false, id, w.now
-	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, When: cluster.At(w.now.Add(time.Second))})
 }
 
 // planned switches the machine off for so many seconds.

@@ -68,7 +68,7 @@ type Recorder struct {
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, served: map[cluster.Key]bool{},
+		alerts: alerts{open: map[key]*alert{}}, served: map[cluster.Key]bool{},
 		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
 	}
 	r.rolling.Redact(opt.Names)
@@ -79,8 +79,6 @@ func New(s Session, opt Options) *Recorder {
 // Handle handles what happens in the session.
 func (r *Recorder) Handle(e session.Event) {
 	switch e := e.(type) {
-	case cluster.Transition:
-		r.transition(e)
 	case *cluster.Snapshot:
 		r.observe(e)
 	case session.Switching:
@@ -95,14 +93,6 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)
-	}
-}
-
-// transition follows a change in the cluster.
-func (r *Recorder) transition(t cluster.Transition) {
-	switch t.Change {
-	case cluster.ChangeBoot:
-		r.alerts.booted[t.Subject.Name] = t.When.By
 	}
 }
 
@@ -162,7 +152,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
 	r.findOn()
-	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), served: r.served, plans: r.plans, requests: &r.requests, switched: r.switched})
+	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
 		r.sayDown(r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past }))
 	}

@@ -53,11 +53,6 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
-		if r.plans[name] == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
-			o.unseen(name + " booted, and the recorder did not see it go down")
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(o.down)) {
 		why := " was still down when the record ended"
 		if !slices.Contains(down, name) {
