@@ -172,7 +172,6 @@ func (o *incident) finish(now time.Time) {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
-	r.name("")
 	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"time"
 
 	"lightsout/cluster"
@@ -50,9 +49,8 @@ type Recorder struct {
 
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	// unlock unlocks opt.Dir, while a screen writes a record there; name names that record to readers.
+	// unlock unlocks opt.Dir, while a screen writes a record there.
 	unlock func()
-	name   func(dir string)
 	// unrecorded: it has reported that it can't record the present outage.
 	unrecorded bool
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
@@ -251,7 +249,6 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 		r.sayUnrecorded(due, err)
 		return
 	}
-	r.name(filepath.Base(dir))
 	r.newest, r.unrecorded = dir, false
 	r.incident = newIncident(r, dir, s, due[0].At, past)
 }
@@ -299,16 +296,18 @@ func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, pa
 
 // lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
 // recorded in any case: another recorder mutes it.
-func (r *Recorder) lock(own bool) (err error) {
-	unlock := func() {}
-	if r.opt.Kept != nil {
-		unlock, err = Lock(r.opt.Dir)
+func (r *Recorder) lock(own bool) error {
+	r.unlock = func() {}
+	if r.opt.Kept == nil {
+		return nil
 	}
-	r.name = func(dir string) { writes(r.opt.Dir, dir) }
-	if own && errors.Is(err, errTaken) {
-		unlock, err, r.name = func() {}, nil, func(string) {}
+	unlock, err := Lock(r.opt.Dir)
+	switch {
+	case err == nil:
+		r.unlock = unlock
+	case own && errors.Is(err, errTaken):
+		return nil
 	}
-	r.unlock = unlock
 	return err
 }
 
