@@ -37,9 +37,7 @@ type Recorder struct {
 	// clock notices when the wall clock is set.
 	clock clock.Steps
 	// calm is the newest snapshot without an alert that may fire.
-	calm *cluster.Snapshot
-	// began is when the recorder saw the cluster first.
-	began   time.Time
+	calm    *cluster.Snapshot
 	looked  time.Time   // for alerts
 	running time.Time   // when observe began last
 	pause   phase.Blind // the newest span in which the recorder stood still, or had not begun
@@ -133,18 +131,10 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.awake(now)
 	r.lead(now)
 	r.follow(r.ended.Take(), now)
-	if r.began.IsZero() {
-		if !seen(s) {
-			r.sayUnseen(s)
-			return
-		}
-		r.began, r.pause = now, phase.Blind{To: now, Why: "the recorder had not begun", StoodStill: true}
-		r.tell(inView(s))
-	}
-	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
+	first := r.looked.IsZero()
+	if first && !r.sees(s, now) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
 	}
-	first := r.looked.IsZero()
 	r.looked = now
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
