@@ -19,7 +19,8 @@ const (
 	pending state = iota
 	// firing: it is of the incident.
 	firing
-	// told: a record that has ended has it, or nobody waits for it: it begins no incident.
+	// told: a record that has ended has it, it is older than the past that the recorder keeps, or
+	// nobody waits for it: it begins no incident.
 	told
 )
 

@@ -269,18 +269,14 @@ func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, pa
 	if err := r.lock(own); err != nil {
 		return dir, past, err
 	}
-	defer func() {
-		if err != nil {
-			r.unlock()
-		}
-	}()
 	r.trim(now)
-	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err != nil {
-		return dir, past, err
-	}
-	if past, err = r.spill(dir, zero, now); err != nil {
+	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err == nil {
+		if past, err = r.spill(dir, zero, now); err == nil {
+			return dir, past, nil
+		}
 		_ = os.RemoveAll(dir) // the next look makes another
 	}
+	r.unlock()
 	return dir, past, err
 }
 
