@@ -171,18 +171,12 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 }
 
-// pauseLeast is the least time between two calls of observe, normally a second, that the
-// recorder reports. A stopped process, a suspended machine or a starved host is the cause.
-const pauseLeast = 10 * time.Second
-
-// awake keeps and reports a time in which an outage may have gone unnoticed. The timeline has
-// it from the session.
+// awake keeps and reports a time in which an outage may have gone unnoticed: a stopped process, a
+// suspended machine or a starved host is the cause. The timeline has it from the session.
 func (r *Recorder) awake(now time.Time) {
 	if span, ok := phase.Pause(r.running, now); ok {
 		r.pause = span
-		if age := clock.Age(now, r.running); age >= pauseLeast {
-			r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
-		}
+		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(clock.Age(now, span.From))))
 	}
 	r.running = now
 }

@@ -35,7 +35,9 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
 	sum := &o.sum
 	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
-	o.found.Severity, o.found.Why = o.severity()
+	o.sumLoads(sum)
+	sum.Ledger.Balanced = sum.Ledger.Adds()
+	o.found.Severity, o.found.Why = o.severity() // of the requests in flight too
 	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
 		// Perhaps nobody switched a machine, and a node may come back without a boot.
@@ -45,8 +47,6 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	}
 	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	o.sumLoads(sum)
-	sum.Ledger.Balanced = sum.Ledger.Adds()
 	for _, b := range o.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = now
