@@ -40,8 +40,9 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	o.found.Severity, o.found.Why = o.severity() // of the requests in flight too
 	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
-		// Perhaps nobody switched a machine, and a node may come back without a boot.
-		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
+		// Perhaps nobody switched a machine, a node may come back without a boot, and nobody knows of errors.
+		unknown := p.Name == view.PhaseErrors && o.found.Severity == record.SeverityUnknown
+		if p.Observed != nil || p.Name != view.PhaseOff && p.Name != view.PhaseBooted && !unknown {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}

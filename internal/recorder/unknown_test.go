@@ -68,6 +68,9 @@ func TestAnOutageInWhichTheRecorderDidNotRunIsNotUnnoticed(t *testing.T) {
 				if p.Name == view.PhaseDetected && (p.Observed == nil || *p.Observed > 1 && name != "within the outage") {
 					t.Errorf("the node was marked NotReady when the outage began: %+v", p)
 				}
+				if p.Name == view.PhaseErrors {
+					t.Errorf("nobody knows of errors, nor that there were none: %+v", p)
+				}
 				if p.Before && name == "before the recorder began" {
 					t.Errorf("nobody saw how it was before: %+v", p)
 				}
