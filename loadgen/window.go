@@ -186,6 +186,16 @@ func (s *Series) down() (out []Failures) {
 	return out
 }
 
+// InRow is how many requests failed in a row, at most, in the order in which they were sent: one that
+// hangs fails among later ones that are ok.
+func (w *Window) InRow() (most int) {
+	most = min(1, len(w.windows()))
+	for _, f := range w.down() {
+		most = max(most, f.N)
+	}
+	return most
+}
+
 // stray reports whether the service was not down within a window: two failures at least, least apart.
 func (w *Window) stray(x Failures) bool {
 	return !slices.ContainsFunc(w.down(), func(f Failures) bool {
@@ -219,13 +229,16 @@ func (w *Window) Unasked() bool {
 // AtZero counts the requests that were in flight at zero and have ended since.
 func (w *Window) AtZero() Counts { return w.atZero.Counts() }
 
+// HangsAfter is how long a request that has no time limit must get no byte until it counts as hung:
+// twice as long as the slowest took that was ok.
+func (w *Window) HangsAfter() time.Duration { return max(least, 2*w.slowest) }
+
 // Hung counts the requests that hung. They were not ok and had got no byte for least: from an
-// outage's first half until after its power-on, or, if lightsout ended them, for twice as long as
-// the slowest request took that was ok.
+// outage's first half until after its power-on, or, if lightsout ended them, for HangsAfter.
 func (w *Window) Hung() Counts {
 	var hung Totals
 	for x, n := range w.silent {
-		ended := !x.class.Failed() && time.Duration(x.until-x.since)*time.Second >= 2*w.slowest
+		ended := !x.class.Failed() && time.Duration(x.until-x.since)*time.Second >= w.HangsAfter()
 		if ended || w.outages.through(x) {
 			hung.Scheduled += n
 			hung.end(x.class, n)

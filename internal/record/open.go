@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,30 +80,19 @@ func Open(dir string) (*Record, error) {
 	return open(os.DirFS(dir), dir, BeingWritten(dir))
 }
 
-// LockFile is the file in the folder of the records of outages that a program locks (see
-// recorder.Lock) and in which it names the record that it is writing.
-const LockFile = ".lock"
-
-// BeingWritten reports whether a program that runs is writing the record in dir: it has locked
-// the record's events, or names it in the LockFile that it has locked.
+// BeingWritten reports whether a program that runs is writing the record in dir: it has locked the
+// record's events.
 func BeingWritten(dir string) bool {
-	_, events := lockedFile(filepath.Join(dir, EventsFile))
-	name, named := lockedFile(filepath.Join(filepath.Dir(dir), LockFile))
-	return events || named && name == filepath.Base(dir)
-}
-
-// lockedFile returns the first KiB of a file, and whether a program has locked it.
-func lockedFile(path string) (begins string, locked bool) {
+	path := filepath.Join(dir, EventsFile)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would wait for a writer
-		return "", false
+		return false
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", false
+		return false
 	}
 	defer f.Close() // also unlocks it
-	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	return string(b), err == nil && errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 // OpenFS is Open for the folder at the root of fsys; name is its name in errors.

@@ -106,6 +106,8 @@ type Summary struct {
 // Unplanned describes an outage that nobody planned.
 type Unplanned struct {
 	Severity Severity `json:"severity"`
+	// Why is why nobody knows what clients noticed; empty if somebody does.
+	Why string `json:"why,omitempty"`
 	// Signs are the signs of the outage in the order in which the recorder noticed them.
 	Signs []Sign `json:"signs"`
 	// Unseen lists what the recorder did not see, a sentence each.

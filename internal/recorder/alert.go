@@ -19,7 +19,8 @@ const (
 	pending state = iota
 	// firing: it is of the incident.
 	firing
-	// told: a record that has ended has it, or nobody waits for it: it begins no incident.
+	// told: a record that has ended has it, it is older than the past that the recorder keeps, or
+	// nobody waits for it: it begins no incident.
 	told
 )
 
@@ -51,9 +52,8 @@ type alerts struct {
 	showing bool
 	// changed is when one fired, or one that fired resolved.
 	changed time.Time
-	// apiBack is when the API server answered again last, booted when each node booted last.
+	// apiBack is when the API server answered again last.
 	apiBack time.Time
-	booted  map[string]time.Time
 }
 
 // look compares the alerts with the conditions. It returns those that are due to fire, the

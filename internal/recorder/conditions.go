@@ -36,17 +36,12 @@ var kinds = []kind{
 // a killed API server comes within 5 s of its last answer.
 const AskEvery = time.Second
 
-// facts are what conditions judge.
+// facts are what conditions judge: what the Recorder has followed until now, and the newest snapshot.
 type facts struct {
+	*Recorder
 	s     *cluster.Snapshot
 	now   time.Time
 	mutes mutes
-	// served names the services that had a ready endpoint.
-	served map[cluster.Key]bool
-	// plans and requests are as of now.
-	plans    plans
-	requests *requests
-	switched map[string]switchedOff
 	// failing: requests failed when somebody looked last.
 	failing bool
 }

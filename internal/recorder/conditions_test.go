@@ -106,7 +106,6 @@ func (w *scene) note(by, boot string) {
 // boots ends a silence of the node.
 func (w *scene) boots(id string) {
 	w.silent, w.node.BootID, w.node.ReadySince = false, id, w.now
-	w.transition(cluster.Transition{Change: cluster.ChangeBoot, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, When: cluster.At(w.now.Add(time.Second))})
 }
 
 // planned switches the machine off for so many seconds.
@@ -117,6 +116,13 @@ func (w *scene) planned(seconds int) {
 	w.run(seconds)
 	w.boots(w.node.BootID + "+")
 	w.note("", "")
+}
+
+// starts starts another recorder instead, so many seconds later.
+func (w *scene) starts(seconds int) *scene {
+	w.setTime(w.now.Add(time.Duration(seconds) * time.Second))
+	w.Recorder = New(w, w.opt)
+	return w.run(1)
 }
 
 // cordon cordons the node, or uncordons it.
@@ -152,8 +158,16 @@ func TestAlertsBeginRecords(t *testing.T) {
 			w.run(60).note("you@there", "first")
 		}, ""},
 		"cordoned, silent, then uncordoned": {func(w *scene) { w.run(3).cordon(true); w.run(1).silent = true; w.run(60).cordon(false) }, ""},
-		"the API server stops":              {func(w *scene) { w.run(3).absent = true }, "api 4/6"},
-		"the API server restarts":           {func(w *scene) { w.run(3).absent = true; w.run(2).absent = false }, ""},
+		"down before the recorder starts":   {func(w *scene) { w.run(3).node.Ready, w.silent = cluster.TriUnknown, true; w.starts(300) }, "silent 3/306"},
+		"a heartbeat is late at the start":  {func(w *scene) { w.run(3).silent = true; w.starts(30) }, "silent 3/36"},
+		"down for long before it starts":    {func(w *scene) { w.run(3).silent = true; w.starts(1000) }, ""},
+		"so, back, and silent again": {func(w *scene) {
+			w.run(3).silent = true
+			w.starts(1000).silent = false
+			w.run(10).silent = true
+		}, "silent 1014/1033"},
+		"the API server stops":    {func(w *scene) { w.run(3).absent = true }, "api 4/6"},
+		"the API server restarts": {func(w *scene) { w.run(3).absent = true; w.run(2).absent = false }, ""},
 		"a node seems silent after that": {func(w *scene) {
 			w.run(3).absent, w.silent = true, true
 			w.run(20).absent = false

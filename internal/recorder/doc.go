@@ -13,7 +13,9 @@
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
 // hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
-// record has of it. An alert that goes on when its record ends is told: it begins no other record.
+// record has of it. An alert that goes on when its record ends is told: it begins no other record. So
+// is one that at the first look is older than Options.Past; a younger one begins a record, in which
+// the time until then is a blind span.
 //
 // A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began

@@ -45,7 +45,7 @@ func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
 			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {
-			r.incident.request(q)
+			r.incident.tracker.Request(q)
 		}
 	}
 }

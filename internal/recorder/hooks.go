@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -70,13 +71,12 @@ type Hooks struct {
 	// Fail receives a sentence on a notice that was given up. It contains no address.
 	Fail func(what string)
 
-	queues []chan Notice
-	done   chan struct{}
+	queues  []chan Notice
+	running sync.WaitGroup
 }
 
 // Start starts the hooks. Stop ends them.
 func (h *Hooks) Start() {
-	h.done = make(chan struct{})
 	if len(h.Command) > 0 {
 		h.serve("command", h.run)
 	}
@@ -101,13 +101,14 @@ func (h *Hooks) Stop(within time.Duration) {
 	for _, q := range h.queues {
 		close(q)
 	}
-	timeout := time.After(within)
-	for range h.queues {
-		select {
-		case <-h.done:
-		case <-timeout:
-			return
-		}
+	done := make(chan struct{})
+	go func() {
+		h.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(within):
 	}
 }
 
@@ -115,12 +116,11 @@ func (h *Hooks) Stop(within time.Duration) {
 func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
 	q := make(chan Notice, hookQueue)
 	h.queues = append(h.queues, q)
-	go func() {
-		defer func() { h.done <- struct{}{} }()
+	h.running.Go(func() {
 		for n := range q {
 			h.try(name, n, report)
 		}
-	}()
+	})
 }
 
 // try gives a notice to a hook until it takes it, at most hookTries times.

@@ -15,7 +15,6 @@ import (
 	"lightsout/internal/report"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -35,8 +34,6 @@ type incident struct {
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
-	// slowest is the longest time that a request took that was ok.
-	slowest time.Duration
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// notices are how many there were, notified and inNotice when the newest was and its signs.
@@ -54,16 +51,19 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
 		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
 	}
-	before := r.calm
-	if before == nil {
-		before = s
-	}
-	o.sum.Settings = forecast.Settings(before, o.focus)
+	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	o.tracker.Observe(before, o.sum.Started)
-	o.tracker.Zero(zero, before)
-	if r.pause.To.After(zero) {
-		o.tracker.StoodStill(r.pause)
+	if r.calm != nil {
+		o.tracker.Observe(r.calm, o.sum.Started)
+	} else { // nobody knows how things were before
+		r.pause.To = o.sum.Started
+	}
+	o.tracker.Zero(zero, r.calm)
+	if pause := r.pause; pause.To.After(zero) {
+		if pause.From.IsZero() {
+			pause.From = zero
+		}
+		o.tracker.StoodStill(pause)
 	}
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
@@ -72,21 +72,13 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		o.found.RequestsFrom = &past.From
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
-	past.Each(o.request)
+	past.Each(o.tracker.Request)
 	r.opt.Print("an outage began; its record is " + dir)
 	return o
 }
 
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
-
-// request counts the end of a request.
-func (o *incident) request(q loadgen.Record) {
-	o.tracker.Request(q)
-	if q.Class == loadgen.ClassOK {
-		o.slowest = max(o.slowest, q.End.Sub(q.CountedAt()))
-	}
-}
 
 // follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
 // alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.
@@ -180,7 +172,6 @@ func (o *incident) finish(now time.Time) {
 			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
 		}
 	}
-	r.name("")
 	r.unlock()
 	severity := sum.Unplanned.Severity
 	var sentence string

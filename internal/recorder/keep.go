@@ -92,6 +92,9 @@ func exists(path string) bool {
 // Folder is the folder of the records, in the state folder of a cluster.
 const Folder = "outages"
 
+// lockFile is the file in that folder which a program locks.
+const lockFile = ".lock"
+
 // errTaken is the advice when another program holds the lock.
 var errTaken = errors.New("end it, or use another --state")
 
@@ -101,7 +104,7 @@ func Lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, record.LockFile), os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +112,5 @@ func Lock(dir string) (unlock func(), err error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("another recorder, or a screen, writes to %s: %w", dir, errTaken)
 	}
-	writes(dir, "") // the last program may have been killed
 	return func() { _ = f.Close() }, nil
-}
-
-// writes names the record that this program is writing in the folder that it has locked,
-// for those who read it meanwhile. Without that name they take it for one that breaks off.
-func writes(dir, name string) {
-	_ = os.WriteFile(filepath.Join(dir, record.LockFile), []byte(name), 0o600)
 }

@@ -21,12 +21,12 @@ const (
 
 // notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
 func (o *incident) notifySigns(now time.Time) {
-	severity := o.severity()
+	severity, why := o.severity()
 	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
 	if !o.r.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.found.Signs, o.sentence())
+	sentence := sentenceOf(o.found.Signs, o.sentence(severity, why))
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}

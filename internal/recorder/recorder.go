@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"time"
 
 	"lightsout/cluster"
@@ -38,21 +37,18 @@ type Recorder struct {
 	// clock notices when the wall clock is set.
 	clock clock.Steps
 	// calm is the newest snapshot without an alert that may fire.
-	calm *cluster.Snapshot
-	// began is when the recorder saw the cluster first.
-	began   time.Time
+	calm    *cluster.Snapshot
 	looked  time.Time   // for alerts
 	running time.Time   // when observe began last
-	pause   phase.Blind // the newest span in which the recorder stood still
+	pause   phase.Blind // the newest span in which the recorder stood still, or had not begun
 	trimmed time.Time
 	// saidUnseen: it has printed why it has not seen the cluster.
 	saidUnseen bool
 
 	specs  map[int]loadgen.Spec // by the generator's numbers
 	newest string               // the folder of the newest record
-	// unlock unlocks opt.Dir, while a screen writes a record there; name names that record to readers.
+	// unlock unlocks opt.Dir, while a screen writes a record there.
 	unlock func()
-	name   func(dir string)
 	// unrecorded: it has reported that it can't record the present outage.
 	unrecorded bool
 	// leads: this recorder reports outages. led is when the Lease changed last, role the
@@ -68,7 +64,7 @@ type Recorder struct {
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}, booted: map[string]time.Time{}}, served: map[cluster.Key]bool{},
+		alerts: alerts{open: map[key]*alert{}}, served: map[cluster.Key]bool{},
 		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
 	}
 	r.rolling.Redact(opt.Names)
@@ -79,8 +75,6 @@ func New(s Session, opt Options) *Recorder {
 // Handle handles what happens in the session.
 func (r *Recorder) Handle(e session.Event) {
 	switch e := e.(type) {
-	case cluster.Transition:
-		r.transition(e)
 	case *cluster.Snapshot:
 		r.observe(e)
 	case session.Switching:
@@ -95,14 +89,6 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)
-	}
-}
-
-// transition follows a change in the cluster.
-func (r *Recorder) transition(t cluster.Transition) {
-	switch t.Change {
-	case cluster.ChangeBoot:
-		r.alerts.booted[t.Subject.Name] = t.When.By
 	}
 }
 
@@ -145,27 +131,18 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.awake(now)
 	r.lead(now)
 	r.follow(r.ended.Take(), now)
-	if r.began.IsZero() {
-		if !seen(s) {
-			r.sayUnseen(s)
-			return
-		}
-		r.began = now
-		r.tell(inView(s))
-	}
-	if r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
+	first := r.looked.IsZero()
+	if first && !r.sees(s, now) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
 	}
-	first := r.looked.IsZero()
 	r.looked = now
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
 	r.findOn()
-	due := r.alerts.look(facts{s: s, now: now, mutes: r.mutesNow(now), served: r.served, plans: r.plans, requests: &r.requests, switched: r.switched})
-	if first { // it records what it sees begin
-		r.sayDown(r.alerts.tell(func(*alert) bool { return true }))
-		due = nil
+	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
+	if first {
+		r.sayDown(r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past }))
 	}
 	r.judge(s, due, now)
 	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
@@ -194,18 +171,12 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 }
 
-// pauseLeast is the least time between two calls of observe, normally a second, that the
-// recorder reports. A stopped process, a suspended machine or a starved host is the cause.
-const pauseLeast = 10 * time.Second
-
-// awake keeps and reports a time in which an outage may have gone unnoticed. The timeline has
-// it from the session.
+// awake keeps and reports a time in which an outage may have gone unnoticed: a stopped process, a
+// suspended machine or a starved host is the cause. The timeline has it from the session.
 func (r *Recorder) awake(now time.Time) {
 	if span, ok := phase.Pause(r.running, now); ok {
 		r.pause = span
-		if age := clock.Age(now, r.running); age >= pauseLeast {
-			r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
-		}
+		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(clock.Age(now, span.From))))
 	}
 	r.running = now
 }
@@ -214,10 +185,10 @@ func (r *Recorder) awake(now time.Time) {
 // cluster.
 const lookEvery = time.Second / 2
 
-// sayDown prints which nodes were down when the recorder began.
+// sayDown prints which nodes had been down for too long when the recorder began.
 func (r *Recorder) sayDown(nodes []string) {
 	if len(nodes) > 0 {
-		r.tell("down before the recorder began, and in no record of it: " + text.List(nodes))
+		r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(nodes)))
 	}
 }
 
@@ -262,7 +233,6 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
 		r.sayUnrecorded(due, err)
 		return
 	}
-	r.name(filepath.Base(dir))
 	r.newest, r.unrecorded = dir, false
 	r.incident = newIncident(r, dir, s, due[0].At, past)
 }
@@ -293,33 +263,31 @@ func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, pa
 	if err := r.lock(own); err != nil {
 		return dir, past, err
 	}
-	defer func() {
-		if err != nil {
-			r.unlock()
-		}
-	}()
 	r.trim(now)
-	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err != nil {
-		return dir, past, err
-	}
-	if past, err = r.spill(dir, zero, now); err != nil {
+	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err == nil {
+		if past, err = r.spill(dir, zero, now); err == nil {
+			return dir, past, nil
+		}
 		_ = os.RemoveAll(dir) // the next look makes another
 	}
+	r.unlock()
 	return dir, past, err
 }
 
 // lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
 // recorded in any case: another recorder mutes it.
-func (r *Recorder) lock(own bool) (err error) {
-	unlock := func() {}
-	if r.opt.Kept != nil {
-		unlock, err = Lock(r.opt.Dir)
+func (r *Recorder) lock(own bool) error {
+	r.unlock = func() {}
+	if r.opt.Kept == nil {
+		return nil
 	}
-	r.name = func(dir string) { writes(r.opt.Dir, dir) }
-	if own && errors.Is(err, errTaken) {
-		unlock, err, r.name = func() {}, nil, func(string) {}
+	unlock, err := Lock(r.opt.Dir)
+	switch {
+	case err == nil:
+		r.unlock = unlock
+	case own && errors.Is(err, errTaken):
+		return nil
 	}
-	r.unlock = unlock
 	return err
 }
 

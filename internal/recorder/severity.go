@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"slices"
-	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
@@ -13,64 +12,65 @@ import (
 // downLeast is how many requests in a row fail while the service is down.
 const downLeast = 3
 
-// inRow is how many requests failed in a row, at most, in the order in which they were sent: one
-// that hangs fails among later ones that are ok.
-func (o *incident) inRow() (most int) {
-	failed := 0
-	for _, x := range o.tracker.Requests().Rows() {
-		failed += x.Span.N
-		if x.OK > 0 {
-			failed, most = 0, max(most, min(1, x.Span.N))
-		}
-		most = max(most, failed)
+// severity is what clients have noticed so far. Of a target that has never answered the recorder, no
+// failure shows that.
+func (o *incident) severity() (s record.Severity, why string) {
+	failed := o.tracker.Requests().InRow()
+	switch own := o.r.opt.Every > 0; {
+	case len(o.tracker.Runs()) == 0:
+		return record.SeverityUnknown, "lightsout sent no requests"
+	case own && o.r.requests.first.IsZero():
+		return record.SeverityUnknown, report.NeverAnswered
+	case failed >= downLeast:
+		return record.SeverityDown, ""
+	case failed > 0:
+		return record.SeverityDegraded, ""
 	}
-	return most
+	if why = o.unasked(); why != "" {
+		return record.SeverityUnknown, why
+	}
+	return record.SeverityUnnoticed, ""
 }
 
-// sentence says what clients notice; empty if nobody knows. Of a target that has never answered
-// the recorder, no failure shows that.
-func (o *incident) sentence() string {
-	switch failed := o.inRow() > 0; {
-	case failed && o.answered():
+// sentence says what clients notice; empty if nobody knows.
+func (o *incident) sentence(s record.Severity, why string) string {
+	switch {
+	case s == record.SeverityDown, s == record.SeverityDegraded:
 		return "clients see errors"
-	case failed:
-		return report.NeverAnswered
+	case why == report.NeverAnswered:
+		return why
 	case len(o.tracker.Runs()) > 0:
 		return "no request has failed so far"
 	}
 	return ""
 }
 
-// answered reports whether the target has answered the recorder, or the requests are an operator's.
-func (o *incident) answered() bool { return o.r.opt.Every == 0 || !o.r.requests.first.IsZero() }
-
-// severity is what clients have noticed so far.
-func (o *incident) severity() record.Severity {
-	failed := o.inRow()
-	switch {
-	case len(o.tracker.Runs()) == 0 || !o.answered():
-		return record.SeverityUnknown
-	case failed >= downLeast:
-		return record.SeverityDown
-	case failed > 0:
-		return record.SeverityDegraded
-	case o.found.RequestsFrom != nil, o.stoodStill(), o.waiting(), o.unasked():
-		return record.SeverityUnknown
+// unasked is why the requests do not show that clients noticed nothing; empty if they do.
+func (o *incident) unasked() string {
+	var all loadgen.Counts
+	hung := 0
+	for _, run := range o.tracker.Runs() {
+		x := o.tracker.Run(run)
+		hung += x.Hung().Cancelled
+		all.Add(x.Counts(0))
 	}
-	return record.SeverityUnnoticed
+	stoodStill := slices.ContainsFunc(o.tracker.Blind(), func(b phase.Blind) bool { return b.StoodStill })
+	switch {
+	case stoodStill, all.ManyUnsent():
+		return "lightsout did not send requests all the time"
+	case o.found.RequestsFrom != nil:
+		return "lightsout had forgotten requests"
+	case o.waiting():
+		return "requests had not ended"
+	case hung > 0:
+		return "requests hung until lightsout ended them"
+	case all.OK == 0:
+		return "too few requests were answered"
+	}
+	return ""
 }
 
-// stoodStill reports whether the recorder did not run, and sent no requests, for a part of the
-// outage.
-func (o *incident) stoodStill() bool {
-	return slices.ContainsFunc(o.tracker.Blind(), func(b phase.Blind) bool { return b.StoodStill })
-}
-
-// waitsLeast is the least time that a request must have been in flight for nobody to know
-// whether it hangs.
-const waitsLeast = 10 * time.Second
-
-// waiting reports whether requests have been in flight for much longer than others took.
+// waiting reports whether requests have been in flight for so long that they may hang.
 func (o *incident) waiting() bool {
 	if o.r.opt.Load == nil {
 		return false
@@ -78,23 +78,9 @@ func (o *incident) waiting() bool {
 	run := o.r.opt.Load.Run()
 	old := run.Totals.InFlight()
 	for _, x := range run.Seconds {
-		if o.r.opt.Now().Sub(x.At) < max(waitsLeast, 2*o.slowest) {
+		if o.r.opt.Now().Sub(x.At) < o.tracker.Requests().HangsAfter() {
 			old -= x.Unresolved
 		}
 	}
 	return old > 0
-}
-
-// unasked reports whether the requests that have ended since zero do not show what clients
-// noticed: none was ok, many were not sent, or some hung until the operator ended them.
-func (o *incident) unasked() bool {
-	var all loadgen.Counts
-	for _, run := range o.tracker.Runs() {
-		x := o.tracker.Run(run)
-		if x.Hung().Cancelled > 0 {
-			return true
-		}
-		all.Add(x.Counts(0))
-	}
-	return all.OK == 0 || all.ManyUnsent()
 }

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -83,18 +82,15 @@ func (s *Status) Serve(address string, now func() time.Time, fail func(string)) 
 		return nil, fmt.Errorf("lightsout cannot serve /healthz and /metrics at %s: %w; choose another address for recorder.listen", address, err)
 	}
 	server := &http.Server{Handler: s.Handler(now), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			fail("lightsout no longer serves /healthz and /metrics: " + err.Error())
 		}
-	})
+	}()
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			server.Close()
-		}
-		wg.Wait()
+		_ = server.Close()
+		<-done
 	}, nil
 }

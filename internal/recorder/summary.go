@@ -35,28 +35,24 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	r := o.r
 	sum := &o.sum
 	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
-	o.found.Severity = o.severity()
+	o.sumLoads(sum)
+	sum.Ledger.Balanced = sum.Ledger.Adds()
+	o.found.Severity, o.found.Why = o.severity() // of the requests in flight too
 	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
-		// Perhaps nobody switched a machine, and a node may come back without a boot.
-		if p.Name != view.PhaseOff && p.Name != view.PhaseBooted || p.Observed != nil {
+		// Perhaps nobody switched a machine, a node may come back without a boot, and nobody knows of errors.
+		unknown := p.Name == view.PhaseErrors && o.found.Severity == record.SeverityUnknown
+		if p.Observed != nil || p.Name != view.PhaseOff && p.Name != view.PhaseBooted && !unknown {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
 	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	o.sumLoads(sum)
-	sum.Ledger.Balanced = sum.Ledger.Adds()
 	for _, b := range o.tracker.Blind() {
 		if b.To.IsZero() {
 			b.To = now
 		}
 		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
-		if r.plans[name] == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
-			o.unseen(name + " booted, and the recorder did not see it go down")
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.down)) {
 		why := " was still down when the record ended"

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,21 +36,26 @@ func (s *screen) only(want record.Severity) *record.Summary {
 	return all[0]
 }
 
-// A recorder that stood still sent no requests: nobody knows what clients noticed, also if it
-// stood still before it noticed the outage.
-func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
-	for name, before := range map[string]bool{"within the outage": false, "over its beginning": true} {
-		t.Run(name, func(t *testing.T) {
-			s := newScreen(t)
-			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
-			s.answers(1)
-			if before {
-				s.setTime(s.now.Add(time.Second))
-			}
+// A recorder that stood still, or had not begun, sent no requests: nobody knows what clients noticed.
+// What the API server dates then is dated.
+func TestAnOutageInWhichTheRecorderDidNotRunIsNotUnnoticed(t *testing.T) {
+	for name, begin := range map[string]func(s *screen){
+		"within the outage": func(s *screen) {
+			s.look(3)
 			s.fails("n2")
-			if !before {
-				s.answers(4)
-			}
+			s.answers(4)
+		},
+		"over its beginning": func(s *screen) {
+			s.look(3)
+			s.setTime(s.now.Add(time.Second))
+			s.fails("n2")
+		},
+		"before the recorder began": func(s *screen) { s.fails("n2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreenOf(t, 1<<20, func(o *Options) { o.Past = 15 * time.Minute })
+			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
+			begin(s)
 			s.setTime(s.now.Add(5 * time.Minute)) // SIGSTOP, or a suspended machine
 			s.answers(4)
 			delete(s.down, "n2")
@@ -60,9 +64,16 @@ func TestAnOutageInWhichTheRecorderStoodStillIsNotUnnoticed(t *testing.T) {
 			if len(sum.Blind) != 1 || !sum.Blind[0].StoodStill || sum.Blind[0].To-sum.Blind[0].From < 300 {
 				t.Errorf("the blind spans are %+v", sum.Blind)
 			}
-			detected := slices.IndexFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected })
-			if p := sum.Phases[detected]; before && (p.Observed == nil || *p.Observed > 1 || p.HiddenFrom == nil) {
-				t.Errorf("the node was marked NotReady when the outage began: %+v", p)
+			for _, p := range sum.Phases {
+				if p.Name == view.PhaseDetected && (p.Observed == nil || *p.Observed > 1 && name != "within the outage") {
+					t.Errorf("the node was marked NotReady when the outage began: %+v", p)
+				}
+				if p.Name == view.PhaseErrors {
+					t.Errorf("nobody knows of errors, nor that there were none: %+v", p)
+				}
+				if p.Before && name == "before the recorder began" {
+					t.Errorf("nobody saw how it was before: %+v", p)
+				}
 			}
 		})
 	}
@@ -77,18 +88,21 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 		oks, n int
 		hung   time.Duration
 		want   record.Severity
+		why    string
 	}{
-		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown},
-		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown},
-		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed},
-		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown},
-		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed},
-		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown},
+		"none":                 {loadgen.ClassUnsent, 0, 0, 0, unknown, "lightsout sent no requests"},
+		"all unsent":           {loadgen.ClassUnsent, 0, 60, 0, unknown, "lightsout did not send requests all the time"},
+		"many unsent":          {loadgen.ClassUnsent, 30, 30, 0, unknown, "lightsout did not send requests all the time"},
+		"one unsent":           {loadgen.ClassUnsent, 60, 1, 0, unnoticed, ""},
+		"all ended by us":      {loadgen.ClassCancelled, 0, 60, 0, unknown, "too few requests were answered"},
+		"one ended by us":      {loadgen.ClassCancelled, 60, 1, 0, unnoticed, ""},
+		"one hung until ended": {loadgen.ClassCancelled, 60, 1, 40 * time.Second, unknown, "requests hung until lightsout ended them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
 			s.loadStarted(7, loadgen.Spec{Shape: loadgen.Rate, PerSecond: 1})
 			s.fails("n2")
+			s.look(4)
 			s.answers(tc.oks)
 			for range tc.n {
 				q := loadgen.Record{Run: 7, Shape: loadgen.Rate, Class: tc.class, Scheduled: s.now.Add(-tc.hung), End: s.now}
@@ -100,7 +114,9 @@ func TestRequestsThatWereNotSentAreNotUnnoticed(t *testing.T) {
 			}
 			delete(s.down, "n2")
 			s.look(15)
-			s.only(tc.want)
+			if got := s.only(tc.want).Unplanned.Why; got != tc.why {
+				t.Errorf("it is unknown since %q", got)
+			}
 		})
 	}
 }

@@ -3,47 +3,50 @@ package recorder
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/trial/phase"
 )
 
 // judgedBy are the kinds by which an outage shows.
 var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}
 
-// inView is the sentence about the first complete snapshot.
-func inView(s *cluster.Snapshot) string {
-	var unread []string
+// unread are the kinds of judgedBy that a snapshot does not have, and why. wait: one of them may
+// come, so that the snapshot is not complete enough for a judgement. Without nodes, unless they are
+// forbidden, none is.
+func unread(s *cluster.Snapshot) (kinds []string, wait bool) {
+	wait = s.Link.State != cluster.LinkLive
 	for _, k := range judgedBy {
 		if a := s.Access[k]; !a.Synced {
-			unread = append(unread, fmt.Sprintf("%s (%s)", k, cmp.Or(a.Err, "forbidden")))
+			kinds = append(kinds, fmt.Sprintf("%s (%s)", k, cmp.Or(a.Err, "forbidden")))
+			wait = wait || !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
 		}
 	}
-	if len(unread) > 0 {
-		return "lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights"
-	}
-	return "the cluster is in view: outages are noticed from now on"
+	return kinds, wait
 }
 
-// sayUnseen prints, once, why the recorder has not seen the cluster yet.
-func (r *Recorder) sayUnseen(s *cluster.Snapshot) {
-	why := s.Access[cluster.KindNode].Err
-	if s.Link.State == cluster.LinkDisconnected {
-		why = s.Link.Err
+// sees reports whether the recorder begins with a snapshot, the first that is complete enough. It
+// prints what the recorder does not see, and once why it waits.
+func (r *Recorder) sees(s *cluster.Snapshot, now time.Time) bool {
+	kinds, wait := unread(s)
+	if wait {
+		why := s.Access[cluster.KindNode].Err
+		if s.Link.State == cluster.LinkDisconnected {
+			why = s.Link.Err
+		}
+		if why != "" && !r.saidUnseen {
+			r.saidUnseen = true
+			r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		}
+		return false
 	}
-	if why != "" && !r.saidUnseen {
-		r.saidUnseen = true
-		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+	r.pause = phase.Blind{To: now, Why: "the recorder had not begun", StoodStill: true}
+	if len(kinds) > 0 {
+		r.tell("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(kinds, ", ") + "; lightsout check tests the rights")
+	} else {
+		r.tell("the cluster is in view: outages are noticed from now on")
 	}
-}
-
-// seen reports whether a snapshot is complete enough for a judgement: all kinds by which
-// an outage shows have been read, or cannot be. Nodes must have been read, unless that is
-// forbidden.
-func seen(s *cluster.Snapshot) bool {
-	return s.Link.State == cluster.LinkLive && !slices.ContainsFunc(judgedBy, func(k cluster.Kind) bool {
-		a := s.Access[k]
-		return !a.Synced && !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
-	})
+	return true
 }

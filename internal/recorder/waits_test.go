@@ -1,62 +1,38 @@
 package recorder
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/cluster"
 )
 
-// The recorder prints what it may not read.
-func TestTheRecorderPrintsWhatItMayNotRead(t *testing.T) {
+// The recorder prints what it may not read, or could not yet; without the nodes it does not claim to
+// notice outages, unless they are forbidden.
+func TestTheRecorderPrintsWhatItDoesNotSee(t *testing.T) {
 	t.Parallel()
-	access := map[cluster.Kind]cluster.Access{cluster.KindNode: {Forbidden: true}, cluster.KindPod: {Synced: true}, cluster.KindLease: {Forbidden: true}}
-	got := inView(cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: access}))
-	if !strings.Contains(got, "has not read") || !strings.Contains(got, string(cluster.KindNode)) || !strings.Contains(got, string(cluster.KindLease)) || strings.Contains(got, string(cluster.KindPod)) {
-		t.Error(got)
-	}
-}
-
-// A recorder that has not read the nodes does not claim to notice outages, and prints why; a
-// kind that it could not read yet is named.
-func TestAClusterWhoseNodesAreUnreadIsNotInView(t *testing.T) {
-	t.Parallel()
-	access := map[cluster.Kind]cluster.Access{}
-	for _, k := range judgedBy {
-		access[k] = cluster.Access{Synced: true}
-	}
-	with := func(k cluster.Kind) *cluster.Snapshot {
-		a := maps.Clone(access)
-		a[k] = cluster.Access{Err: "10.0.0.10:6443 keeps no connection open"}
-		return cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}, Access: a})
-	}
-	unread := with(cluster.KindNode)
-	if seen(unread) {
-		t.Error("the cluster is in view without its nodes")
-	}
-	var printed []string
-	r := New(&quietSession{}, Options{Now: time.Now, Every: time.Second, Past: time.Minute, Print: func(line string) { printed = append(printed, line) }})
-	r.sayUnseen(unread)
-	r.sayUnseen(unread)
-	if len(printed) != 1 || !strings.Contains(printed[0], "has not seen the cluster yet") || !strings.Contains(printed[0], "keeps no connection open") {
-		t.Errorf("printed %q", printed)
-	}
-	if got := inView(with(cluster.KindPod)); !strings.Contains(got, "has not read these kinds") || !strings.Contains(got, string(cluster.KindPod)) {
-		t.Error(got)
-	}
-}
-
-// What was down before the recorder saw the cluster begins no record.
-func TestWhatWasDownBeforeIsNoOutage(t *testing.T) {
-	s := newScreenOf(t, 1<<20, func(*Options) {})
-	s.fails("n1")
-	s.look(40)
-	s.fails("n2")
-	s.look(4)
-	if all := s.summaries(); len(all) != 1 || !slices.Equal(signsOf(all[0]), []string{"n2 silent"}) {
-		t.Errorf("%d records", len(all))
+	broken := cluster.Access{Err: "10.0.0.10:6443 keeps no connection open"}
+	for name, tc := range map[string]struct {
+		unread cluster.Kind
+		access cluster.Access
+		want   string // the only line
+	}{
+		"all":             {"", cluster.Access{}, "the cluster is in view"},
+		"nodes forbidden": {cluster.KindNode, cluster.Access{Forbidden: true}, "has not read these kinds, and notices no outage by them: " + string(cluster.KindNode) + " (forbidden)"},
+		"nodes unread":    {cluster.KindNode, broken, "has not seen the cluster yet, and notices no outage before it has: " + broken.Err},
+		"pods unread":     {cluster.KindPod, broken, "has not read these kinds, and notices no outage by them: " + string(cluster.KindPod) + " (" + broken.Err},
+		"pods to come":    {cluster.KindPod, cluster.Access{}, ""},
+	} {
+		s := newScreenOf(t, 1<<20, func(o *Options) { o.Kept = nil })
+		s.change = func(c *cluster.Contents) {
+			if tc.unread != "" {
+				c.Access[tc.unread] = tc.access
+			}
+		}
+		s.look(3)
+		if said := strings.Join(s.printed, "\n"); !strings.Contains(said, tc.want) || strings.Contains(said, "\n") || tc.want == "" && said != "" {
+			t.Errorf("%s: printed %q", name, said)
+		}
+		s.End()
 	}
 }

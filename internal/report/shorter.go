@@ -90,10 +90,14 @@ func (c *causes) taint() string {
 	return unreachable
 }
 
-// lastSeen is when a phase was seen of the last of its subjects.
+// lastSeen is when a phase was seen of the last of its subjects, unless a blind span hid that.
 func lastSeen(s *record.Summary, phase string) (at *float64) {
 	for _, p := range s.Phases {
-		if p.Name == phase && !p.Before && p.Observed != nil && (at == nil || *p.Observed > *at) {
+		switch {
+		case p.Name != phase || p.Before:
+		case p.HiddenFrom != nil:
+			return nil
+		case p.Observed != nil && (at == nil || *p.Observed > *at):
 			at = p.Observed
 		}
 	}

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,29 +100,9 @@ func severityMeans(r *record.Record) string {
 	case record.SeverityUnnoticed:
 		return "no request failed"
 	case record.SeverityUnknown:
-		return whyUnknown(r) + ": what clients noticed is unknown"
+		return clean(r.Summary.Unplanned.Why) + ": what clients noticed is unknown"
 	}
 	return ""
-}
-
-// whyUnknown is why nobody knows what clients noticed of an outage.
-func whyUnknown(r *record.Record) string {
-	c, all, sent := Clients{}, summaryOf(r).Ledger, 0
-	c.unanswered(r)
-	for _, l := range summaryOf(r).Load {
-		sent += l.Sent
-	}
-	var parts []string
-	switch {
-	case sent == 0:
-		return "lightsout sent no requests"
-	case all.Failed > 0:
-		return NeverAnswered
-	case stoodStill(r), all.ManyUnsent():
-		parts = append(parts, "lightsout did not send requests all the time")
-	}
-	parts = append(parts, c.unansweredText())
-	return cmp.Or(text.List(slices.DeleteFunc(parts, func(p string) bool { return p == "" })), "too few requests were answered")
 }
 
 // zeroOf names the zero of the clock.

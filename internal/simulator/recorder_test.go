@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -240,6 +241,57 @@ func TestTheRecorderRecordsEachOutageOfAWorldOnce(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	w.report(t)
+}
+
+// A recorder that starts in mid-outage has no other facts than one that saw it begin.
+func TestARecorderThatStartsInMidOutageRecordsIt(t *testing.T) {
+	testenv.Long(t, 10)
+	seed, dir := number("LIGHTSOUT_SEED", uint64(time.Now().UnixNano())), memory(t)
+	t.Logf("LIGHTSOUT_SEED=%d", seed)
+	var late *watch
+	var o truth
+	first := simulate(t, seed, func(d *director) {
+		m := d.some(1)[0]
+		o.kind, o.from, o.nodes = "plug", time.Now(), []string{m.name}
+		d.change(m.off)
+		d.sleep(30*time.Second, 10*time.Minute)
+		late = newWatch(d.plant, dir, 100<<20)
+		d.sleep(time.Minute, 3*time.Minute)
+		d.change(func() { d.on(m, 20*time.Second) })
+		o.to = time.Now()
+		time.Sleep(10 * time.Minute)
+		late.stop()
+		<-late.ended
+		late.judge([]truth{o})
+	})
+	if len(first.records) != 1 || len(late.records) != 1 {
+		t.Fatalf("%d and %d records: %s", len(first.records), len(late.records), tail(late.story))
+	}
+	was, is := first.records[0], late.records[0]
+	if len(is.Blind) != 1 || is.Blind[0].From != 0 || is.Unplanned.Severity == record.SeverityUnnoticed {
+		t.Errorf("%s, with the blind spans %+v", is.Unplanned.Severity, is.Blind)
+	}
+	for _, p := range is.Phases {
+		i := slices.IndexFunc(was.Phases, func(x view.Phase) bool { return x.Name == p.Name && x.Subject == p.Subject })
+		var saw *float64
+		if i >= 0 {
+			saw = was.Phases[i].Observed
+		}
+		switch {
+		case p.Name == view.PhaseErrors, p.Observed == nil && (p.Note == "" || saw == nil):
+			continue
+		case p.Observed == nil || p.Before || saw == nil:
+			t.Errorf("%+v, and not so for the one that saw it", p)
+			continue
+		}
+		// Both have another zero within a heartbeat's delivery, and look once a second.
+		const apart = 2.5
+		at := *saw + was.Zero.Sub(is.Zero).Seconds()
+		if after := *cmp.Or(p.HiddenFrom, p.Observed); at < after-apart || at > *p.Observed+apart {
+			t.Errorf("%s at %.1f s, hidden from %.1f s: the one that saw it has %.1f s", p.Name, *p.Observed, after, at)
+		}
+	}
+	late.report(t)
 }
 
 // LIGHTSOUT_HOURS=10 runs ten quiet hours.

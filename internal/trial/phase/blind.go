@@ -46,7 +46,10 @@ type sight struct {
 // stoodStill adds a Pause.
 func (v *sight) stoodStill(pause Blind) {
 	v.end(pause.From)
-	v.spans, v.woke = append(v.spans, pause), pause.To
+	v.spans = append(v.spans, pause)
+	if !v.known.IsZero() {
+		v.woke = pause.To
+	}
 }
 
 // end ends the present span, if there is one.

@@ -155,7 +155,11 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	for _, p := range s.PodsOn(n.name) {
 		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off().Add(-time.Second)) && evicts(p, s) {
-			t.observe(view.PhaseEvicted, n.name, p.Changed, p.Deleting)
+			at := p.Changed
+			if at.IsZero() { // it was being deleted when lightsout saw it first
+				at = t.sight.looked
+			}
+			t.observe(view.PhaseEvicted, n.name, at, p.Deleting)
 			return
 		}
 	}

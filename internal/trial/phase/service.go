@@ -198,10 +198,10 @@ func notRestored(d *cluster.Deployment) (why string, never bool) {
 
 // observeService recognises the phases of the deployment.
 func (t *Tracker) observeService(s *cluster.Snapshot) {
-	if !t.service.known || len(t.names) == 0 {
+	if len(t.names) == 0 {
 		return
 	}
-	if !t.service.idle && t.service.isReplaced(t, s) {
+	if t.service.known && !t.service.idle && t.service.isReplaced(t, s) {
 		t.observe(view.PhaseReplaced, t.deployment.String(), t.sight.looked, time.Time{})
 	}
 	if t.isRestored(s) {
