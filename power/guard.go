@@ -3,7 +3,6 @@ package power
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -187,9 +186,6 @@ func (g *guard) machine(name string) {
 	if b.FromJournal {
 		return // this machine was switched off, whatever else matches
 	}
-	if other, machine := g.sharedWith(name, b.Binding); other != "" {
-		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine, %s; name the right one for each under power.nodes.", name, other, machine.Title())
-	}
 	other, by, calledSo := g.anothers(name, b.Binding)
 	switch {
 	case other != "" && calledSo:
@@ -205,23 +201,11 @@ func (g *guard) machine(name string) {
 	}
 	switch {
 	case b.Binding.On == nil:
-		why := strings.TrimSuffix(": "+strings.TrimSuffix(b.Binding.OnErr, "."), ": ")
-		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here%s.", name, why)
+		why := cmp.Or(b.Binding.OnErr, errUnbound).Error()
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, strings.TrimSuffix(why, "."))
 	case b.Unproven != nil:
 		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s.", name, strings.TrimSuffix(Clean(b.Unproven.Error()), "."))
 	}
-}
-
-// sharedWith finds another node that one of b's machines belongs to as well.
-func (g *guard) sharedWith(name string, b Binding) (string, *Machine) {
-	for _, other := range slices.Sorted(maps.Keys(g.Bound)) {
-		for _, m := range g.Bound[other].Binding.machines() {
-			if other != name && (sameMachine(b.Off, m) || sameMachine(b.On, m)) {
-				return other, m
-			}
-		}
-	}
-	return "", nil
 }
 
 // anothers returns another node that has the name or address of one of b's machines, and

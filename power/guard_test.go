@@ -83,11 +83,8 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Can, b.Why = false, "2 machines match" })
 		}, true},
-		{"two nodes on one machine", RuleShared, Refuse, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID = "n2" })
-		}, true},
 		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, "mdx has no machine" })
+			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, errors.New("mdx has no machine") })
 		}, false},
 		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })

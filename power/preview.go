@@ -23,7 +23,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 		s.awaitHeartbeats(ctx, r)
 	}
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits for the API server or a driver before it asks")()
-	return s.preview(ctx, r, false)
+	return s.preview(ctx, r, nil)
 }
 
 const (
@@ -61,16 +61,17 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	}
 }
 
-// preview is Preview; with fresh it asks the API server first.
-func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question, error) {
+// preview is Preview. After a yes, agreed has the machines of the question, and lightsout asks the
+// API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bound) (Question, error) {
 	began := time.Now()
-	state, err := s.state(ctx, fresh)
+	state, err := s.state(ctx, agreed != nil && r.Action != ActionOn)
 	if err != nil && r.Action != ActionOn {
 		state.Stale = append(state.Stale, err.Error())
 	}
 	in := s.guardInput(r, state)
 	listedOff := s.leftOff()
-	all := s.bind(ctx, r, state, listedOff)
+	all := s.bind(ctx, r, state, listedOff, agreed)
 	for _, b := range all {
 		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: listedOff[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
@@ -168,7 +169,7 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff) (all []Binding) {
+func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff, agreed map[string]Bound) (all []Binding) {
 	if r.Action == ActionOn {
 		for _, name := range r.Nodes {
 			for _, l := range left[name] {
@@ -193,7 +194,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	return append(all, s.Fleet.resolveAll(ctx, refs, need)...)
+	return append(all, s.Fleet.resolveAll(ctx, refs, need, agreed)...)
 }
 
 // tryOut asks the drivers whether they can reach the targets, and whether the machine's
