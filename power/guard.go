@@ -159,8 +159,6 @@ func (g *guard) lastWorker() {
 	case taken == 0 || left >= keep:
 	case keep == 1:
 		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; leave one on.", because)
-	case left == 0:
-		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; guards.keep_ready requires %d.", because, keep)
 	default:
 		g.say(RuleLastWorker, Refuse, "", "This would leave %s%s; guards.keep_ready requires %d.", text.Count(left, "Ready worker that takes pods", "Ready workers that take pods"), because, keep)
 	}
@@ -179,9 +177,8 @@ func (g *guard) machine(name string) {
 	case !ok:
 		g.say(RuleMachine, Refuse, name, "The machine of %s is unknown.", name)
 		return
-	case !b.Can:
-		why := cmp.Or(b.Why, "its machine is unknown")
-		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
+	case b.Cannot != nil:
+		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(b.Cannot.Error(), "."))
 	}
 	if b.FromJournal {
 		return // this machine was switched off, whatever else matches
@@ -196,7 +193,7 @@ func (g *guard) machine(name string) {
 	if b.Binding.Contradiction != "" {
 		g.say(RuleContradiction, Override, name, "%s.", strings.TrimSuffix(b.Binding.Contradiction, "."))
 	}
-	if g.Action == ActionOn || !b.Can {
+	if g.Action == ActionOn || b.Cannot != nil {
 		return
 	}
 	switch {

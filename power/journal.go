@@ -67,13 +67,12 @@ type Entry struct {
 	// Checked names damaged lines (EntryChecked).
 	Checked []string `json:"checked,omitempty"`
 
-	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen. Sent: the
-	// request may have reached the machine, whatever the outcome.
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`
-	Sent  bool   `json:"sent,omitempty"`
-	// SentAt is when lightsout sent the request; zero if it did not.
+	// SentAt is when lightsout sent the request that may have reached the machine, whatever the outcome;
+	// zero if it did not.
 	SentAt time.Time `json:"sentAt,omitzero"`
 	// Refused: the power API refused the request that lightsout sent, and may carry it out.
 	Refused bool   `json:"refused,omitempty"`

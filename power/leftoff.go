@@ -85,8 +85,10 @@ func newJournalState(carriedOut time.Duration) *journalState {
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
 	l.lines++
-	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
-		l.damaged[i].At = e.At // it was written before this one
+	for i, d := range l.damaged {
+		if e.At.Before(d.At) { // it was written before this one
+			l.damaged[i].At = e.At
+		}
 	}
 	for _, op := range e.Checked {
 		l.checked[op] = append(l.checked[op], e.Cluster)
@@ -110,7 +112,7 @@ func (l *journalState) fold(e Entry) {
 		l.outcome(e)
 	}
 	for _, r := range l.requests {
-		r.seen = append(r.seen, l.sightings(e, r)...)
+		r.seen = append(r.seen, r.sightings(e)...)
 	}
 }
 
@@ -123,7 +125,7 @@ func (l *journalState) forget(at time.Time) {
 
 // poweredOn records when lightsout asked to power on a node's machine.
 func (l *journalState) poweredOn(e Entry) {
-	if e.Kind != EntryIntent && !e.Sent {
+	if e.Kind != EntryIntent && e.SentAt.IsZero() {
 		return
 	}
 	l.on = append(slices.DeleteFunc(l.on, e.sameNodeAs), e)
@@ -153,7 +155,7 @@ func (l *journalState) find(op string) *request {
 // outcome adds the outcome of switching off to its request. If the intent is damaged, the outcome
 // represents both. If nothing was sent, there was no request.
 func (l *journalState) outcome(e Entry) {
-	if !e.Sent && e.Stage == StageFailed {
+	if e.SentAt.IsZero() && e.Stage == StageFailed {
 		l.requests = slices.DeleteFunc(l.requests, func(r *request) bool { return r.Op == e.Op })
 		return
 	}
@@ -172,24 +174,21 @@ func (l *journalState) outcome(e Entry) {
 // noReason stands for the reason of a refusal that has none.
 const noReason = "it gave no reason"
 
-// sightings returns what an entry shows of the machine or the node of a request.
-func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
+// sightings returns what an entry shows of the machine or the node of the request. Another cluster may have a
+// node or a machine of that name: a boot, or that the machine is off, counts only if it is certainly this one.
+func (r *request) sightings(e Entry) (seen []sighting) {
 	own := e.Op != "" && e.Op == r.Op
+	certain := own || r.Cluster.Proves(e.Cluster)
 	switch {
-	case !own && !r.Cluster.Same(e.Cluster):
-		return nil
-	case e.Kind == EntrySeen && e.Binding.On == nil: // a boot of the node
-		if !r.Cluster.ProvesNode(e.Cluster) {
-			return nil // it may be another cluster's
-		}
+	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.ProvesNode(e.Cluster):
 		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
-	case !own && !r.concerns(cmp.Or(e.Binding.On, e.Binding.Off)):
+	case !own && !(r.Cluster.Same(e.Cluster) && r.concerns(cmp.Or(e.Binding.On, e.Binding.Off))):
 		return nil
 	}
-	if !e.WasOff.IsZero() && (own || e.Kind == EntrySeen || r.Cluster.Proves(e.Cluster)) {
+	if !e.WasOff.IsZero() && certain {
 		seen = append(seen, sighting{at: e.WasOff, state: Off.String(), proof: Proven.String()})
 	}
-	if !e.RequestedAt.IsZero() && (own || e.State == On.String() || r.Cluster.Proves(e.Cluster)) {
+	if !e.RequestedAt.IsZero() && (certain || e.State == On.String()) {
 		seen = append(seen, sighting{at: e.RequestedAt, state: e.State, proof: e.Proof})
 	}
 	return seen
@@ -303,7 +302,13 @@ func (j *Journal) catchUp() error {
 	if j.closed {
 		return fmt.Errorf("the journal %s is closed", j.path)
 	}
-	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(time.Now())) }, j.left.damage)
+	now := time.Now()
+	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
+		if changed.After(now) {
+			changed = now
+		}
+		j.left.damage(line, changed)
+	})
 	if again { // the file is shorter than it was: read all again
 		j.left = newJournalState(j.left.carriedOut)
 		j.tail.read = 0

@@ -117,8 +117,10 @@ func (s *Switcher) takeOff(ctx context.Context, nodes []string, wasOff map[strin
 	return s.changeNotes(ctx, nodes, func(n string, had []Note) []Note {
 		return slices.DeleteFunc(had, func(m Note) bool {
 			if s.ours(m) {
-				asked := s.wasAsked(m, n)
-				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
+				if s.wasAsked(m, n) {
+					return back(n)
+				}
+				return sound && m.ID == mine
 			}
 			return !m.At.IsZero() && m.At.Add(arrivesWithin).Before(wasOff[n])
 		})
@@ -126,23 +128,11 @@ func (s *Switcher) takeOff(ctx context.Context, nodes []string, wasOff map[strin
 }
 
 // accountedFor returns a function that reports whether the journal lists a node's
-// machine as on. For an unreadable or damaged journal, which is not sound, it reports
+// machine as on. For an unreliable journal, which is not sound, it reports
 // false for every node.
 func (s *Switcher) accountedFor() (back func(node string) bool, sound bool) {
-	none := func(string) bool { return false }
-	if s.Journal == nil {
-		return none, false
-	}
-	if damaged, err := s.Journal.Damaged(); err != nil || len(damaged) > 0 {
-		return none, false
-	}
-	left, err := s.Journal.LeftOff()
-	if err != nil {
-		return none, false
-	}
-	return func(n string) bool {
-		return !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
-	}, true
+	left, sound := s.leftOff(), s.noJournal() == ""
+	return func(n string) bool { return sound && left[n] == nil }, sound
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that it

@@ -37,9 +37,9 @@ const (
 // have sent a heartbeat, without the nodes of the request and of earlier steps. A worker counts
 // as left only from then on: the Lease of a node that died with its clock ahead looks new.
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
-	while := cmp.Or(r.While, context.Background())
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
 	defer cancel()
+	defer context.AfterFunc(cmp.Or(r.While, ctx), cancel)()
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits up to 15 s for a heartbeat from a worker that stays on")()
 	for {
 		state, err := s.state(ctx, false)
@@ -48,15 +48,8 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		}
 		heard, awaited := staying(s.standing(state, r.Assumed, s.leftOff(), s.Fleet.Busy()), r.Nodes)
 		keep := s.Limits.keepReady()
-		if len(heard) >= keep || len(heard)+awaited < keep {
+		if len(heard) >= keep || len(heard)+awaited < keep || !sleep(ctx, heartbeatPoll) {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-while.Done():
-			return
-		case <-time.After(heartbeatPoll):
 		}
 	}
 }
@@ -88,7 +81,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bou
 	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
 	in.Nodes = s.judged(ctx, state, listedOff, in, &q, map[string]Reading{})
 	in.Age += clock.Since(began)
-	q.Findings = append(s.judgeBy()(in), problems...)
+	q.Findings = append(Guard(in), problems...)
 	if r.Action != ActionOn {
 		switch {
 		case s.Production != "":
@@ -104,13 +97,6 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bou
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
-}
-
-func (s *Switcher) judgeBy() func(GuardInput) []Finding {
-	if s.judge != nil {
-		return s.judge
-	}
-	return Guard
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -217,11 +203,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 	for _, b := range targets {
 		m := bound[b.Node.Name]
 		m.Unproven = unproven[b.Node.Name]
-		if _, err := s.Fleet.Can(b, a); err != nil {
-			m.Why = err.Error()
-		} else {
-			m.Can = true
-		}
+		_, m.Cannot = s.Fleet.Can(b, a)
 		bound[b.Node.Name] = m
 	}
 	return problems

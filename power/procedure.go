@@ -49,9 +49,6 @@ type Switcher struct {
 	// WayBack is the command that powers on, from any folder, the machines that the
 	// journal lists as off; empty is the Fleet's.
 	WayBack string
-
-	// judge is Guard; tests replace it to inject a fault.
-	judge func(GuardInput) []Finding
 }
 
 const (

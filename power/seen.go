@@ -2,6 +2,7 @@ package power
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -69,18 +70,16 @@ func (j *Journal) changes(s Seen) (e Entry, changed bool) {
 	_ = j.catchUp() // an unreadable request is not over
 	e = s.entry(j.cluster)
 	for _, r := range j.left.requests {
-		with := r.with(j.left.sightings(e, r))
-		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{with}, j.left.carriedOut)
+		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{r.with(e)}, j.left.carriedOut)
 		changed = changed || len(was.open) != len(now.open)
 	}
 	return e, changed
 }
 
-// with returns the request with more sightings.
-func (r *request) with(seen []sighting) *request {
-	out := *r
-	out.seen = append(r.seen[:len(r.seen):len(r.seen)], seen...)
-	return &out
+// with returns the request with the sightings of one more entry.
+func (r request) with(e Entry) *request {
+	r.seen = append(slices.Clip(r.seen), r.sightings(e)...)
+	return &r
 }
 
 // mayGoOff returns until when a machine that was seen on may still go off by an earlier request, or has
@@ -96,7 +95,7 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 	var requests []*request
 	for _, r := range j.left.requests {
 		if r.refusal == "" && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
-			requests = append(requests, r.with(j.left.sightings(e, r)))
+			requests = append(requests, r.with(e))
 		}
 	}
 	state := stateOf(requests, j.left.carriedOut)
