@@ -64,12 +64,13 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	o.attempts++
 	var unconfirmed *UnconfirmedError
 	var refused *RefusedError
+	var conflict *ConflictError
 	switch {
 	case err == nil:
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
 	case errors.As(err, &unconfirmed):
 		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
-	case o.action == ActionOn && conflicts(err) && errors.As(err, &refused):
+	case o.action == ActionOn && errors.As(err, &conflict) && errors.As(err, &refused):
 		// Another request is under way, or the machine has another state by now: a controller may
 		// refuse every request for seconds after a power cut.
 		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
@@ -95,7 +96,7 @@ const refusedPolls = 5
 // journal lists it. Neither holds if nothing was sent, or if another
 // request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
-	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
+	if errors.As(refusal, new(*ConflictError)) || errors.As(refusal, new(*NotSentError)) {
 		o.sentAt = time.Time{}
 	}
 	if o.action == ActionOn || o.sentAt.IsZero() {

@@ -17,9 +17,8 @@ func (l *journalState) damage(line []byte, by time.Time) {
 // may have contained a machine that is off. Only Op, the line's ID, is known of them. A power API may carry
 // their requests out until CarriedOutWithin after At, when they were written at the latest.
 func (j *Journal) Damaged() ([]Entry, error) {
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	err := j.catchUp()
 	return slices.DeleteFunc(slices.Clone(j.left.damaged), func(e Entry) bool {
 		return slices.ContainsFunc(j.left.checked[e.Op], j.cluster.Same)
 	}), err

@@ -212,11 +212,11 @@ func (j *Journal) Close() error {
 		}
 		j.writing.Lock()
 		defer j.writing.Unlock()
+		var err error
 		if j.end() && j.file != nil {
-			closed <- j.file.Close()
-			return
+			err = j.file.Close()
 		}
-		closed <- nil
+		closed <- err
 	}()
 	select {
 	case err := <-closed:
@@ -267,9 +267,9 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 	if j == nil || id == "" {
 		return false, false
 	}
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	if j.catchUp() != nil {
+	if err != nil {
 		return false, false
 	}
 	line := j.left.annotating[id]
@@ -310,10 +310,7 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	if e.At.IsZero() {
 		e.At = time.Now().UTC()
 	}
-	if e.Config == "" {
-		e.Config = j.config
-	}
-	e.Settings = cmp.Or(e.Settings, j.Settings)
+	e.Config, e.Settings = cmp.Or(e.Config, j.config), cmp.Or(e.Settings, j.Settings)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("the journal entry can't be written: %w", err)

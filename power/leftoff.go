@@ -34,9 +34,8 @@ type LeftOff struct {
 	// time, and Until when that can't be carried out any more if it was not seen.
 	Before outage.Before
 	Until  time.Time
-	// Refused is what the power API gave as its reason when it refused the request; empty if
-	// it did not.
-	Refused string
+	// Refused: the power API refused the last request, and may carry it out.
+	Refused bool
 }
 
 // CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
@@ -51,7 +50,7 @@ func (l LeftOff) CantTell(now outage.Now) string {
 
 // whyNotCounted is the reason why its node is not a worker that is left.
 func (l LeftOff) whyNotCounted() string {
-	if l.Refused != "" && l.Certainty == LeftOffUncertain {
+	if l.Refused && l.Certainty == LeftOffUncertain {
 		return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", l.Until.Local().Format(time.TimeOnly))
 	}
 	return "was switched off and not seen on again"
@@ -166,13 +165,8 @@ func (l *journalState) outcome(e Entry) {
 	if e.At.After(r.asked) {
 		r.asked = e.At
 	}
-	if e.Refused {
-		r.refusal = cmp.Or(e.Text, noReason)
-	}
+	r.refused = r.refused || e.Refused
 }
-
-// noReason stands for the reason of a refusal that has none.
-const noReason = "it gave no reason"
 
 // sightings returns what an entry shows of the machine or the node of the request. Another cluster may have a
 // node or a machine of that name: a boot, or that the machine is off, counts only if it is certainly this one.
@@ -206,9 +200,8 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 	if j == nil {
 		return out
 	}
-	j.mu.Lock()
+	_ = j.lock() // LeftOff reports unreadable lines
 	defer j.mu.Unlock()
-	_ = j.catchUp() // LeftOff reports unreadable lines
 	for _, e := range j.left.on {
 		if e.Cluster.Same(j.cluster) {
 			out[e.Node] = e.At
@@ -284,9 +277,8 @@ func (l LeftOff) IsOn() bool { return l.Certainty == LeftOn }
 // machines returns the state of each machine of the chosen requests, oldest first, without those that are on
 // and can't go off by a request any more.
 func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error) {
-	j.mu.Lock()
+	err = j.lock()
 	defer j.mu.Unlock()
-	err = j.catchUp()
 	for _, requests := range j.left.machines(chosen) {
 		e := stateOf(requests, j.left.carriedOut)
 		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
@@ -294,6 +286,12 @@ func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error
 		}
 	}
 	return out, err
+}
+
+// lock locks what is known of the journal's lines, all of them unless there is an error.
+func (j *Journal) lock() error {
+	j.mu.Lock()
+	return j.catchUp()
 }
 
 // catchUp reads the lines appended since the last call; the caller holds j.mu. It also

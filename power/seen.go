@@ -65,9 +65,8 @@ func (j *Journal) Saw(s Seen) (changed bool, err error) {
 
 // changes reports whether a machine is on by what was seen, and was not before, or the reverse.
 func (j *Journal) changes(s Seen) (e Entry, changed bool) {
-	j.mu.Lock()
+	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
-	_ = j.catchUp() // an unreadable request is not over
 	e = s.entry(j.cluster)
 	for _, r := range j.left.requests {
 		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{r.with(e)}, j.left.carriedOut)
@@ -88,13 +87,12 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 	if j == nil {
 		return until
 	}
-	j.mu.Lock()
+	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
-	_ = j.catchUp() // an unreadable request is not over
 	e := s.entry(j.cluster)
 	var requests []*request
 	for _, r := range j.left.requests {
-		if r.refusal == "" && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
+		if !r.refused && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
 			requests = append(requests, r.with(e))
 		}
 	}
@@ -108,9 +106,9 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 // mayBeSent reports whether a request to switch off may be sent: it is not over, and nobody has asked to
 // power its machine on since its intent. An unreadable one may be sent: nobody has overtaken it.
 func (j *Journal) mayBeSent(op string) bool {
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	if j.catchUp() != nil {
+	if err != nil {
 		return true
 	}
 	r := j.left.find(op)
