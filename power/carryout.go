@@ -226,7 +226,7 @@ func (o *operation) permit(ctx context.Context) error {
 
 // overtaken returns an error if somebody has powered the machine on since the intent.
 func (o *operation) overtaken() error {
-	if j := o.fleet.journal; j != nil && !o.fleet.cfg.DryRun && !j.mayBeSent(o.id) {
+	if !o.fleet.journal.mayBeSent(o.id) {
 		return &RefusedError{Why: "lightsout did not send the request: " + o.machine.Title() + " was powered on again since it was agreed to"}
 	}
 	return nil

@@ -93,11 +93,6 @@ func (e *ActionError) Error() string {
 	return fmt.Sprintf("lightsout could not %s %s: %s", Verb(e.Action), text.Count(len(parts), "node", "nodes"), strings.Join(parts, "; "))
 }
 
-var (
-	errNoJournal = errors.New("lightsout switches nothing, because it has no journal to record it in")
-	errReadOnly  = errors.New("lightsout switches nothing in read-only mode")
-)
-
 // cleanLimit is the longest text, in characters, that Clean lets through.
 const cleanLimit = 400
 

@@ -119,7 +119,7 @@ type claim struct {
 	action        Action
 }
 
-// NewFleet makes a fleet. journal may be nil: then nothing can be switched off.
+// NewFleet makes a fleet. journal may be nil for a fleet that switches nothing.
 // It is an error to name a driver that is not among drivers.
 func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	cfg.setDefaults()

@@ -91,8 +91,7 @@ const CarriedOutWithin = 30 * time.Minute
 // line, in a file that several programs may append to at once, for all clusters
 // together. Every line is on disk (fsync) when the call that writes it returns, unless IsLate reports of its
 // error that lightsout writes it later: powering on does not wait for a disk that hangs.
-// It is safe for use by several goroutines. A nil *Journal is of no known cluster,
-// closes nothing, and can't be written.
+// It is safe for use by several goroutines. A nil *Journal is of no known cluster, and nothing was seen for it.
 type Journal struct {
 	path   string
 	config string
@@ -264,7 +263,7 @@ func (j *Journal) annotating(id string, nodes []string) error {
 // journal. It lacks only the intent if lightsout sent nothing, or if the copy ends
 // between the two.
 func (j *Journal) annotated(id, node string) (known, intent bool) {
-	if j == nil || id == "" {
+	if id == "" {
 		return false, false
 	}
 	err := j.lock()
@@ -280,9 +279,6 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
-	if j == nil {
-		return errNoJournal
-	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	line, err := j.line(e)

@@ -89,8 +89,6 @@ func noFile(path string) error {
 	switch {
 	case deadLink(path), deadLink(filepath.Dir(path)):
 		what = "is behind a dangling link"
-	case err == nil && info.IsDir():
-		what = "is a folder"
 	case err == nil && !info.Mode().IsRegular():
 		what = "is not a plain file"
 	default:

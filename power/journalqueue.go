@@ -17,9 +17,6 @@ const (
 // hung disk must not keep a machine off. The entry is written later then. Entries are facts, so
 // their order does not matter.
 func (j *Journal) appendSoon(e Entry) error {
-	if j == nil {
-		return errNoJournal
-	}
 	wait := diskWait
 	if j.late.Load() > 0 {
 		wait = hungWait

@@ -197,9 +197,6 @@ func (r *request) concerns(m *Machine) bool {
 // cluster, by node.
 func (j *Journal) PoweredOn() map[string]time.Time {
 	out := map[string]time.Time{}
-	if j == nil {
-		return out
-	}
 	_ = j.lock() // LeftOff reports unreadable lines
 	defer j.mu.Unlock()
 	for _, e := range j.left.on {

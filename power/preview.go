@@ -143,11 +143,9 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 // leftOff returns the machines that the journal lists as off, by node.
 func (s *Switcher) leftOff() map[string][]LeftOff {
 	left := map[string][]LeftOff{}
-	if s.Journal != nil {
-		off, _ := s.Journal.LeftOff() // the readable part
-		for _, l := range off {
-			left[l.Node] = append(left[l.Node], l)
-		}
+	off, _ := s.Journal.LeftOff() // the readable part
+	for _, l := range off {
+		left[l.Node] = append(left[l.Node], l)
 	}
 	return left
 }

@@ -35,7 +35,7 @@ import (
 // and Asker stand for them.
 type Switcher struct {
 	Fleet *Fleet
-	// Journal is the Fleet's journal. Without one the Switcher switches nothing off.
+	// Journal is the Fleet's journal.
 	Journal *Journal
 	Cluster ClusterReader
 	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.

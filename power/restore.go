@@ -15,9 +15,6 @@ import (
 // delay the others. It needs the drivers, and a view of the cluster only for nodes
 // whose machine the journal does not name. It ignores r's action.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	if s.Journal == nil {
-		return errNoJournal
-	}
 	left, err := s.Journal.LeftOff()
 	r.Action = ActionOn
 	if r.Nodes == nil {
@@ -67,9 +64,6 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
-	if s.Journal == nil {
-		return "there is no journal"
-	}
 	if err := s.Journal.Unwritable(); err != nil {
 		return err.Error()
 	}

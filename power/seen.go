@@ -84,9 +84,6 @@ func (r request) with(e Entry) *request {
 // mayGoOff returns until when a machine that was seen on may still go off by an earlier request, or has
 // gone off since; zero if it can't. A refused request delays nobody: it is hardly ever carried out.
 func (j *Journal) mayGoOff(s Seen) (until time.Time) {
-	if j == nil {
-		return until
-	}
 	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
 	e := s.entry(j.cluster)
