@@ -113,3 +113,19 @@ func TestProveReportsNodesThatLightsoutCouldNotPowerOn(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// One node's machine for switching off may be another's for powering on.
+func TestAMachineOfTwoNodesIsOfNeither(t *testing.T) {
+	f, _ := testFleet(t, Config{}, &fakeDriver{name: "mdx"})
+	bindings := append(bind("mdx", "mdx", "n1"), bind("", "mdx", "n2", "n3")...)
+	bindings[1].On.ID = "n1"
+	refuseShared(bindings)
+	for i, a := range []Action{ActionOff, ActionOn, ActionOn} {
+		if _, err := f.Can(bindings[min(i, 1)], a); !errors.Is(err, ErrShared) {
+			t.Errorf("%s %s: %v", a, bindings[min(i, 1)].Node.Name, err)
+		}
+	}
+	if bindings[2].On == nil {
+		t.Error("n3 has a machine of its own")
+	}
+}
