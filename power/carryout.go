@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"lightsout/internal/clock"
 	"lightsout/internal/text"
 	"lightsout/power/internal/permit"
 )
@@ -65,14 +64,13 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 	o.attempts++
 	var unconfirmed *UnconfirmedError
 	var refused *RefusedError
+	var conflict *ConflictError
 	switch {
 	case err == nil:
-		o.sent = true
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
 	case errors.As(err, &unconfirmed):
-		o.sent = true
 		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
-	case o.action == ActionOn && conflicts(err) && errors.As(err, &refused):
+	case o.action == ActionOn && errors.As(err, &conflict) && errors.As(err, &refused):
 		// Another request is under way, or the machine has another state by now: a controller may
 		// refuse every request for seconds after a power cut.
 		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
@@ -98,13 +96,13 @@ const refusedPolls = 5
 // journal lists it. Neither holds if nothing was sent, or if another
 // request is under way, which may switch the machine off as well.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
-	if conflicts(refusal) || errors.As(refusal, new(*NotSentError)) {
+	if errors.As(refusal, new(*ConflictError)) || errors.As(refusal, new(*NotSentError)) {
 		o.sentAt = time.Time{}
 	}
 	if o.action == ActionOn || o.sentAt.IsZero() {
 		return StageFailed, refusal.Error()
 	}
-	o.refusal, o.sent = true, true
+	o.refusal = true
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
 	if o.afterRefusal(deadline) {
 		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
@@ -139,7 +137,7 @@ func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 	switch {
 	case o.attempts == 0:
 		return StageFailed, errNothingSent.Error()
-	case o.sent:
+	case !o.sentAt.IsZero():
 		return o.gaveUp(ctx, nil)
 	}
 	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
@@ -158,6 +156,7 @@ func (o *operation) send(ctx context.Context) error {
 		return err
 	}
 	defer end()
+	sentAt := o.sentAt
 	if o.action != ActionOn {
 		ctx = permit.With(ctx, o.permit)
 	}
@@ -165,14 +164,14 @@ func (o *operation) send(ctx context.Context) error {
 		return err
 	}
 	err = o.sameBoot(ctx)
-	o.sentAt = time.Time{} // nothing so far has switched the machine
+	o.sentAt = sentAt // nothing since has switched the machine
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
 	err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
-	if o.sentAt.IsZero() && (err == nil || o.action == ActionOn || errors.As(err, new(*UnconfirmedError))) {
+	if o.sentAt.IsZero() && (err == nil || errors.As(err, new(*UnconfirmedError))) {
 		o.sentAt = began // its driver does not ask before it sends
 	}
 	return err
@@ -210,31 +209,24 @@ func until(ctx context.Context) string {
 
 // permit returns nil while lightsout may send the request: its judgement still holds, and nobody has powered
 // the machine on since the journal has the intent. A driver asks it immediately before it sends the request: one
-// that fails earlier has sent nothing. Journal, report and another machine's judgement may delay the
-// answer: then it checks again.
+// that fails earlier has sent nothing.
 func (o *operation) permit(ctx context.Context) error {
 	o.sentAt = time.Time{}
-	for range judgeTries {
-		err, at := error(nil), time.Now()
-		if o.judgement != nil {
-			done := o.slowly(judgingWaitsFor)
-			at, err = o.judgement.fresh(ctx)
-			done()
-		}
-		if err = cmp.Or(err, o.overtaken(), ctx.Err()); err != nil {
-			return err
-		}
-		if clock.Since(at) <= judgedFor {
-			o.sentAt = time.Now()
-			return nil
-		}
+	err := o.overtaken()
+	if err == nil && o.judgement != nil {
+		done := o.slowly(judgingWaitsFor)
+		err = o.judgement.fresh(ctx)
+		done()
 	}
-	return &RefusedError{Why: fmt.Sprintf("lightsout did not send the request: the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
+	if err = cmp.Or(err, ctx.Err()); err == nil {
+		o.sentAt = time.Now()
+	}
+	return err
 }
 
 // overtaken returns an error if somebody has powered the machine on since the intent.
 func (o *operation) overtaken() error {
-	if j := o.fleet.journal; j != nil && !o.fleet.cfg.DryRun && !j.mayBeSent(o.id) {
+	if !o.fleet.journal.mayBeSent(o.id) {
 		return &RefusedError{Why: "lightsout did not send the request: " + o.machine.Title() + " was powered on again since it was agreed to"}
 	}
 	return nil

@@ -12,8 +12,7 @@ func (j *Journal) LeftCordoned() ([]Entry, error) {
 
 // LeftCordonedAll is LeftCordoned for the nodes of all clusters.
 func (j *Journal) LeftCordonedAll() ([]Entry, error) {
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	err := j.catchUp()
 	return slices.Clone(j.left.cordon), err
 }

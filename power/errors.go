@@ -43,7 +43,7 @@ func (e *NotSentError) Error() string { return e.Err.Error() }
 func (e *NotSentError) Unwrap() error { return e.Err }
 
 // ConflictError reports that the other side refused a request because of another one, which is
-// under way or has switched the machine: it counts as switched by that one.
+// under way or has switched the machine: it counts as switched by that one. HTTP has status 409 for it.
 type ConflictError struct{ Err error }
 
 // Error is the reason.
@@ -51,19 +51,6 @@ func (e *ConflictError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the reason.
 func (e *ConflictError) Unwrap() error { return e.Err }
-
-// Conflicts returns true.
-func (e *ConflictError) Conflicts() bool { return true }
-
-// conflicts reports whether a request was refused because of another one: by a *ConflictError,
-// or a reply of status 409.
-func conflicts(err error) bool {
-	var c interface {
-		error
-		Conflicts() bool
-	}
-	return errors.As(err, &c) && c.Conflicts()
-}
 
 // SilentError reports that a machine, or the power API for it, gave no answer; its text
 // is safe to show.
@@ -105,11 +92,6 @@ func (e *ActionError) Error() string {
 	}
 	return fmt.Sprintf("lightsout could not %s %s: %s", Verb(e.Action), text.Count(len(parts), "node", "nodes"), strings.Join(parts, "; "))
 }
-
-var (
-	errNoJournal = errors.New("lightsout switches nothing, because it has no journal to record it in")
-	errReadOnly  = errors.New("lightsout switches nothing in read-only mode")
-)
 
 // cleanLimit is the longest text, in characters, that Clean lets through.
 const cleanLimit = 400

@@ -20,8 +20,8 @@ type request struct {
 	Entry
 	// sent is when it was sent, as far as that is known, and asked when it was last under way.
 	sent, asked time.Time
-	// refusal is the power API's reason not to carry it out; empty if it gave none.
-	refusal string
+	// refused: the power API refused it, and may carry it out.
+	refused bool
 	// overtaken: somebody has asked to power its node on after the intent.
 	overtaken bool
 	// seen is what was seen of its machine and its node, in the order in which it was written.
@@ -40,7 +40,7 @@ type sighting struct {
 
 // until returns when the power API can't carry the request out any more.
 func (r *request) until(carriedOut time.Duration) time.Time {
-	if r.refusal != "" {
+	if r.refused {
 		carriedOut = min(carriedOut, RefusedWithin)
 	}
 	return r.asked.Add(carriedOut)
@@ -203,7 +203,7 @@ func (e *evidence) left() LeftOff {
 		of = []*request{e.last}
 	}
 	last := of[len(of)-1]
-	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Refused: last.refusal}
+	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Refused: last.refused}
 	for _, r := range of {
 		out.Cluster.UID = cmp.Or(out.Cluster.UID, r.Cluster.UID)
 	}

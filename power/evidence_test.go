@@ -32,7 +32,7 @@ func begins(op string, s int) Entry {
 }
 
 func ends(op string, s int, stage Stage, state State, proof Proof) Entry {
-	return of(EntryOutcome, s, Entry{Op: op, Action: ActionShutdown, Stage: stage, Sent: true, SentAt: second(s - 1), RequestedAt: second(s), State: state.String(), Proof: proof.String()})
+	return of(EntryOutcome, s, Entry{Op: op, Action: ActionShutdown, Stage: stage, SentAt: second(s - 1), RequestedAt: second(s), State: state.String(), Proof: proof.String()})
 }
 
 // saw is a reading; boots is a node that is Ready, with this boot ID, since then.
@@ -87,7 +87,7 @@ func TestWhatTheFactsSayOfAMachine(t *testing.T) {
 		return of(EntryIntent, s, Entry{Op: "on", Action: ActionOn, WasOff: second(wasOff)})
 	}
 	poweredOn := func(s, wasOff int) Entry {
-		return of(EntryOutcome, s, Entry{Op: "on", Action: ActionOn, Stage: StageDone, Sent: true, WasOff: second(wasOff), State: On.String(), Proof: Proven.String(), RequestedAt: second(s)})
+		return of(EntryOutcome, s, Entry{Op: "on", Action: ActionOn, Stage: StageDone, SentAt: second(s - 1), WasOff: second(wasOff), State: On.String(), Proof: Proven.String(), RequestedAt: second(s)})
 	}
 	other := func(e Entry) Entry {
 		return with(e, func(e *Entry) { e.Binding.On = &Machine{Driver: "mdx", ID: "vm-9"} })

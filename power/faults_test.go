@@ -50,7 +50,7 @@ func held(t *testing.T, dir string) []string {
 		}
 		if e.Kind == power.EntryOutcome {
 			line += " " + string(e.Stage)
-			if !e.Sent {
+			if e.SentAt.IsZero() {
 				line += " (not sent)"
 			}
 		}

@@ -111,8 +111,6 @@ type Fleet struct {
 
 	mu   sync.Mutex
 	busy []claim
-	// resolved are bindings that were found a while ago, by node.
-	resolved map[string]resolved
 }
 
 // claim is an operation under way.
@@ -121,13 +119,13 @@ type claim struct {
 	action        Action
 }
 
-// NewFleet makes a fleet. journal may be nil: then nothing can be switched off.
+// NewFleet makes a fleet. journal may be nil for a fleet that switches nothing.
 // It is an error to name a driver that is not among drivers.
 func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 	cfg.setDefaults()
 	f := &Fleet{
 		cfg: cfg, journal: journal, drivers: make(map[string]Driver, len(drivers)),
-		retryPause: 10 * time.Second, resolved: map[string]resolved{},
+		retryPause: 10 * time.Second,
 	}
 	for _, d := range drivers {
 		if _, twice := f.drivers[d.Name()]; twice {
@@ -223,29 +221,32 @@ func (f *Fleet) able(m *Machine, a Action) bool {
 	return m != nil && f.drivers[m.Driver] != nil && f.drivers[m.Driver].Abilities().Can(a)
 }
 
+// errUnbound is the reason when nobody looked for a machine.
+var errUnbound = errors.New("its machine is unknown")
+
 // unboundError reports, in one sentence, why a node has no machine.
 type unboundError struct {
 	text  string
-	cause error // the driver's; nil if there is none
+	cause error // the driver's, or ErrShared
 }
 
 // Error is the sentence.
 func (e *unboundError) Error() string { return e.text }
 
-// Unwrap gives the driver's error.
+// Unwrap gives the cause.
 func (e *unboundError) Unwrap() error { return e.cause }
 
 // Can returns the machine that would receive the request for a, or the reason, in one
 // sentence, why there is none. The power-on driver cuts the power if the power-off
 // driver only asks the guest, as ssh does.
 func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
-	m, why, cause := b.Off, b.OffErr, b.offCause
+	m, why := b.Off, b.OffErr
 	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
-		m, why, cause = b.On, b.OnErr, b.onCause
+		m, why = b.On, b.OnErr
 	}
 	switch {
 	case m == nil:
-		return Machine{}, &unboundError{cmp.Or(why, "its machine is unknown"), cause}
+		return Machine{}, cmp.Or(why, errUnbound)
 	case f.drivers[m.Driver] == nil:
 		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	case !f.able(m, a):

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -30,7 +31,7 @@ func TestAMachineIsFoundByConfigThenAnnotationThenTheDriver(t *testing.T) {
 		f, _ := testFleet(t, Config{Off: "mdx", On: "mdx", Nodes: map[string]NodeConfig{"node": c.cfg}}, api)
 		b := f.Resolve(context.Background(), []NodeRef{c.node})[0]
 		if b.On == nil || b.On.ID != c.id || b.On.How != c.how || b.Off == nil || b.Off.ID != c.id {
-			t.Errorf("want %s by %s, got %+v (%s)", c.id, c.how, b.On, b.OnErr)
+			t.Errorf("want %s by %s, got %+v (%v)", c.id, c.how, b.On, b.OnErr)
 		}
 	}
 }
@@ -47,11 +48,11 @@ func TestAMachineThatIsNotExactlyOneIsNotBound(t *testing.T) {
 	})
 	for i, want := range []string{"n1 and n2", "n1 and n2", `no machine "gone"`, "2 machines match", "no machine with an address"} {
 		b := got[i]
-		if b.On != nil || !strings.Contains(b.OnErr, want) {
-			t.Errorf("%s: bound to %+v (%q), want none and %q", b.Node.Name, b.On, b.OnErr, want)
+		if b.On != nil || !strings.Contains(fmt.Sprint(b.OnErr), want) {
+			t.Errorf("%s: bound to %+v (%v), want none and %q", b.Node.Name, b.On, b.OnErr, want)
 		}
-		if b.Off != nil || b.OffErr == "" {
-			t.Errorf("%s: no driver for off, yet %+v (%q)", b.Node.Name, b.Off, b.OffErr)
+		if b.Off != nil || b.OffErr == nil {
+			t.Errorf("%s: no driver for off, yet %+v (%v)", b.Node.Name, b.Off, b.OffErr)
 		}
 	}
 }
@@ -85,7 +86,7 @@ func TestCanSaysWhyNot(t *testing.T) {
 	if _, err := f.Can(b, ActionOn); !errors.Is(err, ErrCannot) {
 		t.Errorf("on: %v", err)
 	}
-	if _, err := f.Can(Binding{OnErr: "2 machines match"}, ActionOn); err == nil || err.Error() != "2 machines match" {
+	if _, err := f.Can(Binding{OnErr: errors.New("2 machines match")}, ActionOn); err == nil || err.Error() != "2 machines match" {
 		t.Errorf("unbound: %v", err)
 	}
 }
@@ -110,5 +111,21 @@ func TestProveReportsNodesThatLightsoutCouldNotPowerOn(t *testing.T) {
 	got := f.Prove(context.Background(), append(bind("", "mdx", "ok", "unknown", "unread"), bind("mdx", "", "unbound")...))
 	if len(got) != 3 || got["ok"] != nil || got["unknown"] == nil || got["unread"] == nil || got["unbound"] == nil {
 		t.Errorf("got %v", got)
+	}
+}
+
+// One node's machine for switching off may be another's for powering on.
+func TestAMachineOfTwoNodesIsOfNeither(t *testing.T) {
+	f, _ := testFleet(t, Config{}, &fakeDriver{name: "mdx"})
+	bindings := append(bind("mdx", "mdx", "n1"), bind("", "mdx", "n2", "n3")...)
+	bindings[1].On.ID = "n1"
+	refuseShared(bindings)
+	for i, a := range []Action{ActionOff, ActionOn, ActionOn} {
+		if _, err := f.Can(bindings[min(i, 1)], a); !errors.Is(err, ErrShared) {
+			t.Errorf("%s %s: %v", a, bindings[min(i, 1)].Node.Name, err)
+		}
+	}
+	if bindings[2].On == nil {
+		t.Error("n3 has a machine of its own")
 	}
 }

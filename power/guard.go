@@ -3,7 +3,6 @@ package power
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -160,8 +159,6 @@ func (g *guard) lastWorker() {
 	case taken == 0 || left >= keep:
 	case keep == 1:
 		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; leave one on.", because)
-	case left == 0:
-		g.say(RuleLastWorker, Refuse, "", "This would leave no Ready worker that takes pods%s; guards.keep_ready requires %d.", because, keep)
 	default:
 		g.say(RuleLastWorker, Refuse, "", "This would leave %s%s; guards.keep_ready requires %d.", text.Count(left, "Ready worker that takes pods", "Ready workers that take pods"), because, keep)
 	}
@@ -180,15 +177,11 @@ func (g *guard) machine(name string) {
 	case !ok:
 		g.say(RuleMachine, Refuse, name, "The machine of %s is unknown.", name)
 		return
-	case !b.Can:
-		why := cmp.Or(b.Why, "its machine is unknown")
-		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(why, "."))
+	case b.Cannot != nil:
+		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(b.Cannot.Error(), "."))
 	}
 	if b.FromJournal {
 		return // this machine was switched off, whatever else matches
-	}
-	if other, machine := g.sharedWith(name, b.Binding); other != "" {
-		g.say(RuleShared, Refuse, name, "%s and %s are bound to the same machine, %s; name the right one for each under power.nodes.", name, other, machine.Title())
 	}
 	other, by, calledSo := g.anothers(name, b.Binding)
 	switch {
@@ -200,28 +193,16 @@ func (g *guard) machine(name string) {
 	if b.Binding.Contradiction != "" {
 		g.say(RuleContradiction, Override, name, "%s.", strings.TrimSuffix(b.Binding.Contradiction, "."))
 	}
-	if g.Action == ActionOn || !b.Can {
+	if g.Action == ActionOn || b.Cannot != nil {
 		return
 	}
 	switch {
 	case b.Binding.On == nil:
-		why := strings.TrimSuffix(": "+strings.TrimSuffix(b.Binding.OnErr, "."), ": ")
-		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here%s.", name, why)
+		why := cmp.Or(b.Binding.OnErr, errUnbound).Error()
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, strings.TrimSuffix(why, "."))
 	case b.Unproven != nil:
 		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s.", name, strings.TrimSuffix(Clean(b.Unproven.Error()), "."))
 	}
-}
-
-// sharedWith finds another node that one of b's machines belongs to as well.
-func (g *guard) sharedWith(name string, b Binding) (string, *Machine) {
-	for _, other := range slices.Sorted(maps.Keys(g.Bound)) {
-		for _, m := range g.Bound[other].Binding.machines() {
-			if other != name && (sameMachine(b.Off, m) || sameMachine(b.On, m)) {
-				return other, m
-			}
-		}
-	}
-	return "", nil
 }
 
 // anothers returns another node that has the name or address of one of b's machines, and

@@ -30,7 +30,7 @@ func soundPlan() GuardInput {
 		Busy:  map[string]Action{},
 	}
 	for _, b := range bind("ssh", "mdx", "n1", "n2", "n3") {
-		p.Bound[b.Node.Name] = Bound{Binding: b, Can: true}
+		p.Bound[b.Node.Name] = Bound{Binding: b}
 	}
 	return p
 }
@@ -77,17 +77,14 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = StateLimit + time.Millisecond }, false},
 		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *GuardInput) {
 			p.Targets = []string{"n9"}
-			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0], Can: true}
+			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0]}
 		}, false},
 		{"no machine", RuleMachine, Refuse, "n3", func(p *GuardInput) { delete(p.Bound, "n3") }, true},
 		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Can, b.Why = false, "2 machines match" })
-		}, true},
-		{"two nodes on one machine", RuleShared, Refuse, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID = "n2" })
+			rebind(p, "n3", func(b *Bound) { b.Cannot = errors.New("2 machines match") })
 		}, true},
 		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
-			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, "mdx has no machine" })
+			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, errors.New("mdx has no machine") })
 		}, false},
 		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })
@@ -165,7 +162,7 @@ func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
 		"none left of 1": {func(p *GuardInput) { p.Nodes[1].Ready = false },
 			"This would leave no Ready worker that takes pods; leave one on."},
 		"none left of 2": {func(p *GuardInput) { p.Limits.KeepReady, p.Targets = 2, []string{"n2", "n3"} },
-			"This would leave no Ready worker that takes pods; guards.keep_ready requires 2."},
+			"This would leave 0 Ready workers that take pods; guards.keep_ready requires 2."},
 		"one left of 2": {func(p *GuardInput) { p.Limits.KeepReady = 2 },
 			"This would leave 1 Ready worker that takes pods; guards.keep_ready requires 2."},
 		"a silent one": {func(p *GuardInput) { p.Nodes[1].WhyNotCounted = "is silent" },
@@ -299,7 +296,7 @@ func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
 	p := GuardInput{
 		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
-		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}, Can: true}},
+		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}}},
 	}
 	found := Guard(p)
 	if len(found) != 1 || found[0].Rule != RuleOther || found[0].Effect != Warn || !strings.Contains(found[0].Text, "anna@bastion") {

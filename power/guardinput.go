@@ -39,10 +39,9 @@ type Node struct {
 // Bound is a node's binding with its known abilities.
 type Bound struct {
 	Binding Binding
-	// Can: exactly one machine can receive the request for the action (see
-	// Fleet.Can); Why is the reason, in one sentence, if it cannot.
-	Can bool
-	Why string
+	// Cannot is the reason why no machine can receive the request for the action (see Fleet.Can);
+	// nil if exactly one can.
+	Cannot error
 	// Unproven is the reason why nothing proves that the machine can be powered on again (see
 	// Fleet.Prove); nil if something does.
 	Unproven error

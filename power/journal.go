@@ -67,13 +67,12 @@ type Entry struct {
 	// Checked names damaged lines (EntryChecked).
 	Checked []string `json:"checked,omitempty"`
 
-	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen. Sent: the
-	// request may have reached the machine, whatever the outcome.
+	// Stage ("phase" in the file), State, Proof and Text describe the outcome, or what was seen.
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`
-	Sent  bool   `json:"sent,omitempty"`
-	// SentAt is when lightsout sent the request; zero if it did not.
+	// SentAt is when lightsout sent the request that may have reached the machine, whatever the outcome;
+	// zero if it did not.
 	SentAt time.Time `json:"sentAt,omitzero"`
 	// Refused: the power API refused the request that lightsout sent, and may carry it out.
 	Refused bool   `json:"refused,omitempty"`
@@ -92,8 +91,7 @@ const CarriedOutWithin = 30 * time.Minute
 // line, in a file that several programs may append to at once, for all clusters
 // together. Every line is on disk (fsync) when the call that writes it returns, unless IsLate reports of its
 // error that lightsout writes it later: powering on does not wait for a disk that hangs.
-// It is safe for use by several goroutines. A nil *Journal is of no known cluster,
-// closes nothing, and can't be written.
+// It is safe for use by several goroutines. A nil *Journal is of no known cluster, and nothing was seen for it.
 type Journal struct {
 	path   string
 	config string
@@ -213,11 +211,11 @@ func (j *Journal) Close() error {
 		}
 		j.writing.Lock()
 		defer j.writing.Unlock()
+		var err error
 		if j.end() && j.file != nil {
-			closed <- j.file.Close()
-			return
+			err = j.file.Close()
 		}
-		closed <- nil
+		closed <- err
 	}()
 	select {
 	case err := <-closed:
@@ -265,12 +263,12 @@ func (j *Journal) annotating(id string, nodes []string) error {
 // journal. It lacks only the intent if lightsout sent nothing, or if the copy ends
 // between the two.
 func (j *Journal) annotated(id, node string) (known, intent bool) {
-	if j == nil || id == "" {
+	if id == "" {
 		return false, false
 	}
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	if j.catchUp() != nil {
+	if err != nil {
 		return false, false
 	}
 	line := j.left.annotating[id]
@@ -281,9 +279,6 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
-	if j == nil {
-		return errNoJournal
-	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	line, err := j.line(e)
@@ -311,10 +306,7 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	if e.At.IsZero() {
 		e.At = time.Now().UTC()
 	}
-	if e.Config == "" {
-		e.Config = j.config
-	}
-	e.Settings = cmp.Or(e.Settings, j.Settings)
+	e.Config, e.Settings = cmp.Or(e.Config, j.config), cmp.Or(e.Settings, j.Settings)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("the journal entry can't be written: %w", err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // entryLimit is the length, in bytes, of the longest line that counts as an entry.
@@ -88,8 +89,6 @@ func noFile(path string) error {
 	switch {
 	case deadLink(path), deadLink(filepath.Dir(path)):
 		what = "is behind a dangling link"
-	case err == nil && info.IsDir():
-		what = "is a folder"
 	case err == nil && !info.Mode().IsRegular():
 		what = "is not a plain file"
 	default:
@@ -112,9 +111,9 @@ type tail struct {
 	read int64
 }
 
-// catchUp reads the lines appended since the last call. again reports that the file is
+// catchUp reads the lines appended since the last call, with the time of the file's last change. again reports that the file is
 // shorter than it was, so that the caller has to read all of it again.
-func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err error) {
+func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time.Time)) (again bool, err error) {
 	unreadable := func(err error) (bool, error) {
 		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
 	}
@@ -146,7 +145,7 @@ func (t *tail) catchUp(entry func(Entry), damaged func([]byte)) (again bool, err
 	if !torn(data[whole:]) {
 		whole = len(data)
 	}
-	readLines(data[:whole], entry, damaged)
+	readLines(data[:whole], entry, func(line []byte) { damaged(line, info.ModTime()) })
 	t.read += int64(whole)
 	return false, nil
 }

@@ -14,7 +14,7 @@ import (
 // What stands where the journal should be and is none is said.
 func TestLightsoutReportsAFileThatIsNotAJournal(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
-		"is a folder":         func(path string) error { return os.Mkdir(path, 0o700) },
+		"not a plain":         func(path string) error { return os.Mkdir(path, 0o700) },
 		"is not a plain file": func(path string) error { return syscall.Mkfifo(path, 0o400) }, // which nobody writes to
 		"not a plain file":    func(path string) error { return os.Symlink(os.DevNull, path) },
 		"dangling link":       func(path string) error { return os.Symlink(path+".gone", path) },

@@ -17,31 +17,31 @@ const (
 // hung disk must not keep a machine off. The entry is written later then. Entries are facts, so
 // their order does not matter.
 func (j *Journal) appendSoon(e Entry) error {
-	if j == nil {
-		return errNoJournal
-	}
 	wait := diskWait
 	if j.late.Load() > 0 {
 		wait = hungWait
 	}
 	e.At = time.Now().UTC()
+	written := make(chan error)
+	late := make(chan struct{})
 	j.waiting.Add(1)
-	written := make(chan error, 1)
 	go func() {
 		defer j.waiting.Add(-1)
-		written <- j.append(e)
+		err := j.append(e)
+		select {
+		case written <- err:
+		case <-late:
+			j.late.Add(-1)
+		}
 	}()
 	select {
 	case err := <-written:
 		return err
 	case <-time.After(wait):
+		j.late.Add(1)
+		close(late)
+		return &lateError{j.path}
 	}
-	j.late.Add(1)
-	go func() {
-		defer j.late.Add(-1)
-		<-written
-	}()
-	return &lateError{j.path}
 }
 
 // lateError reports that an entry was not written within diskWait, and is as soon as the disk answers.

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,25 +41,27 @@ type judgement struct {
 	refusedAt time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor, and returns the time of the judgement. The error
-// is a *RefusedError if the judgement no longer holds.
-func (j *judgement) fresh(ctx context.Context) (at time.Time, err error) {
+// fresh judges again if the judgement is older than judgedFor. The error is a *RefusedError if it no longer holds.
+func (j *judgement) fresh(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
-		return j.at, j.refused
+		return j.refused
 	}
-	if clock.Since(j.at) > judgedFor {
+	for tries := 0; clock.Since(j.at) > judgedFor; tries++ {
 		at, err := j.again(ctx)
-		if err != nil {
-			return at, j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+		switch {
+		case err != nil:
+			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+		case tries == judgeTries:
+			return j.refuse(ctx, fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries))
 		}
 		j.at = at
 	}
 	if j.while.Err() != nil {
-		return j.at, &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
+		return &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
 	}
-	return j.at, ctx.Err()
+	return ctx.Err()
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.
@@ -120,6 +123,6 @@ func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState
 	}
 	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)
 	in.Age += clock.Since(began)
-	now.Findings = s.judgeBy()(in)
+	now.Findings = Guard(in)
 	return now
 }

@@ -34,9 +34,8 @@ type LeftOff struct {
 	// time, and Until when that can't be carried out any more if it was not seen.
 	Before outage.Before
 	Until  time.Time
-	// Refused is what the power API gave as its reason when it refused the request; empty if
-	// it did not.
-	Refused string
+	// Refused: the power API refused the last request, and may carry it out.
+	Refused bool
 }
 
 // CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
@@ -51,7 +50,7 @@ func (l LeftOff) CantTell(now outage.Now) string {
 
 // whyNotCounted is the reason why its node is not a worker that is left.
 func (l LeftOff) whyNotCounted() string {
-	if l.Refused != "" && l.Certainty == LeftOffUncertain {
+	if l.Refused && l.Certainty == LeftOffUncertain {
 		return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", l.Until.Local().Format(time.TimeOnly))
 	}
 	return "was switched off and not seen on again"
@@ -85,8 +84,10 @@ func newJournalState(carriedOut time.Duration) *journalState {
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
 	l.lines++
-	for i := len(l.damaged) - 1; i >= 0 && l.damaged[i].At.IsZero(); i-- {
-		l.damaged[i].At = e.At // it was written before this one
+	for i, d := range l.damaged {
+		if e.At.Before(d.At) { // it was written before this one
+			l.damaged[i].At = e.At
+		}
 	}
 	for _, op := range e.Checked {
 		l.checked[op] = append(l.checked[op], e.Cluster)
@@ -110,7 +111,7 @@ func (l *journalState) fold(e Entry) {
 		l.outcome(e)
 	}
 	for _, r := range l.requests {
-		r.seen = append(r.seen, l.sightings(e, r)...)
+		r.seen = append(r.seen, r.sightings(e)...)
 	}
 }
 
@@ -123,7 +124,7 @@ func (l *journalState) forget(at time.Time) {
 
 // poweredOn records when lightsout asked to power on a node's machine.
 func (l *journalState) poweredOn(e Entry) {
-	if e.Kind != EntryIntent && !e.Sent {
+	if e.Kind != EntryIntent && e.SentAt.IsZero() {
 		return
 	}
 	l.on = append(slices.DeleteFunc(l.on, e.sameNodeAs), e)
@@ -153,7 +154,7 @@ func (l *journalState) find(op string) *request {
 // outcome adds the outcome of switching off to its request. If the intent is damaged, the outcome
 // represents both. If nothing was sent, there was no request.
 func (l *journalState) outcome(e Entry) {
-	if !e.Sent && e.Stage == StageFailed {
+	if e.SentAt.IsZero() && e.Stage == StageFailed {
 		l.requests = slices.DeleteFunc(l.requests, func(r *request) bool { return r.Op == e.Op })
 		return
 	}
@@ -164,32 +165,24 @@ func (l *journalState) outcome(e Entry) {
 	if e.At.After(r.asked) {
 		r.asked = e.At
 	}
-	if e.Refused {
-		r.refusal = cmp.Or(e.Text, noReason)
-	}
+	r.refused = r.refused || e.Refused
 }
 
-// noReason stands for the reason of a refusal that has none.
-const noReason = "it gave no reason"
-
-// sightings returns what an entry shows of the machine or the node of a request.
-func (l *journalState) sightings(e Entry, r *request) (seen []sighting) {
+// sightings returns what an entry shows of the machine or the node of the request. Another cluster may have a
+// node or a machine of that name: a boot, or that the machine is off, counts only if it is certainly this one.
+func (r *request) sightings(e Entry) (seen []sighting) {
 	own := e.Op != "" && e.Op == r.Op
+	certain := own || r.Cluster.Proves(e.Cluster)
 	switch {
-	case !own && !r.Cluster.Same(e.Cluster):
-		return nil
-	case e.Kind == EntrySeen && e.Binding.On == nil: // a boot of the node
-		if !r.Cluster.ProvesNode(e.Cluster) {
-			return nil // it may be another cluster's
-		}
+	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.ProvesNode(e.Cluster):
 		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
-	case !own && !r.concerns(cmp.Or(e.Binding.On, e.Binding.Off)):
+	case !own && !(r.Cluster.Same(e.Cluster) && r.concerns(cmp.Or(e.Binding.On, e.Binding.Off))):
 		return nil
 	}
-	if !e.WasOff.IsZero() && (own || e.Kind == EntrySeen || r.Cluster.Proves(e.Cluster)) {
+	if !e.WasOff.IsZero() && certain {
 		seen = append(seen, sighting{at: e.WasOff, state: Off.String(), proof: Proven.String()})
 	}
-	if !e.RequestedAt.IsZero() && (own || e.State == On.String() || r.Cluster.Proves(e.Cluster)) {
+	if !e.RequestedAt.IsZero() && (certain || e.State == On.String()) {
 		seen = append(seen, sighting{at: e.RequestedAt, state: e.State, proof: e.Proof})
 	}
 	return seen
@@ -204,12 +197,8 @@ func (r *request) concerns(m *Machine) bool {
 // cluster, by node.
 func (j *Journal) PoweredOn() map[string]time.Time {
 	out := map[string]time.Time{}
-	if j == nil {
-		return out
-	}
-	j.mu.Lock()
+	_ = j.lock() // LeftOff reports unreadable lines
 	defer j.mu.Unlock()
-	_ = j.catchUp() // LeftOff reports unreadable lines
 	for _, e := range j.left.on {
 		if e.Cluster.Same(j.cluster) {
 			out[e.Node] = e.At
@@ -285,9 +274,8 @@ func (l LeftOff) IsOn() bool { return l.Certainty == LeftOn }
 // machines returns the state of each machine of the chosen requests, oldest first, without those that are on
 // and can't go off by a request any more.
 func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error) {
-	j.mu.Lock()
+	err = j.lock()
 	defer j.mu.Unlock()
-	err = j.catchUp()
 	for _, requests := range j.left.machines(chosen) {
 		e := stateOf(requests, j.left.carriedOut)
 		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
@@ -297,13 +285,25 @@ func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error
 	return out, err
 }
 
+// lock locks what is known of the journal's lines, all of them unless there is an error.
+func (j *Journal) lock() error {
+	j.mu.Lock()
+	return j.catchUp()
+}
+
 // catchUp reads the lines appended since the last call; the caller holds j.mu. It also
 // takes readable lines when there is an error.
 func (j *Journal) catchUp() error {
 	if j.closed {
 		return fmt.Errorf("the journal %s is closed", j.path)
 	}
-	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(time.Now())) }, j.left.damage)
+	now := time.Now()
+	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
+		if changed.After(now) {
+			changed = now
+		}
+		j.left.damage(line, changed)
+	})
 	if again { // the file is shorter than it was: read all again
 		j.left = newJournalState(j.left.carriedOut)
 		j.tail.read = 0

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// me is the note of this program's journal.
+// me is a new note of this program's journal.
 func (s *Switcher) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
 	back := cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + ", by " + by
-	return Note{By: by, At: time.Now().UTC().Truncate(time.Second), Back: back}
+	return Note{By: by, ID: newOp(), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
 // account returns the name of the account that runs this program.
@@ -57,11 +57,8 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 		return "", nil
 	}
 	me := s.me()
-	if s.Journal != nil {
-		me.ID = newOp()
-		if err := s.Journal.annotating(me.ID, nodes); err != nil {
-			return "", fmt.Errorf("nothing was switched: %w", err)
-		}
+	if err := s.Journal.annotating(me.ID, nodes); err != nil {
+		return "", fmt.Errorf("nothing was switched: %w", err)
 	}
 	err = s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
 		m := me
@@ -103,46 +100,31 @@ func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[s
 	case errors.Is(err, errLocked):
 		return err
 	}
-	return s.takeOff(ctx, nodes, wasOff, mine)
-}
-
-// arrivesWithin is how long after its note another program's request may still be on its
-// way: that program waits for its lock, its turn, a login and a slow power API.
-const arrivesWithin = time.Minute
-
-// takeOff does the work of removeNotes, under the cluster's lock.
-func (s *Switcher) takeOff(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
 	back, sound := s.accountedFor()
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
 	return s.changeNotes(ctx, nodes, func(n string, had []Note) []Note {
 		return slices.DeleteFunc(had, func(m Note) bool {
-			if s.ours(m) {
-				asked := s.wasAsked(m, n)
-				return sound && m.ID == mine && !asked || back(n) && (m.ID == mine || asked)
+			switch {
+			case s.wasAsked(m, n):
+				return back(n)
+			case s.ours(m):
+				return sound && m.ID == mine
 			}
 			return !m.At.IsZero() && m.At.Add(arrivesWithin).Before(wasOff[n])
 		})
 	})
 }
 
+// arrivesWithin is how long after its note another program's request may still be on its
+// way: that program waits for its lock, its turn, a login and a slow power API.
+const arrivesWithin = time.Minute
+
 // accountedFor returns a function that reports whether the journal lists a node's
-// machine as on. For an unreadable or damaged journal, which is not sound, it reports
+// machine as on. For an unreliable journal, which is not sound, it reports
 // false for every node.
 func (s *Switcher) accountedFor() (back func(node string) bool, sound bool) {
-	none := func(string) bool { return false }
-	if s.Journal == nil {
-		return none, false
-	}
-	if damaged, err := s.Journal.Damaged(); err != nil || len(damaged) > 0 {
-		return none, false
-	}
-	left, err := s.Journal.LeftOff()
-	if err != nil {
-		return none, false
-	}
-	return func(n string) bool {
-		return !slices.ContainsFunc(left, func(l LeftOff) bool { return l.Node == n })
-	}, true
+	left, sound := s.leftOff(), s.noJournal() == ""
+	return func(n string) bool { return sound && left[n] == nil }, sound
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that it
@@ -157,15 +139,14 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 	back, _ := s.accountedFor()
 	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
-		asked := func(m Note) bool { return s.ours(m) && s.wasAsked(m, n.Name) }
 		over := func(m Note) bool {
-			if asked(m) { // a node may be Ready while a request whose intent is damaged shuts it down
+			if s.wasAsked(m, n.Name) { // a node may be Ready while a request whose intent is damaged shuts it down
 				return back(n.Name)
 			}
 			return certain && m.over(n)
 		}
 		for _, m := range n.Notes {
-			if !asked(m) && !m.over(n) {
+			if !s.wasAsked(m, n.Name) && !m.over(n) {
 				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
 			}
 		}

@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -78,9 +79,8 @@ type operation struct {
 	tell      func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// sent: the request may have reached the machine. attempts is how often lightsout sent
-	// it, answer the result of the last one.
-	sent       bool
+	// sentAt is when lightsout sent the request that may have reached the machine; zero if it did not.
+	// attempts is how often lightsout sent it, answer the result of the last one.
 	sentAt     time.Time
 	refusal    bool // the power API refused the request that lightsout sent
 	attempts   int
@@ -132,24 +132,21 @@ func (o *operation) run(ctx context.Context) {
 	o.written()
 	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
-	out.Stage, out.State, out.Proof, out.Sent, out.Text = stage, o.last.State.String(), o.last.Proof.String(), o.sent, Clean(text)
+	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
 	out.SentAt, out.Refused = o.sentAt.UTC(), o.refusal
 	out.RequestedAt = o.last.CountsFrom().UTC()
-	o.say(stage, "%s%s", text, notInJournal(unwritten, o.write(out)))
+	o.say(stage, "%s%s", text, notInJournal(o.write(out)))
 }
 
-// notInJournal describes the errors of writing an intent and an outcome; empty if both were written. An
-// intent that was late is in the journal once its outcome is.
-func notInJournal(intent, outcome error) string {
+// notInJournal describes the error of writing an outcome, which also stands for its intent; empty if it was written.
+func notInJournal(err error) string {
 	switch {
-	case IsLate(outcome):
-		return " (and its outcome is not in the journal yet: " + Clean(outcome.Error()) + ")"
-	case outcome != nil:
-		return " (and its outcome is not in the journal: " + Clean(outcome.Error()) + ")"
-	case intent != nil && !IsLate(intent):
-		return " (and its intent is not in the journal: " + Clean(intent.Error()) + ")"
+	case err == nil:
+		return ""
+	case IsLate(err):
+		return " (and its outcome is not in the journal yet: " + Clean(err.Error()) + ")"
 	}
-	return ""
+	return " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
 }
 
 // write appends e to the journal, and reports a long wait for its disk.
@@ -168,11 +165,8 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 	if m, err = f.Can(o.binding, o.action); err != nil {
 		return m, nil, err
 	}
-	switch {
-	case f.cfg.ReadOnly:
-		return m, nil, errReadOnly
-	case f.journal == nil && !f.cfg.DryRun && o.action != ActionOn:
-		return m, nil, errNoJournal
+	if f.cfg.ReadOnly {
+		return m, nil, errors.New("lightsout switches nothing in read-only mode")
 	}
 	o.machine = m
 	claim, err := o.claim(ctx, name, m)
@@ -228,13 +222,12 @@ func (o *operation) entry(kind EntryKind) Entry {
 	return Entry{Kind: kind, Op: o.id, Action: o.action, Node: o.binding.Node.Name, Binding: o.binding, Heard: o.binding.Heard.UTC(), WasOff: o.wasOff.UTC()}
 }
 
-// seen returns the evidence of a reading that proves the machine on.
-func (o *operation) seen(r Reading) Seen {
-	m := o.machine
-	if best, ok := o.fleet.stateMachine(o.binding); ok {
-		m = best
-	}
-	return Seen{Node: NodeRef{Name: o.binding.Node.Name}, Machine: &m, State: On, Proof: Proven, WasOff: o.wasOff, RequestedAt: r.CountsFrom()}
+// seenOn returns the evidence of a reading of the machine to power on, as one that proves it on.
+func (o *operation) seenOn(r Reading) Seen {
+	r.State, r.Proof = On, Proven
+	seen, _ := o.fleet.Evidence(o.binding, r)
+	seen.WasOff = o.wasOff
+	return seen
 }
 
 // alreadyThere polls before anything is sent. A machine to power on that may still go off by an earlier request is
@@ -251,7 +244,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
 	if o.action == ActionOn && !o.fleet.cfg.DryRun {
-		seen := o.seen(r)
+		seen := o.seenOn(r)
 		seen.Text = text
 		if _, err := o.fleet.journal.Saw(seen); err != nil {
 			text += " (lightsout could not write that to the journal: " + err.Error() + ")"
@@ -278,7 +271,7 @@ func (o *operation) mayGoOff(r Reading) time.Time {
 	if o.action != ActionOn || o.fleet.cfg.DryRun {
 		return time.Time{}
 	}
-	return o.fleet.journal.mayGoOff(o.seen(r))
+	return o.fleet.journal.mayGoOff(o.seenOn(r))
 }
 
 // wanted reports whether a reading is the action's power state. Off may be presumed; On

@@ -21,18 +21,14 @@ type Preflighter interface {
 // parallel, each within a minute. It returns the nodes for which they would not, or
 // cannot tell.
 func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map[string]error {
-	return f.each(ctx, a, bindings, func(ctx context.Context, b Binding) error {
-		m, err := f.Can(b, a)
-		if err != nil {
-			return err
-		}
+	return f.each(ctx, a, bindings, func(ctx context.Context, n NodeRef, m Machine) error {
 		p, ok := f.drivers[m.Driver].(Preflighter)
 		if !ok {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		same := f.sameBoot(ctx, b.Node, m)
+		same := f.sameBoot(ctx, n, m)
 		if same != nil && !errors.As(same, new(*NoBootIDError)) {
 			return same // another machine, or nobody answers
 		}
@@ -93,13 +89,10 @@ func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
 // that, would permit it, and reports the machine's state: whoever answers that can be expected
 // to answer later. It returns the nodes for which this is not so, and why.
 func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error {
-	return f.each(ctx, ActionOn, bindings, func(ctx context.Context, b Binding) error {
-		m, err := f.Can(b, ActionOn)
-		if err != nil {
-			return err
-		}
+	return f.each(ctx, ActionOn, bindings, func(ctx context.Context, n NodeRef, m Machine) error {
 		d := f.drivers[m.Driver]
-		if m, err = d.Ready(b.Node.Name, m); err != nil {
+		m, err := d.Ready(n.Name, m)
+		if err != nil {
 			return err
 		}
 		if p, ok := d.(Preflighter); ok {
@@ -115,9 +108,9 @@ func (f *Fleet) Prove(ctx context.Context, bindings []Binding) map[string]error 
 	})
 }
 
-// each runs do, which asks the drivers of an action, for every binding, side by side, and
-// collects the errors by node.
-func (f *Fleet) each(ctx context.Context, a Action, bindings []Binding, do func(context.Context, Binding) error) map[string]error {
+// each runs do, which asks the driver of an action, for every node and its machine, side by side. It
+// returns the errors by node, also those of nodes without a machine.
+func (f *Fleet) each(ctx context.Context, a Action, bindings []Binding, do func(context.Context, NodeRef, Machine) error) map[string]error {
 	var mu sync.Mutex
 	errs := map[string]error{}
 	driver := func(i int) string {
@@ -125,13 +118,15 @@ func (f *Fleet) each(ctx context.Context, a Action, bindings []Binding, do func(
 		return m.Driver
 	}
 	sideBySide(ctx, f.others, len(bindings), driver, func(i int, err error) {
-		if err == nil {
-			err = do(ctx, bindings[i])
+		node := bindings[i].Node
+		m, cannot := f.Can(bindings[i], a)
+		if err = cmp.Or(err, cannot); err == nil {
+			err = do(ctx, node, m)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			errs[bindings[i].Node.Name] = err
+			errs[node.Name] = err
 		}
 	})
 	return errs

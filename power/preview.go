@@ -23,7 +23,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 		s.awaitHeartbeats(ctx, r)
 	}
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits for the API server or a driver before it asks")()
-	return s.preview(ctx, r, false)
+	return s.preview(ctx, r, nil)
 }
 
 const (
@@ -37,9 +37,9 @@ const (
 // have sent a heartbeat, without the nodes of the request and of earlier steps. A worker counts
 // as left only from then on: the Lease of a node that died with its clock ahead looks new.
 func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
-	while := cmp.Or(r.While, context.Background())
 	ctx, cancel := context.WithTimeout(ctx, heartbeatWait)
 	defer cancel()
+	defer context.AfterFunc(cmp.Or(r.While, ctx), cancel)()
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits up to 15 s for a heartbeat from a worker that stays on")()
 	for {
 		state, err := s.state(ctx, false)
@@ -48,29 +48,23 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 		}
 		heard, awaited := staying(s.standing(state, r.Assumed, s.leftOff(), s.Fleet.Busy()), r.Nodes)
 		keep := s.Limits.keepReady()
-		if len(heard) >= keep || len(heard)+awaited < keep {
+		if len(heard) >= keep || len(heard)+awaited < keep || !sleep(ctx, heartbeatPoll) {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-while.Done():
-			return
-		case <-time.After(heartbeatPoll):
 		}
 	}
 }
 
-// preview is Preview; with fresh it asks the API server first.
-func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question, error) {
+// preview is Preview. After a yes, agreed has the machines of the question, and lightsout asks the
+// API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bound) (Question, error) {
 	began := time.Now()
-	state, err := s.state(ctx, fresh)
+	state, err := s.state(ctx, agreed != nil && r.Action != ActionOn)
 	if err != nil && r.Action != ActionOn {
 		state.Stale = append(state.Stale, err.Error())
 	}
 	in := s.guardInput(r, state)
 	listedOff := s.leftOff()
-	all := s.bind(ctx, r, state, listedOff)
+	all := s.bind(ctx, r, state, listedOff, agreed)
 	for _, b := range all {
 		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: listedOff[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
@@ -87,7 +81,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
 	in.Nodes = s.judged(ctx, state, listedOff, in, &q, map[string]Reading{})
 	in.Age += clock.Since(began)
-	q.Findings = append(s.judgeBy()(in), problems...)
+	q.Findings = append(Guard(in), problems...)
 	if r.Action != ActionOn {
 		switch {
 		case s.Production != "":
@@ -103,13 +97,6 @@ func (s *Switcher) preview(ctx context.Context, r Request, fresh bool) (Question
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
 		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
-}
-
-func (s *Switcher) judgeBy() func(GuardInput) []Finding {
-	if s.judge != nil {
-		return s.judge
-	}
-	return Guard
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -156,11 +143,9 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 // leftOff returns the machines that the journal lists as off, by node.
 func (s *Switcher) leftOff() map[string][]LeftOff {
 	left := map[string][]LeftOff{}
-	if s.Journal != nil {
-		off, _ := s.Journal.LeftOff() // the readable part
-		for _, l := range off {
-			left[l.Node] = append(left[l.Node], l)
-		}
+	off, _ := s.Journal.LeftOff() // the readable part
+	for _, l := range off {
+		left[l.Node] = append(left[l.Node], l)
 	}
 	return left
 }
@@ -168,7 +153,7 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff) (all []Binding) {
+func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff, agreed map[string]Bound) (all []Binding) {
 	if r.Action == ActionOn {
 		for _, name := range r.Nodes {
 			for _, l := range left[name] {
@@ -193,7 +178,7 @@ func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	return append(all, s.Fleet.resolveAll(ctx, refs, need)...)
+	return append(all, s.Fleet.resolveAll(ctx, refs, need, agreed)...)
 }
 
 // tryOut asks the drivers whether they can reach the targets, and whether the machine's
@@ -216,11 +201,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 	for _, b := range targets {
 		m := bound[b.Node.Name]
 		m.Unproven = unproven[b.Node.Name]
-		if _, err := s.Fleet.Can(b, a); err != nil {
-			m.Why = err.Error()
-		} else {
-			m.Can = true
-		}
+		_, m.Cannot = s.Fleet.Can(b, a)
 		bound[b.Node.Name] = m
 	}
 	return problems

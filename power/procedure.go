@@ -35,7 +35,7 @@ import (
 // and Asker stand for them.
 type Switcher struct {
 	Fleet *Fleet
-	// Journal is the Fleet's journal. Without one the Switcher switches nothing off.
+	// Journal is the Fleet's journal.
 	Journal *Journal
 	Cluster ClusterReader
 	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.
@@ -49,9 +49,6 @@ type Switcher struct {
 	// WayBack is the command that powers on, from any folder, the machines that the
 	// journal lists as off; empty is the Fleet's.
 	WayBack string
-
-	// judge is Guard; tests replace it to inject a fault.
-	judge func(GuardInput) []Finding
 }
 
 const (
@@ -110,7 +107,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
-		again, err := s.preview(ctx, r, r.Action != ActionOn)
+		again, err := s.preview(ctx, r, q.bound)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
 		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead

@@ -153,17 +153,22 @@ func TestAfterADrainItIsJudgedAgain(t *testing.T) {
 	})
 }
 
+// endsWhenAsked is a ClusterReader that calls end when a request asks the API server after its answer.
+type endsWhenAsked struct {
+	ClusterReader
+	end func()
+}
+
+func (e endsWhenAsked) FreshState(ctx context.Context) (ClusterState, error) {
+	e.end()
+	return e.ClusterReader.FreshState(ctx)
+}
+
 // A request whose trial ends after the answer asks no second time.
 func TestARequestThatEndsAfterItsAnswerAsksNoSecondTime(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		while, end := context.WithCancel(t.Context())
-		judged := 0
-		p.switcher.judge = func(in GuardInput) []Finding {
-			if judged++; judged == 2 {
-				end()
-			}
-			return Guard(in)
-		}
+		p.switcher.Cluster = endsWhenAsked{p.switcher.Cluster, end}
 		agree := &yes{p: p}
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}, While: while}, agree)
 		if !errors.Is(err, context.Canceled) || len(agree.questions) != 1 || !p.w.vms["n1"].on {
@@ -178,12 +183,10 @@ func (f askerFunc) Ask(ctx context.Context, q Question) (Answer, error) { return
 
 func TestAutomaticSaysWhichRuleNeedsTyping(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		p.switcher.judge = func(in GuardInput) []Finding {
-			return append(Guard(in), Finding{Rule: RuleNoWayBack, Effect: Override, Node: "n1", Text: "Powering n1 on again is not proven to work."})
-		}
+		p.journal.cluster = Cluster{Name: "a", CA: "ca"}
 		err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, Automatic{})
 		var notDone *NotDoneError
-		if !errors.As(err, &notDone) || notDone.Why != NotTyped || !strings.Contains(err.Error(), "rule no-way-back") || !strings.Contains(err.Error(), "not proven to work") {
+		if !errors.As(err, &notDone) || notDone.Why != NotTyped || !strings.Contains(err.Error(), "rule cluster-identity") || !strings.Contains(err.Error(), "UID can't be read") {
 			t.Errorf("%v", err)
 		}
 	})

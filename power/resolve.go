@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 )
 
 // Resolve finds the machines of nodes, in the order given. What can't be found
@@ -24,42 +23,25 @@ func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 	return out
 }
 
-// resolvedFor is how long the machine of a node that is not to be switched is
-// remembered.
-const resolvedFor = time.Minute
-
-type resolved struct {
-	binding Binding
-	at      time.Time
-}
-
 // resolveAll is Resolve for all nodes of a cluster, of which targets are to be
-// switched: those are looked up now, the others may be as old as a minute.
-func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []string) []Binding {
+// switched: it looks those up now, and takes the others as the agreed question had them.
+func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []string, agreed map[string]Bound) []Binding {
 	var out []Binding
 	var ask []NodeRef
-	f.mu.Lock()
 	for _, ref := range nodes {
-		k := f.resolved[ref.Name]
-		if time.Since(k.at) < resolvedFor && reflect.DeepEqual(k.binding.Node, ref) && !slices.Contains(targets, ref.Name) {
-			out = append(out, k.binding)
+		b := agreed[ref.Name].Binding
+		if b.OffErr == nil && b.OnErr == nil && reflect.DeepEqual(b.Node, ref) && !slices.Contains(targets, ref.Name) {
+			out = append(out, b)
 		} else {
 			ask = append(ask, ref)
 		}
 	}
-	f.mu.Unlock()
-	found := f.findEach(ctx, ask)
-	f.mu.Lock()
-	for _, b := range found {
-		if b.OffErr == "" && b.OnErr == "" {
-			f.resolved[b.Node.Name] = resolved{binding: b, at: time.Now()}
-		}
-	}
-	f.mu.Unlock()
-	out = append(out, found...)
+	out = append(out, f.findEach(ctx, ask)...)
 	refuseShared(out)
 	return out
 }
+
+var errSearchEnded = errors.New("the search was cancelled")
 
 // findEach looks the machines of nodes up, each for itself.
 func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
@@ -71,11 +53,11 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 		b := &out[i]
 		b.Node = nodes[i]
 		if err != nil {
-			b.OffErr, b.OnErr = "the search was cancelled", "the search was cancelled"
+			b.OffErr, b.OnErr = errSearchEnded, errSearchEnded
 			return
 		}
-		b.Off, b.OffErr, b.offCause = f.find(ctx, b.Node, false)
-		b.On, b.OnErr, b.onCause = f.find(ctx, b.Node, true)
+		b.Off, b.OffErr = f.find(ctx, b.Node, false)
+		b.On, b.OnErr = f.find(ctx, b.Node, true)
 		b.Contradiction = f.contradiction(ctx, *b)
 	})
 	return out
@@ -88,7 +70,7 @@ func (f *Fleet) wayBack(ctx context.Context, b Binding) Binding {
 	if name := f.driverFor(b.Node.Name, true); name != b.On.Driver && !sameMachine(b.Off, b.On) {
 		ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 		defer cancel()
-		if m, _, _ := f.find(ctx, b.Node, true); m != nil {
+		if m, _ := f.find(ctx, b.Node, true); m != nil {
 			b.On = m
 			return b
 		}
@@ -100,15 +82,14 @@ func (f *Fleet) wayBack(ctx context.Context, b Binding) Binding {
 	return b
 }
 
-// find finds the machine of one side; if there is none, why is the reason, and cause the
-// driver's error.
-func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, why string, cause error) {
+// find finds the machine of one side. The error is the reason why there is none, as in Binding.
+func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (*Machine, error) {
 	name := f.driverFor(node.Name, on)
-	if name == "" {
-		if on {
-			return nil, "no driver is configured for powering on (power.on_by)", nil
-		}
-		return nil, "no driver is configured for switching off (power.off_by)", nil
+	switch {
+	case name == "" && on:
+		return nil, errors.New("no driver is configured for powering on (power.on_by)")
+	case name == "":
+		return nil, errors.New("no driver is configured for switching off (power.off_by)")
 	}
 	d := f.drivers[name]
 	cfg := f.cfg.Nodes[node.Name]
@@ -122,7 +103,7 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, wh
 	}
 	found, err := d.Find(ctx, ref, hint)
 	if err != nil {
-		return nil, notFound(err, node.Name, name, node.Named(hint)), err
+		return nil, &unboundError{notFound(err, node.Name, name, node.Named(hint)), err}
 	}
 	found.Driver = name
 	switch {
@@ -137,7 +118,7 @@ func (f *Fleet) find(ctx context.Context, node NodeRef, on bool) (m *Machine, wh
 	if found.How == HowAddress && cfg.Address != "" {
 		found.How = HowConfig
 	}
-	return &found, "", nil
+	return &found, nil
 }
 
 // contradiction describes a node whose address leads to another machine than its name,
@@ -174,25 +155,25 @@ func notFound(err error, node, driver, hint string) string {
 
 // refuseShared unbinds machines that more than one node was bound to.
 func refuseShared(bindings []Binding) {
-	for _, side := range []func(*Binding) (**Machine, *string, *error){
-		func(b *Binding) (**Machine, *string, *error) { return &b.Off, &b.OffErr, &b.offCause },
-		func(b *Binding) (**Machine, *string, *error) { return &b.On, &b.OnErr, &b.onCause },
-	} {
-		owners := map[string][]string{}
-		for i := range bindings {
-			if m, _, _ := side(&bindings[i]); *m != nil {
-				owners[(*m).key()] = append(owners[(*m).key()], bindings[i].Node.Name)
+	owners := map[string][]string{}
+	for _, b := range bindings {
+		for _, m := range b.machines() {
+			if of := owners[m.key()]; !slices.Contains(of, b.Node.Name) {
+				owners[m.key()] = append(of, b.Node.Name)
 			}
 		}
-		for i := range bindings {
-			m, why, cause := side(&bindings[i])
-			if *m == nil || len(owners[(*m).key()]) < 2 {
-				continue
-			}
-			nodes := owners[(*m).key()]
-			*why = fmt.Sprintf("the machine %s of %s matches %d nodes (%s and %s); name the right one for each under power.nodes",
-				(*m).Title(), (*m).Driver, len(nodes), nodes[0], nodes[1])
-			*m, *cause = nil, ErrShared
+	}
+	unbind := func(m **Machine, why *error) {
+		if *m == nil || len(owners[(*m).key()]) < 2 {
+			return
 		}
+		nodes := owners[(*m).key()]
+		*why = &unboundError{fmt.Sprintf("the machine %s of %s matches %d nodes (%s and %s); name the right one for each under power.nodes",
+			(*m).Title(), (*m).Driver, len(nodes), nodes[0], nodes[1]), ErrShared}
+		*m = nil
+	}
+	for i := range bindings {
+		unbind(&bindings[i].Off, &bindings[i].OffErr)
+		unbind(&bindings[i].On, &bindings[i].OnErr)
 	}
 }

@@ -15,9 +15,6 @@ import (
 // delay the others. It needs the drivers, and a view of the cluster only for nodes
 // whose machine the journal does not name. It ignores r's action.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	if s.Journal == nil {
-		return errNoJournal
-	}
 	left, err := s.Journal.LeftOff()
 	r.Action = ActionOn
 	if r.Nodes == nil {
@@ -57,17 +54,16 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
 	}
-	if err := s.mayBeLate(damaged); err != nil {
-		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
+	for _, d := range damaged {
+		if until := d.At.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
+			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Journal, damaged), until.Local().Format("15:04:05"))
+		}
 	}
 	return s.Journal.Acknowledge(damaged, "lightsout polled every machine")
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
-	if s.Journal == nil {
-		return "there is no journal"
-	}
 	if err := s.Journal.Unwritable(); err != nil {
 		return err.Error()
 	}
@@ -86,23 +82,6 @@ func DamageText(j *Journal, damaged []Entry) string {
 		return fmt.Sprintf("a line of the journal %s is damaged", j.Path())
 	}
 	return fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
-}
-
-// mayBeLate reports that a power API may still carry out the requests of damaged lines.
-func (s *Switcher) mayBeLate(damaged []Entry) error {
-	for _, d := range damaged {
-		at := d.At
-		if at.IsZero() { // nothing was written since: from now on something is
-			at = time.Now()
-			if err := s.Journal.Acknowledge([]Entry{{Op: "noticed-" + d.Op}}, "a damaged line was found"); err != nil {
-				return err
-			}
-		}
-		if until := at.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
-			return fmt.Errorf("an earlier request may still switch a machine off until %s; run restore again then", until.Local().Format("15:04:05"))
-		}
-	}
-	return nil
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By

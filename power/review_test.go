@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"lightsout/power/internal/permit"
 )
 
 // These tests are about faults that an attack on the procedure found. In their worlds
@@ -112,15 +110,13 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 		asked++
 		return time.Now(), nil
 	}}
-	o := &operation{fleet: &Fleet{}, action: ActionOff, judgement: j, tell: func(Progress) {}}
-	ctx := permit.With(t.Context(), o.permit)
-	if err := errors.Join(BeforeSend(ctx), BeforeSend(ctx)); err != nil || asked != 1 {
+	if err := errors.Join(j.fresh(t.Context()), j.fresh(t.Context())); err != nil || asked != 1 {
 		t.Errorf("judged %d times: %v", asked, err)
 	}
 	j.at = time.Time{}
 	j.again = func(context.Context) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
 	var refused *RefusedError
-	if err := BeforeSend(ctx); !errors.As(err, &refused) {
+	if err := j.fresh(t.Context()); !errors.As(err, &refused) {
 		t.Errorf("a judgement that is never fresh: %v", err)
 	}
 }

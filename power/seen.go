@@ -2,6 +2,7 @@ package power
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -64,39 +65,32 @@ func (j *Journal) Saw(s Seen) (changed bool, err error) {
 
 // changes reports whether a machine is on by what was seen, and was not before, or the reverse.
 func (j *Journal) changes(s Seen) (e Entry, changed bool) {
-	j.mu.Lock()
+	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
-	_ = j.catchUp() // an unreadable request is not over
 	e = s.entry(j.cluster)
 	for _, r := range j.left.requests {
-		with := r.with(j.left.sightings(e, r))
-		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{with}, j.left.carriedOut)
+		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{r.with(e)}, j.left.carriedOut)
 		changed = changed || len(was.open) != len(now.open)
 	}
 	return e, changed
 }
 
-// with returns the request with more sightings.
-func (r *request) with(seen []sighting) *request {
-	out := *r
-	out.seen = append(r.seen[:len(r.seen):len(r.seen)], seen...)
-	return &out
+// with returns the request with the sightings of one more entry.
+func (r request) with(e Entry) *request {
+	r.seen = append(slices.Clip(r.seen), r.sightings(e)...)
+	return &r
 }
 
 // mayGoOff returns until when a machine that was seen on may still go off by an earlier request, or has
 // gone off since; zero if it can't. A refused request delays nobody: it is hardly ever carried out.
 func (j *Journal) mayGoOff(s Seen) (until time.Time) {
-	if j == nil {
-		return until
-	}
-	j.mu.Lock()
+	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
-	_ = j.catchUp() // an unreadable request is not over
 	e := s.entry(j.cluster)
 	var requests []*request
 	for _, r := range j.left.requests {
-		if r.refusal == "" && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
-			requests = append(requests, r.with(j.left.sightings(e, r)))
+		if !r.refused && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
+			requests = append(requests, r.with(e))
 		}
 	}
 	state := stateOf(requests, j.left.carriedOut)
@@ -109,9 +103,9 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 // mayBeSent reports whether a request to switch off may be sent: it is not over, and nobody has asked to
 // power its machine on since its intent. An unreadable one may be sent: nobody has overtaken it.
 func (j *Journal) mayBeSent(op string) bool {
-	j.mu.Lock()
+	err := j.lock()
 	defer j.mu.Unlock()
-	if j.catchUp() != nil {
+	if err != nil {
 		return true
 	}
 	r := j.left.find(op)

@@ -28,7 +28,7 @@ func passOn(turns *semaphore.Weighted, after time.Duration) (end func()) {
 
 // turn waits for one of the driver's turns, and reports it if that takes long. Then it
 // reports that the request is sent. A request to switch off keeps its turn until the driver
-// returns. The error is errNothingSent if ctx ends first.
+// returns, or its time is over. The error is errNothingSent if ctx ends first.
 func (o *operation) turn(ctx context.Context) (end func(), err error) {
 	turns := o.fleet.switchOffs[o.machine.Driver]
 	if o.action == ActionOn {
@@ -43,14 +43,14 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 			return nil, errNothingSent
 		}
 	}
+	kept := turnKept
 	switch {
 	case o.action != ActionOn:
-		end = sync.OnceFunc(func() { turns.Release(1) })
+		kept = o.fleet.cfg.timeout(o.action)
 	case o.unanswered:
-		end = passOn(turns, shortTurn)
-	default:
-		end = passOn(turns, turnKept)
+		kept = shortTurn
 	}
+	end = passOn(turns, kept)
 	if ctx.Err() != nil {
 		end()
 		return nil, errNothingSent

@@ -245,14 +245,11 @@ type UnconfirmedError struct{ Why string }
 type Binding struct {
 	Node NodeRef `json:"node"`
 	// Off is used for Shutdown and Off, On for switching on. Either may be
-	// nil; OffErr and OnErr then say why in one sentence.
+	// nil; OffErr and OnErr are then the reasons, in one sentence, and wrap the driver's error.
 	Off    *Machine `json:"off,omitempty"`
 	On     *Machine `json:"on,omitempty"`
-	OffErr string   `json:"-"`
-	OnErr  string   `json:"-"`
-	// offCause and onCause are the drivers' errors behind OffErr and OnErr; nil if
-	// there was none. Can wraps them.
-	offCause, onCause error
+	OffErr error    `json:"-"`
+	OnErr  error    `json:"-"`
 	// Heard is the time of the node's last heartbeat at the latest judgement; zero if
 	// unknown.
 	Heard time.Time `json:"-"`

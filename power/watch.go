@@ -111,13 +111,9 @@ func (f *Fleet) states(ctx context.Context, machines []Machine) ([]Reading, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
 	defer cancel()
-	asked := time.Now()
 	readings, err := d.States(ctx, machines)
 	if err == nil && len(readings) != len(machines) {
 		err = fmt.Errorf("%s reported the state of %d machines instead of %d", d.Name(), len(readings), len(machines))
-	}
-	for i := range readings {
-		readings[i] = readings[i].arrived(asked)
 	}
 	return readings, err
 }

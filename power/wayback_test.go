@@ -15,7 +15,7 @@ func TestWhatPoweringOnLacksIsKnownBefore(t *testing.T) {
 	f, _ := testFleet(t, Config{}, d)
 	targets, bound := bind("ssh", "mdx", "n1"), map[string]Bound{}
 	(&Switcher{Fleet: f}).tryOut(t.Context(), ActionOff, targets, bound)
-	in := GuardInput{Action: ActionOff, Targets: []string{"n1"}, Bound: map[string]Bound{"n1": {Binding: targets[0], Can: true, Unproven: bound["n1"].Unproven}}}
+	in := GuardInput{Action: ActionOff, Targets: []string{"n1"}, Bound: map[string]Bound{"n1": {Binding: targets[0], Unproven: bound["n1"].Unproven}}}
 	for _, found := range Guard(in) {
 		if found.Rule == RuleNoWayBack && found.Effect == Override && strings.Contains(found.Text, "its password is gone") {
 			return

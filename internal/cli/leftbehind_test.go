@@ -24,7 +24,7 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 			Binding: power.Binding{Node: power.NodeRef{Name: node}, Off: m, On: m}}
 	}
 	seenOff := entry("1", "n3", power.EntryOutcome)
-	seenOff.Stage, seenOff.State, seenOff.Proof, seenOff.Sent = power.StageDone, power.Off.String(), power.Proven.String(), true
+	seenOff.Stage, seenOff.State, seenOff.Proof = power.StageDone, power.Off.String(), power.Proven.String()
 	seenOff.SentAt, seenOff.RequestedAt = seenOff.At, seenOff.At.Add(time.Millisecond)
 	var lines string
 	for _, e := range []power.Entry{entry("1", "n3", power.EntryIntent), seenOff, entry("2", "n4", power.EntryIntent)} {

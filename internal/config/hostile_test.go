@@ -69,8 +69,8 @@ func TestANodeDoesNotChooseWhoGetsASecret(t *testing.T) {
 	} {
 		driver, _, _ := strings.Cut(c.yaml, ":")
 		b, fleet := bind(t, fmt.Sprintf("power: {off_by: %s, on_by: %s, %s}", driver, driver, c.yaml), c.annotation, c.address)
-		if b.Off != nil || b.On != nil || !strings.Contains(b.OnErr, c.says) || !strings.Contains(b.OnErr, "power.nodes.kube-node3") {
-			t.Errorf("%s: bound to %+v (%s)", c.yaml, b.On, b.OnErr)
+		if b.Off != nil || b.On != nil || !strings.Contains(fmt.Sprint(b.OnErr), c.says) || !strings.Contains(fmt.Sprint(b.OnErr), "power.nodes.kube-node3") {
+			t.Errorf("%s: bound to %+v (%v)", c.yaml, b.On, b.OnErr)
 		}
 		fleet.Prove(t.Context(), []power.Binding{b})
 	}
@@ -80,7 +80,7 @@ func TestANodeDoesNotChooseWhoGetsASecret(t *testing.T) {
 	// What the configuration names is spoken to.
 	b, _ := bind(t, fmt.Sprintf(`power: {on_by: redfish, redfish: {url: "http://{{.Machine}}", user: a, password_env: PLANTED}, nodes: {kube-node3: {machine: %q}}}`, stranger), "other", "10.0.0.13")
 	if heard.Load() == 0 {
-		t.Errorf("the controller that the config names was not asked: %s", b.OnErr)
+		t.Errorf("the controller that the config names was not asked: %v", b.OnErr)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestNoSecretFollowsARedirect(t *testing.T) {
 			before := asked.Load()
 			b, _ := bind(t, fmt.Sprintf("power: {off_by: %s, on_by: %s, "+section+"}", driver, driver, api.URL), "", "10.0.0.13")
 			if b.On != nil || asked.Load() == before {
-				t.Errorf("%d, %s: bound to %+v (%s) after %d requests", code, section, b.On, b.OnErr, asked.Load()-before)
+				t.Errorf("%d, %s: bound to %+v (%v) after %d requests", code, section, b.On, b.OnErr, asked.Load()-before)
 			}
 		}
 		api.Close()

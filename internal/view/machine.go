@@ -23,19 +23,19 @@ func NamesOf(b power.Binding) (out [2]MachineNames) {
 
 // MachineText names the machines that stand for a node, for people.
 func MachineText(b power.Binding) string {
-	if b.Off == nil && b.On == nil && b.OffErr == b.OnErr && b.OnErr != "" {
-		return "off and on: " + b.OnErr
+	if b.Off == nil && b.On == nil && b.OffErr != nil && b.OnErr != nil && b.OffErr.Error() == b.OnErr.Error() {
+		return "off and on: " + b.OnErr.Error()
 	}
 	var parts []string
 	if b.Off != nil {
 		parts = append(parts, "off: "+MachineName(b.Off))
-	} else if b.OffErr != "" {
-		parts = append(parts, "off: "+b.OffErr)
+	} else if b.OffErr != nil {
+		parts = append(parts, "off: "+b.OffErr.Error())
 	}
 	if b.On != nil {
 		parts = append(parts, "on: "+MachineName(b.On))
-	} else if b.OnErr != "" {
-		parts = append(parts, "on: "+b.OnErr)
+	} else if b.OnErr != nil {
+		parts = append(parts, "on: "+b.OnErr.Error())
 	}
 	return strings.Join(parts, " · ")
 }

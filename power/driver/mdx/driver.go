@@ -255,7 +255,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	case code == http.StatusConflict:
 		// The portal still carries out an earlier request, perhaps of a program that
 		// was killed.
-		return fmt.Errorf("%s is busy: %w", m.Title(), err)
+		return &power.ConflictError{Err: fmt.Errorf("%s is busy: %w", m.Title(), err)}
 	case rest.Unsure(code):
 		return &power.UnconfirmedError{Why: err.Error()}
 	case code == http.StatusNotFound && a == power.ActionOn:

@@ -26,14 +26,14 @@ func (d *Driver) explain(what string, err error) error {
 		if m := message(reply.Body); m != "" {
 			said = d.say("%s (%s)", said, m)
 		}
-		switch reply.Actual {
-		case http.StatusConflict, http.StatusTooManyRequests, http.StatusNotFound: // may be another one the next time
-		default:
-			if !rest.Unsure(reply.Actual) {
-				return &power.RefusedError{Why: said}
-			}
+		err := &rest.StatusError{Code: reply.Actual, Text: said}
+		switch {
+		case reply.Actual == http.StatusConflict:
+			return &power.ConflictError{Err: err}
+		case reply.Actual == http.StatusTooManyRequests, reply.Actual == http.StatusNotFound, rest.Unsure(reply.Actual):
+			return err // may be another one the next time
 		}
-		return &rest.StatusError{Code: reply.Actual, Text: said}
+		return &power.RefusedError{Why: said}
 	}
 	return &power.SilentError{Text: d.say("%s: %s", what, power.Why(err)), Err: err}
 }

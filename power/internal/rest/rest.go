@@ -101,10 +101,6 @@ type StatusError struct {
 // Error is one safe sentence with the other side's message.
 func (e *StatusError) Error() string { return e.Text }
 
-// Conflicts reports whether the other side refused because another request is under way (409,
-// RFC 9110, section 15.5.10).
-func (e *StatusError) Conflicts() bool { return e.Code == http.StatusConflict }
-
 // Code gives the status of a *StatusError, and 0 of any other error.
 func Code(err error) int {
 	var status *StatusError
