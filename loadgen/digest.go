@@ -23,7 +23,7 @@ type FailedGroup struct {
 	// Endpoint is the address that was dialed or that answered; empty if there was
 	// none, or if there are too many endpoints to list.
 	Endpoint string
-	Failures
+	N        int
 }
 
 // TookStep counts the requests that took at least From and less than To.
@@ -52,7 +52,7 @@ func (d *digest) take(r *Record) {
 		d.late = d.late.with(r.Dial.Sub(r.Scheduled))
 	}
 	if r.Class.Failed() {
-		d.group(r).Note(r)
+		d.group(r).N++
 		d.failures = keep(d.failures, r)
 	}
 	if r.Class != ClassOK {

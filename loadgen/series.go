@@ -124,7 +124,7 @@ func (s *Series) Note(r *Record, from time.Time) {
 	x.Sent++
 	x.end(r.Class, &s.row(r.End).Second)
 	if r.Class.Failed() {
-		x.Span.join(Failures{N: 1, First: from, Last: from, Seen: r.End, Ended: r.End})
+		x.Span.join(failed(r, from))
 	}
 }
 
@@ -146,4 +146,33 @@ func (s *Series) row(at time.Time) *Row {
 func (s *Series) from(at time.Time) int {
 	i, _ := slices.BinarySearchFunc(s.rows, at, func(x *Row, at time.Time) int { return x.At.Compare(at) })
 	return i
+}
+
+// down are the spans in which requests failed and none succeeded: maximal runs of seconds.
+func (s *Series) down() (out []Failures) {
+	up := true
+	for _, x := range s.rows {
+		switch {
+		case x.OK > 0:
+			up = true
+		case x.Span.N == 0:
+		case up:
+			up, out = false, append(out, x.Span)
+		default:
+			out[len(out)-1].join(x.Span)
+		}
+	}
+	return out
+}
+
+// MostInRow is how many requests failed at most without one between them that succeeded. Failures
+// beside successes of the same second are one: a request that hangs fails among later ones that are ok.
+func (s *Series) MostInRow() (most int) {
+	for _, f := range s.down() {
+		most = max(most, f.N)
+	}
+	if most == 0 && slices.ContainsFunc(s.rows, func(x *Row) bool { return x.Span.N > 0 }) {
+		most = 1
+	}
+	return most
 }

@@ -21,7 +21,7 @@ func lookedInto() *view.Frame {
 	}
 	for i, n := range []int{96, 60, 24, 8} {
 		class := []loadgen.Class{loadgen.ClassConnectTimeout, loadgen.Class502, loadgen.ClassRefused, loadgen.ClassReset}[i]
-		d.Failed = append(d.Failed, loadgen.FailedGroup{Class: class, Endpoint: entries[i%2], Failures: loadgen.Failures{N: n, First: t0.Add(3 * time.Second), Last: sent}})
+		d.Failed = append(d.Failed, loadgen.FailedGroup{Class: class, Endpoint: entries[i%2], N: n})
 		d.Failures = append(d.Failures, loadgen.Record{ID: "a343155a-" + string(rune('1'+i)), Class: class, Scheduled: sent, Sent: sent, End: sent.Add(3 * time.Second), Remote: entries[i%2], Error: "dial tcp: i/o timeout"})
 	}
 	d.Answers = []loadgen.Record{{ID: "a343155a-9", Class: loadgen.ClassOK, Scheduled: sent, Sent: sent, FirstByte: sent.Add(90 * time.Millisecond), End: sent.Add(140 * time.Millisecond), Remote: entries[1], Status: 200}}

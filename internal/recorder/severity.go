@@ -13,24 +13,10 @@ import (
 // downLeast is how many requests in a row fail while the service is down.
 const downLeast = 3
 
-// inRow is how many requests failed in a row, at most, in the order in which they were sent: one
-// that hangs fails among later ones that are ok.
-func (o *incident) inRow() (most int) {
-	failed := 0
-	for _, x := range o.tracker.Requests().Rows() {
-		failed += x.Span.N
-		if x.OK > 0 {
-			failed, most = 0, max(most, min(1, x.Span.N))
-		}
-		most = max(most, failed)
-	}
-	return most
-}
-
 // sentence says what clients notice; empty if nobody knows. Of a target that has never answered
 // the recorder, no failure shows that.
 func (o *incident) sentence() string {
-	switch failed := o.inRow() > 0; {
+	switch failed := o.tracker.Requests().MostInRow() > 0; {
 	case failed && o.answered():
 		return "clients see errors"
 	case failed:
@@ -46,7 +32,7 @@ func (o *incident) answered() bool { return o.r.opt.Every == 0 || !o.r.requests.
 
 // severity is what clients have noticed so far.
 func (o *incident) severity() record.Severity {
-	failed := o.inRow()
+	failed := o.tracker.Requests().MostInRow()
 	switch {
 	case len(o.tracker.Runs()) == 0 || !o.answered():
 		return record.SeverityUnknown
