@@ -102,11 +102,11 @@ func (w *Window) windows() (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
-		case x.Span.N == 0:
-		case n > 0 && !w.over(out[n-1], x.Span):
-			out[n-1].join(x.Span)
+		case x.span.N == 0:
+		case n > 0 && !w.over(out[n-1], x.span):
+			out[n-1].join(x.span)
 		default:
-			out = append(out, x.Span)
+			out = append(out, x.span)
 		}
 	}
 	return out
@@ -141,10 +141,10 @@ func (s *Series) okBetween(from, to time.Time) bool {
 
 // Findings are what the requests of an outage show.
 type Findings struct {
-	// Errors are the error windows of the outages in order, which are the first to end after each
-	// power-off; Later spans all failures outside of them.
-	Errors []Failures
-	Later  Failures
+	// ErrorWindows are those of the outages in order, which are the first to end after each power-off;
+	// LaterFailures spans all failures outside of them.
+	ErrorWindows  []Failures
+	LaterFailures Failures
 	// DownAgain: the service was down in later failures.
 	DownAgain bool
 	// Unrecovered: the last window has no end, of the error windows and those in which the service
@@ -158,7 +158,7 @@ type Findings struct {
 func (w *Window) Findings() Findings {
 	f := Findings{Unasked: len(*w.outages) > 0}
 	for _, x := range w.rows {
-		f.Unasked = f.Unasked && x.OK == 0 && x.Span.N == 0
+		f.Unasked = f.Unasked && x.OK == 0 && x.span.N == 0
 	}
 	all, own := w.windows(), map[int]bool{}
 	for _, o := range *w.outages {
@@ -167,10 +167,10 @@ func (w *Window) Findings() Findings {
 	var last Failures
 	for i, x := range all {
 		if own[i] {
-			f.Errors, last = append(f.Errors, x), x
+			f.ErrorWindows, last = append(f.ErrorWindows, x), x
 			continue
 		}
-		f.Later.join(x)
+		f.LaterFailures.join(x)
 		if w.downWithin(x) {
 			f.DownAgain, last = true, x
 		}

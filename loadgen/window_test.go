@@ -116,11 +116,11 @@ func findings(w *Window) string {
 		return fmt.Sprintf("%g–%g", f.First.Sub(at(0)).Seconds(), f.Ended.Sub(at(0)).Seconds())
 	}
 	found := w.Findings()
-	for _, f := range found.Errors {
+	for _, f := range found.ErrorWindows {
 		out = append(out, span(f))
 	}
-	if found.Later.N > 0 {
-		out = append(out, "later "+span(found.Later))
+	if found.LaterFailures.N > 0 {
+		out = append(out, "later "+span(found.LaterFailures))
 	}
 	for _, x := range []struct {
 		is   bool

@@ -49,11 +49,11 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
 	}
 	found := w.Findings()
-	for _, f := range found.Errors {
+	for _, f := range found.ErrorWindows {
 		out.ErrorWindows = append(out.ErrorWindows, span(f))
 	}
-	if found.Later.N > 0 {
-		s := span(found.Later)
+	if found.LaterFailures.N > 0 {
+		s := span(found.LaterFailures)
 		out.LaterFailures = &s
 	}
 	some := func(n loadgen.Counts) *loadgen.Counts {

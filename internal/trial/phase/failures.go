@@ -101,9 +101,9 @@ func (t *Tracker) forecastErrors() {
 	}
 	found := t.failures.all.Findings()
 	r.notes = nil
-	for i, w := range found.Errors {
+	for i, w := range found.ErrorWindows {
 		text := fmt.Sprintf("%d failed", w.N)
-		if i < len(found.Errors)-1 {
+		if i < len(found.ErrorWindows)-1 {
 			text += fmt.Sprintf(" in an earlier window from %.1f s to %.1f s", w.First.Sub(t.zero).Seconds(), w.Ended.Sub(t.zero).Seconds())
 		}
 		r.from, r.when = w.First, cluster.At(w.Ended)
@@ -112,7 +112,7 @@ func (t *Tracker) forecastErrors() {
 	if n := t.failures.all.AtZero(); n.Scheduled > 0 {
 		r.explain(AtZeroText(n))
 	}
-	if later := found.Later; later.N > 0 {
+	if later := found.LaterFailures; later.N > 0 {
 		r.explain(fmt.Sprintf("%d failed later, from %.1f s to %.1f s", later.N, later.First.Sub(t.zero).Seconds(), later.Ended.Sub(t.zero).Seconds()))
 	}
 }
