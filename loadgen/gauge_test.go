@@ -270,7 +270,7 @@ func TestDerive(t *testing.T) {
 		return out
 	}
 	pods := func(asked, answered int, served float64) measurement {
-		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
+		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, sources: []string{"queue-proxy"}}
 	}
 	n := func(n int) *int { return &n }
 	reporting := func(m measurement, r *Report) measurement {
@@ -329,14 +329,14 @@ func TestDerive(t *testing.T) {
 		{"the activator reports the same", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(4)}), survey{outstanding: 12, most: 12}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
 		{"the activator has others' too", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12}, 8,
-			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+			Gauge{Served: 8, Others: 8, Queued: 4, Basis: BasisEstimated}},
 		{"and two of ours stream", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12, flowing: 2}, 8,
-			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, Queued: 4, Basis: BasisEstimated}},
 		{"its numbers are of a moment ago", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 20}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
 		{"one more is within the tolerance", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(5)}), survey{outstanding: 12, most: 12}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
-		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, ServedUpTo: 3, Basis: BasisEstimated}},
+		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, Basis: BasisEstimated}},
 	}
 	for _, tt := range tests {
 		if tt.s.lastActive == nil {

@@ -1,10 +1,7 @@
 package loadgen
 
 import (
-	"context"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,11 +21,9 @@ const (
 
 // server is the gauge's memory of a backend.
 type server struct {
-	seen      time.Time // when it was last among the backends
-	onDead    bool      // it was on a dead node then
-	last      float64   // its last answer
-	deadSince time.Time // zero: its node lives
-	held      float64   // at deadSince
+	last float64 // its last answer
+	// lost is what it held when its node died; of no time while its node lives.
+	lost holding
 }
 
 // sampler polls the servers for their requests while requests are outstanding.
@@ -39,8 +34,8 @@ type sampler struct {
 	// the caller holds the ledger's lock.
 	state func() (sending bool, started time.Time)
 
-	// Only the loop uses these: the backends, the sources that have ever answered, and when
-	// the next poll may begin.
+	// Only the loop uses these: the backends, the kinds of servers that have ever answered, and
+	// when the next poll may begin.
 	servers  map[string]*server
 	heard    map[string]bool
 	nextPoll time.Time
@@ -116,7 +111,7 @@ func (sm *sampler) sample() {
 	sm.ledger.time.at(out.At).Sample(out)
 	for _, r := range sm.ledger.runs {
 		if r.rest == nil {
-			r.PeakQueued = max(r.PeakQueued, out.LeastQueued())
+			r.PeakQueued = max(r.PeakQueued, out.Queued)
 		}
 	}
 	switch doubtful := out.Unknown > 0 || out.doubtful(); {
@@ -149,85 +144,46 @@ func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gaug
 
 // measure asks the servers, side by side; nil: it is too soon.
 func (sm *sampler) measure() *measurement {
-	var backends []Backend
-	var sources []Source
-	if sm.opts.Backends != nil {
-		backends = sm.opts.Backends()
-	}
-	if sm.opts.Sources != nil && sm.opts.Fetch != nil {
-		sources = sm.opts.Sources()
-	}
 	m := &measurement{at: sm.now()}
-	sm.learn(backends, m.at)
-	asked := sm.room(m, backends)
-	switch n := len(asked) + len(sources); {
+	questions := sm.questions(m)
+	switch n := len(questions); {
 	case n > mostAsked:
-		asked, sources = nil, nil
+		questions = nil
 	case n > 0 && m.at.Before(sm.nextPoll):
 		return nil
 	default:
 		sm.nextPoll = m.at.Add(time.Duration(n) * askEach)
 	}
-	loads, told := sm.poll(asked, sources)
-	var all reports
-	for i, r := range told {
-		key := sources[i].key()
-		sm.heard[key] = sm.heard[key] || r.ok
-		all.add(clean(sources[i].Name, 40), &sources[i].Metrics, r, sm.heard[key])
+	sm.ask(questions)
+	for i := range questions {
+		q := &questions[i]
+		if q.ok {
+			sm.heard[q.name] = true
+		}
+		if q.of != nil {
+			m.take(q, sm.servers[q.of.key()])
+		}
+		m.report(q)
 	}
-	for i, r := range loads {
-		if b := &asked[i]; b.Metrics.Served != "" {
-			all.add(clean(b.Metrics.Name, 40), &b.Metrics, r, true)
+	// By default, Knative's activator has no metrics since 1.19.
+	m.reported = slices.DeleteFunc(m.reported, func(t Report) bool { return !sm.heard[t.Source] })
+	for _, s := range sm.servers {
+		if s.lost.n > 0 {
+			m.dead = append(m.dead, s.lost)
 		}
 	}
-	m.reported = all.results()
-	sm.sum(m, asked, loads)
+	slices.SortFunc(m.dead, func(a, b holding) int { return a.since.Compare(b.since) })
 	return m
 }
 
-// sum adds up what the backends have answered, and what the dead ones held.
-func (sm *sampler) sum(m *measurement, asked []Backend, loads []reading) {
-	var names []string // of the servers that answered
-	for i, r := range loads {
-		b := &asked[i]
-		if b.Ready {
-			m.asked++
-		}
-		if !r.ok {
-			continue
-		}
-		if b.Ready {
-			m.answered++
-		}
-		s := sm.servers[b.key()]
-		// What it had lost, it has told again or will never tell.
-		s.last, s.deadSince, s.held = r.load(b), time.Time{}, 0
-		m.served += s.last
-		if name := clean(b.Metrics.Name, 40); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// questions are those to ask now: of the living backends that are ready or have worked on requests, and
+// of the sources. m gets the capacity of the living backends.
+func (sm *sampler) questions(m *measurement) (all []question) {
+	var backends []Backend
+	if sm.opts.Backends != nil {
+		backends = sm.opts.Backends()
 	}
-	m.source = strings.Join(names, ", ")
-	for _, s := range sm.servers {
-		if s.held > 0 {
-			m.dead = append(m.dead, holding{s.deadSince, s.held})
-		}
-	}
-	slices.SortFunc(m.dead, bySince)
-}
-
-// load is the number of requests that a backend works on: those above its limit wait in
-// its own queue.
-func (r reading) load(b *Backend) float64 {
-	if b.Concurrency > 0 {
-		return min(r.served, float64(b.Concurrency))
-	}
-	return r.served
-}
-
-// room returns the capacity of the living backends, and the backends to poll, with the
-// metrics to read.
-func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
+	sm.learn(backends, m.at)
 	m.known = len(backends) > 0
 	unlimited := false
 	for _, b := range backends {
@@ -235,23 +191,50 @@ func (sm *sampler) room(m *measurement, backends []Backend) (asked []Backend) {
 			continue
 		}
 		m.most += b.Concurrency
-		if b.Concurrency <= 0 {
-			unlimited = true
-		}
+		unlimited = unlimited || b.Concurrency <= 0
 		if b.Ready {
 			m.room += b.Concurrency
 			m.known = m.known && b.Concurrency > 0
 		}
-		b.Metrics = b.asks()
-		tells := b.Metrics.Served != "" || b.Metrics.load != nil
-		if sm.opts.Fetch != nil && tells && (b.Ready || sm.servers[b.key()].last > 0) {
-			asked = append(asked, b)
+		asked := b.asks()
+		if (asked.Served != "" || asked.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
+			all = append(all, newQuestion(Source{b.Namespace, b.Pod, asked}, &b))
 		}
 	}
 	if unlimited {
 		m.most = 0
 	}
-	return asked
+	if sm.opts.Fetch == nil {
+		return nil
+	}
+	if sm.opts.Sources != nil {
+		for _, s := range sm.opts.Sources() {
+			all = append(all, newQuestion(s, nil))
+		}
+	}
+	return all
+}
+
+// take adds what a backend has answered, or that it has not.
+func (m *measurement) take(q *question, s *server) {
+	if q.of.Ready {
+		m.asked++
+	}
+	if !q.ok {
+		return
+	}
+	if q.of.Ready {
+		m.answered++
+	}
+	// What it had lost, it has told again or will never tell. Requests above its limit wait in its own queue.
+	s.last, s.lost = q.served, holding{}
+	if limit := q.of.Concurrency; limit > 0 {
+		s.last = min(s.last, float64(limit))
+	}
+	m.served += s.last
+	if !slices.Contains(m.sources, q.name) {
+		m.sources = append(m.sources, q.name)
+	}
 }
 
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
@@ -263,47 +246,28 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 	sm.ledger.mu.Lock()
 	s := sm.ledger.survey(now, now, true)
 	sm.ledger.mu.Unlock()
+	known := sm.servers
+	sm.servers = map[string]*server{}
+	for key, v := range known {
+		if s.silentSince(v.lost.since) == 0 {
+			v.lost.n = 0
+		}
+		if v.lost.n > 0 {
+			sm.servers[key] = v
+		}
+	}
 	for _, b := range backends {
-		v := sm.servers[b.key()]
-		if v == nil {
-			v = &server{}
-			sm.servers[b.key()] = v
-		}
-		v.seen, v.onDead = now, b.OnDead
-		if b.OnDead && v.deadSince.IsZero() {
-			v.deadSince, v.held = now, v.last
-		}
-	}
-	for key, v := range sm.servers {
-		if v.held > 0 && s.silentSince(v.deadSince) == 0 {
-			v.held = 0
-		}
+		v := known[b.key()]
 		switch {
-		case v.held > 0:
-		case !v.seen.Equal(now):
-			delete(sm.servers, key)
-		case !v.onDead:
-			v.deadSince = time.Time{}
+		case v == nil:
+			v = &server{}
+		case b.OnDead && v.lost.since.IsZero():
+			v.lost = holding{now, v.last}
+		case !b.OnDead && v.lost.n == 0:
+			v.lost = holding{}
 		}
+		sm.servers[b.key()] = v
 	}
-}
-
-// poll fetches the report of each backend and each source, in parallel and within one
-// bound.
-func (sm *sampler) poll(backends []Backend, sources []Source) (loads, reports []reading) {
-	loads, reports = make([]reading, len(backends)), make([]reading, len(sources))
-	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
-	defer cancel()
-	var wg sync.WaitGroup
-	for i := range sources {
-		s := &sources[i]
-		wg.Go(func() { reports[i] = sm.askMetrics(ctx, s.Namespace, s.Pod, &s.Metrics) })
-	}
-	for i := range backends {
-		wg.Go(func() { loads[i] = sm.askMetrics(ctx, backends[i].Namespace, backends[i].Pod, &backends[i].Metrics) })
-	}
-	wg.Wait()
-	return loads, reports
 }
 
 // capacity asks for the capacity of the service.

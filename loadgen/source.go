@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Source is a server that reports requests without being a backend, such as one of
@@ -27,50 +28,18 @@ type Report struct {
 	Queued   *int `json:"queued,omitzero"`
 	Asked    int  `json:"asked,omitzero"`
 	Answered int  `json:"answered,omitzero"`
-
-	heard bool // one of the servers has answered since the load began
 }
 
-// reports lists all kinds, in the order of their first report.
-type reports []Report
-
-// add takes the answer of one server, or that there was none. heard is whether it has ever
-// answered.
-func (l *reports) add(source string, m *Metrics, r reading, heard bool) {
-	if r.none {
-		return
-	}
-	i := slices.IndexFunc(*l, func(t Report) bool { return t.Source == source })
-	if i < 0 {
-		i = len(*l)
-		*l = append(*l, Report{Source: source})
-	}
-	t := &(*l)[i]
-	t.Asked++
-	t.heard = t.heard || heard
-	if !r.ok {
-		return
-	}
-	t.Answered++
-	if m.Served != "" {
-		plus(&t.Served, r.served)
-	}
-	if m.Queued != "" {
-		plus(&t.Queued, r.queued)
-	}
+// question is what the gauge asks a server, and its answer.
+type question struct {
+	Source
+	name string   // of the kind of server, clean
+	of   *Backend // nil: it is a source
+	reading
 }
 
-func plus(sum **int, n float64) {
-	if *sum == nil {
-		*sum = new(int)
-	}
-	**sum += int(math.Round(n))
-}
-
-// results returns the reports, except of servers that have never answered: by default, Knative's
-// activator has no metrics since 1.19.
-func (l reports) results() []Report {
-	return slices.DeleteFunc(l, func(t Report) bool { return !t.heard })
+func newQuestion(s Source, of *Backend) question {
+	return question{Source: s, name: clean(s.Name, 40), of: of}
 }
 
 // reading is the answer of one server; ok is false when there was none.
@@ -81,14 +50,26 @@ type reading struct {
 	none bool
 }
 
-func (s *Source) key() string { return s.Namespace + "/" + s.Pod + "/" + s.Name }
-
-func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
-	body, err := sm.opts.Fetch(ctx, namespace, pod, m.Port, cmp.Or(m.Path, "metrics"))
-	if err != nil {
-		return reading{}
+// ask fetches the answers, in parallel and within one bound.
+func (sm *sampler) ask(questions []question) {
+	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range questions {
+		q := &questions[i]
+		wg.Go(func() {
+			body, err := sm.opts.Fetch(ctx, q.Namespace, q.Pod, q.Port, cmp.Or(q.Path, "metrics"))
+			if err == nil {
+				q.reading = q.decode(body)
+			}
+		})
 	}
-	var r reading
+	wg.Wait()
+}
+
+// decode reads an answer.
+func (m *Metrics) decode(body []byte) (r reading) {
+	var err error
 	if m.load != nil {
 		r.served, err = m.load(body)
 	} else {
@@ -96,4 +77,36 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	}
 	r.ok, r.none = err == nil, errors.Is(err, errAbsent)
 	return r
+}
+
+// report adds what a server says in its own numbers, or that it has not answered, to the report of its
+// kind.
+func (m *measurement) report(q *question) {
+	if q.none || q.load != nil {
+		return
+	}
+	i := slices.IndexFunc(m.reported, func(t Report) bool { return t.Source == q.name })
+	if i < 0 {
+		i = len(m.reported)
+		m.reported = append(m.reported, Report{Source: q.name})
+	}
+	t := &m.reported[i]
+	t.Asked++
+	if !q.ok {
+		return
+	}
+	t.Answered++
+	if q.Served != "" {
+		plus(&t.Served, q.served)
+	}
+	if q.Queued != "" {
+		plus(&t.Queued, q.queued)
+	}
+}
+
+func plus(sum **int, n float64) {
+	if *sum == nil {
+		*sum = new(int)
+	}
+	**sum += int(math.Round(n))
 }
