@@ -236,7 +236,7 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 	waitFor(t, "a second look", func() bool {
 		g.ledger.mu.Lock()
 		defer g.ledger.mu.Unlock()
-		return g.sampler.measured != nil && g.sampler.measured.served == 12
+		return g.sampler.measured.served == 12
 	})
 	v.mu.Lock()
 	for _, p := range v.pods[8:] { // of these, four are at work
@@ -363,11 +363,14 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				for i := range backends {
 					backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, QueueProxy: true}
 				}
-				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: Options{
-					Backends: func() []Backend { return backends }, Fetch: func(_ context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
-						questions.Add(1)
-						return statMessage(pod, 0.5), nil
-					}}}, func() (bool, time.Time) { return true, time.Time{} })
+				opts, err := Options{Backends: func() []Backend { return backends }, Fetch: func(_ context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
+					questions.Add(1)
+					return statMessage(pod, 0.5), nil
+				}}.withDefaults()
+				if err != nil {
+					t.Fatal(err)
+				}
+				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: opts}, func() (bool, time.Time) { return true, time.Time{} })
 				for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(sampleSoon) {
 					sm.sample()
 				}

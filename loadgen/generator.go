@@ -209,7 +209,7 @@ func (g *Generator) Close() {
 // the requests in flight: it is meant for readers at 10 Hz or less.
 func (g *Generator) Run() *Run {
 	now := g.now()
-	capacity, target, limited := g.sampler.capacity()
+	capacity, target, limited := g.opts.Capacity()
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,7 +41,7 @@ type sampler struct {
 	nextPoll time.Time
 
 	// Guarded by the ledger's lock.
-	measured *measurement
+	measured measurement
 	// doubtSince is since when requests have waited beside free slots; zero: they have not.
 	doubtSince time.Time
 }
@@ -76,7 +76,7 @@ func (sm *sampler) loop() {
 		}
 		active := !busy.IsZero() && begin.Sub(busy) < sampleAfter
 		if !active {
-			sm.measured, sm.doubtSince = nil, time.Time{}
+			sm.measured, sm.doubtSince = measurement{}, time.Time{}
 			clear(sm.servers)
 			clear(sm.heard)
 		}
@@ -100,11 +100,11 @@ func (sm *sampler) loop() {
 // its second.
 func (sm *sampler) sample() {
 	m := sm.measure()
-	capacity, target, limited := sm.capacity()
+	capacity, target, limited := sm.opts.Capacity()
 	sm.ledger.mu.Lock()
 	defer sm.ledger.mu.Unlock()
 	if m != nil {
-		sm.measured = m
+		sm.measured = *m
 	}
 	now := sm.now()
 	out := sm.gauge(now, capacity, target, limited)
@@ -126,17 +126,14 @@ func (sm *sampler) sample() {
 // gauge puts the last measurement and the ledger together; the ledger's lock
 // is held.
 func (sm *sampler) gauge(now time.Time, capacity, target int, limited bool) Gauge {
-	m := sm.measured
-	if m == nil {
-		m = &measurement{}
-	}
+	m := &sm.measured
 	s := sm.ledger.survey(now, m.at, len(m.dead) > 0)
 	out := derive(m, &s, capacity, limited)
 	out.At, out.Capacity, out.Target, out.Limited = now, capacity, target, limited
 	if out.doubtful() && !sm.doubtSince.IsZero() && now.Sub(sm.doubtSince) >= doubtAfter {
 		out.Unknown, out.Queued = out.Queued, 0
 	}
-	if sending, _ := sm.state(); sm.measured == nil && s.outstanding == 0 && !sending {
+	if sending, _ := sm.state(); m.at.IsZero() && s.outstanding == 0 && !sending {
 		out.Basis, out.Source = BasisIdle, ""
 	}
 	return out
@@ -176,67 +173,6 @@ func (sm *sampler) measure() *measurement {
 	return m
 }
 
-// questions are those to ask now: of the living backends that are ready or have worked on requests, and
-// of the sources. m gets the capacity of the living backends.
-func (sm *sampler) questions(m *measurement) (all []question) {
-	var backends []Backend
-	if sm.opts.Backends != nil {
-		backends = sm.opts.Backends()
-	}
-	sm.learn(backends, m.at)
-	m.known = len(backends) > 0
-	unlimited := false
-	for _, b := range backends {
-		if b.OnDead {
-			continue
-		}
-		m.most += b.Concurrency
-		unlimited = unlimited || b.Concurrency <= 0
-		if b.Ready {
-			m.room += b.Concurrency
-			m.known = m.known && b.Concurrency > 0
-		}
-		asked := b.asks()
-		if (asked.Served != "" || asked.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
-			all = append(all, newQuestion(Source{b.Namespace, b.Pod, asked}, &b))
-		}
-	}
-	if unlimited {
-		m.most = 0
-	}
-	if sm.opts.Fetch == nil {
-		return nil
-	}
-	if sm.opts.Sources != nil {
-		for _, s := range sm.opts.Sources() {
-			all = append(all, newQuestion(s, nil))
-		}
-	}
-	return all
-}
-
-// take adds what a backend has answered, or that it has not.
-func (m *measurement) take(q *question, s *server) {
-	if q.of.Ready {
-		m.asked++
-	}
-	if !q.ok {
-		return
-	}
-	if q.of.Ready {
-		m.answered++
-	}
-	// What it had lost, it has told again or will never tell. Requests above its limit wait in its own queue.
-	s.last, s.lost = q.served, holding{}
-	if limit := q.of.Concurrency; limit > 0 {
-		s.last = min(s.last, float64(limit))
-	}
-	m.served += s.last
-	if !slices.Contains(m.sources, q.name) {
-		m.sources = append(m.sources, q.name)
-	}
-}
-
 func (b *Backend) key() string { return b.Namespace + "/" + b.Pod }
 
 // learn records which servers there are and which have died. A dead server counts with its last
@@ -268,13 +204,4 @@ func (sm *sampler) learn(backends []Backend, now time.Time) {
 		}
 		sm.servers[b.key()] = v
 	}
-}
-
-// capacity asks for the capacity of the service.
-func (sm *sampler) capacity() (now, target int, limited bool) {
-	if sm.opts.Capacity == nil {
-		return 0, 0, false
-	}
-	now, target, limited = sm.opts.Capacity()
-	return max(now, 0), max(target, 0), limited
 }

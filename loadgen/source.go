@@ -50,6 +50,40 @@ type reading struct {
 	none bool
 }
 
+// questions are those to ask now: of the living backends that are ready or have worked on requests, and
+// of the sources. m gets the capacity of the living backends.
+func (sm *sampler) questions(m *measurement) (all []question) {
+	backends := sm.opts.Backends()
+	sm.learn(backends, m.at)
+	m.known = len(backends) > 0
+	unlimited := false
+	for _, b := range backends {
+		if b.OnDead {
+			continue
+		}
+		m.most += b.Concurrency
+		unlimited = unlimited || b.Concurrency <= 0
+		if b.Ready {
+			m.room += b.Concurrency
+			m.known = m.known && b.Concurrency > 0
+		}
+		asked := b.asks()
+		if (asked.Served != "" || asked.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
+			all = append(all, newQuestion(Source{b.Namespace, b.Pod, asked}, &b))
+		}
+	}
+	if unlimited {
+		m.most = 0
+	}
+	if sm.opts.Fetch == nil {
+		return nil
+	}
+	for _, s := range sm.opts.Sources() {
+		all = append(all, newQuestion(s, nil))
+	}
+	return all
+}
+
 // ask fetches the answers, in parallel and within one bound.
 func (sm *sampler) ask(questions []question) {
 	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
@@ -77,6 +111,28 @@ func (m *Metrics) decode(body []byte) (r reading) {
 	}
 	r.ok, r.none = err == nil, errors.Is(err, errAbsent)
 	return r
+}
+
+// take adds what a backend has answered, or that it has not.
+func (m *measurement) take(q *question, s *server) {
+	if q.of.Ready {
+		m.asked++
+	}
+	if !q.ok {
+		return
+	}
+	if q.of.Ready {
+		m.answered++
+	}
+	// What it had lost, it has told again or will never tell. Requests above its limit wait in its own queue.
+	s.last, s.lost = q.served, holding{}
+	if limit := q.of.Concurrency; limit > 0 {
+		s.last = min(s.last, float64(limit))
+	}
+	m.served += s.last
+	if !slices.Contains(m.sources, q.name) {
+		m.sources = append(m.sources, q.name)
+	}
 }
 
 // report adds what a server says in its own numbers, or that it has not answered, to the report of its
