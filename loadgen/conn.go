@@ -62,15 +62,11 @@ func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.
 
 // tlsAdvice begins an error of a handshake with what to correct; empty if that is unknown.
 func tlsAdvice(err error) string {
-	var (
-		unknown   x509.UnknownAuthorityError
-		otherName x509.HostnameError
-		noTLS     tls.RecordHeaderError
-	)
+	var otherName x509.HostnameError
 	switch {
-	case errors.As(err, &noTLS):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return "the server does not answer with TLS (is it http://?): "
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return "name the authority of its certificate by ca_file (--ca): "
 	case errors.As(err, &otherName):
 		names := slices.Clone(otherName.Certificate.DNSNames)
@@ -114,7 +110,7 @@ func (cl *client) use(r *request, c *conn) (*conn, error) {
 	r.Remote, r.Connected = c.remote, r.now()
 	if !r.attach(c.raw) {
 		c.discard()
-		return nil, r.aborted().err
+		return nil, r.aborted()
 	}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-)
-
-var (
-	// errGrace ends the reading after the outcome.
-	errGrace     = errors.New("the outcome was known")
-	errCancelled = errors.New("cancelled")
-	errCensored  = errors.New("still in flight at the end")
 )
 
 // proxyTexts are what Knative's activator and queue-proxy write into the body
@@ -100,10 +94,7 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 	}
 	resp, err := readHead(c, rt.wire.request)
 	if err != nil {
-		if writeErr != nil {
-			err = writeErr
-		}
-		return err
+		return cmp.Or(writeErr, err)
 	}
 	// A server may answer and close before it has read the whole request.
 	r.Status = resp.StatusCode
@@ -127,8 +118,8 @@ func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []b
 	return readPage(resp.Body, buf)
 }
 
-// failure is an answer that determines its class: a status, or a complete answer that
-// reports an error.
+// failure determines the class of a request: an answer whose status or text is an error, or a cause of
+// the client's own.
 type failure struct {
 	class Class
 	text  string
@@ -140,14 +131,12 @@ func (e *failure) Error() string { return e.text }
 // judge returns the class of an error: by the answer, else the client's own cause, else
 // the phase, then the system's error.
 func (r *request) judge(err error) (Class, error) {
-	own, cause := (*failure)(nil), r.aborted()
-	switch {
-	case err == nil:
+	if err == nil {
 		return ClassOK, nil
-	case errors.As(err, &own):
-		return own.class, err
-	case cause != nil:
-		return cause.class, cause.err
+	}
+	own := r.aborted()
+	if errors.As(err, &own) || own != nil {
+		return own.class, own
 	}
 	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)

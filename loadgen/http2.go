@@ -93,12 +93,8 @@ type remoteKey struct{}
 
 // newShared opens an HTTP/2 connection to addr.
 func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*sharedConn, error) {
-	scheme := "http"
-	if rt.wire.tls {
-		scheme = "https"
-	}
 	remote := ""
-	cc, err := rt.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), scheme, addr)
+	cc, err := rt.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), rt.wire.request.URL.Scheme, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +179,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) err
 	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
 	if !r.attach(nil) {
 		c.Release()
-		return r.aborted().err
+		return r.aborted()
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {

@@ -114,7 +114,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, outages loadgen.PowerOffs) 
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(basis),
+		PeakServed: served, PeakQueued: r.t.opt.Load.Result(l.number).PeakQueued, Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
 		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, outages),
 	}
@@ -126,7 +126,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, outages loadgen.PowerOffs) 
 // that the generator has scheduled for it.
 func balanced(r *run, ledger *record.Ledger) bool {
 	for _, l := range r.loads {
-		if !r.t.opt.Load.RunTotals(l.number).Balanced() {
+		if !r.t.opt.Load.Result(l.number).Totals.Balanced() {
 			return false
 		}
 	}
