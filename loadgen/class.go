@@ -225,12 +225,10 @@ func classify(connected, answered bool, err error) Class {
 // error: names, certificates, and dialers that tell only a text, as an ssh
 // bastion does ("connect failed (Connection refused)").
 func classifyDial(err error) Class {
-	for _, own := range []any{new(*WayError), new(*net.DNSError), new(*tls.CertificateVerificationError), new(x509.UnknownAuthorityError), new(tls.RecordHeaderError)} {
-		if errors.As(err, own) {
-			return ClassLocal
-		}
-	}
 	switch {
+	case errors.As(err, new(*WayError)), errors.As(err, new(*net.DNSError)), errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(tls.RecordHeaderError)):
+		return ClassLocal
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ClassReset
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
