@@ -44,15 +44,15 @@ func (c *conn) discard() {
 
 // dial opens a connection, with TLS if the target has it. It returns the connection to
 // read and write, and the one beneath.
-func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
+func (cl *client) dial(ctx context.Context, addr string) (c, raw net.Conn, err error) {
 	raw, err = cl.opts.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !rt.wire.tls {
+	if !cl.route.wire.tls {
 		return raw, raw, nil
 	}
-	t := tls.Client(raw, rt.tls)
+	t := tls.Client(raw, cl.route.tls)
 	if err := t.HandshakeContext(ctx); err != nil {
 		raw.Close()
 		return nil, nil, fmt.Errorf("no TLS with %s: %s%w", addr, tlsAdvice(err), err)
@@ -84,7 +84,7 @@ func tlsAdvice(err error) string {
 
 // connect returns a connection for the request, with the time of its set-up
 // in the record.
-func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
+func (cl *client) connect(r *request, e *entry) (*conn, error) {
 	r.Reused = false
 	if cl.opts.Target.Reuse {
 		now := cl.now()
@@ -93,7 +93,7 @@ func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 			return cl.use(r, c)
 		}
 	}
-	nc, raw, err := cl.dial(r.dialContext(cl.ctx), rt, e.addr)
+	nc, raw, err := cl.dial(r.dialContext(cl.ctx), e.addr)
 	if err != nil {
 		return nil, err
 	}

@@ -45,19 +45,19 @@ func (r *request) refusesOptions(err error) bool {
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	rt, send := cl.route, cl.exchangeHTTP1
-	if rt.transport != nil {
+	send := cl.exchangeHTTP1
+	if cl.route.transport != nil {
 		send = cl.exchangeHTTP2
 	}
-	e := rt.enter(r)
+	e := cl.route.enter(r)
 	for try := 1; ; try++ {
-		bare := rt.wire.withoutOptions.Load()
-		err := send(r, rt, e, rt.wire.message(r.message, bare))
+		bare := cl.route.wire.withoutOptions.Load()
+		err := send(r, e, cl.route.wire.message(r.message, bare))
 		switch {
 		case r.aborted() != nil:
 			return r.judge(err)
 		case !bare && r.refusesOptions(err):
-			rt.wire.withoutOptions.Store(true)
+			cl.route.wire.withoutOptions.Store(true)
 		case try == maxTries || !r.unprocessed(err):
 			return r.judge(err)
 		}
@@ -66,8 +66,8 @@ func (cl *client) exchange(r *request) (Class, error) {
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) error {
-	c, err := cl.connect(r, rt, e)
+func (cl *client) exchangeHTTP1(r *request, e *entry, m *message) error {
+	c, err := cl.connect(r, e)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 	if writeErr == nil {
 		r.wrote(r.now())
 	}
-	resp, err := readHead(c, rt.wire.request)
+	resp, err := readHead(c, cl.route.wire.request)
 	if err != nil {
 		return cmp.Or(writeErr, err)
 	}
@@ -100,19 +100,19 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
-	err = cl.readAnswer(r, rt, resp, *buf)
-	keep = err == nil && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
+	err = cl.readAnswer(r, resp, *buf)
+	keep = err == nil && cl.opts.Target.Reuse && cl.route.wire.target.Profile != Chat &&
 		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
 	return err
 }
 
 // readAnswer reads the answer after its headers.
-func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
+func (cl *client) readAnswer(r *request, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
 		text, body := r.errorText(resp, buf)
 		return &failure{class, text, body}
-	case rt.wire.target.Profile == Chat:
+	case cl.route.wire.target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
 	return readPage(resp.Body, buf)
