@@ -43,12 +43,13 @@ func TestTheActivatorIsRead(t *testing.T) {
 // An activator that has never answered is not shown as silent: it may not have metrics.
 func TestAnActivatorWithoutMetricsIsNotSilent(t *testing.T) {
 	t.Parallel()
-	m := ActivatorMetrics("default", []string{"llm-00001"})
-	for _, heard := range []bool{false, true} {
-		var all reports
-		all.add("activator", &m, reading{}, heard)
-		if told := all.results(); len(told) == 0 == heard {
-			t.Errorf("heard %v: %+v", heard, told)
-		}
+	v := serveRevision(t, 2)
+	g := start(t, v.withActivator(func() (int, error) { return 0, errors.New("no answer") }))
+	mustStart(t, g, Spec{Shape: Burst, N: 2})
+	gaugeIs(t, g, BasisMeasured, 2, 0, 0, 0)
+	if told := g.Run().Gauge.Reported; len(told) > 0 {
+		t.Errorf("%+v", told)
 	}
+	close(v.finish)
+	wait(t, g)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -171,6 +172,21 @@ func errnoName(err error) string {
 	return ""
 }
 
+// ofErrno are the classes of system errors, without a connection and on one. Linux reports
+// EHOSTUNREACH and the like for a connection only when it has abandoned it (tcp_write_err: the soft
+// error, else ETIMEDOUT).
+var ofErrno = map[syscall.Errno]struct{ connecting, connected Class }{
+	syscall.ECONNREFUSED: {ClassRefused, ClassRefused},
+	syscall.EHOSTUNREACH: {ClassUnreachable, ClassPeerDead},
+	syscall.EHOSTDOWN:    {ClassUnreachable, ClassPeerDead},
+	syscall.ENETUNREACH:  {ClassUnreachable, ClassPeerDead},
+	syscall.ENETDOWN:     {ClassUnreachable, ClassPeerDead},
+	syscall.ECONNRESET:   {ClassReset, ClassReset},
+	syscall.ECONNABORTED: {ClassReset, ClassReset},
+	syscall.EPIPE:        {ClassReset, ClassReset},
+	syscall.ETIMEDOUT:    {ClassConnectTimeout, ClassPeerDead},
+}
+
 // classify returns the class of a network error that the client did not cause, by the
 // phase of the request and then by the system error. connected: there was a connection.
 // answered: a byte of the answer had come.
@@ -181,26 +197,14 @@ func errnoName(err error) string {
 func classify(connected, answered bool, err error) Class {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		switch errno {
-		case syscall.ECONNREFUSED:
-			return ClassRefused
-		case syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
-			if connected {
-				// Linux reports this for a connection only when it has abandoned it
-				// (tcp_write_err: the soft error, else ETIMEDOUT).
-				return ClassPeerDead
-			}
-			return ClassUnreachable
-		case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE:
-			return ClassReset
-		case syscall.ETIMEDOUT:
-			if connected {
-				return ClassPeerDead
-			}
-			return ClassConnectTimeout
-		default:
+		class, known := ofErrno[errno]
+		switch {
+		case !known:
 			return ClassLocal
+		case connected:
+			return class.connected
 		}
+		return class.connecting
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, errNotHTTP2):
@@ -221,16 +225,9 @@ func classify(connected, answered bool, err error) Class {
 // error: names, certificates, and dialers that tell only a text, as an ssh
 // bastion does ("connect failed (Connection refused)").
 func classifyDial(err error) Class {
-	var (
-		dns     *net.DNSError
-		cert    *tls.CertificateVerificationError
-		unknown x509.UnknownAuthorityError
-		record  tls.RecordHeaderError
-		netErr  net.Error
-		way     *WayError
-	)
 	switch {
-	case errors.As(err, &way), errors.As(err, &dns), errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &record):
+	case errors.As(err, new(*WayError)), errors.As(err, new(*net.DNSError)), errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(tls.RecordHeaderError)):
 		return ClassLocal
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ClassReset
@@ -253,9 +250,6 @@ func classifyDial(err error) Class {
 			return t.class
 		}
 	}
-	if errors.As(err, &netErr) && netErr.Timeout() {
-		return ClassConnectTimeout
-	}
 	return ClassLocal
 }
 
@@ -266,12 +260,8 @@ func classOfStatus(status int) Class {
 		return ClassOK
 	case status < 500:
 		return Class4xx
-	case status == 502:
-		return Class502
-	case status == 503:
-		return Class503
-	case status == 504:
-		return Class504
+	case status >= 502 && status <= 504:
+		return Class(strconv.Itoa(status))
 	}
 	return Class5xx
 }

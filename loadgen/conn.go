@@ -44,15 +44,15 @@ func (c *conn) discard() {
 
 // dial opens a connection, with TLS if the target has it. It returns the connection to
 // read and write, and the one beneath.
-func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.Conn, err error) {
+func (cl *client) dial(ctx context.Context, addr string) (c, raw net.Conn, err error) {
 	raw, err = cl.opts.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !rt.wire.tls {
+	if !cl.route.wire.tls {
 		return raw, raw, nil
 	}
-	t := tls.Client(raw, rt.tls)
+	t := tls.Client(raw, cl.route.tls)
 	if err := t.HandshakeContext(ctx); err != nil {
 		raw.Close()
 		return nil, nil, fmt.Errorf("no TLS with %s: %s%w", addr, tlsAdvice(err), err)
@@ -62,15 +62,11 @@ func (cl *client) dial(ctx context.Context, rt *route, addr string) (c, raw net.
 
 // tlsAdvice begins an error of a handshake with what to correct; empty if that is unknown.
 func tlsAdvice(err error) string {
-	var (
-		unknown   x509.UnknownAuthorityError
-		otherName x509.HostnameError
-		noTLS     tls.RecordHeaderError
-	)
+	var otherName x509.HostnameError
 	switch {
-	case errors.As(err, &noTLS):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return "the server does not answer with TLS (is it http://?): "
-	case errors.As(err, &unknown):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return "name the authority of its certificate by ca_file (--ca): "
 	case errors.As(err, &otherName):
 		names := slices.Clone(otherName.Certificate.DNSNames)
@@ -88,7 +84,7 @@ func tlsAdvice(err error) string {
 
 // connect returns a connection for the request, with the time of its set-up
 // in the record.
-func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
+func (cl *client) connect(r *request, e *entry) (*conn, error) {
 	r.Reused = false
 	if cl.opts.Target.Reuse {
 		now := cl.now()
@@ -97,7 +93,7 @@ func (cl *client) connect(r *request, rt *route, e *entry) (*conn, error) {
 			return cl.use(r, c)
 		}
 	}
-	nc, raw, err := cl.dial(r.dialContext(cl.ctx), rt, e.addr)
+	nc, raw, err := cl.dial(r.dialContext(cl.ctx), e.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +110,7 @@ func (cl *client) use(r *request, c *conn) (*conn, error) {
 	r.Remote, r.Connected = c.remote, r.now()
 	if !r.attach(c.raw) {
 		c.discard()
-		return nil, r.aborted().err
+		return nil, r.aborted()
 	}
 	return c, nil
 }

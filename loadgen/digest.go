@@ -10,9 +10,6 @@ import (
 type Digest struct {
 	// Failed are the failed requests by class and endpoint, most first.
 	Failed []FailedGroup
-	// Took counts the ok requests by how long they took from their due time; steps
-	// without any are left out.
-	Took []TookStep
 	// Failures and Answers are the last failed and the last ok requests, newest first.
 	Failures, Answers []Record
 }
@@ -23,12 +20,6 @@ type FailedGroup struct {
 	// Endpoint is the address that was dialed or that answered; empty if there was
 	// none, or if there are too many endpoints to list.
 	Endpoint string
-	Failures
-}
-
-// TookStep counts the requests that took at least From and less than To.
-type TookStep struct {
-	From, To time.Duration
 	N        int
 }
 
@@ -52,7 +43,7 @@ func (d *digest) take(r *Record) {
 		d.late = d.late.with(r.Dial.Sub(r.Scheduled))
 	}
 	if r.Class.Failed() {
-		d.group(r).Note(r)
+		d.group(r).N++
 		d.failures = keep(d.failures, r)
 	}
 	if r.Class != ClassOK {
@@ -117,31 +108,6 @@ func newest(all []Record) []Record {
 	return out
 }
 
-// steps adds up a histogram in steps of 1, 2 and 5.
-func (s *histogram) steps() []TookStep {
-	if s == nil || s.h == nil {
-		return nil
-	}
-	var out []TookStep
-	at, from := 0, time.Duration(0)
-	to := time.Millisecond
-	for _, bar := range s.h.Distribution() {
-		for time.Duration(bar.From)*time.Microsecond >= to {
-			from, to = to, to*time.Duration([]int{4, 5, 4}[at%3])/2
-			at++
-		}
-		if bar.Count == 0 {
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1].From == from {
-			out[n-1].N += int(bar.Count)
-		} else {
-			out = append(out, TookStep{from, to, int(bar.Count)})
-		}
-	}
-	return out
-}
-
 // Digest returns a summary of single requests; it is never nil.
 func (g *Generator) Digest() *Digest {
 	g.ledger.mu.Lock()
@@ -150,7 +116,7 @@ func (g *Generator) Digest() *Digest {
 }
 
 func (d *digest) shown() *Digest {
-	out := &Digest{Failed: slices.Clone(d.groups), Took: d.took.steps(), Failures: newest(d.failures), Answers: newest(d.answered)}
+	out := &Digest{Failed: slices.Clone(d.groups), Failures: newest(d.failures), Answers: newest(d.answered)}
 	slices.SortStableFunc(out.Failed, func(a, b FailedGroup) int { return cmp.Or(b.N-a.N, cmp.Compare(a.Class, b.Class)) })
 	return out
 }

@@ -6,7 +6,7 @@
 // moment (dialing, sent, streaming) and ends in exactly one [Class]. [Totals],
 // [Second] and [Gauge] are computed from these entries; [Totals.Balanced]
 // holds for every [Run] that is handed out, and for each single run
-// ([Generator.RunTotals]). A request that ends feeds four places: the caller, by one [Record]
+// ([Generator.Result]). A request that ends feeds four places: the caller, by one [Record]
 // of evidence; its run's [RunSum]; its [Second] of the series; and the [Digest]. Callers note
 // the Record in a [Window] or [Spells] of their own. All other numbers are queries on these.
 //

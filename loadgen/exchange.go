@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-)
-
-var (
-	// errGrace ends the reading after the outcome.
-	errGrace     = errors.New("the outcome was known")
-	errCancelled = errors.New("cancelled")
-	errCensored  = errors.New("still in flight at the end")
 )
 
 // proxyTexts are what Knative's activator and queue-proxy write into the body
@@ -51,19 +45,19 @@ func (r *request) refusesOptions(err error) bool {
 // class is not ok.
 func (cl *client) exchange(r *request) (Class, error) {
 	r.begin()
-	rt, send := cl.route, cl.exchangeHTTP1
-	if rt.transport != nil {
+	send := cl.exchangeHTTP1
+	if cl.route.transport != nil {
 		send = cl.exchangeHTTP2
 	}
-	e := rt.enter(r)
+	e := cl.route.enter(r)
 	for try := 1; ; try++ {
-		bare := rt.wire.withoutOptions.Load()
-		err := send(r, rt, e, rt.wire.message(r.message, bare))
+		bare := cl.route.wire.withoutOptions.Load()
+		err := send(r, e, cl.route.wire.message(r.message, bare))
 		switch {
 		case r.aborted() != nil:
 			return r.judge(err)
 		case !bare && r.refusesOptions(err):
-			rt.wire.withoutOptions.Store(true)
+			cl.route.wire.withoutOptions.Store(true)
 		case try == maxTries || !r.unprocessed(err):
 			return r.judge(err)
 		}
@@ -72,8 +66,8 @@ func (cl *client) exchange(r *request) (Class, error) {
 }
 
 // exchangeHTTP1 sends the request on a HTTP/1.1 connection and reads the answer.
-func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) error {
-	c, err := cl.connect(r, rt, e)
+func (cl *client) exchangeHTTP1(r *request, e *entry, m *message) error {
+	c, err := cl.connect(r, e)
 	if err != nil {
 		return err
 	}
@@ -98,37 +92,34 @@ func (cl *client) exchangeHTTP1(r *request, rt *route, e *entry, m *message) err
 	if writeErr == nil {
 		r.wrote(r.now())
 	}
-	resp, err := readHead(c, rt.wire.request)
+	resp, err := readHead(c, cl.route.wire.request)
 	if err != nil {
-		if writeErr != nil {
-			err = writeErr
-		}
-		return err
+		return cmp.Or(writeErr, err)
 	}
 	// A server may answer and close before it has read the whole request.
 	r.Status = resp.StatusCode
 	r.Unframed = resp.ContentLength == -1 && len(resp.TransferEncoding) == 0
 	*buf = (*buf)[:cap(*buf)]
-	err = cl.readAnswer(r, rt, resp, *buf)
-	keep = err == nil && cl.opts.Target.Reuse && rt.wire.target.Profile != Chat &&
+	err = cl.readAnswer(r, resp, *buf)
+	keep = err == nil && cl.opts.Target.Reuse && cl.route.wire.target.Profile != Chat &&
 		!resp.Close && !r.Unframed && writeErr == nil && c.br.Buffered() == 0
 	return err
 }
 
 // readAnswer reads the answer after its headers.
-func (cl *client) readAnswer(r *request, rt *route, resp *http.Response, buf []byte) error {
+func (cl *client) readAnswer(r *request, resp *http.Response, buf []byte) error {
 	switch class := classOfStatus(resp.StatusCode); {
 	case class != ClassOK:
 		text, body := r.errorText(resp, buf)
 		return &failure{class, text, body}
-	case rt.wire.target.Profile == Chat:
+	case cl.route.wire.target.Profile == Chat:
 		return cl.readChat(r, resp, buf)
 	}
 	return readPage(resp.Body, buf)
 }
 
-// failure is an answer that determines its class: a status, or a complete answer that
-// reports an error.
+// failure determines the class of a request: an answer whose status or text is an error, or a cause of
+// the client's own.
 type failure struct {
 	class Class
 	text  string
@@ -140,14 +131,12 @@ func (e *failure) Error() string { return e.text }
 // judge returns the class of an error: by the answer, else the client's own cause, else
 // the phase, then the system's error.
 func (r *request) judge(err error) (Class, error) {
-	own, cause := (*failure)(nil), r.aborted()
-	switch {
-	case err == nil:
+	if err == nil {
 		return ClassOK, nil
-	case errors.As(err, &own):
-		return own.class, err
-	case cause != nil:
-		return cause.class, cause.err
+	}
+	own := r.aborted()
+	if errors.As(err, &own) || own != nil {
+		return own.class, own
 	}
 	connected, answered := !r.Connected.IsZero(), !r.FirstByte.IsZero()
 	class := classify(connected, answered, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,9 +26,10 @@ type measurement struct {
 	known bool
 	// most is what all servers on living nodes take at once, also those that
 	// are not ready (any more); 0 when one of them has no limit.
-	most   int
-	source string
-	// reported is what servers say in their own numbers.
+	most int
+	// sources are the names of those that answered, reported is what servers say in their own
+	// numbers.
+	sources  []string
 	reported []Report
 }
 
@@ -36,8 +38,6 @@ type holding struct {
 	since time.Time
 	n     float64
 }
-
-func bySince(a, b holding) int { return a.since.Compare(b.since) }
 
 const (
 	// doubtAfter is how long requests wait beside free slots until they are unknown.
@@ -86,7 +86,7 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 			young = min(young, max(room-g.Served, 0))
 		}
 		g.Heard = min(g.Served, max(int(math.Round(m.served)), g.Streaming))
-		g.Basis, g.Source = BasisMeasured, m.source
+		g.Basis, g.Source = BasisMeasured, strings.Join(m.sources, ", ")
 		if young > 0 && g.Served < left || m.answered < m.asked {
 			g.Basis = BasisPartial
 		}
@@ -101,20 +101,13 @@ func derive(m *measurement, s *survey, capacity int, limited bool) Gauge {
 	g.Served = max(min(g.Served, left), 0)
 	g.Queued = left - g.Served
 	g.Heard = max(min(g.Heard, g.Served), 0)
-	g.share(m.others(s))
-	return g
-}
-
-// share marks the gauge if the servers hold requests of others. Of the generator's own, only
-// those of which bytes are coming are then proven to be served.
-func (g *Gauge) share(others int) {
-	g.Others = others
-	if others == 0 {
-		return
+	g.Others = m.others(s)
+	if g.Others > 0 {
+		// Of the generator's own requests, only those of which bytes are coming are proven to be served.
+		g.Heard, g.Basis, g.Source = min(g.Heard, g.Streaming), BasisEstimated, sharedSource
+		g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
 	}
-	g.ServedUpTo, g.Heard = g.Served, min(g.Heard, g.Streaming)
-	g.Basis, g.Source = BasisEstimated, sharedSource
-	g.Disagreement = fmt.Sprintf("the servers hold %d requests of others: serving and queued are estimates", g.Others)
+	return g
 }
 
 // load is the number of requests that the servers work on. Those that do not answer are taken
@@ -160,15 +153,14 @@ func (g *Gauge) doubtful() bool {
 // work on, and what servers report as served and queued, are more than were in flight at any
 // time that these numbers may be of.
 func (m *measurement) others(s *survey) int {
-	most := max(s.most, s.outstanding)
-	n := m.served
+	n, most := int(math.Round(m.served)), max(s.most, s.outstanding)
 	for i := range m.reported {
-		n = max(n, float64(m.reported[i].total()))
+		n = max(n, m.reported[i].total())
 	}
-	if n -= float64(most); n <= float64(max(1, most/20)) || s.outstanding == 0 {
+	if n-most <= max(1, most/20) || s.outstanding == 0 {
 		return 0
 	}
-	return int(math.Round(n))
+	return n - most
 }
 
 // total is the number of requests that the servers report.
@@ -179,12 +171,4 @@ func (t *Report) total() (n int) {
 		}
 	}
 	return n
-}
-
-// LeastQueued is how many of the generator's own requests are queued at least.
-func (g *Gauge) LeastQueued() int {
-	if g.Others > 0 {
-		return max(min(g.Queued, g.Outstanding-g.OnDead-g.Stalled-g.ServedUpTo), 0)
-	}
-	return g.Queued
 }

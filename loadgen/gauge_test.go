@@ -236,7 +236,7 @@ func TestGaugeShowsRequestsOnDeadNodes(t *testing.T) {
 	waitFor(t, "a second look", func() bool {
 		g.ledger.mu.Lock()
 		defer g.ledger.mu.Unlock()
-		return g.sampler.measured != nil && g.sampler.measured.served == 12
+		return g.sampler.measured.served == 12
 	})
 	v.mu.Lock()
 	for _, p := range v.pods[8:] { // of these, four are at work
@@ -270,7 +270,7 @@ func TestDerive(t *testing.T) {
 		return out
 	}
 	pods := func(asked, answered int, served float64) measurement {
-		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, source: "queue-proxy"}
+		return measurement{at: t0, asked: asked, answered: answered, served: served, room: asked, known: true, sources: []string{"queue-proxy"}}
 	}
 	n := func(n int) *int { return &n }
 	reporting := func(m measurement, r *Report) measurement {
@@ -329,14 +329,14 @@ func TestDerive(t *testing.T) {
 		{"the activator reports the same", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(4)}), survey{outstanding: 12, most: 12}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
 		{"the activator has others' too", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12}, 8,
-			Gauge{Served: 8, Others: 8, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+			Gauge{Served: 8, Others: 8, Queued: 4, Basis: BasisEstimated}},
 		{"and two of ours stream", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 12, flowing: 2}, 8,
-			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, ServedUpTo: 8, Queued: 4, Basis: BasisEstimated}},
+			Gauge{Served: 8, Others: 8, Heard: 2, Streaming: 2, Queued: 4, Basis: BasisEstimated}},
 		{"its numbers are of a moment ago", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(12)}), survey{outstanding: 12, most: 20}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
 		{"one more is within the tolerance", reporting(pods(8, 8, 8), &Report{Served: n(8), Queued: n(5)}), survey{outstanding: 12, most: 12}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, Basis: BasisMeasured}},
-		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, ServedUpTo: 3, Basis: BasisEstimated}},
+		{"the pods have others' too", pods(8, 8, 8), survey{outstanding: 3, most: 3}, 8, Gauge{Served: 3, Others: 5, Basis: BasisEstimated}},
 	}
 	for _, tt := range tests {
 		if tt.s.lastActive == nil {
@@ -363,11 +363,14 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				for i := range backends {
 					backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, QueueProxy: true}
 				}
-				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: Options{
-					Backends: func() []Backend { return backends }, Fetch: func(_ context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
-						questions.Add(1)
-						return statMessage(pod, 0.5), nil
-					}}}, func() (bool, time.Time) { return true, time.Time{} })
+				opts, err := Options{Backends: func() []Backend { return backends }, Fetch: func(_ context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
+					questions.Add(1)
+					return statMessage(pod, 0.5), nil
+				}}.withDefaults()
+				if err != nil {
+					t.Fatal(err)
+				}
+				sm := newSampler(&common{now: time.Now, ctx: t.Context(), ledger: newLedger(60), opts: opts}, func() (bool, time.Time) { return true, time.Time{} })
 				for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(sampleSoon) {
 					sm.sample()
 				}

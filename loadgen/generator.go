@@ -142,27 +142,16 @@ func (g *Generator) StopRun(run int) {
 	g.settle()
 }
 
-// RunTotals accounts for one run that Begin has returned; it is balanced at any moment.
+// Result is the result so far of a run that Begin has returned; its totals are balanced at any moment.
 // It is zero for a run that there is not. Its cost follows the requests in flight.
-func (g *Generator) RunTotals(run int) Totals {
+func (g *Generator) Result(run int) Result {
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.run(run); r != nil {
-		return l.totals(r)
+	if run < 1 || run > len(l.runs) {
+		return Result{}
 	}
-	return Totals{Failed: map[Class]int{}}
-}
-
-// PeakQueued is the Result's PeakQueued of a run that Begin has returned, so far.
-func (g *Generator) PeakQueued(run int) int {
-	l := g.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r := l.run(run); r != nil {
-		return r.PeakQueued
-	}
-	return 0
+	return l.result(l.runs[run-1])
 }
 
 // Ended returns the results of all runs that have ended, in the order in which they ended,
@@ -176,9 +165,9 @@ func (g *Generator) Ended(seen int) []*Result {
 
 // Stop starts no more requests. Those in flight go on to their end, or are
 // ended as cancelled; Stop does not wait for that (see Wait).
-func (g *Generator) Stop(cancel bool) { g.stop(cancel, ClassCancelled, errCancelled) }
+func (g *Generator) Stop(cancel bool) { g.stop(cancel, ClassCancelled, "cancelled") }
 
-func (g *Generator) stop(abort bool, c Class, why error) {
+func (g *Generator) stop(abort bool, c Class, why string) {
 	l := g.ledger
 	l.mu.Lock()
 	g.endRun()
@@ -198,7 +187,7 @@ func (g *Generator) Close() {
 	g.ledger.mu.Lock()
 	g.closed = true
 	g.ledger.mu.Unlock()
-	g.stop(true, ClassCensored, errCensored)
+	g.stop(true, ClassCensored, "still in flight at the end")
 	g.cancel()
 	g.wg.Wait()
 	g.closing.Do(g.client.route.close)
@@ -209,7 +198,7 @@ func (g *Generator) Close() {
 // the requests in flight: it is meant for readers at 10 Hz or less.
 func (g *Generator) Run() *Run {
 	now := g.now()
-	capacity, target, limited := g.sampler.capacity()
+	capacity, target, limited := g.opts.Capacity()
 	l := g.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()

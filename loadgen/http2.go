@@ -61,9 +61,9 @@ type sharedPool struct {
 }
 
 // newTransport returns what turns connections into HTTP/2 connections.
-func (cl *client) newTransport(rt *route) *http.Transport {
+func (cl *client) newTransport() *http.Transport {
 	dial := func(ctx context.Context, _, addr string) (net.Conn, error) {
-		c, raw, err := cl.dial(ctx, rt, addr)
+		c, raw, err := cl.dial(ctx, addr)
 		if err != nil {
 			return nil, err
 		}
@@ -92,13 +92,9 @@ func (cl *client) newTransport(rt *route) *http.Transport {
 type remoteKey struct{}
 
 // newShared opens an HTTP/2 connection to addr.
-func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*sharedConn, error) {
-	scheme := "http"
-	if rt.wire.tls {
-		scheme = "https"
-	}
+func (cl *client) newShared(ctx context.Context, addr string) (*sharedConn, error) {
 	remote := ""
-	cc, err := rt.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), scheme, addr)
+	cc, err := cl.route.transport.NewClientConn(context.WithValue(ctx, remoteKey{}, &remote), cl.route.wire.request.URL.Scheme, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +103,7 @@ func (cl *client) newShared(ctx context.Context, rt *route, addr string) (*share
 
 // take returns a connection with a place for the request, and whether an earlier request has
 // used it. While one is being set up, requests that need a new one wait. release must be called.
-func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn, reused bool, err error) {
+func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
 	if cl.opts.Target.Reuse {
 		if c = p.reserve(); c != nil {
@@ -123,7 +119,7 @@ func (cl *client) take(ctx context.Context, rt *route, e *entry) (c *sharedConn,
 			return c, true, nil
 		}
 	}
-	c, err = cl.newShared(ctx, rt, e.addr)
+	c, err = cl.newShared(ctx, e.addr)
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,9 +169,9 @@ func (p *sharedPool) release(c *sharedConn) {
 }
 
 // exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
-func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) error {
+func (cl *client) exchangeHTTP2(r *request, e *entry, m *message) error {
 	ctx := r.dialContext(cl.ctx)
-	c, reused, err := cl.take(ctx, rt, e)
+	c, reused, err := cl.take(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -183,7 +179,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) err
 	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
 	if !r.attach(nil) {
 		c.Release()
-		return r.aborted().err
+		return r.aborted()
 	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -192,7 +188,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) err
 			}
 		},
 	})
-	resp, err := c.RoundTrip(rt.wire.newRequest(ctx, r.ID, m))
+	resp, err := c.RoundTrip(cl.route.wire.newRequest(ctx, r.ID, m))
 	if err != nil {
 		return err
 	}
@@ -202,7 +198,7 @@ func (cl *client) exchangeHTTP2(r *request, rt *route, e *entry, m *message) err
 	resp.Body = &countedBody{resp.Body, r}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	return cl.readAnswer(r, rt, resp, (*buf)[:cap(*buf)])
+	return cl.readAnswer(r, resp, (*buf)[:cap(*buf)])
 }
 
 // countedBody reports the bytes of a body to its request.

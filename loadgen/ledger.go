@@ -28,14 +28,6 @@ func newLedger(windowLimit int) *ledger {
 	return &ledger{time: timeline{limit: windowLimit}, changed: make(chan struct{})}
 }
 
-// run returns a run, nil if there is none of that number; the caller holds mu.
-func (l *ledger) run(number int) *oneRun {
-	if number < 1 || number > len(l.runs) {
-		return nil
-	}
-	return l.runs[number-1]
-}
-
 // notify tells the readers about a change; the caller holds mu.
 func (l *ledger) notify() {
 	if l.watched {

@@ -143,11 +143,11 @@ func TestStallIsAFlagWithTimes(t *testing.T) {
 		t.Errorf("%+v", ga)
 	}
 	close(resume)
-	waitFor(t, "the second stall", func() bool { return len(stallsOf(g)) == 2 })
+	waitFor(t, "the second stall", func() bool { return len(stallsOf(g)) >= 2 })
 	close(again)
 	wait(t, g)
 	r := recs.all()[0]
-	if r.Class != ClassOK || len(r.Stalls) != 2 {
+	if r.Class != ClassOK || len(r.Stalls) < 2 { // a slow machine may add some
 		t.Fatalf("%+v", r)
 	}
 	for _, s := range r.Stalls {

@@ -204,6 +204,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Backends == nil {
+		o.Backends = func() []Backend { return nil }
+	}
+	if o.Sources == nil {
+		o.Sources = func() []Source { return nil }
+	}
+	if o.Capacity == nil {
+		o.Capacity = func() (int, int, bool) { return 0, 0, false }
+	}
 	o.KeepAlive = o.KeepAlive.withDefaults()
 	if o.Dial == nil {
 		o.Dial = o.KeepAlive.dialer()

@@ -57,14 +57,8 @@ type request struct {
 	grace  time.Time // the end of the last readTime; zero: it was not needed
 	cancel context.CancelFunc
 	conn   net.Conn
-	cause  *cause
+	cause  *failure // why we have ended it ourselves
 	over   bool
-}
-
-// cause is why we have ended a request ourselves.
-type cause struct {
-	class Class
-	err   error
 }
 
 // now is the present moment on the request's one clock: the wall time at which
@@ -176,15 +170,15 @@ func (r *request) watch(now time.Time) {
 	last := r.lastProgress()
 	switch {
 	case r.wait == waitDial && passed(r.since, t.Connect):
-		r.abort(ClassConnectTimeout, fmt.Errorf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
+		r.abort(ClassConnectTimeout, fmt.Sprintf("no connection to %s within %v", r.client.route.wire.addr, t.Connect))
 	case r.wait == waitFirstByte && passed(r.since, t.FirstByte):
-		r.abort(ClassFirstByte, fmt.Errorf("no byte of an answer within %v", t.FirstByte))
+		r.abort(ClassFirstByte, fmt.Sprintf("no byte of an answer within %v", t.FirstByte))
 	case r.wait == waitBody && passed(last, t.Idle):
-		r.abort(ClassIdle, fmt.Errorf("the answer stopped for %v", t.Idle))
+		r.abort(ClassIdle, fmt.Sprintf("the answer stopped for %v", t.Idle))
 	case r.wait == waitRest && passed(r.since, graceTime):
-		r.abort("", errGrace)
+		r.abort("", "the outcome was known")
 	case passed(r.Dial, r.total):
-		r.abort(ClassTotal, fmt.Errorf("not complete within %v", r.total))
+		r.abort(ClassTotal, fmt.Sprintf("not complete within %v", r.total))
 	}
 	if r.cause != nil {
 		return
@@ -215,11 +209,11 @@ func (r *request) answered() {
 
 // abort ends the request from outside: its waits return at once. The caller holds the
 // lock.
-func (r *request) abort(c Class, err error) {
+func (r *request) abort(c Class, why string) {
 	if r.over || r.cause != nil {
 		return
 	}
-	r.cause = &cause{c, err}
+	r.cause = &failure{class: c, text: why}
 	if r.cancel != nil {
 		r.cancel()
 	}
@@ -230,7 +224,7 @@ func (r *request) abort(c Class, err error) {
 }
 
 // aborted returns why we have ended the request; nil if we have not.
-func (r *request) aborted() *cause {
+func (r *request) aborted() *failure {
 	r.client.ledger.mu.Lock()
 	defer r.client.ledger.mu.Unlock()
 	return r.cause

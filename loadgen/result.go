@@ -17,8 +17,8 @@ type Result struct {
 	Started time.Time `json:",omitzero"`
 	Ended   time.Time `json:",omitzero"`
 	Totals  Totals    `json:",omitzero"`
-	// Failures is the span of those that failed.
-	Failures Failures `json:",omitzero"`
+	// FirstFailure is when the first of them failed.
+	FirstFailure time.Time `json:",omitzero"`
 	// Latency is of its requests that are ok, from when they were due to their
 	// end, FirstToken of chats, from when they were sent to their first text.
 	Latency    Quantiles `json:",omitzero"`
@@ -96,7 +96,9 @@ func (s *RunSum) Count(r *Record) {
 // end takes a request that has been counted as scheduled.
 func (s *RunSum) end(r *Record) {
 	s.Totals.end(r.Class, r.Requests())
-	s.Failures.Note(r)
+	if r.Class.Failed() && (s.FirstFailure.IsZero() || r.End.Before(s.FirstFailure)) {
+		s.FirstFailure = r.End
+	}
 	s.Tokens += r.Tokens
 	if r.Class == ClassOK && r.Status >= 300 && r.Status != http.StatusNotModified {
 		s.Redirects++

@@ -10,16 +10,6 @@ import (
 	"time"
 )
 
-// resultOf is what has come so far of a run; zero for one that there is not.
-func resultOf(g *Generator, run int) Result {
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	if r := g.ledger.run(run); r != nil {
-		return g.ledger.result(r)
-	}
-	return Result{}
-}
-
 // Each run has a result of its own, with the longest wait and what queued.
 func TestEachRunHasItsResult(t *testing.T) {
 	release := make(chan struct{})
@@ -29,13 +19,13 @@ func TestEachRunHasItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "two that queue", func() bool { return resultOf(g, first).PeakQueued == 2 })
-	if r := resultOf(g, first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || len(g.Ended(0)) != 0 {
+	waitFor(t, "two that queue", func() bool { return g.Result(first).PeakQueued == 2 })
+	if r := g.Result(first); !r.Ended.IsZero() || r.Totals.InFlight() != 4 || r.OKPerSecond() != 0 || len(g.Ended(0)) != 0 {
 		t.Errorf("while it lasts: %+v", r)
 	}
 	close(release)
 	wait(t, g)
-	r := resultOf(g, first)
+	r := g.Result(first)
 	if r.Number != first || r.Spec.N != 4 || r.Totals.OK != 4 || !r.Totals.Balanced() || r.Latency.Count != 4 || r.Latency.Max <= 0 || r.Latency.Max > r.Ended.Sub(r.Started)+time.Millisecond {
 		t.Errorf("%+v", r)
 	}
@@ -49,16 +39,16 @@ func TestEachRunHasItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "some requests", func() bool { return resultOf(g, second).Totals.OK > 10 })
+	waitFor(t, "some requests", func() bool { return g.Result(second).Totals.OK > 10 })
 	g.StopRun(second)
 	wait(t, g)
-	if r := resultOf(g, second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || len(g.Ended(1)) != 1 || g.Ended(1)[0].Number != second {
+	if r := g.Result(second); r.Ended.IsZero() || r.Latency.Count != r.Totals.OK || len(g.Ended(1)) != 1 || g.Ended(1)[0].Number != second {
 		t.Errorf("%+v", r)
 	}
-	if r := resultOf(g, first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {
+	if r := g.Result(first); r.Totals.Scheduled != 4 || r.Latency.Count != 4 {
 		t.Errorf("the first has changed: %+v", r)
 	}
-	if r := resultOf(g, 99); r.Number != 0 {
+	if r := g.Result(99); r.Number != 0 {
 		t.Errorf("there is no such run: %+v", r)
 	}
 }
@@ -88,7 +78,7 @@ func TestRedirectsAreCounted(t *testing.T) {
 	if got := g.Run(); got.Redirects != 2 || got.Totals.OK != 4 {
 		t.Errorf("%d redirects of %d that are ok", got.Redirects, got.Totals.OK)
 	}
-	first := resultOf(g, 1)
+	first := g.Result(1)
 	if got, want := first.Text(), "4 of 5 ok, 2 of them redirects, 1 failed"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -61,7 +61,7 @@ func (cl *client) newRoute(t Target) (*route, error) {
 		}
 	}
 	if t.Protocol == HTTP2 {
-		rt.transport = cl.newTransport(rt)
+		rt.transport = cl.newTransport()
 	}
 	return rt, nil
 }

@@ -14,15 +14,15 @@ type Second struct {
 	// At is the second's start.
 	At time.Time `json:"at,omitzero"`
 	// Sent, OK, Failed, Cancelled and Unresolved count the requests of it.
-	Sent       int           `json:"sent,omitzero"`
-	OK         int           `json:"ok,omitzero"`
-	Cancelled  int           `json:"cancelled,omitzero"`
-	Unresolved int           `json:"unresolved,omitzero"`
-	Failed     map[Class]int `json:"failed,omitzero"`
+	Sent       int     `json:"sent,omitzero"`
+	OK         int     `json:"ok,omitzero"`
+	Cancelled  int     `json:"cancelled,omitzero"`
+	Unresolved int     `json:"unresolved,omitzero"`
+	Failed     ByClass `json:"failed,omitzero"`
 	// Later are those of Failed that failed in a later second; Earlier are the requests
 	// that failed in this second and were sent in an earlier one.
-	Later   map[Class]int `json:"failed_later,omitzero"`
-	Earlier map[Class]int `json:"sent_earlier,omitzero"`
+	Later   ByClass `json:"failed_later,omitzero"`
+	Earlier ByClass `json:"sent_earlier,omitzero"`
 	// Served, Queued, Stalled, OnDead and Unknown are one reading of the gauge in it (see
 	// Sample), Capacity and Target the last ones. Sampled is false when it was not read.
 	Served   int  `json:"served,omitzero"`
@@ -38,27 +38,23 @@ type Second struct {
 }
 
 // FailedSum is the number of failed requests of all classes.
-func (s Second) FailedSum() int { return sumOf(s.Failed) }
+func (s Second) FailedSum() int { return s.Failed.Sum() }
 
 // FailedIn are the requests that failed in the second, whenever they were sent.
-func (s Second) FailedIn() map[Class]int {
+func (s Second) FailedIn() ByClass {
 	if len(s.Later)+len(s.Earlier) == 0 {
 		return s.Failed
 	}
 	in := maps.Clone(s.Failed)
-	for c, n := range s.Earlier {
-		addTo(&in, c, n)
-	}
-	for c, n := range s.Later {
-		addTo(&in, c, -n)
-	}
+	in.addAll(s.Earlier, 1)
+	in.addAll(s.Later, -1)
 	maps.DeleteFunc(in, func(_ Class, n int) bool { return n <= 0 })
 	return in
 }
 
 // Waited is the number of requests of the second that it ended without: those that
 // failed later, and those that have not ended.
-func (s Second) Waited() int { return s.Unresolved + sumOf(s.Later) }
+func (s Second) Waited() int { return s.Unresolved + s.Later.Sum() }
 
 // Counts are the requests of the second for a summary.
 func (s Second) Counts() Counts {
@@ -71,14 +67,14 @@ func (s Second) Counts() Counts {
 // end counts the end of one of the second's requests, in the second last.
 func (s *Second) end(c Class, last *Second) {
 	if c.Failed() && s != last {
-		addTo(&s.Later, c, 1)
-		addTo(&last.Earlier, c, 1)
+		s.Later.add(c, 1)
+		last.Earlier.add(c, 1)
 	}
 	switch {
 	case c == ClassOK:
 		s.OK++
 	case c.Failed():
-		addTo(&s.Failed, c, 1)
+		s.Failed.add(c, 1)
 	default:
 		s.Cancelled++
 	}
@@ -90,11 +86,9 @@ func (s *Second) Add(o Second) {
 	s.OK += o.OK
 	s.Cancelled += o.Cancelled
 	s.Unresolved += o.Unresolved
-	for to, from := range map[*map[Class]int]map[Class]int{&s.Failed: o.Failed, &s.Later: o.Later, &s.Earlier: o.Earlier} {
-		for c, n := range from {
-			addTo(to, c, n)
-		}
-	}
+	s.Failed.addAll(o.Failed, 1)
+	s.Later.addAll(o.Later, 1)
+	s.Earlier.addAll(o.Earlier, 1)
 }
 
 // Series is the requests that have ended, one row for each second of sending. The queries on it
@@ -105,8 +99,8 @@ type Series struct{ rows []*Row } // in the order of time
 // Row is one second of a Series.
 type Row struct {
 	Second
-	// Span is that of its failed requests.
-	Span Failures
+	// span is that of its failed requests.
+	span Failures
 	// latency is of the ledger's rows: how long those took that are ok (nil: none is yet),
 	// frozen when there are enough newer ones.
 	latency *histogram
@@ -124,7 +118,7 @@ func (s *Series) Note(r *Record, from time.Time) {
 	x.Sent++
 	x.end(r.Class, &s.row(r.End).Second)
 	if r.Class.Failed() {
-		x.Span.join(Failures{N: 1, First: from, Last: from, Seen: r.End, Ended: r.End})
+		x.span.join(failed(r, from))
 	}
 }
 
@@ -146,4 +140,33 @@ func (s *Series) row(at time.Time) *Row {
 func (s *Series) from(at time.Time) int {
 	i, _ := slices.BinarySearchFunc(s.rows, at, func(x *Row, at time.Time) int { return x.At.Compare(at) })
 	return i
+}
+
+// down are the spans in which requests failed and none succeeded: maximal runs of seconds.
+func (s *Series) down() (out []Failures) {
+	up := true
+	for _, x := range s.rows {
+		switch {
+		case x.OK > 0:
+			up = true
+		case x.span.N == 0:
+		case up:
+			up, out = false, append(out, x.span)
+		default:
+			out[len(out)-1].join(x.span)
+		}
+	}
+	return out
+}
+
+// MostInRow is how many requests failed at most without one between them that succeeded. Failures
+// beside successes of the same second are one: a request that hangs fails among later ones that are ok.
+func (s *Series) MostInRow() (most int) {
+	for _, f := range s.down() {
+		most = max(most, f.N)
+	}
+	if most == 0 && slices.ContainsFunc(s.rows, func(x *Row) bool { return x.span.N > 0 }) {
+		most = 1
+	}
+	return most
 }

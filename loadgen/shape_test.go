@@ -289,7 +289,7 @@ func TestRunsAreCountedApart(t *testing.T) {
 	}
 	hold := begin(Spec{Shape: Hold, N: 4})
 	burst := begin(Spec{Shape: Burst, N: 8})
-	if a, b := g.RunTotals(hold), g.RunTotals(burst); a.InFlight() != 4 || b.InFlight() != 6 || b.Unsent != 2 || !a.Balanced() || !b.Balanced() {
+	if a, b := g.Result(hold).Totals, g.Result(burst).Totals; a.InFlight() != 4 || b.InFlight() != 6 || b.Unsent != 2 || !a.Balanced() || !b.Balanced() {
 		t.Errorf("hold %+v, burst %+v", a, b)
 	}
 	g.StopRun(burst)
@@ -307,11 +307,11 @@ func TestRunsAreCountedApart(t *testing.T) {
 		again[r.Run].Count(r)
 	}
 	for run, want := range again {
-		if got := g.RunTotals(run); got.Scheduled != want.Scheduled || got.Unsent != want.Unsent || !maps.Equal(got.Failed, want.Failed) {
+		if got := g.Result(run).Totals; got.Scheduled != want.Scheduled || got.Unsent != want.Unsent || !maps.Equal(got.Failed, want.Failed) {
 			t.Errorf("run %d: %+v, by its records %+v", run, got, *want)
 		}
 	}
-	if got := g.RunTotals(99); got.Scheduled != 0 || !got.Balanced() {
+	if got := g.Result(99).Totals; got.Scheduled != 0 || !got.Balanced() {
 		t.Errorf("a run that there is not: %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Source is a server that reports requests without being a backend, such as one of
@@ -27,50 +28,18 @@ type Report struct {
 	Queued   *int `json:"queued,omitzero"`
 	Asked    int  `json:"asked,omitzero"`
 	Answered int  `json:"answered,omitzero"`
-
-	heard bool // one of the servers has answered since the load began
 }
 
-// reports lists all kinds, in the order of their first report.
-type reports []Report
-
-// add takes the answer of one server, or that there was none. heard is whether it has ever
-// answered.
-func (l *reports) add(source string, m *Metrics, r reading, heard bool) {
-	if r.none {
-		return
-	}
-	i := slices.IndexFunc(*l, func(t Report) bool { return t.Source == source })
-	if i < 0 {
-		i = len(*l)
-		*l = append(*l, Report{Source: source})
-	}
-	t := &(*l)[i]
-	t.Asked++
-	t.heard = t.heard || heard
-	if !r.ok {
-		return
-	}
-	t.Answered++
-	if m.Served != "" {
-		plus(&t.Served, r.served)
-	}
-	if m.Queued != "" {
-		plus(&t.Queued, r.queued)
-	}
+// question is what the gauge asks a server, and its answer.
+type question struct {
+	Source
+	name string   // of the kind of server, clean
+	of   *Backend // nil: it is a source
+	reading
 }
 
-func plus(sum **int, n float64) {
-	if *sum == nil {
-		*sum = new(int)
-	}
-	**sum += int(math.Round(n))
-}
-
-// results returns the reports, except of servers that have never answered: by default, Knative's
-// activator has no metrics since 1.19.
-func (l reports) results() []Report {
-	return slices.DeleteFunc(l, func(t Report) bool { return !t.heard })
+func newQuestion(s Source, of *Backend) question {
+	return question{Source: s, name: clean(s.Name, 40), of: of}
 }
 
 // reading is the answer of one server; ok is false when there was none.
@@ -81,14 +50,60 @@ type reading struct {
 	none bool
 }
 
-func (s *Source) key() string { return s.Namespace + "/" + s.Pod + "/" + s.Name }
-
-func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Metrics) reading {
-	body, err := sm.opts.Fetch(ctx, namespace, pod, m.Port, cmp.Or(m.Path, "metrics"))
-	if err != nil {
-		return reading{}
+// questions are those to ask now: of the living backends that are ready or have worked on requests, and
+// of the sources. m gets the capacity of the living backends.
+func (sm *sampler) questions(m *measurement) (all []question) {
+	backends := sm.opts.Backends()
+	sm.learn(backends, m.at)
+	m.known = len(backends) > 0
+	unlimited := false
+	for _, b := range backends {
+		if b.OnDead {
+			continue
+		}
+		m.most += b.Concurrency
+		unlimited = unlimited || b.Concurrency <= 0
+		if b.Ready {
+			m.room += b.Concurrency
+			m.known = m.known && b.Concurrency > 0
+		}
+		asked := b.asks()
+		if (asked.Served != "" || asked.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
+			all = append(all, newQuestion(Source{b.Namespace, b.Pod, asked}, &b))
+		}
 	}
-	var r reading
+	if unlimited {
+		m.most = 0
+	}
+	if sm.opts.Fetch == nil {
+		return nil
+	}
+	for _, s := range sm.opts.Sources() {
+		all = append(all, newQuestion(s, nil))
+	}
+	return all
+}
+
+// ask fetches the answers, in parallel and within one bound.
+func (sm *sampler) ask(questions []question) {
+	ctx, cancel := context.WithTimeout(sm.ctx, fetchBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range questions {
+		q := &questions[i]
+		wg.Go(func() {
+			body, err := sm.opts.Fetch(ctx, q.Namespace, q.Pod, q.Port, cmp.Or(q.Path, "metrics"))
+			if err == nil {
+				q.reading = q.decode(body)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// decode reads an answer.
+func (m *Metrics) decode(body []byte) (r reading) {
+	var err error
 	if m.load != nil {
 		r.served, err = m.load(body)
 	} else {
@@ -96,4 +111,58 @@ func (sm *sampler) askMetrics(ctx context.Context, namespace, pod string, m *Met
 	}
 	r.ok, r.none = err == nil, errors.Is(err, errAbsent)
 	return r
+}
+
+// take adds what a backend has answered, or that it has not.
+func (m *measurement) take(q *question, s *server) {
+	if q.of.Ready {
+		m.asked++
+	}
+	if !q.ok {
+		return
+	}
+	if q.of.Ready {
+		m.answered++
+	}
+	// What it had lost, it has told again or will never tell. Requests above its limit wait in its own queue.
+	s.last, s.lost = q.served, holding{}
+	if limit := q.of.Concurrency; limit > 0 {
+		s.last = min(s.last, float64(limit))
+	}
+	m.served += s.last
+	if !slices.Contains(m.sources, q.name) {
+		m.sources = append(m.sources, q.name)
+	}
+}
+
+// report adds what a server says in its own numbers, or that it has not answered, to the report of its
+// kind.
+func (m *measurement) report(q *question) {
+	if q.none || q.load != nil {
+		return
+	}
+	i := slices.IndexFunc(m.reported, func(t Report) bool { return t.Source == q.name })
+	if i < 0 {
+		i = len(m.reported)
+		m.reported = append(m.reported, Report{Source: q.name})
+	}
+	t := &m.reported[i]
+	t.Asked++
+	if !q.ok {
+		return
+	}
+	t.Answered++
+	if q.Served != "" {
+		plus(&t.Served, q.served)
+	}
+	if q.Queued != "" {
+		plus(&t.Queued, q.queued)
+	}
+}
+
+func plus(sum **int, n float64) {
+	if *sum == nil {
+		*sum = new(int)
+	}
+	**sum += int(math.Round(n))
 }

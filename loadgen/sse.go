@@ -64,14 +64,10 @@ func (p *sseParser) feed(b []byte) error {
 
 // flush ends the stream. It still passes an event without its blank line on, because
 // some servers close right after the end mark.
-func (p *sseParser) flush() error {
-	if len(p.line) > 0 {
-		if err := p.endLine(); err != nil {
-			return err
-		}
+func (p *sseParser) flush() {
+	if len(p.line) == 0 || p.endLine() == nil {
+		p.dispatch()
 	}
-	p.dispatch()
-	return nil
 }
 
 func (p *sseParser) endLine() error {

@@ -23,7 +23,7 @@ func parseSSE(stream string, n int) (events, other []string, err error) {
 		stream = stream[k:]
 	}
 	if err == nil {
-		err = p.flush()
+		p.flush()
 	}
 	return events, other, err
 }

@@ -14,19 +14,19 @@ import (
 // and InFlight = Dialing + Sent + Streaming. Stalled requests are counted in
 // Streaming as well.
 type Totals struct {
-	Scheduled int           `json:"scheduled,omitzero"`
-	OK        int           `json:"ok,omitzero"`
-	Failed    map[Class]int `json:"failed,omitzero"`
-	Cancelled int           `json:"cancelled,omitzero"`
-	Unsent    int           `json:"unsent,omitzero"`
-	Dialing   int           `json:"dialing,omitzero"`   // no connection yet
-	Sent      int           `json:"sent,omitzero"`      // request written, no byte back
-	Streaming int           `json:"streaming,omitzero"` // bytes are coming
-	Stalled   int           `json:"stalled,omitzero"`   // of Streaming: no byte for longer than the stall limit
+	Scheduled int     `json:"scheduled,omitzero"`
+	OK        int     `json:"ok,omitzero"`
+	Failed    ByClass `json:"failed,omitzero"`
+	Cancelled int     `json:"cancelled,omitzero"`
+	Unsent    int     `json:"unsent,omitzero"`
+	Dialing   int     `json:"dialing,omitzero"`   // no connection yet
+	Sent      int     `json:"sent,omitzero"`      // request written, no byte back
+	Streaming int     `json:"streaming,omitzero"` // bytes are coming
+	Stalled   int     `json:"stalled,omitzero"`   // of Streaming: no byte for longer than the stall limit
 }
 
 // FailedSum is the number of failed requests of all classes.
-func (t Totals) FailedSum() int { return sumOf(t.Failed) }
+func (t Totals) FailedSum() int { return t.Failed.Sum() }
 
 // InFlight is the number of requests that have been started and have not ended.
 func (t Totals) InFlight() int { return t.Dialing + t.Sent + t.Streaming }
@@ -48,7 +48,7 @@ func (t *Totals) end(c Class, n int) {
 	case c == ClassUnsent:
 		t.Unsent += n
 	case c.Failed():
-		addTo(&t.Failed, c, n)
+		t.Failed.add(c, n)
 	default:
 		t.Cancelled += n
 	}
@@ -60,20 +60,18 @@ func (t *Totals) add(o *Totals) {
 	t.OK += o.OK
 	t.Cancelled += o.Cancelled
 	t.Unsent += o.Unsent
-	for c, n := range o.Failed {
-		t.Failed[c] += n
-	}
+	t.Failed.addAll(o.Failed, 1)
 }
 
 // Counts are Totals in the form of summaries: the number of requests by outcome.
 type Counts struct {
-	Scheduled     int           `json:"scheduled"`
-	OK            int           `json:"ok"`
-	Failed        int           `json:"failed"`
-	Cancelled     int           `json:"cancelled"`
-	InFlight      int           `json:"in_flight"`
-	Unsent        int           `json:"unsent"`
-	FailedByClass map[Class]int `json:"failed_by_class,omitzero"`
+	Scheduled     int     `json:"scheduled"`
+	OK            int     `json:"ok"`
+	Failed        int     `json:"failed"`
+	Cancelled     int     `json:"cancelled"`
+	InFlight      int     `json:"in_flight"`
+	Unsent        int     `json:"unsent"`
+	FailedByClass ByClass `json:"failed_by_class,omitzero"`
 }
 
 // Counts are the totals for a summary.
@@ -136,17 +134,27 @@ func (c *Counts) Add(o Counts) {
 	c.Unsent += o.Unsent
 }
 
-func sumOf(by map[Class]int) int {
-	n := 0
-	for _, v := range by {
-		n += v
+// ByClass counts failed requests by class.
+type ByClass map[Class]int
+
+// Sum is their number.
+func (b ByClass) Sum() (sum int) {
+	for _, n := range b {
+		sum += n
 	}
-	return n
+	return sum
 }
 
-func addTo(by *map[Class]int, c Class, n int) {
-	if *by == nil {
-		*by = map[Class]int{}
+func (b *ByClass) add(c Class, n int) {
+	if *b == nil {
+		*b = ByClass{}
 	}
-	(*by)[c] += n
+	(*b)[c] += n
+}
+
+// addAll adds others so many times.
+func (b *ByClass) addAll(o ByClass, times int) {
+	for c, n := range o {
+		b.add(c, times*n)
+	}
 }

@@ -72,9 +72,8 @@ type Gauge struct {
 	Streaming int `json:"streaming,omitzero"`
 	// Others is how many requests the servers hold that can't be the generator's; 0: none
 	// is known. Servers don't tell clients apart, so Heard is then only what arriving bytes
-	// prove, and the generator's own served requests are between Heard and ServedUpTo.
-	Others     int `json:"others,omitzero"`
-	ServedUpTo int `json:"served_up_to,omitzero"`
+	// prove, and the generator's own served requests are between Heard and Served.
+	Others int `json:"others,omitzero"`
 	// Outstanding is the ledger's own in-flight count: always exact.
 	Outstanding int   `json:"outstanding,omitzero"`
 	Basis       Basis `json:"basis,omitzero"`

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -11,38 +10,34 @@ type Failures struct {
 	// N is how many failed.
 	N int
 	// First and Last are when the first and the last of them count
-	// (Record.CountedAt).
-	First, Last time.Time
-	// Seen is when the first one failed, Ended when the last one did.
-	Seen, Ended time.Time
+	// (Record.CountedAt), Ended is when the last one failed.
+	First, Last, Ended time.Time
 }
 
 // Length is the time from when the first failed request counts until the last one
 // ended.
 func (f Failures) Length() time.Duration { return f.Ended.Sub(f.First) }
 
-// Note takes the end of a request, in any order.
-func (f *Failures) Note(r *Record) {
-	if r.Class.Failed() {
-		at := r.CountedAt()
-		f.join(Failures{N: r.Requests(), First: at, Last: at, Seen: r.End, Ended: r.End})
-	}
+// failed is the span of one failed request that counts from that moment.
+func failed(r *Record, from time.Time) Failures {
+	return Failures{N: 1, First: from, Last: from, Ended: r.End}
 }
 
+// join adds the failures of another span.
 func (f *Failures) join(o Failures) {
-	f.N += o.N
-	widen(&f.First, &f.Last, o.First)
-	widen(&f.First, &f.Last, o.Last)
-	widen(&f.Seen, &f.Ended, o.Seen)
-	widen(&f.Seen, &f.Ended, o.Ended)
-}
-
-func widen(from, to *time.Time, at time.Time) {
-	if from.IsZero() || at.Before(*from) {
-		*from = at
+	if f.N == 0 {
+		*f = o
+		return
 	}
-	if at.After(*to) {
-		*to = at
+	f.N += o.N
+	if o.First.Before(f.First) {
+		f.First = o.First
+	}
+	if o.Last.After(f.Last) {
+		f.Last = o.Last
+	}
+	if o.Ended.After(f.Ended) {
+		f.Ended = o.Ended
 	}
 }
 
@@ -106,11 +101,11 @@ func (w *Window) windows() (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
-		case x.Span.N == 0:
-		case n > 0 && !w.over(out[n-1], x.Span):
-			out[n-1].join(x.Span)
+		case x.span.N == 0:
+		case n > 0 && !w.over(out[n-1], x.span):
+			out[n-1].join(x.span)
 		default:
-			out = append(out, x.Span)
+			out = append(out, x.span)
 		}
 	}
 	return out
@@ -143,87 +138,51 @@ func (s *Series) okBetween(from, to time.Time) bool {
 	return !ok.IsZero() && ok.Add(time.Second).Before(to)
 }
 
-// Errors returns the error windows of the outages in order, which are the first to end after each
-// power-off, and all failures outside of them.
-func (w *Window) Errors() (errors []Failures, later Failures) {
-	errors, others := w.divided()
-	for _, f := range others {
-		later.join(f)
-	}
-	return errors, later
+// Findings are what the requests of an outage show.
+type Findings struct {
+	// ErrorWindows are those of the outages in order, which are the first to end after each power-off;
+	// LaterFailures spans all failures outside of them.
+	ErrorWindows  []Failures
+	LaterFailures Failures
+	// DownAgain: the service was down in later failures.
+	DownAgain bool
+	// Unrecovered: the last window has no end, of the error windows and those in which the service
+	// was down: no request succeeded that was sent least after it.
+	Unrecovered bool
+	// Unasked: no request succeeded or failed after zero: nobody knows what clients would have seen.
+	Unasked bool
 }
 
-func (w *Window) divided() (errors, later []Failures) {
-	all := w.windows()
-	own := map[int]bool{}
+// Findings returns what the requests show so far.
+func (w *Window) Findings() Findings {
+	f := Findings{Unasked: len(*w.outages) > 0}
+	for _, x := range w.rows {
+		f.Unasked = f.Unasked && x.OK == 0 && x.span.N == 0
+	}
+	all, own := w.windows(), map[int]bool{}
 	for _, o := range *w.outages {
-		own[slices.IndexFunc(all, func(f Failures) bool { return !f.Ended.Before(o.Off) })] = true
+		own[slices.IndexFunc(all, func(x Failures) bool { return !x.Ended.Before(o.Off) })] = true
 	}
-	for i, f := range all {
+	var last Failures
+	for i, x := range all {
 		if own[i] {
-			errors = append(errors, f)
-		} else {
-			later = append(later, f)
+			f.ErrorWindows, last = append(f.ErrorWindows, x), x
+			continue
+		}
+		f.LaterFailures.join(x)
+		if w.downWithin(x) {
+			f.DownAgain, last = true, x
 		}
 	}
-	return errors, later
+	f.Unrecovered = last.N > 0 && w.okSince(last.Ended.Add(least)).IsZero()
+	return f
 }
 
-// down are the spans in which requests failed and none succeeded: maximal runs of seconds.
-func (s *Series) down() (out []Failures) {
-	up := true
-	for _, x := range s.rows {
-		switch {
-		case x.OK > 0:
-			up = true
-		case x.Span.N == 0:
-		case up:
-			up, out = false, append(out, x.Span)
-		default:
-			out[len(out)-1].join(x.Span)
-		}
-	}
-	return out
-}
-
-// InRow is how many requests failed in a row, at most, in the order in which they were sent: one that
-// hangs fails among later ones that are ok.
-func (w *Window) InRow() (most int) {
-	most = min(1, len(w.windows()))
-	for _, f := range w.down() {
-		most = max(most, f.N)
-	}
-	return most
-}
-
-// stray reports whether the service was not down within a window: two failures at least, least apart.
-func (w *Window) stray(x Failures) bool {
-	return !slices.ContainsFunc(w.down(), func(f Failures) bool {
+// downWithin reports whether the service was down within a window: two failures at least, least apart.
+func (w *Window) downWithin(x Failures) bool {
+	return slices.ContainsFunc(w.down(), func(f Failures) bool {
 		return f.N > 1 && f.Length() >= least && !f.First.Before(x.First) && !f.Ended.After(x.Ended)
 	})
-}
-
-// DownAgain reports whether later failures are more than stray ones.
-func (w *Window) DownAgain() bool {
-	_, later := w.divided()
-	return len(slices.DeleteFunc(later, w.stray)) > 0
-}
-
-// Unrecovered reports whether the last window has no end, of the error windows and those in which
-// the service was down: no request succeeded that was sent least after it.
-func (w *Window) Unrecovered() bool {
-	errors, later := w.divided()
-	var all Failures
-	for _, f := range append(errors, slices.DeleteFunc(later, w.stray)...) {
-		all.join(f)
-	}
-	return all.N > 0 && w.okSince(all.Ended.Add(least)).IsZero()
-}
-
-// Unasked reports whether there was an outage, and no request succeeded or failed after zero:
-// nobody knows what clients would have seen.
-func (w *Window) Unasked() bool {
-	return len(*w.outages) > 0 && !slices.ContainsFunc(w.rows, func(x *Row) bool { return x.OK > 0 || x.Span.N > 0 })
 }
 
 // AtZero counts the requests that were in flight at zero and have ended since.
@@ -245,93 +204,4 @@ func (w *Window) Hung() Counts {
 		}
 	}
 	return hung.Counts()
-}
-
-// SpellKind is the kind of a SpellChange.
-type SpellKind string
-
-// Kinds of changes.
-const (
-	SpellBegins SpellKind = "begins" // requests begin to fail
-	SpellPart   SpellKind = "part"   // only a part of them fails
-	SpellEnds   SpellKind = "ends"   // they succeed again
-)
-
-// SpellChange is what Spells has found out.
-type SpellChange struct {
-	Kind SpellKind
-	// At is when it happened.
-	At time.Time
-	// Of is the number of requests sent while Failures.N of them failed.
-	Failures
-	Of int
-}
-
-// leastQuiet ends a spell in which all requests failed: a request sent this long after the last
-// failure succeeds. It is in addition to the time that a failure takes to show. Recovered ends one
-// in which a part of the requests failed, and failures that come sooner after a spell belong to it.
-const leastQuiet = 3 * time.Second
-
-// Spells finds the spells in which some or all requests fail, while they go on. Its caller reports
-// every request that ends. The zero value is ready. It is safe for concurrent use.
-type Spells struct {
-	mu sync.Mutex
-	// Of the newest spell, which may have ended:
-	series  Series
-	all     Failures
-	longest time.Duration // from the sending of a failed request to its end
-	open    bool
-	part    bool // requests succeeded beside those that failed
-}
-
-// Note takes the end of a request. It reports whether that changes anything.
-func (s *Spells) Note(r *Record) (SpellChange, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := r.CountedAt()
-	switch {
-	case r.Class.Failed():
-		return s.failed(r, at)
-	case r.Class != ClassOK || !s.open:
-		return SpellChange{}, false
-	}
-	s.series.Note(r, at)
-	quiet := leastQuiet + s.longest
-	if s.part {
-		quiet = max(quiet, Recovered)
-	}
-	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet
-	if s.open {
-		return SpellChange{}, false
-	}
-	return s.change(SpellEnds, s.series.okSince(s.all.Last.Add(time.Second))), true
-}
-
-func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
-	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= Recovered)
-	if began {
-		s.series, s.all, s.longest, s.part = Series{}, Failures{}, 0, false
-	}
-	s.open = true
-	s.all.Note(r)
-	s.series.Note(r, at)
-	s.longest = max(s.longest, r.End.Sub(at))
-	switch {
-	case began:
-		return s.change(SpellBegins, at), true
-	case s.part || !s.series.okBetween(s.all.First, s.all.Last):
-		return SpellChange{}, false
-	}
-	s.part = true
-	return s.change(SpellPart, at), true
-}
-
-func (s *Spells) change(kind SpellKind, at time.Time) SpellChange {
-	c := SpellChange{Kind: kind, At: at, Failures: s.all, Of: s.all.N}
-	for _, x := range s.series.rows[s.series.from(s.all.First.Truncate(time.Second)):] {
-		if !x.At.After(s.all.Last) {
-			c.Of += x.OK
-		}
-	}
-	return c
 }

@@ -115,20 +115,20 @@ func findings(w *Window) string {
 	span := func(f Failures) string {
 		return fmt.Sprintf("%g–%g", f.First.Sub(at(0)).Seconds(), f.Ended.Sub(at(0)).Seconds())
 	}
-	errors, later := w.Errors()
-	for _, f := range errors {
+	found := w.Findings()
+	for _, f := range found.ErrorWindows {
 		out = append(out, span(f))
 	}
-	if later.N > 0 {
-		out = append(out, "later "+span(later))
+	if found.LaterFailures.N > 0 {
+		out = append(out, "later "+span(found.LaterFailures))
 	}
-	for word, is := range map[string]bool{"again": w.DownAgain(), "unasked": w.Unasked()} {
-		if is {
-			out = append(out, word)
+	for _, x := range []struct {
+		is   bool
+		word string
+	}{{found.DownAgain, "again"}, {found.Unasked, "unasked"}, {found.Unrecovered, "open"}} {
+		if x.is {
+			out = append(out, x.word)
 		}
-	}
-	if w.Unrecovered() {
-		out = append(out, "open")
 	}
 	text := strings.Join(out, " ")
 	if n := w.AtZero(); n.Scheduled > 0 {

@@ -51,9 +51,10 @@ func (b *bin) add(win loadgen.Second) {
 		b.Sample(win.Gauge())
 	}
 	b.Add(win)
-	for class, n := range win.FailedIn() {
-		b.failed[class.Traits().Group] += max(n, 0)
-		b.fails += max(n, 0)
+	failed := win.FailedIn()
+	b.fails += failed.Sum()
+	for class, n := range failed {
+		b.failed[class.Traits().Group] += n
 	}
 }
 

@@ -16,12 +16,10 @@ func lookedInto() *view.Frame {
 	sent := t0.Add(41 * time.Second)
 	entries := []string{"10.0.0.13:31080", "10.0.0.11:31080"}
 	f.Load.Latency.Scheduled = loadgen.Quantiles{Count: 520, P50: 140 * time.Millisecond, P90: 420 * time.Millisecond, P95: 900 * time.Millisecond, P99: 3 * time.Second, Max: 4100 * time.Millisecond}
-	d := &loadgen.Digest{
-		Took: []loadgen.TookStep{{From: 100 * time.Millisecond, To: 200 * time.Millisecond, N: 400}, {From: 200 * time.Millisecond, To: 500 * time.Millisecond, N: 100}, {From: 2 * time.Second, To: 5 * time.Second, N: 20}},
-	}
+	d := &loadgen.Digest{}
 	for i, n := range []int{96, 60, 24, 8} {
 		class := []loadgen.Class{loadgen.ClassConnectTimeout, loadgen.Class502, loadgen.ClassRefused, loadgen.ClassReset}[i]
-		d.Failed = append(d.Failed, loadgen.FailedGroup{Class: class, Endpoint: entries[i%2], Failures: loadgen.Failures{N: n, First: t0.Add(3 * time.Second), Last: sent}})
+		d.Failed = append(d.Failed, loadgen.FailedGroup{Class: class, Endpoint: entries[i%2], N: n})
 		d.Failures = append(d.Failures, loadgen.Record{ID: "a343155a-" + string(rune('1'+i)), Class: class, Scheduled: sent, Sent: sent, End: sent.Add(3 * time.Second), Remote: entries[i%2], Error: "dial tcp: i/o timeout"})
 	}
 	d.Answers = []loadgen.Record{{ID: "a343155a-9", Class: loadgen.ClassOK, Scheduled: sent, Sent: sent, FirstByte: sent.Add(90 * time.Millisecond), End: sent.Add(140 * time.Millisecond), Remote: entries[1], Status: 200}}

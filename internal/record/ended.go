@@ -51,7 +51,7 @@ func (e *Ended) Change(to func() (keep func(loadgen.Record))) (ended []loadgen.R
 func InFlight(g *loadgen.Generator, runs iter.Seq[int]) map[int]int {
 	open := map[int]int{}
 	for run := range runs {
-		if n := g.RunTotals(run).InFlight(); n > 0 {
+		if n := g.Result(run).Totals.InFlight(); n > 0 {
 			open[run] = n
 		}
 	}

@@ -48,12 +48,12 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	span := func(f loadgen.Failures) Span {
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
 	}
-	errors, later := w.Errors()
-	for _, f := range errors {
+	found := w.Findings()
+	for _, f := range found.ErrorWindows {
 		out.ErrorWindows = append(out.ErrorWindows, span(f))
 	}
-	if later.N > 0 {
-		s := span(later)
+	if found.LaterFailures.N > 0 {
+		s := span(found.LaterFailures)
 		out.LaterFailures = &s
 	}
 	some := func(n loadgen.Counts) *loadgen.Counts {
@@ -63,6 +63,6 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		return &n
 	}
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
-	out.DownAgain, out.Unasked, out.Unrecovered = w.DownAgain(), w.Unasked(), w.Unrecovered()
+	out.DownAgain, out.Unasked, out.Unrecovered = found.DownAgain, found.Unasked, found.Unrecovered
 	return out
 }

@@ -89,7 +89,7 @@ func (r *Record) Unplanned() bool {
 // FirstFailure is when the first request failed; zero when none did.
 func (r *Record) FirstFailure() (at time.Time) {
 	for i := range r.Runs {
-		if seen := r.Runs[i].Failures.Seen; at.IsZero() || !seen.IsZero() && seen.Before(at) {
+		if seen := r.Runs[i].FirstFailure; at.IsZero() || !seen.IsZero() && seen.Before(at) {
 			at = seen
 		}
 	}

@@ -172,7 +172,7 @@ type Load struct {
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after zero while the
 	// control plane had marked the nodes of all machines that were off NotReady (see
-	// Summary.Undetected); null when a node was not detected, or when no request was sent after
+	// loadgen.PowerOffs); null when a node was not detected, or when no request was sent after
 	// the last detection that succeeded or failed.
 	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.

@@ -15,7 +15,7 @@ const downLeast = 3
 // severity is what clients have noticed so far. Of a target that has never answered the recorder, no
 // failure shows that.
 func (o *incident) severity() (s record.Severity, why string) {
-	failed := o.tracker.Requests().InRow()
+	failed := o.tracker.Requests().MostInRow()
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:
 		return record.SeverityUnknown, "lightsout sent no requests"

@@ -14,7 +14,7 @@ type bin struct {
 	loadgen.Second
 	from, to  float64 // seconds from base
 	available int     // the lowest number; -1 if unknown
-	failed    map[loadgen.Class]int
+	failed    loadgen.ByClass
 	fails     int // the sum of failed: the requests that failed in the bin
 }
 
@@ -33,9 +33,7 @@ func binsOf(r *record.Record) (bins []bin, size int) {
 			b.take(s)
 		}
 		b.failed = b.FailedIn()
-		for _, n := range b.failed {
-			b.fails += n
-		}
+		b.fails = b.failed.Sum()
 		bins = append(bins, b)
 	}
 	return bins, size

@@ -59,9 +59,7 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		switch {
 		case len(failed) == 0:
 		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began()):
-			for _, n := range failed {
-				c.Before += n
-			}
+			c.Before += failed.Sum()
 		case outageAt(all, end.Add(-1)) == i:
 			c.fail(failed, latest(x.At, f.began()), end)
 		}
@@ -85,14 +83,13 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 }
 
 // fail adds requests that failed in a second.
-func (c *Clients) fail(failed map[loadgen.Class]int, from, to time.Time) {
+func (c *Clients) fail(failed loadgen.ByClass, from, to time.Time) {
 	if c.Failed == 0 {
 		c.First = from
 	}
-	c.Last = to
+	c.Last, c.Failed = to, c.Failed+failed.Sum()
 	for class, n := range failed {
 		c.ByClass[class] += n
-		c.Failed += n
 	}
 }
 

@@ -150,7 +150,7 @@ func (l *loads) atRest(number int) bool {
 	if r := l.opt.Load.Run(); r.Active && l.steady == number {
 		return false
 	}
-	return l.opt.Load.RunTotals(number).InFlight() == 0
+	return l.opt.Load.Result(number).Totals.InFlight() == 0
 }
 
 // sayResult reports the results of the runs that have ended, each once.

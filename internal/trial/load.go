@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -44,16 +43,15 @@ func (l *loadRun) count(r loadgen.Record) {
 	}
 }
 
-// failedAfter counts the failed requests that were sent while no outage was undetected; nil if
-// a node was not detected, or if no request was sent after the last detection that succeeded or
-// failed.
-func (l *loadRun) failedAfter(detected time.Time, undetected record.Undetected) *int {
+// failedAfter counts the failed requests that were sent after a detection; nil if a node was not
+// detected, or if no request was sent after the last detection that succeeded or failed.
+func (l *loadRun) failedAfter(detected time.Time, outages loadgen.PowerOffs) *int {
 	if detected.IsZero() || !l.last.After(detected) {
 		return nil
 	}
 	n := 0
 	for _, at := range l.failed {
-		if undetected.Over(at, 0) {
+		if outages.DetectedAt(at) {
 			n++
 		}
 	}

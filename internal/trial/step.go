@@ -44,7 +44,7 @@ func (r steps) Load(name string, load *plan.Load) plan.Poll {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
-		return r.loadEnded(l), loadText(r.t.opt.Load.RunTotals(l.number)), nil
+		return r.loadEnded(l), loadText(r.t.opt.Load.Result(l.number).Totals), nil
 	}
 }
 
@@ -75,7 +75,7 @@ func (r steps) Stop(name string) plan.Poll {
 		open := 0
 		for _, l := range stopped {
 			if !r.loadEnded(l) {
-				open += max(1, r.t.opt.Load.RunTotals(l.number).InFlight())
+				open += max(1, r.t.opt.Load.Result(l.number).Totals.InFlight())
 			}
 		}
 		return open == 0, fmt.Sprintf("%d in flight", open), nil

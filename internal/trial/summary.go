@@ -7,6 +7,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -26,9 +27,9 @@ func summarize(r *run) *record.Summary {
 	for _, st := range r.steps {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
-	detected, undetected := lastDetection(r), sum.Undetected()
+	detected := lastDetection(r)
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l, detected, undetected))
+		sum.Load = append(sum.Load, sumLoad(r, l, detected, sum.Outages))
 	}
 	for _, l := range sum.Load {
 		sum.Ledger.Add(l.Counts)
@@ -106,16 +107,16 @@ func lastDetection(r *run) time.Time {
 	return last
 }
 
-func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
+func sumLoad(r *run, l *loadRun, detected time.Time, outages loadgen.PowerOffs) record.Load {
 	requests := r.tracker.Run(l.number)
 	counts := requests.Counts(r.open[l.number])
 	served, basis := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(basis),
+		PeakServed: served, PeakQueued: r.t.opt.Load.Result(l.number).PeakQueued, Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, outages),
 	}
 	out.Steady = !l.burst
 	return out
@@ -125,7 +126,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetecte
 // that the generator has scheduled for it.
 func balanced(r *run, ledger *record.Ledger) bool {
 	for _, l := range r.loads {
-		if !r.t.opt.Load.RunTotals(l.number).Balanced() {
+		if !r.t.opt.Load.Result(l.number).Totals.Balanced() {
 			return false
 		}
 	}

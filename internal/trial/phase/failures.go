@@ -99,11 +99,11 @@ func (t *Tracker) forecastErrors() {
 	case why != "":
 		r.predicted, r.why = forecast.Interval{}, why
 	}
-	errors, later := t.failures.all.Errors()
+	found := t.failures.all.Findings()
 	r.notes = nil
-	for i, w := range errors {
+	for i, w := range found.ErrorWindows {
 		text := fmt.Sprintf("%d failed", w.N)
-		if i < len(errors)-1 {
+		if i < len(found.ErrorWindows)-1 {
 			text += fmt.Sprintf(" in an earlier window from %.1f s to %.1f s", w.First.Sub(t.zero).Seconds(), w.Ended.Sub(t.zero).Seconds())
 		}
 		r.from, r.when = w.First, cluster.At(w.Ended)
@@ -112,7 +112,7 @@ func (t *Tracker) forecastErrors() {
 	if n := t.failures.all.AtZero(); n.Scheduled > 0 {
 		r.explain(AtZeroText(n))
 	}
-	if later.N > 0 {
+	if later := found.LaterFailures; later.N > 0 {
 		r.explain(fmt.Sprintf("%d failed later, from %.1f s to %.1f s", later.N, later.First.Sub(t.zero).Seconds(), later.Ended.Sub(t.zero).Seconds()))
 	}
 }

@@ -55,7 +55,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 		p.Inside = r.inside()
 	}
 	notes := slices.Clone(r.notes)
-	if name == view.PhaseErrors && r.seen() && t.failures.all.Unrecovered() {
+	if name == view.PhaseErrors && r.seen() && t.failures.all.Findings().Unrecovered {
 		notes = append(notes, "no 10 s of success followed")
 		if p.Inside != nil && *p.Inside {
 			p.Inside = nil // its end is still to come

@@ -1,0 +1,95 @@
+package loadgen
+
+import (
+	"sync"
+	"time"
+)
+
+// SpellKind is the kind of a SpellChange.
+type SpellKind string
+
+// Kinds of changes.
+const (
+	SpellBegins SpellKind = "begins" // requests begin to fail
+	SpellPart   SpellKind = "part"   // only a part of them fails
+	SpellEnds   SpellKind = "ends"   // they succeed again
+)
+
+// SpellChange is what Spells has found out.
+type SpellChange struct {
+	Kind SpellKind
+	// At is when it happened.
+	At time.Time
+	// Of is the number of requests sent while Failures.N of them failed.
+	Failures
+	Of int
+}
+
+// leastQuiet ends a spell in which all requests failed: a request sent this long after the last
+// failure succeeds. It is in addition to the time that a failure takes to show. Recovered ends one
+// in which a part of the requests failed, and failures that come sooner after a spell belong to it.
+const leastQuiet = 3 * time.Second
+
+// Spells finds the spells in which some or all requests fail, while they go on. Its caller reports
+// every request that ends. The zero value is ready. It is safe for concurrent use.
+type Spells struct {
+	mu sync.Mutex
+	// Of the newest spell, which may have ended:
+	series  Series
+	all     Failures
+	longest time.Duration // from the sending of a failed request to its end
+	open    bool
+	part    bool // requests succeeded beside those that failed
+}
+
+// Note takes the end of a request. It reports whether that changes anything.
+func (s *Spells) Note(r *Record) (SpellChange, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := r.CountedAt()
+	switch {
+	case r.Class.Failed():
+		return s.failed(r, at)
+	case r.Class != ClassOK || !s.open:
+		return SpellChange{}, false
+	}
+	s.series.Note(r, at)
+	quiet := leastQuiet + s.longest
+	if s.part {
+		quiet = max(quiet, Recovered)
+	}
+	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet
+	if s.open {
+		return SpellChange{}, false
+	}
+	return s.change(SpellEnds, s.series.okSince(s.all.Last.Add(time.Second))), true
+}
+
+func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
+	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= Recovered)
+	if began {
+		s.series, s.all, s.longest, s.part = Series{}, Failures{}, 0, false
+	}
+	s.open = true
+	s.all.join(failed(r, at))
+	s.series.Note(r, at)
+	s.longest = max(s.longest, r.End.Sub(at))
+	switch {
+	case began:
+		return s.change(SpellBegins, at), true
+	case s.part || !s.series.okBetween(s.all.First, s.all.Last):
+		return SpellChange{}, false
+	}
+	s.part = true
+	return s.change(SpellPart, at), true
+}
+
+func (s *Spells) change(kind SpellKind, at time.Time) SpellChange {
+	c := SpellChange{Kind: kind, At: at, Failures: s.all, Of: s.all.N}
+	for _, x := range s.series.rows[s.series.from(s.all.First.Truncate(time.Second)):] {
+		if !x.At.After(s.all.Last) {
+			c.Of += x.OK
+		}
+	}
+	return c
+}
