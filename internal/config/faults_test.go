@@ -11,7 +11,7 @@ import (
 )
 
 func TestEveryFaultIsReported(t *testing.T) {
-	_, faults := Faults([]byte(`contxt: a
+	_, _, faults := read([]byte(`contxt: a
 namespaces: default
 power:
   off_by: magic
