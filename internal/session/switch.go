@@ -94,14 +94,11 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 
 // ask asks the operator, and switches the machines after a yes.
 func (w *switching) ask(a view.AskPower) {
-	switch {
-	case w.opt.ReadOnly:
-		w.warn(view.LanePower, "power", "read-only: nothing can be switched; start without --read-only")
+	if err := w.missing(); err != nil {
+		w.warn(view.LanePower, "power", err.Error())
 		return
-	case w.switcher == nil:
-		w.warn(view.LanePower, "power", w.noPower())
-		return
-	case w.asking():
+	}
+	if w.asking() {
 		w.sayPreparing()
 		return
 	}
@@ -359,13 +356,9 @@ func (w *switching) under() map[string]power.Action {
 func (w *switching) missing() error {
 	switch {
 	case w.opt.ReadOnly:
-		return errors.New("read-only: nothing can be switched")
+		return errors.New("read-only: nothing can be switched; start without --read-only")
 	case w.switcher == nil:
-		return errors.New(w.noPower())
+		return errors.New(cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"))
 	}
 	return nil
-}
-
-func (w *switching) noPower() string {
-	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
 }

@@ -154,3 +154,8 @@ func (w *switching) poweringOn(node string) bool {
 		return x.action == power.ActionOn && x.settled() && slices.Contains(x.nodes, node)
 	})
 }
+
+// stageLevel returns the level of a step of a power operation.
+func stageLevel(p power.Stage) view.Level {
+	return map[power.Stage]view.Level{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
+}
