@@ -58,9 +58,8 @@ type request struct {
 	// Of the loop.
 	nodes   []string
 	stage   requestStage
-	drained bool     // its nodes were drained
-	done    []string // the nodes whose machines it has switched
-	failed  []string // the nodes whose machines it could not switch
+	drained bool                   // its nodes were drained
+	ended   map[string]power.Stage // the nodes whose machines it has switched, or could not switch
 }
 
 // requestStage is how far a request is.
@@ -169,7 +168,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd}
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd, ended: map[string]power.Stage{}}
 	while, cancel := context.WithCancel(w.ctx)
 	x.cancel = cancel
 	w.requests = append(w.requests, x)
