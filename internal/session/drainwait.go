@@ -68,7 +68,8 @@ func (r *drains) drained(d *drain, n *nodeDrain, err error) {
 		return // decided already, or the session ends
 	}
 	if err != nil {
-		if n.err = err; errors.Is(n.ctx.Err(), context.DeadlineExceeded) {
+		n.err = err
+		if errors.Is(n.ctx.Err(), context.DeadlineExceeded) {
 			n.err = fmt.Errorf("not complete within %s: %w", text.Span(d.within), err)
 		}
 		r.decide(d, n, drainWrong)
