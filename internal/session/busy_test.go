@@ -139,6 +139,7 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	w.x.frame("the trial waits", func(f *view.Frame) bool {
 		return f.Trial != nil && strings.Contains(fmt.Sprint(f.Trial), "waiting until kube-node4 is off")
 	})
+	w.turn("kube-node4", true) // before the machine is proven off, which may end the trial
 	obey()
 	sum, _ := w.outcome(t)
 	if !slices.Equal(sum.LeftOff, []string{"kube-node4"}) || len(sum.Why) > 0 || !w.board.is("kube-node4", power.Off) {
