@@ -161,7 +161,7 @@ func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switch
 		api, err := r.proven(ctx)
 		if err == nil {
 			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-			r.stop, err = watch(ctx, watcher, viewWait, synced)
+			r.stop, err = watch(ctx, watcher, viewWait, synced, synced)
 			r.reader = session.NewClusterReader(watcher, nil, time.Now)
 		}
 		if err != nil {
