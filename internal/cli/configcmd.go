@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 )
 
 func newConfigCommand(o *options) *cobra.Command {
@@ -47,11 +48,11 @@ func showConfig(flags config.Flags, out io.Writer) error {
 		return err
 	}
 	from := cmp.Or(flags.Path(), "no file")
-	text, err := c.Show()
+	shown, err := c.Show()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "# from %s and the flags; omitted fields have their defaults\n%s", from, text)
+	_, err = fmt.Fprintf(out, "# from %s and the flags; omitted fields have their defaults\n%s", from, shown)
 	return err
 }
 
@@ -70,12 +71,9 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 			return err
 		}
 	}
-	switch len(faults) {
-	case 0:
-		_, err := fmt.Fprintf(out, "%s: OK; \"lightsout check\" tests the names and connections\n", path)
-		return err
-	case 1:
-		return errors.New("1 error in the config")
+	if n := len(faults); n > 0 {
+		return fmt.Errorf("%s in the config", text.Count(n, "error", "errors"))
 	}
-	return fmt.Errorf("%d errors in the config", len(faults))
+	_, err = fmt.Fprintf(out, "%s: OK; \"lightsout check\" tests the names and connections\n", path)
+	return err
 }

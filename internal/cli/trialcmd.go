@@ -141,10 +141,11 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
+			write := report.Compare
 			if markdown {
-				return compare(args, report.CompareMarkdown)
+				write = report.CompareMarkdown
 			}
-			return compare(args, report.Compare)
+			return compare(args, write)
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown tables")
