@@ -174,7 +174,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err != nil {
 		return err
 	}
-	o, err := whileReading("the files of the request", func() (loadgen.Options, error) { return l.generatorOptions(target) })
+	o, err := whileReading(func() (loadgen.Options, error) { return l.generatorOptions(target) })
 	if err != nil {
 		return usageError{err}
 	}

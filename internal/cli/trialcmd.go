@@ -369,7 +369,7 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 
 // openPlan reads the plan in that file, or the built-in one of that name.
 func openPlan(name string) (*plan.Plan, error) {
-	return whileReading("the plan", func() (*plan.Plan, error) { return plan.Open(name) })
+	return whileReading(func() (*plan.Plan, error) { return plan.Open(name) })
 }
 
 // knownPlans are the plans that are offered on the screen.
