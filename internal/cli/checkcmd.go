@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,9 +95,7 @@ func runCheck(ctx context.Context, o options, nodes []string, opt checkOptions, 
 	c.run(ctx)
 	report := c.report()
 	if opt.json {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(report); err != nil {
+		if err := writeJSON(out, report); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/internal/config"
+	"lightsout/internal/text"
 )
 
 func newConfigCommand(o *options) *cobra.Command {
@@ -42,16 +43,16 @@ func newConfigCommand(o *options) *cobra.Command {
 }
 
 func showConfig(flags config.Flags, out io.Writer) error {
-	c, err := whileReading("the config file", flags.Read)
+	c, err := whileReading(flags.Read)
 	if err != nil {
 		return err
 	}
 	from := cmp.Or(flags.Path(), "no file")
-	text, err := c.Show()
+	shown, err := c.Show()
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "# from %s and the flags; omitted fields have their defaults\n%s", from, text)
+	_, err = fmt.Fprintf(out, "# from %s and the flags; omitted fields have their defaults\n%s", from, shown)
 	return err
 }
 
@@ -60,7 +61,7 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 	if path == "" {
 		return errors.New("there is no config file to check; create one with: lightsout config init")
 	}
-	data, err := whileReading("the config file", func() ([]byte, error) { return config.ReadFile(path) })
+	data, err := whileReading(func() ([]byte, error) { return config.ReadFile(path) })
 	if err != nil {
 		return err
 	}
@@ -70,12 +71,9 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 			return err
 		}
 	}
-	switch len(faults) {
-	case 0:
-		_, err := fmt.Fprintf(out, "%s: OK; \"lightsout check\" tests the names and connections\n", path)
-		return err
-	case 1:
-		return errors.New("1 error in the config")
+	if n := len(faults); n > 0 {
+		return fmt.Errorf("%s in the config", text.Count(n, "error", "errors"))
 	}
-	return fmt.Errorf("%d errors in the config", len(faults))
+	_, err = fmt.Fprintf(out, "%s: OK; \"lightsout check\" tests the names and connections\n", path)
+	return err
 }

@@ -54,7 +54,15 @@ func newDemoCommand(o *options) *cobra.Command {
 			case itself:
 				o.beside = play.play
 			}
-			return runDemo(cmd.Context(), *o, scenario, pace)
+			if err := oneOf("pace", pace, paces...); err != nil {
+				return err
+			}
+			there, stop, err := o.inLab(cmd.Context(), scenario, pace)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			return runScreen(cmd.Context(), there)
 		},
 	}
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
@@ -67,18 +75,6 @@ func newDemoCommand(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&o.State, "state", "", "`folder` for the records of trials (default ~/.local/state/lightsout)")
 	o.cast.add(cmd.Flags())
 	return cmd
-}
-
-func runDemo(ctx context.Context, o options, scenario, pace string) error {
-	if err := oneOf("pace", pace, paces...); err != nil {
-		return err
-	}
-	o, stop, err := o.inLab(ctx, scenario, pace)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return runScreen(ctx, o)
 }
 
 // inLab starts a lab, and gives the options that lead to it. What is recorded

@@ -167,14 +167,14 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err != nil {
 		return usageError{err}
 	}
-	if l.output != "text" && l.output != "json" {
-		return usageError{fmt.Errorf("there is no format %q; there are text and json", l.output)}
+	if err := oneOf("format", l.output, "text", "json"); err != nil {
+		return err
 	}
 	color, err := common.colorProfile()
 	if err != nil {
 		return err
 	}
-	o, err := whileReading("the files of the request", func() (loadgen.Options, error) { return l.generatorOptions(target) })
+	o, err := whileReading(func() (loadgen.Options, error) { return l.generatorOptions(target) })
 	if err != nil {
 		return usageError{err}
 	}
@@ -248,17 +248,14 @@ func dialThrough(ctx context.Context, o *loadgen.Options, bastion string) (*ssh.
 func followLoad(ctx context.Context, g *loadgen.Generator, common *options, color *colorprofile.Profile, draw bool, progress io.Writer) (over time.Time, err error) {
 	stopped := ""
 	if draw {
-		if over, stopped, err = drawLoad(ctx, g, common, color); err != nil {
-			return over, err
-		}
+		over, stopped, err = drawLoad(ctx, g, common, color)
 	} else {
-		stopped = watchLoad(ctx, g, progress)
-		over = time.Now()
+		stopped, over = watchLoad(ctx, g, progress), time.Now()
 	}
-	if stopped != "" {
+	if err == nil && stopped != "" {
 		fmt.Fprintln(progress, stopped)
 	}
-	return over, nil
+	return over, err
 }
 
 // newRequests makes the record of the requests in dir; an empty dir keeps none.
@@ -290,7 +287,7 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 	}
 	write := s.writeText
 	if l.output == "json" {
-		write = s.writeJSON
+		write = func(w io.Writer) error { return writeJSON(w, s) }
 	}
 	if err := write(out); err != nil {
 		return errors.Join(incomplete, err)

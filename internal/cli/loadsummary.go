@@ -116,10 +116,11 @@ func (s *loadSummary) verdict() error {
 	return nil
 }
 
-func (s *loadSummary) writeJSON(w io.Writer) error {
+// writeJSON writes v for people and programs.
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(s)
+	return e.Encode(v)
 }
 
 // writeFailed writes a line for each class of failure, in the order of their codes.

@@ -140,33 +140,16 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 // silenced waits until the nodes whose machines are proven off have missed a heartbeat, and returns
 // those that send heartbeats all the same: the session names the reason.
 func (c *console) silenced(ctx context.Context, e *session.Session, nodes []string) (crossed []string, err error) {
-	off := map[string]time.Time{}
 	said := false
 	err = c.show(ctx, e, func(f *view.Frame) bool {
 		crossed = nil
 		settled := true
 		for _, name := range nodes {
-			v, now := f.Power[name], time.Now()
-			r := v.Reading
-			if v.Stage == power.StageFailed {
+			if v := f.Power[name]; v.Stage == power.StageFailed {
 				crossed = append(crossed, name)
-				continue
+			} else if v.HeartbeatOpen {
+				settled = false
 			}
-			if !r.Proves(power.Off) || f.Snapshot == nil {
-				continue
-			}
-			if off[name].IsZero() {
-				off[name] = r.CountsFrom()
-			}
-			n := f.Snapshot.Node(name)
-			if n == nil {
-				continue
-			}
-			if _, silent := f.Snapshot.Silent(n, now); silent {
-				continue
-			}
-			heard, known := session.StillHeard(n, off[name], now)
-			settled = settled && known && (!heard || now.Sub(off[name]) > time.Minute)
 		}
 		if !settled && !said {
 			said = true

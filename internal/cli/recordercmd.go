@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -167,15 +168,8 @@ func followCluster(ctx context.Context, watcher *cluster.Watcher, elect func(con
 
 // recorderSettings are those of the config, with the flags in their place.
 func recorderSettings(cfg *config.Config, f config.Recorder) config.Recorder {
-	if f.URL != "" {
-		cfg.Recorder.URL = f.URL
-	}
-	if f.Every != 0 {
-		cfg.Recorder.Every = f.Every
-	}
-	if f.Steady != 0 {
-		cfg.Recorder.Steady = f.Steady
-	}
+	r := &cfg.Recorder
+	r.URL, r.Every, r.Steady = cmp.Or(f.URL, r.URL), cmp.Or(f.Every, r.Every), cmp.Or(f.Steady, r.Steady)
 	return cfg.Recording()
 }
 

@@ -35,7 +35,7 @@ func newRecordsCommand(o *options) *cobra.Command {
 
 // listRecords prints the records in the state folder, the newest first.
 func listRecords(o options, out io.Writer) error {
-	cfg, err := whileReading("the config file", o.Read)
+	cfg, err := o.Read()
 	if err != nil {
 		return err
 	}

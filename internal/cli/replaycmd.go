@@ -54,7 +54,7 @@ func newReplayCommand(o *options) *cobra.Command {
 // openRecord reads the record in the folder dir; if there is no such folder, the
 // example of that name.
 func openRecord(dir string) (*record.Record, error) {
-	return whileReading("the record", func() (*record.Record, error) {
+	return whileReading(func() (*record.Record, error) {
 		_, err := os.Stat(dir)
 		if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
 			return record.OpenFS(example, dir)

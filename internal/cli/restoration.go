@@ -146,29 +146,3 @@ func (r *restoration) fits(e power.Entry) bool {
 func (r *restoration) mine(e power.Entry) bool {
 	return r.journal.Cluster().Same(e.Cluster) && r.fits(e)
 }
-
-// elsewhere returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry) (all []item) {
-	add := func(e power.Entry, what string) {
-		by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
-		if e.Config == r.AbsPath() {
-			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
-		}
-		if r.journal.Cluster().Same(e.Cluster) {
-			what += " by other settings of bastion, ssh or power"
-		}
-		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
-		all = append(all, item{e.Node, doLeave, why, false})
-	}
-	for _, l := range machines {
-		if !l.IsOn() && !r.mine(l.Entry) {
-			add(l.Entry, "off")
-		}
-	}
-	for _, e := range cordoned {
-		if !r.journal.Cluster().Same(e.Cluster) {
-			add(e, "cordoned")
-		}
-	}
-	return all
-}

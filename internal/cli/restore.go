@@ -8,16 +8,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
-	"lightsout/internal/outage"
 	"lightsout/internal/session"
-	"lightsout/internal/text"
-	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -68,148 +64,6 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		showItems(f.notices, items)
 	}
 	return r.end(f, items, err)
-}
-
-// nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow. hurriedWait bounds
-// it while machines wait to be powered on and nobody has to be asked about those of others.
-const (
-	nodesWait   = 10 * time.Second
-	hurriedWait = 3 * time.Second
-)
-
-// pollWithin bounds the poll of the machines: lightsout polls each of them again when it powers it on.
-// Tests shorten it.
-var pollWithin = 10 * time.Second
-
-// look polls the machines that are off or may go off, or may have gone off since they were on, reads the
-// journal and the annotations on the nodes, and tells the journal what it saw. If it asks, it waits for
-// more: the machines that a damaged journal does not list, and a slow API server.
-func (r *restoration) look(ctx context.Context, asks bool) facts {
-	machines, _ := r.journal.Machines() // the error is the same below
-	wait := hurriedWait
-	if asks {
-		wait = nodesWait
-	}
-	var f facts
-	var nodes []*cluster.Node
-	var readings map[string]power.Reading
-	var wg sync.WaitGroup
-	wg.Go(func() { readings = r.poll(ctx, r.ours(machines)) })
-	wg.Go(func() { nodes, f.unseen = r.nodes(ctx, wait) })
-	wg.Wait()
-	f.at = time.Now()
-	s := justListed(nodes, r.api)
-	if f.unseen == nil {
-		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
-	}
-	for _, m := range r.ours(machines) {
-		if reading, polled := readings[machineName(m)]; polled {
-			r.tell(&f, m, reading, s)
-		}
-	}
-	machines, f.unread = r.journal.Machines()
-	cordoned, _ := r.journal.LeftCordonedAll()
-	f.elsewhere = r.elsewhere(machines, cordoned)
-	for _, e := range cordoned {
-		if r.journal.Cluster().Same(e.Cluster) {
-			f.cordoned = append(f.cordoned, e.Node)
-		}
-	}
-	for _, m := range r.ours(machines) {
-		if m.IsOn() {
-			continue
-		}
-		is := offMachine{m, readings[machineName(m)], outage.Now{}}
-		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
-			seen := session.BootSeen(s, n)
-			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
-		}
-		f.off = append(f.off, is)
-	}
-	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
-		f.damaged = true
-		f.notice("%s: lightsout polls every machine", power.DamageText(r.journal, damaged))
-		if asks {
-			f.unnamed = r.unnamed(ctx)
-		}
-	}
-	return f
-}
-
-// ours returns the machines that this call restores, first those that are on: restore powers the others on
-// whether they answer or not.
-func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
-	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.mine(m.Entry) })
-	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
-	return ours
-}
-
-// machineName distinguishes the machines of the journal.
-func machineName(m power.LeftOff) string { return m.Node + " " + view.MachineText(m.Binding) }
-
-// poll returns the readings of machines, by their names.
-func (r *restoration) poll(ctx context.Context, machines []power.LeftOff) map[string]power.Reading {
-	if r.machines.fleet == nil || len(machines) == 0 {
-		return nil
-	}
-	ctx, end := within(ctx, pollWithin, "polling "+text.Count(len(machines), "machine", "machines"))
-	defer end()
-	bindings := make([]power.Binding, len(machines))
-	for i, m := range machines {
-		bindings[i] = m.Binding
-	}
-	readings := map[string]power.Reading{}
-	for i, reading := range r.machines.fleet.Read(ctx, bindings) {
-		readings[machineName(machines[i])] = reading.Reading
-	}
-	return readings
-}
-
-// tell tells the journal what was seen of a machine. A node that has booted counts only if its machine is
-// on. In a dry run only this program knows it then.
-func (r *restoration) tell(f *facts, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) {
-	seen, ok := r.machines.fleet.Evidence(m.Binding, reading)
-	if !ok {
-		return
-	}
-	changed, err := r.journal.Saw(seen)
-	if n := s.Node(m.Node); !changed && reading.State == power.On && n != nil && n.Ready == cluster.TriTrue {
-		changed, err = r.journal.Saw(session.BootSeen(s, n))
-	}
-	if err != nil && !r.dryRun {
-		f.notice("%s  lightsout could not write that to the journal: %v", m.Node, err)
-	}
-	switch {
-	case changed && reading.State == power.On:
-		f.back = append(f.back, m.Node)
-		f.notice("%s is on already (%s)", m.Node, reading.Detail)
-	case changed:
-		f.notice("%s is off (%s): the power API may have carried out lightsout's request of %s late, or somebody has switched it off since", m.Node, reading.Detail, m.Before.Asked.Local().Format(time.TimeOnly))
-	}
-}
-
-// nodes lists the nodes of the cluster from its API server.
-func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster.Node, error) {
-	ctx, end := within(ctx, wait, "waiting for the API server of cluster "+power.Clean(r.journal.Cluster().Name))
-	defer end()
-	api, err := r.proven(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return api.Nodes(ctx)
-}
-
-// unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
-// damaged lines of the journal may have contained them.
-func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
-	s, err := r.switcher(ctx, true)
-	if err != nil {
-		return nil // apply reports the error
-	}
-	ctx, end := within(ctx, pollWithin, "polling every machine of cluster "+power.Clean(r.journal.Cluster().Name))
-	defer end()
-	off, _ := s.Unaccounted(ctx) // SettleDamage polls them all, and returns the error
-	return off
 }
 
 // confirm asks one question for all machines and nodes of this journal, and one for each machine that
@@ -307,7 +161,7 @@ func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switch
 		api, err := r.proven(ctx)
 		if err == nil {
 			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-			r.stop, err = watch(ctx, watcher, viewWait, synced)
+			r.stop, err = watch(ctx, watcher, viewWait, synced, synced)
 			r.reader = session.NewClusterReader(watcher, nil, time.Now)
 		}
 		if err != nil {

@@ -8,43 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
-
-// facts are what lightsout knows, at one moment, of a cluster that it restores.
-type facts struct {
-	at time.Time
-	// off are the machines that the journal lists as off or as ones that may go off, and back the nodes
-	// of those that turned out to be on.
-	off  []offMachine
-	back []string
-	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
-	// the journal, which is damaged, does not list.
-	notes    []power.NodeNote
-	unnamed  []power.OffMachine
-	damaged  bool
-	cordoned []string
-	// elsewhere are nodes of the journal that another call restores.
-	elsewhere []item
-	notices   []string // of machines about which there is nothing to do
-	unread    error    // why the journal cannot be read
-	unseen    error    // why lightsout has not read the annotations on nodes
-}
-
-func (f *facts) notice(format string, args ...any) {
-	f.notices = append(f.notices, fmt.Sprintf(format, args...))
-}
-
-// offMachine is a machine of the journal, with the last reading of its driver, and what is known of its
-// node's boot now, if that is Ready.
-type offMachine struct {
-	power.LeftOff
-	reading power.Reading
-	now     outage.Now
-}
 
 // do is what restore does with a node.
 type do string

@@ -75,7 +75,7 @@ func (o options) Read() (*config.Config, error) {
 	if o.powersOn && o.File != "" {
 		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
-	cfg, err := whileReading("the config file", func() (cfg *config.Config, err error) {
+	cfg, err := whileReading(func() (cfg *config.Config, err error) {
 		if !o.powersOn {
 			return o.Flags.Read()
 		}

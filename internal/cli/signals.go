@@ -57,20 +57,10 @@ func endInOrder() {
 	signal.Ignore(syscall.SIGTSTP)
 }
 
-// readingNotice is after how long lightsout reports that it still waits for a file.
-const readingNotice = 5 * time.Second
-
-// whileReading reads a file by that function, and prints on standard error what lightsout waits
-// for if that takes long.
-func whileReading[T any](what string, read func() (T, error)) (T, error) {
+// whileReading reads a file by that function; the first end signal ends the program meanwhile.
+func whileReading[T any](read func() (T, error)) (T, error) {
 	signals.reading.Add(1)
 	defer signals.reading.Add(-1)
-	notice := time.AfterFunc(readingNotice, func() {
-		if !signals.inOrder.Load() { // then standard error may be the screen
-			warnOnce("still reading " + what + "; its disk or server may not answer. Ctrl-C ends lightsout")
-		}
-	})
-	defer notice.Stop()
 	return read()
 }
 

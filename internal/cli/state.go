@@ -118,11 +118,8 @@ func statePower(all map[string]view.MachineView, node string) string {
 }
 
 func stateDeployments(s *cluster.Snapshot) []string {
-	switch a := s.Access[cluster.KindDeployment]; {
-	case a.Forbidden:
-		return []string{"Deployments: forbidden"}
-	case s.Unread(cluster.KindDeployment):
-		return []string{"Deployments: unknown, " + a.Reading(cluster.KindDeployment)}
+	if why := notRead(s, cluster.KindDeployment); why != "" {
+		return []string{"Deployments: " + why}
 	}
 	rows := [][]string{{"DEPLOYMENT", "AVAILABLE", "STATUS"}}
 	for _, d := range s.Deployments() {
@@ -133,13 +130,21 @@ func stateDeployments(s *cluster.Snapshot) []string {
 	return table(fmt.Sprintf("Deployments: %d", len(rows)-1), rows)
 }
 
+// notRead is why the objects of a kind are not known; empty if they are.
+func notRead(s *cluster.Snapshot, kind cluster.Kind) string {
+	switch a := s.Access[kind]; {
+	case a.Forbidden:
+		return "forbidden"
+	case s.Unread(kind):
+		return "unknown, " + a.Reading(kind)
+	}
+	return ""
+}
+
 // statePods counts the pods and names those that are meant to run and do not.
 func statePods(s *cluster.Snapshot, now time.Time) []string {
-	switch a := s.Access[cluster.KindPod]; {
-	case a.Forbidden:
-		return []string{"Pods: forbidden"}
-	case s.Unread(cluster.KindPod):
-		return []string{"Pods: unknown, " + a.Reading(cluster.KindPod)}
+	if why := notRead(s, cluster.KindPod); why != "" {
+		return []string{"Pods: " + why}
 	}
 	rows, ready, all := [][]string{{"POD", "NODE", "STATUS"}}, 0, 0
 	for _, p := range s.Pods() {

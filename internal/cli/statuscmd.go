@@ -83,20 +83,13 @@ func glance(ctx context.Context, o options, wait time.Duration, seen, enough fun
 
 // observe watches the cluster and returns what it has seen when seen holds, and enough does or the wait is over.
 func observe(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen, enough func(*cluster.Snapshot) bool) (*cluster.Snapshot, error) {
-	stop, err := watch(ctx, watcher, wait, seen)
+	stop, err := watch(ctx, watcher, wait, seen, enough)
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	waiting, over := context.WithTimeout(ctx, wait)
-	defer over()
-	for !enough(watcher.Snapshot()) && waiting.Err() == nil {
-		select {
-		case <-watcher.Changed():
-		case <-waiting.Done():
-		}
-	}
-	return watcher.Snapshot(), ctx.Err()
+	s := watcher.Snapshot()
+	stop()
+	return s, ctx.Err()
 }
 
 // leftOffHere reads the machines that this journal lists as off in the cluster of the
@@ -176,9 +169,9 @@ func (m *machines) read(ctx context.Context, nodes []power.NodeRef) ([]power.Bin
 	return bindings, readings
 }
 
-// watch watches the cluster until the caller calls stop, and returns when
-// seen holds. It prints on standard error that it waits.
-func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen func(*cluster.Snapshot) bool) (stop func(), err error) {
+// watch watches the cluster until the caller calls stop. It returns when seen holds, and enough does or the
+// wait is over. It prints on standard error that it waits.
+func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen, enough func(*cluster.Snapshot) bool) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var failed error
 	over := make(chan struct{})
@@ -187,23 +180,22 @@ func watch(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, se
 		failed = watcher.Run(ctx)
 	}()
 	stop = func() { cancel(); <-over }
-	waiting, enough := context.WithTimeout(ctx, wait)
-	defer enough()
+	waiting, end := context.WithTimeout(ctx, wait)
+	defer end()
 	said := patient{wait: wait}
-	for waiting.Err() == nil {
-		s := watcher.Snapshot()
-		if seen(s) {
-			return stop, nil
-		}
-		if said.report(s); s != nil && s.Access[cluster.KindNode].Forbidden {
+	for s := watcher.Snapshot(); !seen(s) || !enough(s); s = watcher.Snapshot() {
+		if said.report(s); waiting.Err() != nil || !seen(s) && s != nil && s.Access[cluster.KindNode].Forbidden {
 			break
 		}
 		select {
 		case <-watcher.Changed():
 		case <-over:
-			enough()
+			end()
 		case <-waiting.Done():
 		}
+	}
+	if seen(watcher.Snapshot()) {
+		return stop, nil
 	}
 	stop()
 	if failed != nil && !errors.Is(failed, context.Canceled) {

@@ -28,7 +28,7 @@ func newSurveyCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "survey",
 		Short: "Forecast which nodes and zones the cluster can't spare",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runSurvey(cmd.Context(), *o, q) },
 	}
 	o.clusterFlags(cmd)
@@ -48,7 +48,7 @@ func newSnapshotCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print the objects that decide where pods go, for survey",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := placed(cmd.Context(), *o, wait)
 			if err != nil {
@@ -65,11 +65,12 @@ func newSnapshotCommand(o *options) *cobra.Command {
 
 // check parses the flags.
 func (q *surveying) check() error {
-	if !slices.Contains(survey.Formats, q.format) {
-		return usageError{fmt.Errorf("there is no format %q: --output takes %s", q.format, strings.Join(survey.Formats, ", "))}
+	err := oneOf("format", q.format, survey.Formats...)
+	if err == nil && q.require != "" {
+		err = oneOf("requirement", q.require, survey.Requirements...)
 	}
-	if q.require != "" && !slices.Contains(survey.Requirements, q.require) {
-		return usageError{fmt.Errorf("there is no requirement %q: --require takes %s", q.require, strings.Join(survey.Requirements, ", "))}
+	if err != nil {
+		return err
 	}
 	q.Pairs = q.Pairs || q.require == "n-2"
 	q.Min = map[cluster.Key]int{}

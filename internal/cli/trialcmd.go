@@ -141,10 +141,11 @@ func newTrialCompareCommand(o *options) *cobra.Command {
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
 		RunE: func(_ *cobra.Command, args []string) error {
+			write := report.Compare
 			if markdown {
-				return compare(args, report.CompareMarkdown)
+				write = report.CompareMarkdown
 			}
-			return compare(args, report.Compare)
+			return compare(args, write)
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown tables")
@@ -368,7 +369,7 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 
 // openPlan reads the plan in that file, or the built-in one of that name.
 func openPlan(name string) (*plan.Plan, error) {
-	return whileReading("the plan", func() (*plan.Plan, error) { return plan.Open(name) })
+	return whileReading(func() (*plan.Plan, error) { return plan.Open(name) })
 }
 
 // knownPlans are the plans that are offered on the screen.

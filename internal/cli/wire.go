@@ -46,7 +46,7 @@ func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
 	if ask.warn == nil {
 		ask.warn = warnOnce
 	}
-	return whileReading("the ssh configuration", func() (*ssh.Client, error) {
+	return whileReading(func() (*ssh.Client, error) {
 		return ssh.New(ssh.Options{
 			Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
 			IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
@@ -89,7 +89,7 @@ func bastionDialer(client *ssh.Client) dialer {
 
 // apiAccess reads the kubeconfig. Connections are made by dial unless it is nil.
 func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
-	return whileReading("the kubeconfig", func() (*cluster.Config, error) {
+	return whileReading(func() (*cluster.Config, error) {
 		return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 	})
 }

@@ -91,12 +91,22 @@ func defaultPath() string {
 // fault describes the error in a field.
 type fault func(field, format string, args ...any)
 
+// of reports err, unless it is nil, for the field that it names, or else for this one.
+func (wrong fault) of(field string, err error) {
+	var at *power.FieldError
+	if errors.As(err, &at) {
+		field = at.Field
+	}
+	if err != nil {
+		wrong(field, "%w", err)
+	}
+}
+
 // check finds contradictions that the types allow. It reads no file.
 func (c *Config) check(wrong fault) {
 	c.Power.check(wrong)
-	if _, err := c.Guards.Limits(); err != nil {
-		wrong("guards", "%w", err)
-	}
+	_, err := c.Guards.Limits()
+	wrong.of("guards", err)
 	for _, name := range c.ProductionContexts {
 		if name == "" || strings.TrimSpace(name) != name || strings.ContainsAny(name, "*?") {
 			wrong("production_contexts", "production_contexts has %q: name each context exactly as the kubeconfig does", name)

@@ -59,15 +59,6 @@ func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error)
 
 // drivers checks the files and secrets of the power drivers and of the load.
 func (c *Config) drivers(wrong fault) {
-	tell := func(field string, err error) {
-		var at *power.FieldError
-		if errors.As(err, &at) {
-			field = at.Field
-		}
-		if err != nil {
-			wrong(field, "%w", err)
-		}
-	}
 	site := power.Site{Secret: func(s power.Secret) (func() (string, error), error) {
 		read, err := secretSource(s)
 		if err == nil && read != nil {
@@ -76,18 +67,18 @@ func (c *Config) drivers(wrong fault) {
 			if s.Env != "" {
 				field = s.Field + "_env"
 			}
-			tell(field, err)
+			wrong.of(field, err)
 		}
 		return read, err
 	}}
 	for _, k := range power.Kinds() {
 		d, err := c.Power.build(k, site)
-		tell("power."+k.Name, err)
+		wrong.of("power."+k.Name, err)
 		Close(d)
 	}
 	_, err := c.Load.APIKey()
-	tell("load.api_key_file", err)
-	tell("load", c.Load.ReadFiles(&loadgen.Options{}))
+	wrong.of("load.api_key_file", err)
+	wrong.of("load", c.Load.ReadFiles(&loadgen.Options{}))
 }
 
 // ways checks the files and addresses that lead to the cluster and its hosts. It leaves

@@ -1,13 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"lightsout/internal/text"
 )
 
 // Name is what the file is called.
@@ -104,19 +109,36 @@ func readUpTo(path string, most int64) ([]byte, error) {
 // Read reads the file at Path, if any, and puts the flags over it. Errors name the
 // file, the line and the field.
 func (f Flags) Read() (*Config, error) {
+	c, faults, err := f.read()
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return c, err
+}
+
+// read is Read, without some sections. It returns all faults of the file.
+func (f Flags) read(without ...string) (c *Config, faults []error, err error) {
 	path := f.Path()
 	if path == "" {
-		return f.over(&Config{}), nil
+		return f.over(&Config{}), nil, nil
 	}
-	data, err := f.readFile(path)
+	if f.Found() {
+		if err := trust(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	data, err := ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, faults := Faults(data)
+	c, _, faults = read(data, without...)
+	for i, fault := range faults {
+		faults[i] = fmt.Errorf("%s: %w", path, fault)
+	}
 	if len(faults) > 0 {
-		return nil, fmt.Errorf("%s: %w", path, faults[0])
+		return nil, faults, nil
 	}
-	return f.over(c), nil
+	return f.over(c), nil, nil
 }
 
 // ReadForOn is Read for a command that only powers machines on: faults in the sections that
@@ -124,37 +146,17 @@ func (f Flags) Read() (*Config, error) {
 // has the faults. Any other fault is an error: the config may lead to another machine, or
 // to the journal of another state folder, without the faulty field. So is a file that is not regular.
 func (f Flags) ReadForOn() (c *Config, overlooked []error, err error) {
-	path := f.Path()
-	if path == "" {
-		return f.over(&Config{}), nil, nil
+	if info, err := os.Stat(f.Path()); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("the config file %s is not a regular file, and powering on may read it several times: name a file with --config", f.Path())
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("the config file %s is not a regular file, and powering on may read it several times: name a file with --config", path)
+	if c, overlooked, err = f.read(); len(overlooked) == 0 {
+		return c, nil, err
 	}
-	data, err := f.readFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, faults := Faults(data)
+	c, faults, err := f.read(notForOn...)
 	if len(faults) > 0 {
-		for _, fault := range faults {
-			overlooked = append(overlooked, fmt.Errorf("%s: %w", path, fault))
-		}
-		if c, _, faults = read(data, notForOn...); len(faults) > 0 {
-			return nil, nil, fmt.Errorf("%s: %w", path, faults[0])
-		}
+		return nil, nil, faults[0]
 	}
-	return f.over(c), overlooked, nil
-}
-
-// readFile reads the file at Path. One that nobody has named must be trusted.
-func (f Flags) readFile(path string) ([]byte, error) {
-	if f.Found() {
-		if err := trust(path); err != nil {
-			return nil, err
-		}
-	}
-	return ReadFile(path)
+	return c, overlooked, err
 }
 
 // over puts the flags over a config of the file at Path.
@@ -162,10 +164,10 @@ func (f Flags) over(c *Config) *Config {
 	if path := f.Path(); path != "" {
 		c.place(path)
 	}
-	override(&c.Kubeconfig, f.Kubeconfig)
-	override(&c.Context, f.Context)
-	override(&c.Bastion, f.Bastion)
-	override(&c.State, f.State)
+	c.Kubeconfig = cmp.Or(f.Kubeconfig, c.Kubeconfig)
+	c.Context = cmp.Or(f.Context, c.Context)
+	c.Bastion = cmp.Or(f.Bastion, c.Bastion)
+	c.State = cmp.Or(f.State, c.State)
 	if len(f.Namespaces) > 0 {
 		c.Namespaces = f.Namespaces
 	}
@@ -175,8 +177,42 @@ func (f Flags) over(c *Config) *Config {
 	return c
 }
 
-func override(field *string, flag string) {
-	if flag != "" {
-		*field = flag
+// AbsPath returns the absolute path of the config file, for a restore from another
+// folder; empty if there is no file that still exists by then.
+func (f Flags) AbsPath() string {
+	info, err := os.Stat(f.Path())
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
 	}
+	path, err := filepath.Abs(f.Path())
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// RestoreCommand returns the command that later powers on and uncordons the nodes left
+// off or cordoned. It has every flag that leads to the same machines, journal and
+// cluster from any folder and in any shell. c is the config that Read returned for the
+// flags.
+func (f Flags) RestoreCommand(c *Config) string {
+	kubeconfig, before := f.Kubeconfig, ""
+	if list := os.Getenv("KUBECONFIG"); c.Kubeconfig == "" && list != "" {
+		if kubeconfig = list; strings.ContainsRune(list, filepath.ListSeparator) {
+			kubeconfig, before = "", "KUBECONFIG="+text.ShellWord(list)+" "
+		}
+	}
+	state, _ := c.StateDir() // without a state folder there is no journal
+	words := []string{before + "lightsout restore"}
+	for _, w := range []struct{ flag, value string }{
+		{"--config", cmp.Or(f.AbsPath(), f.File)}, {"--kubeconfig", kubeconfig}, {"--context", f.Context}, {"--bastion", f.Bastion}, {"--state", state},
+	} {
+		if whole, err := filepath.Abs(w.value); err == nil && w.value != "" && w.flag != "--context" && w.flag != "--bastion" {
+			w.value = whole
+		}
+		if w.value != "" {
+			words = append(words, w.flag, text.ShellWord(w.value))
+		}
+	}
+	return strings.Join(words, " ")
 }

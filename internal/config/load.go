@@ -129,9 +129,8 @@ func (l Load) check(wrong fault) {
 	if l.Prompt != "" && l.PromptFile != "" {
 		wrong("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
 	}
-	if _, err := secretSource(l.apiKey()); err != nil {
-		wrong("load.api_key_env", "%w", err)
-	}
+	_, err := secretSource(l.apiKey())
+	wrong.of("load.api_key_env", err)
 	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
 		wrong("load.deployment", "load.deployment must be namespace/name: %q", l.Deployment)
 	}

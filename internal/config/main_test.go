@@ -13,9 +13,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Parse reads a config. The error is the first of Faults.
+// Parse reads a config. The error is its first fault.
 func Parse(data []byte) (*Config, error) {
-	c, faults := Faults(data)
+	c, _, faults := read(data)
 	if len(faults) > 0 {
 		return c, faults[0]
 	}

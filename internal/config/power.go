@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -48,18 +47,8 @@ func (p *Power) named() []naming {
 
 // check finds contradictions that the types allow.
 func (p *Power) check(wrong fault) {
-	tell := func(err error) {
-		field := "power"
-		var at *power.FieldError
-		if errors.As(err, &at) {
-			field = at.Field
-		}
-		if err != nil {
-			wrong(field, "%w", err)
-		}
-	}
 	for _, n := range p.named() {
-		tell(p.checkNamed(n))
+		wrong.of("power", p.checkNamed(n))
 	}
 	// What the drivers themselves make of it; files are not read yet.
 	for _, k := range power.Kinds() {
@@ -67,7 +56,7 @@ func (p *Power) check(wrong fault) {
 			continue // which has been told
 		}
 		d, err := p.build(k, power.Site{Secret: secretSource, CheckOnly: true})
-		tell(err)
+		wrong.of("power", err)
 		Close(d)
 	}
 }

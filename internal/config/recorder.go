@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"strings"
 	"time"
@@ -39,30 +40,17 @@ type Webhook struct {
 	URLEnv  string `json:"url_env"`
 }
 
-// defaults replaces fields that are not set.
-func (r Recorder) defaults() Recorder {
-	set := func(d *time.Duration, to time.Duration) {
-		if *d == 0 {
-			*d = to
-		}
-	}
-	set(&r.Every, time.Second)
-	set(&r.Past, 15*time.Minute)
-	set(&r.Steady, 5*time.Minute)
-	if r.MemoryMB == 0 {
-		r.MemoryMB = 64
-	}
-	if r.KeepMB == 0 {
-		r.KeepMB = 2048
-	}
-	if r.Webhook.Format == "" {
-		r.Webhook.Format = "slack"
-	}
+// Recording returns the settings of the recorder with their defaults.
+func (c *Config) Recording() Recorder {
+	r := c.Recorder
+	r.Every = cmp.Or(r.Every, time.Second)
+	r.Past = cmp.Or(r.Past, 15*time.Minute)
+	r.Steady = cmp.Or(r.Steady, 5*time.Minute)
+	r.MemoryMB = cmp.Or(r.MemoryMB, 64)
+	r.KeepMB = cmp.Or(r.KeepMB, 2048)
+	r.Webhook.Format = cmp.Or(r.Webhook.Format, "slack")
 	return r
 }
-
-// Recording returns the settings of the recorder with their defaults.
-func (c *Config) Recording() Recorder { return c.Recorder.defaults() }
 
 // check finds contradictions.
 func (r Recorder) check(wrong fault) {
@@ -89,9 +77,8 @@ func (r Recorder) check(wrong fault) {
 	if f := r.Webhook.Format; f != "" && f != "slack" && f != "alertmanager" {
 		wrong("recorder.webhook.format", "recorder.webhook.format is slack or alertmanager, not %q", f)
 	}
-	if _, err := r.Webhook.Source(); err != nil {
-		wrong("recorder.webhook", "%w", err)
-	}
+	_, err := r.Webhook.Source()
+	wrong.of("recorder.webhook", err)
 }
 
 // Source returns a function that reads the webhook's address; nil if there is none.

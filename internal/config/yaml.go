@@ -21,19 +21,11 @@ var file = yamlfile.Kind{Noun: "config", MaxSize: maxSize}
 // maxFaults bounds the number of reported errors.
 const maxFaults = 100
 
-// Faults reads a config strictly and returns all its errors. Each starts with "line N:
-// " if the line is known. The config leaves the faulty fields out. It keeps file names
-// as they are written, and reads no other file.
-func Faults(data []byte) (*Config, []error) {
-	c, _, faults := read(data)
-	return c, faults
-}
-
 // notForOn are the sections that powering a machine on does not need.
 var notForOn = []string{"load", "guards", "recorder", "production", "production_contexts"}
 
-// AllFaults is Faults, followed by the errors in the files and secrets to which the
-// config refers, as they are now. path is the config's own file. It opens no connection.
+// AllFaults reads a config strictly and returns all its errors, also those in the files and secrets to
+// which it refers, as they are now. path is the config's own file. It opens no connection.
 func AllFaults(path string, data []byte) (*Config, []error) {
 	c, root, faults := read(data)
 	if c == nil {
@@ -64,8 +56,9 @@ func lined(root *yaml.Node, faults *[]error) fault {
 	}
 }
 
-// read reads a config, without some sections, and its tree. Both are nil where the text has no
-// fields that can be read.
+// read reads a config strictly, without some sections, and its tree. Each of its errors starts with "line N: "
+// if the line is known. The config leaves the faulty fields out, and keeps file names as they are written.
+// Config and tree are nil where the text has no fields that can be read.
 func read(data []byte, without ...string) (*Config, *yaml.Node, []error) {
 	if len(data) > maxSize {
 		return nil, nil, []error{fmt.Errorf("the config is larger than %d bytes", maxSize)}

@@ -29,14 +29,10 @@ func (l *Lab) API() *API { l.t.Helper(); return l.api() }
 
 func (l *Lab) newAPI() *API {
 	cfg, err := clientcmd.BuildConfigFromFlags("", l.info.Kubeconfig)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	cfg.Dial = l.Dial()
 	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	l.t.Cleanup(client.CloseIdleConnections)
 	return &API{t: l.t, client: client, host: cfg.Host}
 }

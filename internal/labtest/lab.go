@@ -135,14 +135,18 @@ func (l *Lab) ConfigWith(change func(c map[string]any)) string {
 	l.read(&c)
 	change(c)
 	b, err := yaml.Marshal(c)
+	l.must(err)
+	path := filepath.Join(l.t.TempDir(), "lightsout.yaml")
+	l.must(os.WriteFile(path, b, 0o600))
+	return path
+}
+
+// must ends the test on an error.
+func (l *Lab) must(err error) {
+	l.t.Helper()
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	path := filepath.Join(l.t.TempDir(), "lightsout.yaml")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		l.t.Fatal(err)
-	}
-	return path
 }
 
 // Settings reads the lab's config.
@@ -156,12 +160,8 @@ func (l *Lab) Settings() Settings {
 func (l *Lab) read(into any) {
 	l.t.Helper()
 	b, err := os.ReadFile(l.info.Config)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(b, into); err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
+	l.must(yaml.Unmarshal(b, into))
 }
 
 // Dial returns a dialer to addresses behind the lab's bastion. All its connections share
@@ -170,13 +170,9 @@ func (l *Lab) Dial() func(ctx context.Context, network, address string) (net.Con
 	l.t.Helper()
 	s := l.Settings()
 	key, err := os.ReadFile(s.SSH.IdentityFiles[0])
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	signer, err := ssh.ParsePrivateKey(key)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.must(err)
 	b := &bastion{config: ssh.ClientConfig{
 		Auth:            []ssh.AuthMethod{ssh.PublicKeys(signer)},
 		HostKeyCallback: ssh.InsecureIgnoreHostKey(), // the lab's own, on loopback
@@ -253,26 +249,22 @@ func (l *Lab) Control() *http.Client {
 }
 
 // Post asks the lab for something done by hand, e.g. /machines/kube-node4/off.
-func (l *Lab) Post(path string) { l.t.Helper(); l.control(http.MethodPost, path, "") }
+func (l *Lab) Post(path string) { l.t.Helper(); l.must(l.ask(http.MethodPost, path, "", nil)) }
 
 // Fault makes the lab's machines or its portal behave badly until ClearFaults.
 func (l *Lab) Fault(fault map[string]any) {
 	l.t.Helper()
 	b, err := json.Marshal(fault)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.control(http.MethodPost, "/faults", string(b))
+	l.must(err)
+	l.must(l.ask(http.MethodPost, "/faults", string(b), nil))
 }
 
 // ClearFaults ends every fault.
-func (l *Lab) ClearFaults() { l.t.Helper(); l.control(http.MethodDelete, "/faults", "") }
+func (l *Lab) ClearFaults() { l.t.Helper(); l.must(l.ask(http.MethodDelete, "/faults", "", nil)) }
 
-func (l *Lab) control(method, path, body string) {
-	l.t.Helper()
-	if err := ask(context.Background(), l.Control(), method, "http://lab"+path, body, nil); err != nil {
-		l.t.Fatal(err)
-	}
+// ask asks the control socket, as the function ask does.
+func (l *Lab) ask(method, path, body string, into any) error {
+	return ask(context.Background(), l.Control(), method, "http://lab"+path, body, into)
 }
 
 // ask sends a request, and reads the answer into into, if that is wanted. A status
@@ -304,7 +296,7 @@ func ask(ctx context.Context, c *http.Client, method, url, body string, into any
 func (l *Lab) Machines(states ...string) []string {
 	l.t.Helper()
 	var all []struct{ Name, State string }
-	l.get("/machines", &all)
+	l.must(l.ask(http.MethodGet, "/machines", "", &all))
 	var out []string
 	for _, m := range all {
 		if slices.Contains(states, m.State) {
@@ -312,11 +304,4 @@ func (l *Lab) Machines(states ...string) []string {
 		}
 	}
 	return out
-}
-
-func (l *Lab) get(path string, into any) {
-	l.t.Helper()
-	if err := ask(context.Background(), l.Control(), http.MethodGet, "http://lab"+path, "", into); err != nil {
-		l.t.Fatal(err)
-	}
 }

@@ -138,10 +138,7 @@ func (p *pool) put(r *running) {
 	p.changed.Broadcast()
 }
 
-func (p *pool) end(r *running) {
-	r.end()
-	p.leave()
-}
+func (p *pool) end(r *running) { r.end(); p.leave() }
 
 func (p *pool) leave() {
 	p.mu.Lock()
@@ -156,10 +153,9 @@ func (l *Lab) tidy() error {
 	l = newLab(l.t, l.info) // the test's own connections are closed
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	err := l.ask(http.MethodDelete, "/faults", nil)
-	for i := len(made) - 1; i >= 0; i-- {
-		// What is gone already is no failure.
-		_ = l.API().Try(http.MethodDelete, made[i], map[string]any{"propagationPolicy": "Background"}, nil)
+	err := l.ask(http.MethodDelete, "/faults", "", nil)
+	for _, path := range slices.Backward(made) { // what is gone already is no failure
+		_ = l.API().Try(http.MethodDelete, path, map[string]any{"propagationPolicy": "Background"}, nil)
 	}
 	for err == nil {
 		missing := l.unrest()
@@ -175,22 +171,18 @@ func (l *Lab) tidy() error {
 	return err
 }
 
-func (l *Lab) ask(method, path string, into any) error {
-	return ask(context.Background(), l.Control(), method, "http://lab"+path, "", into)
-}
-
 // unrest says what the lab still waits for; nil: it is at rest. It switches machines on,
 // and takes off the nodes what lightsout left there.
 func (l *Lab) unrest() error {
 	var machines []struct{ Name, State string }
 	var nodes, deployments, pods struct{ Items []item }
 	api := l.API()
-	err := errors.Join(l.ask(http.MethodGet, "/machines", &machines), api.Try(http.MethodGet, "/api/v1/nodes", nil, &nodes),
+	err := errors.Join(l.ask(http.MethodGet, "/machines", "", &machines), api.Try(http.MethodGet, "/api/v1/nodes", nil, &nodes),
 		api.Try(http.MethodGet, "/apis/apps/v1/deployments", nil, &deployments), api.Try(http.MethodGet, "/api/v1/pods", nil, &pods))
 	for _, m := range machines {
-		err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/join", nil))
+		err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/join", "", nil))
 		if m.State == "off" {
-			err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/on", nil))
+			err = errors.Join(err, l.ask(http.MethodPost, "/machines/"+m.Name+"/on", "", nil))
 		}
 		if m.State != "on" {
 			err = errors.Join(err, fmt.Errorf("%s is %s", m.Name, m.State))

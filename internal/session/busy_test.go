@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
 	"lightsout/internal/view"
@@ -139,6 +140,8 @@ func TestTheEndOfATrialNamesAMachineThatIsBeingSwitchedOff(t *testing.T) {
 	w.x.frame("the trial waits", func(f *view.Frame) bool {
 		return f.Trial != nil && strings.Contains(fmt.Sprint(f.Trial), "waiting until kube-node4 is off")
 	})
+	w.turn("kube-node4", true) // and lightsout sees that before the proof that the machine is off, which ends the trial
+	w.x.frame("the node NotReady", func(f *view.Frame) bool { return f.Snapshot.Node("kube-node4").Ready != cluster.TriTrue })
 	obey()
 	sum, _ := w.outcome(t)
 	if !slices.Equal(sum.LeftOff, []string{"kube-node4"}) || len(sum.Why) > 0 || !w.board.is("kube-node4", power.Off) {

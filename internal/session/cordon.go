@@ -294,46 +294,28 @@ func (c *cordons) uncordonAll(nodes []string) Progress {
 	c.release(nodes...)
 	deadline := c.now().Add(time.Minute)
 	return func(now time.Time) (bool, string, error) {
-		n := c.firstOf(nodes)
+		i := slices.IndexFunc(nodes, func(n string) bool { return c.ours[n] != nil })
 		switch {
-		case n == "":
+		case i < 0:
 			return true, "", nil
 		case now.After(deadline):
-			return true, "", fmt.Errorf("%s is not uncordoned: %s", n, c.ours[n].failed)
+			return true, "", fmt.Errorf("%s is not uncordoned: %s", nodes[i], c.ours[nodes[i]].failed)
 		}
-		return false, "uncordoning " + n, nil
+		return false, "uncordoning " + nodes[i], nil
 	}
 }
 
-// firstOf is the first of some nodes that is still cordoned because of us; empty if none is.
-func (c *cordons) firstOf(nodes []string) string {
-	for _, n := range nodes {
-		if c.ours[n] != nil {
-			return n
-		}
-	}
-	return ""
-}
-
-// uncordonOwn uncordons what this session has cordoned, except machines that are left off and nodes that
-// except, unless nil, accepts, from its first look on, and waits until that is done or has failed.
+// uncordonOwn uncordons, from its first look on, what this session has cordoned, except machines that are
+// left off and nodes that except, unless nil, accepts.
 func (c *cordons) uncordonOwn(except func(node string) bool) Progress {
-	var nodes []string
-	var deadline time.Time
+	var p Progress
 	return func(now time.Time) (bool, string, error) {
-		if deadline.IsZero() { // the first look may come long after
-			deadline = now.Add(2 * apiTimeout)
-			nodes = slices.DeleteFunc(c.names(), func(n string) bool {
+		if p == nil { // the first look may come long after
+			p = c.uncordonAll(slices.DeleteFunc(c.names(), func(n string) bool {
 				_, off := c.machines.leftOff[n]
 				return off || !c.ours[n].session || except != nil && except(n)
-			})
-			c.release(nodes...)
+			}))
 		}
-		for _, n := range nodes {
-			if o := c.ours[n]; o != nil && o.failed == "" && now.Before(deadline) {
-				return false, "uncordoning " + n, nil
-			}
-		}
-		return true, "", nil
+		return p(now)
 	}
 }

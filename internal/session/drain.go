@@ -1,15 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 	"lightsout/power"
 )
 
@@ -43,6 +42,8 @@ type drain struct {
 	// before is the action that follows the drain. The screen shows it, and the
 	// operator is asked if a drain is blocked; empty: none follows.
 	before power.Action
+	// within, unless 0, bounds it all.
+	within time.Duration
 	// cordoning is how many are not cordoned yet: none is drained before.
 	cordoning int
 	// over is called on the loop when no node is being drained any more.
@@ -56,14 +57,10 @@ type nodeDrain struct {
 	cancel   context.CancelFunc
 	state    drainState
 	err      error
-	late     bool // err is due to the deadline
 	progress cluster.DrainProgress
-	begun    bool // a round has succeeded
-	// held is the last text about the pods that block the drain; askAt is when to ask
-	// the operator.
-	held   string
-	askAt  time.Time
-	asking bool // the question is open
+	begun    bool      // a round has succeeded
+	askAt    time.Time // when to ask the operator about the pods that block the drain
+	asking   bool      // the question is open
 }
 
 // has reports whether a node is one of those that are drained.
@@ -93,17 +90,13 @@ func (r *drains) has(node string) bool {
 	return slices.ContainsFunc(r.running, func(d *drain) bool { return d.has(node) })
 }
 
-// start cordons nodes, journal first, and then evicts their pods. within, unless
-// 0, bounds it all.
-func (r *drains) start(d *drain, nodes []string, within time.Duration) {
-	if within == 0 {
-		within = math.MaxInt64
-	}
+// start cordons nodes, journal first, and then evicts their pods.
+func (r *drains) start(d *drain, nodes []string) {
 	r.running = append(r.running, d)
 	d.cordoning = len(nodes)
 	for _, name := range nodes {
 		n := &nodeDrain{node: name}
-		n.ctx, n.cancel = context.WithTimeout(r.ctx, within)
+		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
 		r.machines.busy(d.before, "cordoning", name)
@@ -147,20 +140,15 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 
 // drain drains without questions; it calls end with the result.
 func (r *drains) drain(nodes []string, within time.Duration, end func(error)) {
-	d := &drain{}
+	d := &drain{within: within}
 	d.over = func() {
-		var errs []error
+		var err error
 		for _, n := range d.nodes {
-			switch {
-			case n.err != nil && n.late:
-				errs = append(errs, fmt.Errorf("not complete within %s: %w", text.Span(within), n.err))
-			case n.err != nil:
-				errs = append(errs, n.err)
-			}
+			err = errors.Join(err, n.err)
 		}
-		end(errors.Join(errs...))
+		end(err)
 	}
-	r.start(d, nodes, within)
+	r.start(d, nodes)
 }
 
 // drainResult lists the nodes that are drained, or for which the operator does not
@@ -214,5 +202,5 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 		w.machines.busy(power.ActionShutdown, "drained; polling the machine", r.nodes...)
 		got <- r
 	}
-	w.drains.start(d, nodes, 0)
+	w.drains.start(d, nodes)
 }

@@ -20,6 +20,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	}
 	first := !n.begun
 	n.begun = n.begun || p.Waiting == ""
+	was, held := heldText(n.progress), heldText(p)
 	n.progress = p
 	doing := "draining"
 	if n.begun {
@@ -31,7 +32,6 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	if first && !p.Done() && p.Waiting == "" {
 		r.say(view.NewEvent(view.CodeDrainBegun, n.node, view.Facts{N: len(p.Evicting) + len(p.Held), Gone: p.Gone}))
 	}
-	held := heldText(p)
 	switch {
 	case held == "":
 		n.askAt = time.Time{}
@@ -41,10 +41,9 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	if held != "" {
 		doing += "; blocked: " + held
 	}
-	if held != n.held && held != "" {
+	if held != was && held != "" {
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))
 	}
-	n.held = held
 	r.machines.busy(d.before, doing, n.node)
 }
 
@@ -69,7 +68,10 @@ func (r *drains) drained(d *drain, n *nodeDrain, err error) {
 		return // decided already, or the session ends
 	}
 	if err != nil {
-		n.err, n.late = err, errors.Is(n.ctx.Err(), context.DeadlineExceeded)
+		n.err = err
+		if errors.Is(n.ctx.Err(), context.DeadlineExceeded) {
+			n.err = fmt.Errorf("not complete within %s: %w", text.Span(d.within), err)
+		}
 		r.decide(d, n, drainWrong)
 		return
 	}
@@ -181,7 +183,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 // question names the pods that block the drain.
 func (n *nodeDrain) question() view.Question {
 	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
-	if n.held != "" {
+	if heldText(n.progress) != "" {
 		q.Title = "The drain of " + n.node + " is blocked"
 	}
 	if n.progress.Waiting != "" {

@@ -66,3 +66,14 @@ type (
 	// TurnOver follows every turn of the loop.
 	TurnOver struct{}
 )
+
+// noGuest stands for a guest where nobody takes part.
+type noGuest struct{}
+
+func (noGuest) Record(loadgen.Record) bool { return false }
+func (noGuest) Handle(Event)               {}
+func (noGuest) Show(*view.Frame)           {}
+func (noGuest) UnderWay() any              { return nil }
+func (noGuest) Running() bool              { return false }
+func (noGuest) WillUncordon(string) bool   { return false }
+func (noGuest) End()                       {}

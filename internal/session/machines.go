@@ -178,6 +178,7 @@ func (m *machines) shown() map[string]view.MachineView {
 	for node := range m.leftOff {
 		v := out[node]
 		v.LeftOff = true
+		_, v.HeartbeatOpen = m.stillHeard(node)
 		out[node] = v
 	}
 	return out
@@ -265,4 +266,45 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	}
 	slices.Sort(ready)
 	return ready
+}
+
+// underWay is how long a heartbeat that a node sent before its machine went off may take to arrive.
+const underWay = 3 * time.Second
+
+// longestBeat bounds the wait for a heartbeat; a kubelet sends one every 10 s unless told otherwise.
+const longestBeat = 12 * time.Second
+
+// heardWithin bounds the wait for the second reading that proves a machine off whose node is still heard.
+const heardWithin = time.Minute
+
+// stillHeard reports whether a node has sent a heartbeat since its machine was proven off, which a machine
+// that is off cannot. open is true while its next heartbeat, or another reading, may still come.
+func (m *machines) stillHeard(node string) (heard, open bool) {
+	o, now := m.outages[node], m.now()
+	if o == nil || o.Step() != outage.StepOff || m.snapshot == nil || m.snapshot.Node(node) == nil || silent(m.snapshot, node, now) {
+		return false, false
+	}
+	n, off := m.snapshot.Node(node), o.At[outage.StepOff]
+	_, seen := n.Heartbeat()
+	wait := underWay + min(n.RenewEvery(), longestBeat)
+	if heard = seen.After(off.Add(underWay)); heard {
+		wait = heardWithin
+	}
+	return heard, !seen.IsZero() && now.Sub(off) <= wait
+}
+
+// findCrossed names a node whose heartbeats go on between two readings that prove its machine off: the
+// machine is another node's.
+func (m *machines) findCrossed(node string, r power.Reading) {
+	heard, _ := m.stillHeard(node)
+	if !heard || !r.Proves(power.Off) || m.snapshot.Link.State != cluster.LinkLive {
+		return
+	}
+	why := node + " runs on: it sends heartbeats although its machine is proven off"
+	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || strings.HasPrefix(m.views[node].Text, why) {
+		return // it may have gone off since; or that was said
+	}
+	why += fmt.Sprintf(" (%s), so that machine is another node's. Power it on again: %s %s. Then give each node its own machine under power.nodes", r.Detail, m.opt.Restore, node)
+	m.update(node, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, why })
+	m.warn(view.LanePower, node, why)
 }

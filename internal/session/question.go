@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"slices"
 
 	"lightsout/cluster/forecast"
@@ -122,4 +123,56 @@ func (w *switching) routeText(a power.Action, b power.Binding) string {
 		text += " · on: " + view.MachineRoute(b.On)
 	}
 	return text
+}
+
+// forecastLines is the forecast in a question: the pods that stop when the nodes go off,
+// the next actions of the control plane, and the uncertainties. left is the number of
+// workers left by the guard's count, and more reports whether further ones may be left.
+// The guard learns of machines that are off before the API server does, and counts only
+// nodes whose heartbeat lightsout has received.
+func forecastLines(f *forecast.Forecast, left int, more bool) (out []view.Line) {
+	h := f.Hits()
+	h.ReadyWorkersLeft, h.MoreWorkers = left, more
+	for _, part := range []struct {
+		title string
+		lines []forecast.Line
+	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What Kubernetes does not do for you:", f.WontLines(h)}} {
+		if len(part.lines) > 0 {
+			out = append(append(out, view.Line{Heading: true, Text: part.title}), viewLines(part.lines)...)
+		}
+	}
+	return out
+}
+
+func viewLines(lines []forecast.Line) (out []view.Line) {
+	for _, l := range lines {
+		v := view.Line{Text: l.Text}
+		if l.Warn {
+			v.Level = view.Warning
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// outlook is the forecast for switching off the nodes.
+func outlook(f *forecast.Forecast) (out []string) {
+	h := f.Hits()
+	for _, l := range append(h.Lines(), f.FollowLines(h)...) {
+		out = append(out, l.Text)
+	}
+	for _, l := range f.WontLines(h) {
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+// Preview returns the question before switching the machines. It is safe for concurrent
+// use.
+func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (view.Question, error) {
+	if s.switching.switcher == nil {
+		return view.Question{}, s.switching.missing()
+	}
+	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+	return s.switching.question(q), err
 }

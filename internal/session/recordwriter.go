@@ -98,3 +98,19 @@ func (r *RecordWriter) sayHealth(h *record.Health) error {
 
 // Close closes the files.
 func (r *RecordWriter) Close() error { return errors.Join(r.requests.Close(), r.timeline.Close()) }
+
+// spellEvent returns the timeline's event for a change of failures; r is the request
+// that revealed it.
+func spellEvent(c loadgen.SpellChange, r *loadgen.Record) view.Event {
+	var e view.Event
+	switch c.Kind {
+	case loadgen.SpellBegins:
+		e = view.NewEvent(view.CodeRequestsFail, "load", view.Facts{Class: r.Class, Reported: r.Error})
+	case loadgen.SpellPart:
+		e = view.NewEvent(view.CodeRequestsPartFail, "load", view.Facts{N: c.N, Of: c.Of})
+	case loadgen.SpellEnds:
+		e = view.NewEvent(view.CodeRequestsRecover, "load", view.Facts{N: c.N, Of: c.Of, Seconds: c.Length().Seconds()})
+	}
+	e.At = c.At
+	return e
+}

@@ -108,8 +108,8 @@ func (w *switching) powerOn(nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	if w.switcher == nil {
-		w.warn(view.LanePower, "power", w.noPower())
+	if err := w.missing(); err != nil {
+		w.warn(view.LanePower, "power", err.Error())
 		return
 	}
 	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}

@@ -2,8 +2,8 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -173,17 +173,6 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	s.rec.follower.Store(nil)
 	return s.rec.Close()
 }
-
-// noGuest stands for a guest where nobody takes part.
-type noGuest struct{}
-
-func (noGuest) Record(loadgen.Record) bool { return false }
-func (noGuest) Handle(Event)               {}
-func (noGuest) Show(*view.Frame)           {}
-func (noGuest) UnderWay() any              { return nil }
-func (noGuest) Running() bool              { return false }
-func (noGuest) WillUncordon(string) bool   { return false }
-func (noGuest) End()                       {}
 
 // turns takes turns until the session ends.
 func (s *Session) turns() {
@@ -375,12 +364,29 @@ func (s *Session) publish() *view.Frame {
 	return f
 }
 
-// Preview returns the question before switching the machines. It is safe for concurrent
-// use.
-func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed power.Assumption) (view.Question, error) {
-	if s.switching.switcher == nil {
-		return view.Question{}, errors.New(s.switching.noPower())
+// historyLen is how many seconds of available replicas are kept.
+const historyLen = 120
+
+// historyMost bounds the deployments that a history is kept for, so that a
+// cluster of thousands costs nothing; the first ones in order are kept.
+const historyMost = 200
+
+// history is the available replicas of deployments, once a second. It is not
+// changed any more: frames that were handed out hold it.
+type history map[cluster.Key][]int
+
+// with returns the history extended by a snapshot.
+func (h history) with(s *cluster.Snapshot) history {
+	next := make(history, len(h))
+	for i, d := range s.Deployments() {
+		if i >= historyMost {
+			break
+		}
+		old := h[d.Key]
+		if len(old) >= historyLen {
+			old = old[len(old)-historyLen+1:]
+		}
+		next[d.Key] = append(slices.Clone(old), d.Available)
 	}
-	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
-	return s.switching.question(q), err
+	return next
 }

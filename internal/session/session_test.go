@@ -223,8 +223,8 @@ func startEmpty(t *testing.T, opt session.Options) *bench {
 	return startSession(t, t.TempDir(), newBoard(workers...), opt)
 }
 
-// run runs a session in which trials can be run. load makes the generator.
-func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.RecordWriter) *loadgen.Generator) *bench {
+// run runs a session in which trials can be run, unless it has another guest. load makes the generator.
+func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, o session.Options, load func(*session.Target, *session.RecordWriter) *loadgen.Generator, other ...func(*session.Session, *loadgen.Generator) session.Guest) *bench {
 	t.Helper()
 	j := power.OpenJournal(dir, power.Cluster{Name: "mdx"}, "")
 	fleet, err := power.NewFleet(power.Config{Off: "board", On: "board", PollInterval: 5 * time.Millisecond}, j, d)
@@ -261,7 +261,11 @@ func run(t *testing.T, dir string, b *board, d power.Driver, w session.Watcher, 
 		slices.Sort(nodes)
 		return nodes
 	}
-	go func() { x.ended <- s.Run(ctx, r) }()
+	guest := session.Guest(r)
+	for _, make := range other {
+		guest = make(s, o.Load)
+	}
+	go func() { x.ended <- s.Run(ctx, guest) }()
 	t.Cleanup(func() {
 		cancel()
 		for range s.Frames() { // closed when Run has ended

@@ -58,9 +58,8 @@ type request struct {
 	// Of the loop.
 	nodes   []string
 	stage   requestStage
-	drained bool     // its nodes were drained
-	done    []string // the nodes whose machines it has switched
-	failed  []string // the nodes whose machines it could not switch
+	drained bool                   // its nodes were drained
+	ended   map[string]power.Stage // the nodes whose machines it has switched, or could not switch
 }
 
 // requestStage is how far a request is.
@@ -94,14 +93,11 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *swit
 
 // ask asks the operator, and switches the machines after a yes.
 func (w *switching) ask(a view.AskPower) {
-	switch {
-	case w.opt.ReadOnly:
-		w.warn(view.LanePower, "power", "read-only: nothing can be switched; start without --read-only")
+	if err := w.missing(); err != nil {
+		w.warn(view.LanePower, "power", err.Error())
 		return
-	case w.switcher == nil:
-		w.warn(view.LanePower, "power", w.noPower())
-		return
-	case w.asking():
+	}
+	if w.asking() {
 		w.sayPreparing()
 		return
 	}
@@ -172,7 +168,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd}
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd, ended: map[string]power.Stage{}}
 	while, cancel := context.WithCancel(w.ctx)
 	x.cancel = cancel
 	w.requests = append(w.requests, x)
@@ -359,13 +355,9 @@ func (w *switching) under() map[string]power.Action {
 func (w *switching) missing() error {
 	switch {
 	case w.opt.ReadOnly:
-		return errors.New("read-only: nothing can be switched")
+		return errors.New("read-only: nothing can be switched; start without --read-only")
 	case w.switcher == nil:
-		return errors.New(w.noPower())
+		return errors.New(cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml"))
 	}
 	return nil
-}
-
-func (w *switching) noPower() string {
-	return cmp.Or(w.opt.NoPower, "machines can't be switched: set power.off_by and power.on_by in lightsout.yaml")
 }

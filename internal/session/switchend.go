@@ -11,19 +11,12 @@ import (
 	"lightsout/power"
 )
 
-// progress keeps one step of the request.
-func (x *request) progress(p power.Progress) {
-	switch p.Stage {
-	case power.StageDone:
-		x.done = append(x.done, p.Node)
-	case power.StageFailed:
-		x.failed = append(x.failed, p.Node)
+// progress keeps one step of the request, an operation on one machine.
+func (x *request) progress(pr power.Progress) {
+	w := x.w
+	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed {
+		x.ended[pr.Node] = pr.Stage
 	}
-	x.w.progress(p)
-}
-
-// progress keeps one step of an operation on one machine.
-func (w *switching) progress(pr power.Progress) {
 	w.machines.update(pr.Node, func(v *view.MachineView) {
 		if pr.Stage == power.StagePreparing || pr.Stage == power.StageClearing {
 			return // no machine's state changes: only the timeline shows it
@@ -111,7 +104,7 @@ func (x *request) finished(err error) {
 
 // notSwitched names the nodes of the request whose machines it has not switched.
 func (x *request) notSwitched() []string {
-	return slices.DeleteFunc(slices.Clone(x.nodes), func(n string) bool { return slices.Contains(x.done, n) })
+	return slices.DeleteFunc(slices.Clone(x.nodes), func(n string) bool { return x.ended[n] == power.StageDone })
 }
 
 // stayIfOff has lightsout stay, after a request that ended with err, if the operator leaves
@@ -139,8 +132,8 @@ func (w *switching) toSwitchOff() (nodes []string) {
 		if x.action == power.ActionOn || !x.settled() {
 			continue
 		}
-		for _, n := range x.notSwitched() {
-			if !slices.Contains(x.failed, n) {
+		for _, n := range x.nodes {
+			if x.ended[n] == "" {
 				nodes = append(nodes, n)
 			}
 		}
@@ -153,4 +146,9 @@ func (w *switching) poweringOn(node string) bool {
 	return slices.ContainsFunc(w.requests, func(x *request) bool {
 		return x.action == power.ActionOn && x.settled() && slices.Contains(x.nodes, node)
 	})
+}
+
+// stageLevel returns the level of a step of a power operation.
+func stageLevel(p power.Stage) view.Level {
+	return map[power.Stage]view.Level{power.StageDone: view.Good, power.StageFailed: view.Bad, power.StageUncertain: view.Warning}[p] // else Info
 }

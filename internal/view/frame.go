@@ -116,6 +116,9 @@ type MachineView struct {
 	// LeftOff: according to the journal, this program switched it off and has not seen
 	// it on again.
 	LeftOff bool `json:"left_off,omitzero"`
+	// HeartbeatOpen: the machine is proven off, and a heartbeat of the node, which would prove that it is
+	// another node's machine, may still come.
+	HeartbeatOpen bool `json:"-"`
 }
 
 // TrialView is the part of a Frame about a trial. It is immutable.

@@ -93,24 +93,19 @@ func (g Group) Take(into any) error {
 // End returns an error if nobody has taken one of the fields of g, called name; known
 // are the valid names.
 func (g Group) End(name string, known []string) error {
-	for _, f := range slices.SortedFunc(maps.Values(g), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) }) {
-		return noField(f.Key, name, known)
+	if len(g) == 0 {
+		return nil
 	}
-	return nil
+	first := slices.MinFunc(slices.Collect(maps.Values(g)), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) })
+	return noField(first.Key, name, known)
 }
 
-// Names are the fields that structs have in a file.
-func Names(structs ...any) []string {
-	var out []string
-	for _, s := range structs {
-		t := reflect.TypeOf(s)
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		for i := range t.NumField() {
-			if name := fieldName(t.Field(i)); name != "" {
-				out = append(out, name)
-			}
+// Names are the fields that a struct, or the one that s points to, has in a file.
+func Names(s any) (out []string) {
+	v := reflect.Indirect(reflect.ValueOf(s))
+	for i := range v.NumField() {
+		if name := fieldName(v.Type().Field(i)); name != "" {
+			out = append(out, name)
 		}
 	}
 	return out
@@ -146,20 +141,17 @@ func Line(n *yaml.Node, path string) int {
 // Remove takes bad out of n: a field by its name or value, or an item of a list.
 // It reports whether it was there.
 func Remove(n, bad *yaml.Node) bool {
-	for i, part := range n.Content {
-		switch {
-		case part == bad && n.Kind == yaml.MappingNode:
-			i -= i % 2
-			n.Content = slices.Delete(n.Content, i, i+2)
-			return true
-		case part == bad:
-			n.Content = slices.Delete(n.Content, i, i+1)
-			return true
-		case Remove(part, bad):
-			return true
-		}
+	i := slices.Index(n.Content, bad)
+	switch {
+	case i < 0:
+		return slices.ContainsFunc(n.Content, func(part *yaml.Node) bool { return Remove(part, bad) })
+	case n.Kind == yaml.MappingNode:
+		i -= i % 2
+		n.Content = slices.Delete(n.Content, i, i+2)
+	default:
+		n.Content = slices.Delete(n.Content, i, i+1)
 	}
-	return false
+	return true
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -5,16 +5,9 @@ import "strings"
 // Suggest returns the one of known that name was most likely meant to be, or
 // "" when none is near: at most one letter in three differs.
 func Suggest(name string, known []string) string {
-	const longest = 80
-	if len(name) > longest {
-		return ""
-	}
-	name = Plain(name)
+	name = Plain(Shorten(name, 80))
 	best, least := "", 1+max(1, len(name)/3)
 	for _, k := range known {
-		if len(k) > longest {
-			continue
-		}
 		if d := distance(name, Plain(k)); d < least {
 			best, least = k, d
 		}
