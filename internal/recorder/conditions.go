@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -28,6 +29,7 @@ var kinds = []kind{
 	{view.SignAPI, 2 * time.Second, apiGone},
 	{view.SignSilent, 2 * time.Second, nodesDown},
 	{view.SignEndpoints, 10 * time.Second, endpointsLost},
+	{view.SignPending, 10 * time.Second, podsWaiting},
 	{view.SignRequests, 0, requestsFail},
 }
 
@@ -122,6 +124,27 @@ func endpointsLost(f facts, show func(record.Sign)) bool {
 		}
 	}
 	return true
+}
+
+// podsWaiting: more pods than usual have no node.
+func podsWaiting(f facts, show func(record.Sign)) bool {
+	if f.s.Link.State != cluster.LinkLive || !f.s.Access[cluster.KindPod].Synced {
+		return false
+	}
+	f.waiting = forecast.Unscheduled(f.s)
+	if f.usual == nil || f.waiting < *f.usual {
+		f.accept()
+	}
+	if f.waiting > *f.usual {
+		show(record.Sign{Kind: view.SignPending})
+	}
+	return true
+}
+
+// accept takes the present number of pods without a node for the usual one.
+func (r *Recorder) accept() {
+	usual := r.waiting
+	r.usual = &usual
 }
 
 // requestsFail: several requests failed. Those that a mute covers do not begin an alert, and any

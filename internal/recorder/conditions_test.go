@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,8 +23,8 @@ type scene struct {
 	// node is there instead.
 	silent, absent, alone bool
 	contact               time.Time
-	// ready is how many endpoints the service has of all.
-	ready, all int
+	// pending is how many pods have no node, ready how many endpoints the service has of all.
+	pending, ready, all int
 	// answer is how requests end that are sent now: ok, refused, hang, or none.
 	answer string
 	limit  int // of hanging ones, in seconds
@@ -55,6 +56,9 @@ func (w *scene) contents(c *cluster.Contents) {
 	c.Link.LastContact = w.contact
 	if w.absent {
 		c.Link.State = cluster.LinkDisconnected
+	}
+	for i := range w.pending {
+		c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "p" + strconv.Itoa(i)}, Phase: "Pending"})
 	}
 	c.Endpoints = []*cluster.Endpoints{{Service: cluster.Key{Namespace: "default", Name: "web"}, Ready: w.ready, Total: w.all}}
 }
@@ -128,6 +132,7 @@ func (w *scene) starts(seconds int) *scene {
 // cordon cordons the node, or uncordons it.
 func (w *scene) cordon(on bool) {
 	w.node.Unschedulable = on
+	w.Handle(cluster.Transition{Change: cluster.ChangeCordon, Subject: cluster.Ref{Kind: cluster.KindNode, Key: cluster.Key{Name: "n1"}}, When: cluster.At(w.now)})
 }
 
 // Each alert is in one record, with the right zero, unless a mute covers it. A want is the
@@ -173,11 +178,19 @@ func TestAlertsBeginRecords(t *testing.T) {
 			w.run(20).absent = false
 			w.run(5).silent = false
 		}, "api 3/6"},
-		"a node falls silent meanwhile":     {func(w *scene) { w.run(3).absent, w.silent = true, true; w.run(20).absent = false }, "api 3/6, silent 3/39"},
-		"no endpoint":                       {func(w *scene) { w.run(3).ready = 0 }, "endpoints 4/14"},
-		"no endpoint for a moment":          {func(w *scene) { w.run(3).ready = 0; w.run(9).ready = 1 }, ""},
-		"scaled to 0":                       {func(w *scene) { w.run(3).ready, w.all = 0, 0 }, ""},
-		"no endpoint, by plan":              {func(w *scene) { w.run(3).ready = 0; w.planned(60); w.ready = 1 }, ""},
+		"a node falls silent meanwhile": {func(w *scene) { w.run(3).absent, w.silent = true, true; w.run(20).absent = false }, "api 3/6, silent 3/39"},
+		"no endpoint":                   {func(w *scene) { w.run(3).ready = 0 }, "endpoints 4/14"},
+		"no endpoint for a moment":      {func(w *scene) { w.run(3).ready = 0; w.run(9).ready = 1 }, ""},
+		"scaled to 0":                   {func(w *scene) { w.run(3).ready, w.all = 0, 0 }, ""},
+		"no endpoint, by plan":          {func(w *scene) { w.run(3).ready = 0; w.planned(60); w.ready = 1 }, ""},
+		"a pod waits, and others later": {func(w *scene) {
+			w.run(3).pending = 1
+			w.run(420).pending = 20
+			w.run(420).pending = 5
+			w.run(60).pending = 6
+		}, "pending 4/14; pending 424/434; pending 904/914"},
+		"pods wait after a cordon":          {func(w *scene) { w.run(3).cordon(true); w.run(1).pending = 3; w.run(800).pending = 0 }, ""},
+		"pods wait for too long after that": {func(w *scene) { w.run(3).cordon(true); w.run(1).pending = 3; w.run(900) }, "pending 902/912"},
 		"one request fails":                 {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused"; w.run(1).answer = "ok" }, ""},
 		"requests fail":                     {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused" }, "requests 20/22"},
 		"requests hang":                     {func(w *scene) { w.answer = "ok"; w.run(20).answer = "hang"; w.run(8).answer = "ok" }, "requests 21/52"},

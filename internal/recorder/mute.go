@@ -25,7 +25,7 @@ const mutesKept = time.Hour
 // Signs of a machine that is off, and those that follow from that.
 var (
 	ofNode       = []view.Sign{view.SignSilent}
-	consequences = []view.Sign{view.SignRequests, view.SignEndpoints}
+	consequences = []view.Sign{view.SignRequests, view.SignEndpoints, view.SignPending}
 )
 
 // covers reports whether the mute covers an alert at some moment from one time to another.
@@ -47,6 +47,10 @@ func (all mutes) endBefore(id key, at time.Time) (end time.Time) {
 	}
 	return end
 }
+
+// cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
+// drain moves them.
+const cordonCalm = 15 * time.Minute
 
 // plannedReturn is how long after its return a node that was switched off by plan explains
 // failures.

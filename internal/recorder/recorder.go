@@ -28,7 +28,11 @@ type Recorder struct {
 	requests requests
 	// served names the services that had a ready endpoint.
 	served map[cluster.Key]bool
-	// muted are the mutes of records that have ended; see mutesNow.
+	// waiting is the present number of pods without a node, usual the least since the record of the
+	// last incident; nil: unknown.
+	waiting int
+	usual   *int
+	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
 	// switched are the nodes whose machines the operator of the screen has switched off.
@@ -86,6 +90,10 @@ func (r *Recorder) Handle(e session.Event) {
 	case session.Reading:
 		if r.incident != nil {
 			r.incident.tracker.Power(e.Node, e.Reading)
+		}
+	case cluster.Transition:
+		if e.Change == cluster.ChangeCordon { // or uncordoned
+			r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: e.When.By, to: e.When.By.Add(cordonCalm)})
 		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)

@@ -43,10 +43,10 @@ func SoFar(signs []view.Event, clients string) string {
 	return text.Clean(sentence(who(nodes), beside, clients), 2*textMost)
 }
 
-// signsBeside describes the signs that are not about nodes, each kind once. told: that of requests
-// is in a sentence about nodes.
+// signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
+// and pods are in a sentence about nodes.
 func signsBeside(r *record.Record, told bool) (out []string) {
-	seen := map[view.Sign]bool{view.SignRequests: told}
+	seen := map[view.Sign]bool{view.SignRequests: told, view.SignPending: told}
 	for _, e := range SignsIn(r) {
 		if seen[e.Sign] {
 			continue
@@ -58,6 +58,8 @@ func signsBeside(r *record.Record, told bool) (out []string) {
 			out = append(out, apiSilence(unseen{e.At, apiAnswers(r, e.At)}))
 		case view.SignEndpoints:
 			out = append(out, "service "+clean(e.Subject)+" lost its last ready endpoint at "+at)
+		case view.SignPending:
+			out = append(out, "pods found no node from "+at)
 		case view.SignRequests:
 			out = append(out, "requests began to fail after "+at)
 		}

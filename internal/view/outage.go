@@ -79,11 +79,12 @@ const (
 	SignSwitchedOff Sign = "off"
 	SignEndpoints   Sign = "endpoints" // a service has lost its last ready endpoint
 	SignRequests    Sign = "requests"  // requests fail
+	SignPending     Sign = "pending"   // pods find no node
 	SignAPI         Sign = "api"       // the API server does not answer
 )
 
 // SignSubjects are the subjects, on the timeline, of signs that concern no single object.
-var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load"}
+var SignSubjects = map[Sign]string{SignAPI: "API server", SignRequests: "load", SignPending: "pods"}
 
 // SettlesAfterAPI is how long after the API server answers again the control plane may still
 // take nodes for silent that could not renew their Leases meanwhile: a kubelet renews each
@@ -111,6 +112,8 @@ func (s Sign) LastGood(subject string) string {
 		return "the loss of the last ready endpoint of " + subject
 	case SignRequests:
 		return "the last good answer to a request"
+	case SignPending:
+		return "the first pod without a node"
 	case SignAPI:
 		return "the last answer of the API server"
 	}
