@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -205,6 +206,22 @@ type Blind struct {
 	Why  string  `json:"why"`
 	// StoodStill: lightsout itself did not run, so it sent no requests either.
 	StoodStill bool `json:"stood_still,omitempty"`
+}
+
+// BlindOf lists what a Snapshot tells of the blind spans from one time to another, in seconds by offset.
+func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.Time) (out []Blind) {
+	for _, b := range s.Blind() {
+		if b.To.IsZero() {
+			b.To = to
+		}
+		if b.From.Before(from) {
+			b.From = from
+		}
+		if b.From.Before(b.To) {
+			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
+		}
+	}
+	return out
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty

@@ -62,9 +62,6 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.sum.Started)
 	o.tracker.Zero(zero, before)
-	if r.pause.To.After(zero) {
-		o.tracker.StoodStill(r.pause)
-	}
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}

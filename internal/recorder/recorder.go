@@ -13,7 +13,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -41,9 +40,8 @@ type Recorder struct {
 	calm *cluster.Snapshot
 	// began is when the recorder saw the cluster first.
 	began   time.Time
-	looked  time.Time   // for alerts
-	running time.Time   // when observe began last
-	pause   phase.Blind // the newest span in which the recorder stood still
+	looked  time.Time // for alerts
+	running time.Time // when observe began last
 	trimmed time.Time
 	// saidUnseen: it has printed why it has not seen the cluster.
 	saidUnseen bool
@@ -198,14 +196,11 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 // recorder reports. A stopped process, a suspended machine or a starved host is the cause.
 const pauseLeast = 10 * time.Second
 
-// awake keeps and reports a time in which an outage may have gone unnoticed. The timeline has
+// awake reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
-	if span, ok := phase.Pause(r.running, now); ok {
-		r.pause = span
-		if age := clock.Age(now, r.running); age >= pauseLeast {
-			r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
-		}
+	if age := clock.Age(now, r.running); !r.running.IsZero() && age >= pauseLeast {
+		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 	}
 	r.running = now
 }

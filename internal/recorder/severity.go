@@ -6,7 +6,6 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
-	"lightsout/internal/trial/phase"
 	"lightsout/loadgen"
 )
 
@@ -63,7 +62,12 @@ func (o *incident) severity() record.Severity {
 // stoodStill reports whether the recorder did not run, and sent no requests, for a part of the
 // outage.
 func (o *incident) stoodStill() bool {
-	return slices.ContainsFunc(o.tracker.Blind(), func(b phase.Blind) bool { return b.StoodStill })
+	return slices.ContainsFunc(o.blind(o.r.opt.Now()), func(b record.Blind) bool { return b.StoodStill })
+}
+
+// blind lists the blind spans of the outage until now.
+func (o *incident) blind(now time.Time) []record.Blind {
+	return record.BlindOf(o.r.s.Snapshot(), func(at time.Time) float64 { return at.Sub(o.zero).Seconds() }, o.zero, now)
 }
 
 // waitsLeast is the least time that a request must have been in flight for nobody to know

@@ -47,12 +47,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
 	o.sumLoads(sum)
 	sum.Ledger.Balanced = sum.Ledger.Adds()
-	for _, b := range o.tracker.Blind() {
-		if b.To.IsZero() {
-			b.To = now
-		}
-		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
-	}
+	sum.Blind = o.blind(now)
 	for _, name := range slices.Sorted(maps.Keys(r.alerts.booted)) {
 		if r.plans[name] == nil && !o.nodes[name] && !r.alerts.booted[name].Before(o.zero) {
 			o.unseen(name + " booted, and the recorder did not see it go down")

@@ -49,7 +49,7 @@ func (r *run) observe(s *cluster.Snapshot) {
 	r.server = s.ServerVersion
 	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
 		r.pending = nil
-		if r.tracker.Sees() {
+		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
 			n := forecast.Unscheduled(s)
 			r.pending = &n
 		}

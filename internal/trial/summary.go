@@ -16,7 +16,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
@@ -53,20 +53,6 @@ func summarize(r *run) *record.Summary {
 	}
 	sum.Verdict, sum.Why = verdict(r, sum)
 	return sum
-}
-
-// blindSpans lists the blind spans of a trial that is over.
-func blindSpans(r *run) (out []record.Blind) {
-	for _, b := range r.tracker.Blind() {
-		if b.To.IsZero() {
-			b.To = r.ended
-		}
-		if b.From.Before(r.started) {
-			b.From = r.started
-		}
-		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
-	}
-	return out
 }
 
 // offset is a moment in seconds from zero, or from the start without one.

@@ -47,7 +47,7 @@ func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
 	if r.seen() {
 		return r
 	}
-	r.when, r.source, r.before = t.sight.when(by, t.own(source)), source, false
+	r.when, r.source, r.before = t.snapshot.When(by, t.own(source)), source, false
 	if !r.when.Exact() {
 		r.explain("seen after a blind span")
 	}
@@ -61,9 +61,9 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
 	t.snapshot = s
 	t.forecastFirst() // if this is the first
-	t.sight.look(now)
+	t.now = now
+	s.Blind() // somebody wants to know it
 	if t.zero.IsZero() {
-		t.sight.know(s, now)
 		return
 	}
 	t.observeAvailable(s)
@@ -77,9 +77,6 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		t.forecast = now
 	}
 	t.observeService(s)
-	if all {
-		t.sight.know(s, now)
-	}
 }
 
 // observeAvailable counts the pods of the deployment that are available.
@@ -114,7 +111,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	at := x.Changed
 	if at.Before(n.off()) {
-		at = t.sight.looked
+		at = t.now
 	}
 	booted := n.outage.HasBooted(s.Boot(x))
 	if booted {

@@ -202,10 +202,10 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 		return
 	}
 	if !t.service.idle && t.service.isReplaced(t, s) {
-		t.observe(view.PhaseReplaced, t.deployment.String(), t.sight.looked, time.Time{})
+		t.observe(view.PhaseReplaced, t.deployment.String(), t.now, time.Time{})
 	}
 	if t.isRestored(s) {
-		t.observe(view.PhaseRestored, t.deployment.String(), t.sight.looked, time.Time{})
+		t.observe(view.PhaseRestored, t.deployment.String(), t.now, time.Time{})
 	}
 }
 

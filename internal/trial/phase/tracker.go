@@ -30,7 +30,7 @@ type Tracker struct {
 	wave       int
 	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
-	sight      sight
+	now        time.Time // of the newest look
 	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
@@ -310,15 +310,3 @@ func (t *Tracker) Never(name, subject string) string {
 	}
 	return why
 }
-
-// StoodStill records a Pause from before the first look that shows what happened in it.
-func (t *Tracker) StoodStill(pause Blind) { t.sight.stoodStill(pause) }
-
-// Sees reports whether the last look was at a cluster of which lightsout sees every change.
-func (t *Tracker) Sees() bool {
-	n := len(t.sight.spans)
-	return n == 0 || !t.sight.spans[n-1].To.IsZero()
-}
-
-// Blind lists the spans in which lightsout did not see every change, or stood still, oldest first.
-func (t *Tracker) Blind() []Blind { return slices.Clone(t.sight.spans) }
