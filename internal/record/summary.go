@@ -170,9 +170,9 @@ type Load struct {
 	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
 	// FailedAfterDetection counts the failed requests that were sent after zero while the
-	// control plane had marked the nodes of all machines that were off NotReady (see
-	// Summary.Undetected); null when a node was not detected, or when no request was sent after
-	// the last detection that succeeded or failed.
+	// control plane had marked the nodes of all machines that were off NotReady; null when a
+	// node was not detected each time that it went off, or when no request was sent after the
+	// last detection that succeeded or failed.
 	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.
 	Started *float64 `json:"started,omitempty"`

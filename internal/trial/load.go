@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/record"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -44,16 +43,26 @@ func (l *loadRun) count(r loadgen.Record) {
 	}
 }
 
-// failedAfter counts the failed requests that were sent while no outage was undetected; nil if
-// a node was not detected, or if no request was sent after the last detection that succeeded or
-// failed.
-func (l *loadRun) failedAfter(detected time.Time, undetected record.Undetected) *int {
-	if detected.IsZero() || !l.last.After(detected) {
+// failedAfter counts the failed requests that were sent after a detection and before the next
+// power-off; nil if a node was not detected, or if no request that succeeded or failed was sent
+// after the last detection.
+func (l *loadRun) failedAfter(outages loadgen.PowerOffs) *int {
+	var last time.Time
+	for _, o := range outages {
+		if o.Detected.IsZero() {
+			return nil
+		}
+		if o.Detected.After(last) {
+			last = o.Detected
+		}
+	}
+	if last.IsZero() || !l.last.After(last) {
 		return nil
 	}
 	n := 0
 	for _, at := range l.failed {
-		if undetected.Over(at, 0) {
+		undetected := func(o loadgen.PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) }
+		if at.After(outages[0].Off) && !slices.ContainsFunc(outages, undetected) {
 			n++
 		}
 	}

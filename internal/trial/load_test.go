@@ -36,7 +36,7 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		sum := outage(t, requests...)
 		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
 		sum.Outages = loadgen.PowerOffs{{Off: zero, Detected: at(observed)}}
-		sum.Load[0].FailedAfterDetection = l.failedAfter(at(observed), sum.Undetected())
+		sum.Load[0].FailedAfterDetection = l.failedAfter(sum.Outages)
 		got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
 			t.Errorf("%s: %+v", name, got)
@@ -52,7 +52,7 @@ func TestFailuresAfterEachDetectionCount(t *testing.T) {
 	for _, s := range []float64{-5, 5, 30, 46, 399, 401, 410, 449, 451, 600} {
 		l.count(request(loadgen.ClassReset, s, 1))
 	}
-	if n := l.failedAfter(at(450), sum.Undetected()); n == nil || *n != 4 {
+	if n := l.failedAfter(sum.Outages); n == nil || *n != 4 {
 		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -26,9 +27,8 @@ func summarize(r *run) *record.Summary {
 	for _, st := range r.steps {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
-	detected, undetected := lastDetection(r), sum.Undetected()
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l, detected, undetected))
+		sum.Load = append(sum.Load, sumLoad(r, l, sum.Outages))
 	}
 	for _, l := range sum.Load {
 		sum.Ledger.Add(l.Counts)
@@ -73,26 +73,7 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 	return &d
 }
 
-// lastDetection is when the last of the nodes switched off was marked not
-// Ready; zero when one of them was not.
-func lastDetection(r *run) time.Time {
-	var last time.Time
-	for _, n := range r.nodes {
-		if r.tracker.Outage(n.name) == nil {
-			continue
-		}
-		at, ok := r.tracker.Observed(view.PhaseDetected, n.name)
-		if !ok {
-			return time.Time{}
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	return last
-}
-
-func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetected) record.Load {
+func sumLoad(r *run, l *loadRun, outages loadgen.PowerOffs) record.Load {
 	requests := r.tracker.Run(l.number)
 	counts := requests.Counts(r.open[l.number])
 	served, basis := l.peak.result()
@@ -101,7 +82,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, undetected record.Undetecte
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, undetected),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(outages),
 	}
 	out.Steady = !l.burst
 	return out
