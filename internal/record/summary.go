@@ -169,11 +169,11 @@ type Load struct {
 	// 2 s: of lightsout's own requests alone, whoever else uses the service.
 	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
-	// FailedAfterDetection counts the failed requests that were sent after zero while the
+	// FailedAfterDetection counts, at least and at most, the failed requests that were sent after zero while the
 	// control plane had marked the nodes of all machines that were off NotReady; null when a
 	// node was not detected each time that it went off, or when no request was sent after the
 	// last detection that succeeded or failed.
-	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
+	FailedAfterDetection *[2]int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.
 	Started *float64 `json:"started,omitempty"`
 	Ended   *float64 `json:"ended,omitempty"`

@@ -156,7 +156,7 @@ func TestFewFailuresAfterAHiddenDetectionAreNotObserved(t *testing.T) {
 	from, at, one := 40.0, 60.0, 1.0
 	for hid, name := range map[bool]string{true: "hidden", false: "seen"} {
 		p := &plan.Plan{Expect: []plan.Expectation{{Measure: "failed_after_detection", Step: "a", Max: &one}}}
-		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new(int)}},
+		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new([2]int)}},
 			Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &at}}}
 		if hid {
 			sum.Phases[0].HiddenFrom = &from

@@ -225,7 +225,7 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 		if tc.request.Class == loadgen.ClassCancelled {
 			l.Cancelled = 1
 		}
-		l.Steady, l.FailedAfterDetection = tc.shape != loadgen.Burst, new(int)
+		l.Steady, l.FailedAfterDetection = tc.shape != loadgen.Burst, new([2]int)
 		if got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum); got.OK != (tc.got != none) {
 			t.Errorf("%s: failed after detection: %+v", name, got)
 		}

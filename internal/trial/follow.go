@@ -63,12 +63,6 @@ func firstPowerOn(r *run) time.Time { return r.tracker.Outages().FirstOn() }
 func (r *run) follow(ended []loadgen.Record) {
 	for _, rec := range ended {
 		r.tracker.Request(rec)
-		for _, l := range r.loads {
-			if l.number == rec.Run {
-				l.count(rec)
-				break
-			}
-		}
 	}
 }
 

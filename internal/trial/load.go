@@ -18,10 +18,6 @@ type loadRun struct {
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
 	peak           peak // of the gauge during the load
-	// failed lists when each failed request was sent; last is when the last request was
-	// that succeeded or failed.
-	failed []time.Time
-	last   time.Time
 }
 
 // loadEnded reports whether a load starts no more requests and has none in flight.
@@ -32,21 +28,10 @@ func (r *run) loadEnded(l *loadRun) bool {
 	return !l.ended.IsZero()
 }
 
-// count stores when a request was sent that succeeded or failed.
-func (l *loadRun) count(r loadgen.Record) {
-	at := r.CountedAt()
-	if r.Class.Failed() {
-		l.failed = append(l.failed, at)
-	}
-	if (r.Class.Failed() || r.Class == loadgen.ClassOK) && at.After(l.last) {
-		l.last = at
-	}
-}
-
 // failedAfter counts the failed requests that were sent after a detection and before the next
-// power-off; nil if a node was not detected, or if no request that succeeded or failed was sent
-// after the last detection.
-func (l *loadRun) failedAfter(outages loadgen.PowerOffs) *int {
+// power-off, at least and at most: rows have whole seconds. It is nil if a node was not detected, or
+// if no request that succeeded or failed was sent after the last detection.
+func failedAfter(rows []*loadgen.Row, outages loadgen.PowerOffs) *[2]int {
 	var last time.Time
 	for _, o := range outages {
 		if o.Detected.IsZero() {
@@ -56,15 +41,22 @@ func (l *loadRun) failedAfter(outages loadgen.PowerOffs) *int {
 			last = o.Detected
 		}
 	}
-	if last.IsZero() || !l.last.After(last) {
-		return nil
+	undetected := func(at time.Time) bool {
+		return slices.ContainsFunc(outages, func(o loadgen.PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })
 	}
-	n := 0
-	for _, at := range l.failed {
-		undetected := func(o loadgen.PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) }
-		if at.After(outages[0].Off) && !slices.ContainsFunc(outages, undetected) {
-			n++
+	known, n := false, [2]int{}
+	for _, x := range rows {
+		known = known || x.At.After(last) && x.OK+x.Span.N > 0
+		switch first, end := undetected(x.Span.First), undetected(x.Span.Last); {
+		case first && end:
+		case first || end:
+			n[0], n[1] = n[0]+1, n[1]+x.Span.N
+		default:
+			n[0], n[1] = n[0]+x.Span.N, n[1]+x.Span.N
 		}
+	}
+	if last.IsZero() || !known {
+		return nil
 	}
 	return &n
 }

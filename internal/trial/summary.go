@@ -82,7 +82,7 @@ func sumLoad(r *run, l *loadRun, outages loadgen.PowerOffs) record.Load {
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: served, PeakQueued: r.t.opt.Load.PeakQueued(l.number), Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(outages),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: failedAfter(requests.Rows(), outages),
 	}
 	out.Steady = !l.burst
 	return out
