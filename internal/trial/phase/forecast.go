@@ -68,7 +68,7 @@ func (t *Tracker) forecastFirst() {
 			r.first = r.predicted
 		}
 	}
-	if t.service.known {
+	if t.service.pods != nil {
 		t.service.forecastFirst(t)
 	}
 	t.forecastErrors()

@@ -129,7 +129,7 @@ func TestReplacementsWithoutRoomAreNotForecast(t *testing.T) {
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
 	w.want(view.PhaseReplaced, llm.String(), "– | – | no room for 8 pods: Pending until the nodes return")
-	if why := w.Why(view.PhaseReplaced, llm.String()); why != "no room for 8 pods: Pending until the nodes return" {
+	if why, _ := w.Why(view.PhaseReplaced, llm.String()); why != "no room for 8 pods: Pending until the nodes return" {
 		t.Errorf("why: %q", why)
 	}
 	w.lose(n3, 50)
@@ -444,7 +444,7 @@ func TestWithoutACluster(t *testing.T) {
 	if rows := tr.Table(); len(rows) != 8 || *rows[0].Observed != 3 || rows[0].Note != "presumed (ssh silent)" {
 		t.Errorf("%+v", rows)
 	}
-	if why := tr.Why(view.PhaseEvicted, n4); why != "" {
+	if why, _ := tr.Why(view.PhaseEvicted, n4); why != "" {
 		t.Errorf("%q", why)
 	}
 }
@@ -464,10 +464,10 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w := newWorld(t, 32000) // four pods fill a node
 	w.off(power.ActionOff, n3, n4)
 	w.look(1)
-	if why := w.Never(view.PhaseReplaced, llm.String()); !strings.Contains(why, "no room for 8 pods") {
+	if why := w.never(view.PhaseReplaced, llm.String()); !strings.Contains(why, "no room for 8 pods") {
 		t.Errorf("replaced: %q", why)
 	}
-	if why := w.Never(view.PhaseEvicted, n4) + w.Never(view.PhaseDetected, n4) + w.Never(view.PhaseReady, n4); why != "" {
+	if why := w.never(view.PhaseEvicted, n4) + w.never(view.PhaseDetected, n4) + w.never(view.PhaseReady, n4); why != "" {
 		t.Errorf("for a phase that can come: %q", why)
 	}
 
@@ -476,10 +476,10 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w.look(0)
 	w.off(power.ActionOff, n4)
 	w.look(1)
-	if why := w.Never(view.PhaseEvicted, n4); why != "no pod on kube-node4 is subject to eviction" {
+	if why := w.never(view.PhaseEvicted, n4); why != "no pod on kube-node4 is subject to eviction" {
 		t.Errorf("evicted: %q", why)
 	}
-	if why := w.Never(view.PhaseReplaced, llm.String()); why == "" {
+	if why := w.never(view.PhaseReplaced, llm.String()); why == "" {
 		t.Error("the forecast replaces pods that stay")
 	}
 
@@ -487,7 +487,7 @@ func TestTheForecastReportsAPhaseThatCannotCome(t *testing.T) {
 	w.node(n4, func(n *cluster.Node) { n.Renewed, n.RenewSeen = time.Time{}, time.Time{} }) // at an unknown time
 	w.off(power.ActionOff, n4)
 	w.look(1)
-	if why := w.Never(view.PhaseEvicted, n4) + w.Never(view.PhaseReplaced, llm.String()); why != "" {
+	if why := w.never(view.PhaseEvicted, n4) + w.never(view.PhaseReplaced, llm.String()); why != "" {
 		t.Errorf("for a phase of unknown time: %q", why)
 	}
 }
@@ -599,8 +599,8 @@ func TestADeploymentWithoutPodsIsNotRestored(t *testing.T) {
 		}
 		w.c.Deployments = []*cluster.Deployment{&d}
 		w.look(61 + float64(10*i))
-		if why, never := w.Why(view.PhaseRestored, llm.String()), w.Never(view.PhaseRestored, llm.String()); why != tc.why || (never != "") != tc.never {
-			t.Errorf("%+v: %q, %q", tc, why, never)
+		if why, never := w.Why(view.PhaseRestored, llm.String()); why != tc.why || never != tc.never {
+			t.Errorf("%+v: %q, %t", tc, why, never)
 		}
 	}
 }

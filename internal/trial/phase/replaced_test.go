@@ -71,7 +71,7 @@ func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
 			w.look(99)
 			w.Switched(n4, power.ActionOff, at(100))
 			w.look(101)
-			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.Never(view.PhaseReplaced, llm.String()) != "" {
+			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.never(view.PhaseReplaced, llm.String()) != "" {
 				t.Errorf("%s, later: %t: %+v", name, later, p)
 			}
 		}

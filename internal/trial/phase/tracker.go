@@ -233,7 +233,7 @@ func (t *Tracker) again() {
 	t.noteReturn()
 	t.failures.earlier = len(t.failures.outages)
 	t.wave++
-	if t.service.known {
+	if t.service.pods != nil {
 		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
 		delete(t.rows, rowKey{view.PhaseRestored, t.deployment.String()})
 		t.service.start(t.snapshot, t.deployment)
@@ -291,22 +291,12 @@ func (t *Tracker) AllEvicted(name string) bool {
 	return ok && o.Pods == 0
 }
 
-// Why is the reason, in one sentence, why a phase is not expected to come; empty if it
-// is expected, or if nothing is known about it.
-func (t *Tracker) Why(name, subject string) string {
+// Why is the reason, in one sentence, why a phase is not expected to come; empty if it is expected,
+// or if nothing is known about it. never: it cannot come at all, and not only its time is unknown.
+func (t *Tracker) Why(name, subject string) (why string, never bool) {
 	t.forecastFirst()
 	if r := t.rows[rowKey{name, subject}]; r != nil && !r.seen() {
-		return r.why
+		return r.why, r.why != "" && r.never
 	}
-	return ""
-}
-
-// Never returns the reason, as in Why, if the phase cannot come at all; empty if only
-// its time is unknown.
-func (t *Tracker) Never(name, subject string) string {
-	why := t.Why(name, subject)
-	if r := t.rows[rowKey{name, subject}]; why == "" || !r.never {
-		return ""
-	}
-	return why
+	return "", false
 }

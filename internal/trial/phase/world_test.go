@@ -232,3 +232,11 @@ func (w *world) first(name, subject string) string {
 	}
 	return "no row"
 }
+
+// never is why a phase cannot come; empty if it can.
+func (w *world) never(name, subject string) string {
+	if why, never := w.Why(name, subject); never {
+		return why
+	}
+	return ""
+}
