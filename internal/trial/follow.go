@@ -26,7 +26,8 @@ func (r *run) show(f *view.Frame) {
 	if r.stage == stageOver {
 		return
 	}
-	r.sampler.Offer(r.shown(f))
+	kept := *f
+	r.sampler.Offer(&kept)
 	err := errors.Join(r.requests.Err(), r.sampler.Err())
 	if e, changed := r.health.Observe("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
 		r.t.opt.Timeline.Add(e)
@@ -34,13 +35,6 @@ func (r *run) show(f *view.Frame) {
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the trial's record can't be written: %v", err)
 	}
-}
-
-// shown returns a frame with the trial, as the record keeps it.
-func (r *run) shown(f *view.Frame) *view.Frame {
-	kept := *f
-	kept.Trial = r.view()
-	return &kept
 }
 
 // observe stores the parts of a snapshot that the trial needs.
@@ -79,7 +73,7 @@ func (r *run) inFlight() map[int]int {
 
 // addStep adds an action of the operator as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
-	r.addNamed(a, plan.Unique(a.Text(), func(name string) bool { return hasStep(r, name) }))
+	r.addNamed(a, r.unique(a.Text()))
 }
 
 // addNamed is addStep with a name that no other step has.
@@ -88,20 +82,6 @@ func (r *run) addNamed(a plan.Action, name string) {
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
-}
-
-// addSwitch adds what the operator has switched.
-func (r *run) addSwitch(a power.Action, nodes []string) {
-	if a == power.ActionOn {
-		r.addStep(&plan.On{Nodes: nodes})
-		return
-	}
-	r.addStep(&plan.Off{Nodes: nodes, How: a})
-}
-
-// addLoad adds a load that the operator has started.
-func (r *run) addLoad(spec loadgen.Spec, name string) {
-	r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, name)
 }
 
 // byKeyboard is the plan made from the operator's keys.
@@ -127,8 +107,12 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		r.tracker.Zero(r.zero, r.s.Snapshot())
 		r.forecast = r.s.Outlook(nodes)
 	}
-	if r.plan == nil && r.stage == stageSteps {
-		r.addSwitch(a, nodes)
+	switch {
+	case r.plan != nil || r.stage != stageSteps:
+	case on:
+		r.addStep(&plan.On{Nodes: nodes})
+	default:
+		r.addStep(&plan.Off{Nodes: nodes, How: a})
 	}
 	for _, b := range bindings {
 		n := r.node(b.Node.Name)

@@ -82,13 +82,10 @@ func (r *run) gauge(f *view.Frame) {
 	}
 }
 
-// loadName names a load that was started by keyboard.
-func (r *run) loadName(spec loadgen.Spec) string {
-	return plan.Unique(spec.Text(), func(name string) bool {
-		return hasStep(r, name) || slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
+// unique is the name of a step or a load of the operator that no other one has.
+func (r *run) unique(text string) string {
+	return plan.Unique(text, func(name string) bool {
+		return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name }) ||
+			slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
 	})
-}
-
-func hasStep(r *run, name string) bool {
-	return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name })
 }
