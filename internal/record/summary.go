@@ -218,7 +218,7 @@ func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.
 			b.From = from
 		}
 		if b.From.Before(b.To) {
-			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
+			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Reason(), StoodStill: b.StoodStill})
 		}
 	}
 	return out

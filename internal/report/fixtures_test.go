@@ -305,7 +305,7 @@ func vagrantRecord() *record.Record {
 			FailedAfterDetection: new([2]int), Started: p(-30)}},
 		Ledger:    record.Ledger{Counts: loadgen.Counts{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2}, Balanced: true},
 		Nodes:     []record.Node{{Name: "k8s2", Machine: "k8s2 (command)", OffProof: "presumed (ssh silent, node silent)", OnProof: "proven (new boot id)"}},
-		Blind:     []record.Blind{{From: 200, To: 260, Why: "connection refused"}},
+		Blind:     []record.Blind{{From: 200, To: 260, Why: "the API server did not answer (connection refused)"}},
 		Skew:      map[string]int{"k8s3": 6},
 		SkewStart: map[string]int{"k8s2": 3, "k8s3": 3},
 		Forecast:  []string{"3 of 6 pods are on k8s2.", "Nothing moves back after the return until a rollout."},
