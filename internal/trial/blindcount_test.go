@@ -21,7 +21,7 @@ func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact 
 	now := zero
 	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2"}}}
 	r.observe(bootOf("a", -1))
-	r.tracker.Zero(zero, nil)
+	r.tracker.Zero(zero, bootOf("a", -1))
 	r.tracker.Switched("k8s2", power.ActionOff, zero)
 	var last *cluster.Snapshot
 	looks := eachSecond(func(s *cluster.Snapshot) {

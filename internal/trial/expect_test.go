@@ -19,7 +19,7 @@ import (
 func outage(t *testing.T, requests ...loadgen.Record) *record.Summary {
 	t.Helper()
 	tr := phase.NewTracker(cluster.Key{})
-	tr.Zero(zero, nil)
+	tr.Zero(zero, bootOf("a", -1))
 	tr.Switched("k8s2", power.ActionOff, zero)
 	tr.Switched("k8s2", power.ActionOn, at(100))
 	sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a"}}}

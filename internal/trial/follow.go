@@ -141,17 +141,13 @@ func (r *run) foretell(now time.Time) {
 	if !firstPowerOn(r).IsZero() {
 		return
 	}
-	s := r.s.Snapshot()
-	if s == nil {
-		return
-	}
 	var names []string
 	for _, n := range r.nodes {
 		if r.isOff(n) {
 			names = append(names, n.name)
 		}
 	}
-	f := forecast.Outage(s, names, r.s.Down(), now)
+	f := forecast.Outage(r.s.Snapshot(), names, r.s.Down(), now)
 	if f.Hits().Unread != "" {
 		return
 	}

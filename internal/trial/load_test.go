@@ -91,7 +91,7 @@ func twiceOff() *phase.Tracker {
 			Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: boot, Changed: at(s), ReadySince: at(s)}}}), at(s))
 	}
 	see(-1, cluster.TriTrue, "a")
-	tr.Zero(zero, nil)
+	tr.Zero(zero, bootOf("a", -1))
 	for i, boots := range [][2]string{{"a", "b"}, {"b", "c"}} {
 		off := 600 * float64(i)
 		tr.Switched("k8s2", power.ActionOff, at(off))

@@ -43,9 +43,7 @@ func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
 // switched off and the pods on them and of the deployment.
 func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
-	t.snapshot = s
-	t.forecastFirst() // if this is the first
-	t.now = now
+	t.snapshot, t.now = s, now
 	s.Blind() // somebody wants to know it
 	if t.zero.IsZero() {
 		return

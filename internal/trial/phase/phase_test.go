@@ -435,20 +435,6 @@ func TestARolloutAfterTheReturnIsNoEviction(t *testing.T) {
 	w.want(view.PhaseEvicted, n4, "350..352 | – | the node was back before")
 }
 
-func TestWithoutACluster(t *testing.T) {
-	tr := NewTracker(cluster.Key{})
-	tr.Zero(zero, nil)
-	tr.Switched(n4, power.ActionOff, zero)
-	tr.Switched(n3, power.ActionOn, zero)
-	tr.Power(n4, power.Reading{State: power.Off, Proof: power.Presumed, Detail: "ssh silent", RequestedAt: at(3), Arrived: at(3)})
-	if rows := tr.Table(); len(rows) != 8 || *rows[0].Observed != 3 || rows[0].Note != "presumed (ssh silent)" {
-		t.Errorf("%+v", rows)
-	}
-	if why, _ := tr.Why(view.PhaseEvicted, n4); why != "" {
-		t.Errorf("%q", why)
-	}
-}
-
 // The recorder tracks outages in which no node goes down.
 func TestAnOutageWithoutANodeHasNoPhaseOfNodes(t *testing.T) {
 	w := newWorld(t, 20000)
@@ -538,10 +524,6 @@ func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
 	w.Switched(n4, power.ActionOff, at(0.2))
 	w.look(20)
 	w.want(view.PhaseDetected, n4, "– | – | not seen: it was not Ready before")
-	x := NewTracker(llm)
-	x.Zero(zero, nil) // before the first snapshot
-	x.Observe(w.snapshot(), at(20))
-	x.Switched(n4, power.ActionOff, at(20)) // must not panic
 }
 
 // Pods that a scale-down or a rollout deletes on a node that is down do not count as evicted. A

@@ -69,6 +69,7 @@ func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
 			w.podsOn(n4, change)
 			w.available(12)
 			w.look(99)
+			w.Zero(at(100), w.snapshot())
 			w.Switched(n4, power.ActionOff, at(100))
 			w.look(101)
 			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.never(view.PhaseReplaced, llm.String()) != "" {

@@ -115,29 +115,23 @@ func NewTracker(deployment cluster.Key) *Tracker {
 	return t
 }
 
-// Zero starts the clock at the first power-off request. s is the newest Snapshot, or
-// nil. Only the first call counts.
+// Zero starts the clock at the first power-off request. s is the newest Snapshot. Only the first
+// call counts.
 func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	if !t.zero.IsZero() {
 		return
 	}
 	t.zero = at
 	t.failures.outages.SwitchedOff("", at)
-	if s != nil {
-		t.snapshot = s
-	}
-	t.atZero = t.snapshot
-	if t.snapshot != nil && t.deployment != (cluster.Key{}) {
-		t.service.start(t.snapshot, t.deployment)
-	}
+	t.snapshot, t.atZero = s, s
+	t.service.start(s, t.deployment)
 }
 
 // Down replaces the names of the nodes whose machines are off, or on their way off, although
 // the API server may call them Ready: no forecast places pods there.
 func (t *Tracker) Down(nodes []string) { t.off = nodes }
 
-// Switched records the request to switch a node's machine. A power-off before Zero
-// counts as zero.
+// Switched records the request to switch a node's machine. Zero comes before it.
 func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
@@ -146,7 +140,6 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		}
 		return
 	}
-	t.Zero(at, nil)
 	if n != nil && n.on().IsZero() {
 		return // asked for again
 	}
@@ -168,13 +161,11 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	t.nodes[name] = n
 	t.unforecast = true
 	was, before := t.snapshot, outage.Before{Asked: at}
-	if was != nil && at.Before(was.At) { // the recorder notices it some time after that
+	if at.Before(was.At) { // the recorder notices it some time after that
 		was = t.atZero
 	}
-	if was != nil {
-		n.last = was.Node(name)
-		before.ID = was.Boot(n.last).ID
-	}
+	n.last = was.Node(name)
+	before.ID = was.Boot(n.last).ID
 	n.outage.Apply(outage.Fact{Kind: outage.Listed, Before: before})
 	if n.last == nil {
 		return
@@ -284,7 +275,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
+	if !t.rows.seen(view.PhaseEvicted, name) {
 		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
