@@ -7,7 +7,7 @@ import (
 
 const (
 	// askEvery is the interval at which the watcher asks a question on the connection of the
-	// watches, as long as somebody wants to know what Snapshot.Complete tells.
+	// watches, as long as somebody wants to know what Snapshot.Blind tells.
 	askEvery = time.Second
 	// wantedFor is how long somebody wants that who has asked for it.
 	wantedFor = 5 * time.Second
@@ -56,17 +56,9 @@ func (t *traffic) wantWatched() {
 	t.wanted.set(time.Now())
 }
 
-// Complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,
+// complete is up to when lightsout has seen every change of nodes, pods, deployments and endpoints,
 // as of now; zero if that is unknown. It is at most a few seconds ago while all goes well and
-// Complete is called each second.
-func (s *Snapshot) Complete() time.Time {
-	if s.traffic != nil {
-		s.traffic.wantWatched()
-	}
-	return s.complete()
-}
-
-// complete is Complete, if somebody else wants to know it.
+// somebody calls Blind each second.
 func (s *Snapshot) complete() time.Time {
 	at := s.Link.LastContact
 	if s.traffic != nil && s.Link.State != LinkDisconnected {

@@ -71,19 +71,3 @@ func (o PowerOffs) through(x silence) bool {
 		return !o.On.IsZero() && x.since <= half.Unix() && x.until > o.On.Unix()
 	})
 }
-
-// DetectedAt reports whether a request that was sent at that moment was sent after a detection: while
-// the nodes of all machines that were off were marked NotReady. The next power-off ends the wait for one
-// that was never marked.
-func (o PowerOffs) DetectedAt(at time.Time) bool {
-	for i, x := range o {
-		detected := x.Detected
-		if detected.IsZero() && i+1 < len(o) {
-			detected = o[i+1].Off
-		}
-		if !at.Before(x.Off) && (detected.IsZero() || !at.After(detected)) {
-			return false
-		}
-	}
-	return len(o) > 0 && at.After(o[0].Off)
-}

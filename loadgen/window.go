@@ -185,6 +185,39 @@ func (w *Window) downWithin(x Failures) bool {
 	})
 }
 
+// FailedAfterDetection counts, at least and at most, the failed requests that were sent while the nodes
+// of all machines that were off were marked NotReady: rows have whole seconds. It is nil if a node was
+// not marked, or if no request that succeeded or failed was sent after the last detection.
+func (w *Window) FailedAfterDetection() *[2]int {
+	var last time.Time
+	for _, o := range *w.outages {
+		if o.Detected.IsZero() {
+			return nil
+		}
+		if o.Detected.After(last) {
+			last = o.Detected
+		}
+	}
+	undetected := func(at time.Time) bool {
+		return slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })
+	}
+	known, n := false, [2]int{}
+	for _, x := range w.rows {
+		known = known || x.At.After(last) && x.OK+x.span.N > 0
+		switch first, end := undetected(x.span.First), undetected(x.span.Last); {
+		case first && end:
+		case first || end:
+			n[0], n[1] = n[0]+1, n[1]+x.span.N
+		default:
+			n[0], n[1] = n[0]+x.span.N, n[1]+x.span.N
+		}
+	}
+	if last.IsZero() || !known {
+		return nil
+	}
+	return &n
+}
+
 // AtZero counts the requests that were in flight at zero and have ended since.
 func (w *Window) AtZero() Counts { return w.atZero.Counts() }
 

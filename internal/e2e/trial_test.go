@@ -33,7 +33,7 @@ func TestTheMDXTrialPasses(t *testing.T) {
 		if l.PeakServed != want.served || l.PeakQueued != want.queued && i == 1 || l.Basis != "measured" {
 			t.Errorf("%s: served %d, queued %d, %s", l.Step, l.PeakServed, l.PeakQueued, l.Basis)
 		}
-		if before := i == 0; (l.FailedAfterDetection == nil) != before || !before && *l.FailedAfterDetection != 0 {
+		if before := i == 0; (l.FailedAfterDetection == nil) != before || !before && *l.FailedAfterDetection != [2]int{} {
 			t.Errorf("%s: failed after detection %v", l.Step, l.FailedAfterDetection)
 		}
 	}

@@ -28,9 +28,9 @@ var owners = []struct {
 	{"in which second requests failed: loadgen.Second.FailedIn and loadgen.Window",
 		regexp.MustCompile(`\.(Later|Earlier)\b`),
 		"loadgen/series.go loadgen/window.go loadgen/timeline.go internal/record/difference.go"},
-	{"whether a request was sent after a detection: loadgen.PowerOffs.DetectedAt",
+	{"whether a request was sent after a detection: loadgen.Window.FailedAfterDetection",
 		regexp.MustCompile(`\.Detected\b`),
-		"loadgen/poweroff.go internal/trial/loadvalue.go internal/trial/phase/forecast.go cluster/forecast"},
+		"loadgen/poweroff.go loadgen/window.go internal/trial/loadvalue.go internal/trial/phase/forecast.go cluster/forecast"},
 }
 
 func TestOneOwnerDecidesAFact(t *testing.T) {

@@ -3,88 +3,92 @@ package record
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
 
+// laneFact is what an event or the first sample of a node tells: since From it is down, or no
+// longer. A fact without a kind tells that there is the node.
+type laneFact struct {
+	view.NodeSpan
+	down bool
+	// first: it was so already when the record began, unless an event has told.
+	first bool
+}
+
 // fillLanes derives the outages of each node from the events, by the time at which
 // lightsout saw them, and those from the beginning from the samples.
 func (r *Record) fillLanes() {
-	l := lanes{nodes: map[string][]view.NodeSpan{}, told: map[view.NodeSpan]bool{}}
-	first := firstSights(r.Samples)
-	for i := range r.Events {
-		e := &r.Events[i]
-		for len(first) > 0 && first[0].at.Before(e.Seen) {
-			l.begin(first[0])
-			first = first[1:]
+	facts := append(eventFacts(r.Events), firstFacts(r.Samples)...)
+	slices.SortStableFunc(facts, func(a, b laneFact) int { return a.From.Compare(b.From) })
+	nodes, told := map[string][]view.NodeSpan{}, map[view.NodeSpan]bool{}
+	var outages view.NodeSpans
+	for _, f := range facts {
+		nodes[f.Node] = nil
+		what := view.NodeSpan{Node: f.Node, Kind: f.Kind}
+		if f.Kind == "" || f.first && told[what] {
+			continue
 		}
-		l.follow(e)
+		told[what] = true
+		outages.Set(f.Node, f.Kind, f.down, f.From)
 	}
-	for _, s := range first {
-		l.begin(s)
-	}
-	for _, o := range slices.SortedStableFunc(slices.Values(l.outages.Spans()), func(a, b view.NodeSpan) int { return a.From.Compare(b.From) }) {
+	for _, o := range outages.Spans() {
 		if o.To.IsZero() {
 			o.To = r.End
 		}
-		l.nodes[o.Node] = append(l.nodes[o.Node], o)
+		nodes[o.Node] = append(nodes[o.Node], o)
 	}
-	for _, node := range slices.Sorted(maps.Keys(l.nodes)) {
-		r.Lanes = append(r.Lanes, Lane{node, l.nodes[node]})
-	}
-}
-
-// lanes are the nodes with their outages.
-type lanes struct {
-	nodes   map[string][]view.NodeSpan
-	outages view.NodeSpans
-	// told: an event has reported that kind for the node.
-	told map[view.NodeSpan]bool
-}
-
-// set begins or ends a node's outage.
-func (l *lanes) set(node string, kind view.SpanKind, down bool, at time.Time) {
-	l.told[view.NodeSpan{Node: node, Kind: kind}] = true
-	l.lane(node)
-	l.outages.Set(node, kind, down, at)
-}
-
-// lane makes the lane of a node, if an empty one.
-func (l *lanes) lane(node string) {
-	if _, ok := l.nodes[node]; !ok {
-		l.nodes[node] = nil
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
+		r.Lanes = append(r.Lanes, Lane{node, nodes[node]})
 	}
 }
 
-// sight is the state of a node in its first sample; an empty kind is healthy.
-type sight struct {
-	at   time.Time
-	node string
-	kind view.SpanKind
+// eventFacts are what the events tell of nodes and machines.
+func eventFacts(events []view.Event) (out []laneFact) {
+	for i := range events {
+		e := &events[i]
+		add := func(kind view.SpanKind, down bool) {
+			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: e.Subject, Kind: kind, From: e.Seen}, down: down})
+		}
+		switch e.Code {
+		case view.CodeMachineState:
+			if e.To == power.Off.String() || e.To == power.On.String() {
+				add(view.SpanOff, e.To == power.Off.String())
+			}
+		case view.CodeNodeHeartbeat:
+			add(view.SpanSilent, e.Is == cluster.HealthBad)
+		case view.CodeNodeStatus, view.CodeNodeNode:
+			add(view.SpanNotReady, e.Is == cluster.HealthBad)
+			if e.Cause == cluster.CauseDeleted {
+				add(view.SpanSilent, false)
+			}
+		}
+	}
+	return out
 }
 
-func firstSights(samples []Sample) (out []sight) {
+// firstFacts are what the first samples of each node and each machine tell.
+func firstFacts(samples []Sample) (out []laneFact) {
 	nodes, machines := map[string]bool{}, map[string]bool{}
 	for i := range samples {
 		x := &samples[i]
+		add := func(node string, kind view.SpanKind) {
+			out = append(out, laneFact{view.NodeSpan{Node: node, Kind: kind, From: x.At}, true, true})
+		}
 		if x.Cluster != nil {
 			for _, n := range x.Cluster.Nodes {
 				if n == nil || nodes[n.Name] {
 					continue
 				}
 				nodes[n.Name] = true
-				out = append(out, sight{at: x.At, node: n.Name})
-				if !n.Gone.IsZero() {
-					continue
+				add(n.Name, "")
+				if n.Gone.IsZero() && (n.Overdue || n.Ready == cluster.TriUnknown) {
+					add(n.Name, view.SpanSilent)
 				}
-				if n.Overdue || n.Ready == cluster.TriUnknown {
-					out = append(out, sight{x.At, n.Name, view.SpanSilent})
-				}
-				if n.Ready != cluster.TriTrue {
-					out = append(out, sight{x.At, n.Name, view.SpanNotReady})
+				if n.Gone.IsZero() && n.Ready != cluster.TriTrue {
+					add(n.Name, view.SpanNotReady)
 				}
 			}
 		}
@@ -94,33 +98,9 @@ func firstSights(samples []Sample) (out []sight) {
 			}
 			machines[name] = true
 			if m.Reading.State == power.Off {
-				out = append(out, sight{x.At, name, view.SpanOff})
+				add(name, view.SpanOff)
 			}
 		}
 	}
 	return out
-}
-
-func (l *lanes) begin(s sight) {
-	l.lane(s.node)
-	if s.kind != "" && !l.told[view.NodeSpan{Node: s.node, Kind: s.kind}] {
-		l.set(s.node, s.kind, true, s.at)
-	}
-}
-
-// follow takes an event.
-func (l *lanes) follow(e *view.Event) {
-	switch e.Code {
-	case view.CodeMachineState:
-		if e.To == power.Off.String() || e.To == power.On.String() {
-			l.set(e.Subject, view.SpanOff, e.To == power.Off.String(), e.Seen)
-		}
-	case view.CodeNodeHeartbeat:
-		l.set(e.Subject, view.SpanSilent, e.Is == cluster.HealthBad, e.Seen)
-	case view.CodeNodeStatus, view.CodeNodeNode:
-		l.set(e.Subject, view.SpanNotReady, e.Is == cluster.HealthBad, e.Seen)
-		if e.Cause == cluster.CauseDeleted {
-			l.set(e.Subject, view.SpanSilent, false, e.Seen)
-		}
-	}
 }

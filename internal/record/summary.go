@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -170,11 +171,11 @@ type Load struct {
 	// 2 s: of lightsout's own requests alone, whoever else uses the service.
 	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
-	// FailedAfterDetection counts the failed requests that were sent after zero while the
-	// control plane had marked the nodes of all machines that were off NotReady (see
-	// loadgen.PowerOffs); null when a node was not detected, or when no request was sent after
-	// the last detection that succeeded or failed.
-	FailedAfterDetection *int `json:"failed_after_detection,omitempty"`
+	// FailedAfterDetection counts, at least and at most, the failed requests that were sent after zero while the
+	// control plane had marked the nodes of all machines that were off NotReady; null when a
+	// node was not detected each time that it went off, or when no request was sent after the
+	// last detection that succeeded or failed.
+	FailedAfterDetection *[2]int `json:"failed_after_detection,omitempty"`
 	// Started and Ended are offsets; negative before zero, null without one.
 	Started *float64 `json:"started,omitempty"`
 	Ended   *float64 `json:"ended,omitempty"`
@@ -207,6 +208,22 @@ type Blind struct {
 	Why  string  `json:"why"`
 	// StoodStill: lightsout itself did not run, so it sent no requests either.
 	StoodStill bool `json:"stood_still,omitempty"`
+}
+
+// BlindOf lists what a Snapshot tells of the blind spans from one time to another, in seconds by offset.
+func BlindOf(s *cluster.Snapshot, offset func(time.Time) float64, from, to time.Time) (out []Blind) {
+	for _, b := range s.Blind() {
+		if b.To.IsZero() {
+			b.To = to
+		}
+		if b.From.Before(from) {
+			b.From = from
+		}
+		if b.From.Before(b.To) {
+			out = append(out, Blind{From: offset(b.From), To: offset(b.To), Why: b.Reason(), StoodStill: b.StoodStill})
+		}
+	}
+	return out
 }
 
 // Write writes summary.json into dir: whole or not at all. Lists that are empty

@@ -53,18 +53,12 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 	}
 	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
 	o.tracker = phase.NewTracker(o.focus)
-	if r.calm != nil {
-		o.tracker.Observe(r.calm, o.sum.Started)
-	} else { // nobody knows how things were before
-		r.pause.To = o.sum.Started
+	before := r.calm
+	if before == nil { // nobody knows how things were before
+		before = cluster.NewSnapshot(cluster.Contents{})
 	}
-	o.tracker.Zero(zero, r.calm)
-	if pause := r.pause; pause.To.After(zero) {
-		if pause.From.IsZero() {
-			pause.From = zero
-		}
-		o.tracker.StoodStill(pause)
-	}
+	o.tracker.Observe(before, o.sum.Started)
+	o.tracker.Zero(zero, before)
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}

@@ -12,7 +12,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
-	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -42,9 +41,8 @@ type Recorder struct {
 	clock clock.Steps
 	// calm is the newest snapshot without an alert that may fire.
 	calm    *cluster.Snapshot
-	looked  time.Time   // for alerts
-	running time.Time   // when observe began last
-	pause   phase.Blind // the newest span in which the recorder stood still, or had not begun
+	looked  time.Time // for alerts
+	running time.Time // when observe began last
 	trimmed time.Time
 	// saidUnseen: it has printed why it has not seen the cluster.
 	saidUnseen bool
@@ -140,7 +138,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.lead(now)
 	r.follow(r.ended.Take(), now)
 	first := r.looked.IsZero()
-	if first && !r.sees(s, now) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
+	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
 	}
 	r.looked = now
@@ -179,12 +177,15 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 }
 
-// awake keeps and reports a time in which an outage may have gone unnoticed: a stopped process, a
-// suspended machine or a starved host is the cause. The timeline has it from the session.
+// pauseLeast is the least time between two calls of observe, normally a second, that the
+// recorder reports. A stopped process, a suspended machine or a starved host is the cause.
+const pauseLeast = 10 * time.Second
+
+// awake reports a time in which an outage may have gone unnoticed. The timeline has
+// it from the session.
 func (r *Recorder) awake(now time.Time) {
-	if span, ok := phase.Pause(r.running, now); ok {
-		r.pause = span
-		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(clock.Age(now, span.From))))
+	if age := clock.Age(now, r.running); !r.running.IsZero() && age >= pauseLeast {
+		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 	}
 	r.running = now
 }

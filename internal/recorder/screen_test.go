@@ -34,6 +34,7 @@ type screen struct {
 	kept     bool
 	timeline *record.Timeline
 	printed  []string
+	sight    cluster.Sight
 	// change changes what the cluster shows; it may be nil.
 	change func(*cluster.Contents)
 }
@@ -75,6 +76,8 @@ func (s *screen) Snapshot() *cluster.Snapshot {
 	if s.change != nil {
 		s.change(&c)
 	}
+	s.sight.Look(cluster.NewSnapshot(c), s.now)
+	c.Blind = s.sight.Spans()
 	return cluster.NewSnapshot(c)
 }
 

@@ -2,10 +2,10 @@ package recorder
 
 import (
 	"slices"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
-	"lightsout/internal/trial/phase"
 	"lightsout/loadgen"
 )
 
@@ -54,9 +54,8 @@ func (o *incident) unasked() string {
 		hung += x.Hung().Cancelled
 		all.Add(x.Counts(0))
 	}
-	stoodStill := slices.ContainsFunc(o.tracker.Blind(), func(b phase.Blind) bool { return b.StoodStill })
 	switch {
-	case stoodStill, all.ManyUnsent():
+	case o.stoodStill(), all.ManyUnsent():
 		return "lightsout did not send requests all the time"
 	case o.found.RequestsFrom != nil:
 		return "lightsout had forgotten requests"
@@ -68,6 +67,22 @@ func (o *incident) unasked() string {
 		return "too few requests were answered"
 	}
 	return ""
+}
+
+// stoodStill reports whether the recorder did not run, and sent no requests, for a part of the
+// outage.
+func (o *incident) stoodStill() bool {
+	return slices.ContainsFunc(o.blind(o.r.opt.Now()), func(b record.Blind) bool { return b.StoodStill })
+}
+
+// blind lists the blind spans of the outage until now.
+func (o *incident) blind(now time.Time) []record.Blind {
+	offset := func(at time.Time) float64 { return at.Sub(o.zero).Seconds() }
+	all := record.BlindOf(o.r.s.Snapshot(), offset, o.zero, now)
+	if began := o.tracker.Began(); !began.IsZero() {
+		all = slices.Insert(all, 0, record.Blind{To: offset(began), Why: "the recorder had not begun", StoodStill: true})
+	}
+	return all
 }
 
 // waiting reports whether requests have been in flight for so long that they may hang.

@@ -48,12 +48,7 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 	}
 	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	for _, b := range o.tracker.Blind() {
-		if b.To.IsZero() {
-			b.To = now
-		}
-		sum.Blind = append(sum.Blind, record.Blind{From: b.From.Sub(o.zero).Seconds(), To: b.To.Sub(o.zero).Seconds(), Why: b.Why, StoodStill: b.StoodStill})
-	}
+	sum.Blind = o.blind(now)
 	for _, name := range slices.Sorted(maps.Keys(o.down)) {
 		why := " was still down when the record ended"
 		if !slices.Contains(down, name) {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/trial/phase"
 )
 
 // judgedBy are the kinds by which an outage shows.
@@ -29,7 +27,7 @@ func unread(s *cluster.Snapshot) (kinds []string, wait bool) {
 
 // sees reports whether the recorder begins with a snapshot, the first that is complete enough. It
 // prints what the recorder does not see, and once why it waits.
-func (r *Recorder) sees(s *cluster.Snapshot, now time.Time) bool {
+func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	kinds, wait := unread(s)
 	if wait {
 		why := s.Access[cluster.KindNode].Err
@@ -42,7 +40,6 @@ func (r *Recorder) sees(s *cluster.Snapshot, now time.Time) bool {
 		}
 		return false
 	}
-	r.pause = phase.Blind{To: now, Why: "the recorder had not begun", StoodStill: true}
 	if len(kinds) > 0 {
 		r.tell("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(kinds, ", ") + "; lightsout check tests the rights")
 	} else {

@@ -27,7 +27,7 @@ type matrix struct {
 	found map[string][]cell // the rows by their keys
 }
 
-// numbered is a key of which this is the nth in its run.
+// numbered is a name of which this is the nth.
 func numbered(name string, n int) string {
 	if n > 1 {
 		name += fmt.Sprintf(" (%d)", n)
@@ -103,10 +103,7 @@ func runNames(rs []*record.Record) []string {
 			name = fmt.Sprintf("run %d", i+1)
 		}
 		seen[name]++
-		if n := seen[name]; n > 1 {
-			name = fmt.Sprintf("%s (%d)", name, n)
-		}
-		out = append(out, name)
+		out = append(out, numbered(name, seen[name]))
 	}
 	return out
 }

@@ -196,9 +196,8 @@ func mdxRecord() *record.Record {
 		n, served, queued int
 		started, ended    float64
 	}{{"before", 16, 16, 0, -12, -2.1}, {"during", 12, 8, 4, 10.3, 29.8}, {"after", 16, 16, 0, 39.1, 48.9}} {
-		none := 0
 		s.Load = append(s.Load, record.Load{Step: x.name, Sent: x.n, Counts: loadgen.Counts{Scheduled: x.n, OK: x.n}, PeakServed: x.served, PeakQueued: x.queued, Basis: "measured",
-			FailedAfterDetection: &none, Started: p(x.started), Ended: p(x.ended)})
+			FailedAfterDetection: new([2]int), Started: p(x.started), Ended: p(x.ended)})
 	}
 	r.Summary = s
 	return r
@@ -303,10 +302,10 @@ func vagrantRecord() *record.Record {
 		Load: []record.Load{{Step: "2 per second", Sent: 1070, Counts: loadgen.Counts{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2,
 			FailedByClass: map[loadgen.Class]int{loadgen.ClassConnectTimeout: 24, loadgen.ClassReset: 13}}, PeakServed: 5, Basis: "estimated",
 			Failures:             record.Failures{ErrorWindows: []record.Span{{From: 4.9, To: 57.7, Failed: 36}}, LaterFailures: &record.Span{From: 451, To: 454, Failed: 1}},
-			FailedAfterDetection: new(int), Started: p(-30)}},
+			FailedAfterDetection: new([2]int), Started: p(-30)}},
 		Ledger:    record.Ledger{Counts: loadgen.Counts{Scheduled: 1070, OK: 1031, Failed: 37, InFlight: 2}, Balanced: true},
 		Nodes:     []record.Node{{Name: "k8s2", Machine: "k8s2 (command)", OffProof: "presumed (ssh silent, node silent)", OnProof: "proven (new boot id)"}},
-		Blind:     []record.Blind{{From: 200, To: 260, Why: "connection refused"}},
+		Blind:     []record.Blind{{From: 200, To: 260, Why: "the API server did not answer (connection refused)"}},
 		Skew:      map[string]int{"k8s3": 6},
 		SkewStart: map[string]int{"k8s2": 3, "k8s3": 3},
 		Forecast:  []string{"3 of 6 pods are on k8s2.", "Nothing moves back after the return until a rollout."},

@@ -24,7 +24,7 @@ func loadOf(s *record.Summary) section {
 	for _, l := range s.Load {
 		after := none
 		if l.FailedAfterDetection != nil {
-			after = itoa(*l.FailedAfterDetection)
+			after = text.Range(*l.FailedAfterDetection)
 		}
 		failed := cell{Text: itoa(l.Failed)}
 		if l.Failed > 0 {

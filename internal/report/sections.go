@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -125,13 +124,9 @@ func machinesOf(s *record.Summary) section {
 func blindOf(s *record.Summary) section {
 	t := section{ID: "blind", Title: "Blind spans", Nothing: cell{Text: "None: lightsout ran and the API server answered all the time."}}
 	for _, b := range s.Blind {
-		d := max(b.To-b.From, 0)
-		text := fmt.Sprintf("For %s (%s – %s) the API server did not answer", seconds(d), offset(b.From), offset(b.To))
-		switch {
-		case b.StoodStill:
-			text = fmt.Sprintf("For %s (%s – %s) lightsout did not run, and sent no requests", seconds(d), offset(b.From), offset(b.To))
-		case b.Why != "":
-			text += ": " + strings.TrimSuffix(clean(b.Why), ".")
+		text := fmt.Sprintf("For %s (%s – %s): %s", seconds(max(b.To-b.From, 0)), offset(b.From), offset(b.To), b.Why)
+		if b.StoodStill {
+			text += ", and sent no requests"
 		}
 		t.Items = append(t.Items, cell{clean(text + "."), warning})
 	}

@@ -88,7 +88,7 @@ func TestReportsOfOutagesAreAsTheyWereAccepted(t *testing.T) {
 		"hidden": func(r *record.Record) {
 			replaces(r, 372)
 			loseAPI(r, 60, 75)
-			r.Summary.Blind = []record.Blind{{From: 40, To: 55, Why: "timeout"}}
+			r.Summary.Blind = []record.Blind{{From: 40, To: 55, Why: "the API server did not answer (timeout)"}}
 			for i := range r.Summary.Phases[:2] {
 				from := 40.0
 				r.Summary.Phases[i].HiddenFrom = &from

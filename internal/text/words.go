@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,6 +17,14 @@ func Noun(n int, one, many string) string {
 
 // Count writes a number with its word: "1 pod", "8 pods".
 func Count(n int, one, many string) string { return fmt.Sprintf("%d %s", n, Noun(n, one, many)) }
+
+// Range writes a number that is at least and at most so much: "3", "3–4".
+func Range(n [2]int) string {
+	if n[0] == n[1] {
+		return strconv.Itoa(n[0])
+	}
+	return fmt.Sprintf("%d–%d", n[0], n[1])
+}
 
 // List joins words as in a sentence: "a, b and c".
 func List(words []string) string {

@@ -16,24 +16,26 @@ import (
 // countedRun is a trial that has switched k8s2 off at zero. see shows it the deployment and
 // the pods at a time, and until then once a second that nothing changed; contact is when the API
 // server answered last.
-func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact float64, available, pending int)) {
+func countedRun() (r *run, see func(s float64, state cluster.LinkState, contact float64, available, pending int) *cluster.Snapshot) {
 	dep := cluster.Key{Namespace: "default", Name: "web"}
 	now := zero
 	r = &run{t: &Runner{opt: Options{Now: func() time.Time { return now }}}, deployment: dep, zero: zero, started: zero, tracker: phase.NewTracker(dep), nodes: []*nodeRun{{name: "k8s2"}}}
 	r.observe(bootOf("a", -1))
-	r.tracker.Zero(zero, nil)
+	r.tracker.Zero(zero, bootOf("a", -1))
 	r.tracker.Switched("k8s2", power.ActionOff, zero)
+	var last *cluster.Snapshot
 	looks := eachSecond(func(s *cluster.Snapshot) {
-		now, r.ended = s.At, s.At
+		last, now, r.ended = s, s.At, s.At
 		r.observe(s)
 	})
-	return r, func(s float64, state cluster.LinkState, contact float64, available, pending int) {
+	return r, func(s float64, state cluster.LinkState, contact float64, available, pending int) *cluster.Snapshot {
 		c := cluster.Contents{At: at(s), Link: cluster.Link{State: state, LastContact: at(contact)},
 			Deployments: []*cluster.Deployment{{Key: dep, Replicas: 6, Available: available}}}
 		for i := range pending {
 			c.Pods = append(c.Pods, &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("web-%d", i)}, Phase: "Pending"})
 		}
 		looks(c)
+		return last
 	}
 }
 
@@ -47,15 +49,21 @@ func bootOf(id string, s float64) *cluster.Snapshot {
 // nothing has changed.
 func eachSecond(look func(*cluster.Snapshot)) func(cluster.Contents) {
 	var last cluster.Contents
+	var sight cluster.Sight
+	show := func(c cluster.Contents) {
+		sight.Look(cluster.NewSnapshot(c), c.At)
+		c.Blind = sight.Spans()
+		look(cluster.NewSnapshot(c))
+	}
 	return func(c cluster.Contents) {
 		for !last.At.IsZero() && last.At.Add(time.Second).Before(c.At) {
 			if last.At = last.At.Add(time.Second); last.Link.State == cluster.LinkLive {
 				last.Link.LastContact = last.At
 			}
-			look(cluster.NewSnapshot(last))
+			show(last)
 		}
 		last = c
-		look(cluster.NewSnapshot(c))
+		show(c)
 	}
 }
 
@@ -86,9 +94,9 @@ func TestPodsThatNobodySawAreNotTheLeastAvailable(t *testing.T) {
 		if tc.blind {
 			see(60, cluster.LinkDisconnected, 50, 6, 0)
 		}
-		see(400, cluster.LinkLive, 400, 6, 0)
+		s := see(400, cluster.LinkLive, 400, 6, 0)
 		tc.x.Measure = "lowest_available"
-		got := JudgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.tracker.Lowest(), Blind: blindSpans(r)})
+		got := JudgeExpectation(tc.x, &record.Summary{Zero: zero, LowestAvailable: r.tracker.Lowest(), Blind: record.BlindOf(s, r.offset, r.started, r.ended)})
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || got.Got != tc.got {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -148,7 +156,7 @@ func TestFewFailuresAfterAHiddenDetectionAreNotObserved(t *testing.T) {
 	from, at, one := 40.0, 60.0, 1.0
 	for hid, name := range map[bool]string{true: "hidden", false: "seen"} {
 		p := &plan.Plan{Expect: []plan.Expectation{{Measure: "failed_after_detection", Step: "a", Max: &one}}}
-		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new(int)}},
+		sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a", FailedAfterDetection: new([2]int)}},
 			Phases: []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &at}}}
 		if hid {
 			sum.Phases[0].HiddenFrom = &from

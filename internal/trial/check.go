@@ -74,24 +74,18 @@ func checkMachines(p *plan.Plan, s session.Controls) error {
 // waited returns the phase and subject that a wait step waits for. If the step names no
 // node, the subjects are the nodes in off.
 func waited(w *plan.Wait, off []string, about cluster.Key) (subjects [][2]string) {
-	nodes := w.Nodes
+	nodes, phase, dep := w.Nodes, w.For, cmp.Or(w.Deployment, about.String())
 	if len(nodes) == 0 {
 		nodes = off
 	}
-	add := func(phase string, all ...string) {
-		for _, s := range all {
-			subjects = append(subjects, [2]string{phase, s})
-		}
-	}
-	dep := cmp.Or(w.Deployment, about.String())
-	switch w.For {
+	switch phase {
 	case view.PhaseReplaced:
-		add(view.PhaseReplaced, dep)
+		return [][2]string{{phase, dep}}
 	case plan.WaitRestored:
-		add(view.PhaseReady, nodes...)
-		add(view.PhaseRestored, dep)
-	default:
-		add(w.For, nodes...)
+		phase, subjects = view.PhaseReady, [][2]string{{view.PhaseRestored, dep}}
+	}
+	for _, n := range nodes {
+		subjects = append(subjects, [2]string{phase, n})
 	}
 	return subjects
 }

@@ -136,11 +136,8 @@ func (r *run) untilOff() poll {
 // isBack reports whether a node that was powered on is Ready, and has been seen
 // to return where it had been seen to go.
 func isBack(r *run, node string) bool {
-	if _, ok := r.tracker.Observed(view.PhaseReady, node); ok {
-		return true
-	}
-	if _, ok := r.tracker.Observed(view.PhaseDetected, node); ok {
-		return false
+	if ready := seen(r, view.PhaseReady, node); ready || seen(r, view.PhaseDetected, node) {
+		return ready
 	}
 	s := r.s.Snapshot()
 	n := s.Node(node)

@@ -3,10 +3,10 @@ package trial
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -84,17 +84,9 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 		v.want, v.got = nothing, v.got+noForecast
 	case x.Predicted:
 		f := sum.PendingForecast
-		v.want, v.got = [2]float64{float64(f[0]), float64(f[1])}, fmt.Sprintf("%d (forecast %s)", *n, spread(*f))
+		v.want, v.got = [2]float64{float64(f[0]), float64(f[1])}, fmt.Sprintf("%d (forecast %s)", *n, text.Range(*f))
 	}
 	return []value{v}
-}
-
-// spread formats a forecast of a number: "3" or "3–4".
-func spread(f [2]int) string {
-	if f[0] == f[1] {
-		return strconv.Itoa(f[0])
-	}
-	return fmt.Sprintf("%d–%d", f[0], f[1])
 }
 
 // unseen is how many seconds after zero nobody saw the pods.

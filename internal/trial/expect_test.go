@@ -19,7 +19,7 @@ import (
 func outage(t *testing.T, requests ...loadgen.Record) *record.Summary {
 	t.Helper()
 	tr := phase.NewTracker(cluster.Key{})
-	tr.Zero(zero, nil)
+	tr.Zero(zero, bootOf("a", -1))
 	tr.Switched("k8s2", power.ActionOff, zero)
 	tr.Switched("k8s2", power.ActionOn, at(100))
 	sum := &record.Summary{Zero: zero, Load: []record.Load{{Step: "a"}}}
@@ -225,7 +225,7 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 		if tc.request.Class == loadgen.ClassCancelled {
 			l.Cancelled = 1
 		}
-		l.Steady, l.FailedAfterDetection = tc.shape != loadgen.Burst, new(int)
+		l.Steady, l.FailedAfterDetection = tc.shape != loadgen.Burst, new([2]int)
 		if got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum); got.OK != (tc.got != none) {
 			t.Errorf("%s: failed after detection: %+v", name, got)
 		}

@@ -26,7 +26,8 @@ func (r *run) show(f *view.Frame) {
 	if r.stage == stageOver {
 		return
 	}
-	r.sampler.Offer(r.shown(f))
+	kept := *f
+	r.sampler.Offer(&kept)
 	err := errors.Join(r.requests.Err(), r.sampler.Err())
 	if e, changed := r.health.Observe("the trial's record", err, r.requests.Lost()+r.sampler.Lost()); changed {
 		r.t.opt.Timeline.Add(e)
@@ -36,20 +37,13 @@ func (r *run) show(f *view.Frame) {
 	}
 }
 
-// shown returns a frame with the trial, as the record keeps it.
-func (r *run) shown(f *view.Frame) *view.Frame {
-	kept := *f
-	kept.Trial = r.view()
-	return &kept
-}
-
 // observe stores the parts of a snapshot that the trial needs.
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.server = s.ServerVersion
 	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
 		r.pending = nil
-		if r.tracker.Sees() {
+		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
 			n := forecast.Unscheduled(s)
 			r.pending = &n
 		}
@@ -63,12 +57,6 @@ func firstPowerOn(r *run) time.Time { return r.tracker.Outages().FirstOn() }
 func (r *run) follow(ended []loadgen.Record) {
 	for _, rec := range ended {
 		r.tracker.Request(rec)
-		for _, l := range r.loads {
-			if l.number == rec.Run {
-				l.count(rec)
-				break
-			}
-		}
 	}
 }
 
@@ -85,7 +73,7 @@ func (r *run) inFlight() map[int]int {
 
 // addStep adds an action of the operator as a step of a trial by keyboard.
 func (r *run) addStep(a plan.Action) {
-	r.addNamed(a, plan.Unique(a.Text(), func(name string) bool { return hasStep(r, name) }))
+	r.addNamed(a, r.unique(a.Text()))
 }
 
 // addNamed is addStep with a name that no other step has.
@@ -94,20 +82,6 @@ func (r *run) addNamed(a plan.Action, name string) {
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
-}
-
-// addSwitch adds what the operator has switched.
-func (r *run) addSwitch(a power.Action, nodes []string) {
-	if a == power.ActionOn {
-		r.addStep(&plan.On{Nodes: nodes})
-		return
-	}
-	r.addStep(&plan.Off{Nodes: nodes, How: a})
-}
-
-// addLoad adds a load that the operator has started.
-func (r *run) addLoad(spec loadgen.Spec, name string) {
-	r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, name)
 }
 
 // byKeyboard is the plan made from the operator's keys.
@@ -133,8 +107,12 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		r.tracker.Zero(r.zero, r.s.Snapshot())
 		r.forecast = r.s.Outlook(nodes)
 	}
-	if r.plan == nil && r.stage == stageSteps {
-		r.addSwitch(a, nodes)
+	switch {
+	case r.plan != nil || r.stage != stageSteps:
+	case on:
+		r.addStep(&plan.On{Nodes: nodes})
+	default:
+		r.addStep(&plan.Off{Nodes: nodes, How: a})
 	}
 	for _, b := range bindings {
 		n := r.node(b.Node.Name)
@@ -163,17 +141,13 @@ func (r *run) foretell(now time.Time) {
 	if !firstPowerOn(r).IsZero() {
 		return
 	}
-	s := r.s.Snapshot()
-	if s == nil {
-		return
-	}
 	var names []string
 	for _, n := range r.nodes {
 		if r.isOff(n) {
 			names = append(names, n.name)
 		}
 	}
-	f := forecast.Outage(s, names, r.s.Down(), now)
+	f := forecast.Outage(r.s.Snapshot(), names, r.s.Down(), now)
 	if f.Hits().Unread != "" {
 		return
 	}

@@ -53,7 +53,7 @@ func (r *run) closeRecord() {
 	if r.plan == nil {
 		errs = append(errs, r.keepPlan(r.byKeyboard(r.summary.Deployment).Marshal()))
 	}
-	last := r.shown(r.s.Publish()) // it has the verdict
+	last := r.s.Publish() // it has the verdict
 	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.summary.Write(r.dir, r.t.opt.Names))
 	errs = append(errs, r.t.opt.Timeline.Untee()) // from here on nobody writes the record
 	if err := errors.Join(errs...); err != nil {

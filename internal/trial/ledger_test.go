@@ -55,7 +55,7 @@ func TestASummaryCountsTheRequestsOfItsRecord(t *testing.T) {
 	more()
 	runner.rest(r)
 	more()
-	got := sumLoad(r, l, time.Time{}, nil)
+	got := sumLoad(r, l)
 	runner.loads, r.loads = r.loads, nil
 	if err := r.requests.Close(); err != nil {
 		t.Fatal(err)

@@ -18,10 +18,6 @@ type loadRun struct {
 	// started and ended bound it; ended is zero until it is at rest.
 	started, ended time.Time
 	peak           peak // of the gauge during the load
-	// failed lists when each failed request was sent; last is when the last request was
-	// that succeeded or failed.
-	failed []time.Time
-	last   time.Time
 }
 
 // loadEnded reports whether a load starts no more requests and has none in flight.
@@ -30,32 +26,6 @@ func (r *run) loadEnded(l *loadRun) bool {
 		l.ended = r.now()
 	}
 	return !l.ended.IsZero()
-}
-
-// count stores when a request was sent that succeeded or failed.
-func (l *loadRun) count(r loadgen.Record) {
-	at := r.CountedAt()
-	if r.Class.Failed() {
-		l.failed = append(l.failed, at)
-	}
-	if (r.Class.Failed() || r.Class == loadgen.ClassOK) && at.After(l.last) {
-		l.last = at
-	}
-}
-
-// failedAfter counts the failed requests that were sent after a detection; nil if a node was not
-// detected, or if no request was sent after the last detection that succeeded or failed.
-func (l *loadRun) failedAfter(detected time.Time, outages loadgen.PowerOffs) *int {
-	if detected.IsZero() || !l.last.After(detected) {
-		return nil
-	}
-	n := 0
-	for _, at := range l.failed {
-		if outages.DetectedAt(at) {
-			n++
-		}
-	}
-	return &n
 }
 
 // gauge keeps the largest values that the gauge of a frame shows while loads run. While the
@@ -79,13 +49,10 @@ func (r *run) gauge(f *view.Frame) {
 	}
 }
 
-// loadName names a load that was started by keyboard.
-func (r *run) loadName(spec loadgen.Spec) string {
-	return plan.Unique(spec.Text(), func(name string) bool {
-		return hasStep(r, name) || slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
+// unique is the name of a step or a load of the operator that no other one has.
+func (r *run) unique(text string) string {
+	return plan.Unique(text, func(name string) bool {
+		return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name }) ||
+			slices.ContainsFunc(r.loads, func(l *loadRun) bool { return l.step == name })
 	})
-}
-
-func hasStep(r *run, name string) bool {
-	return slices.ContainsFunc(r.steps, func(st *stepRun) bool { return st.Name == name })
 }

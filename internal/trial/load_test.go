@@ -28,15 +28,11 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		"an ok":       {[]loadgen.Record{request(loadgen.ClassOK, 50, 1)}, true, false, "0"},
 		"a failed":    {[]loadgen.Record{request(loadgen.ClassReset, 50, 1)}, false, false, "1"},
 	} {
-		l := &loadRun{}
 		requests := append([]loadgen.Record{request(loadgen.ClassOK, -5, 1), request(loadgen.ClassReset, 1, 1), request(loadgen.ClassOK, 10, 80)}, tc.later...)
-		for _, r := range requests {
-			l.count(r)
-		}
 		sum := outage(t, requests...)
 		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
 		sum.Outages = loadgen.PowerOffs{{Off: zero, Detected: at(observed)}}
-		sum.Load[0].FailedAfterDetection = l.failedAfter(at(observed), sum.Outages)
+		sum.Load[0].FailedAfterDetection = windowOf(sum.Outages, requests...).FailedAfterDetection()
 		got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
 			t.Errorf("%s: %+v", name, got)
@@ -48,13 +44,23 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 // count too.
 func TestFailuresAfterEachDetectionCount(t *testing.T) {
 	t.Parallel()
-	l, sum := &loadRun{}, &record.Summary{Zero: at(0), Outages: loadgen.PowerOffs{{Off: at(0), Detected: at(45)}, {Off: at(10), Detected: at(45)}, {Off: at(400), Detected: at(450)}, {Off: at(405), Detected: at(450)}}}
-	for _, s := range []float64{-5, 5, 30, 46, 399, 401, 410, 449, 451, 600} {
-		l.count(request(loadgen.ClassReset, s, 1))
+	outages := loadgen.PowerOffs{{Off: at(0), Detected: at(45)}, {Off: at(10), Detected: at(45)}, {Off: at(400), Detected: at(450.5)}, {Off: at(405), Detected: at(450.5)}}
+	var requests []loadgen.Record
+	for _, s := range []float64{-5, 5, 30, 46, 399, 401, 410, 449, 450.2, 450.7, 451, 600} {
+		requests = append(requests, request(loadgen.ClassReset, s, 1))
 	}
-	if n := l.failedAfter(at(450), sum.Outages); n == nil || *n != 4 {
-		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s", n)
+	if n := windowOf(outages, requests...).FailedAfterDetection(); n == nil || *n != [2]int{5, 6} {
+		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s, and of the two at 450 s at least one", n)
 	}
+}
+
+// windowOf is the window of requests.
+func windowOf(outages loadgen.PowerOffs, requests ...loadgen.Record) *loadgen.Window {
+	w := loadgen.NewWindow(&outages)
+	for i := range requests {
+		w.Note(&requests[i])
+	}
+	return w
 }
 
 // A load between two outages sends no request during an outage.
@@ -85,7 +91,7 @@ func twiceOff() *phase.Tracker {
 			Nodes: []*cluster.Node{{Name: "k8s2", Ready: ready, BootID: boot, Changed: at(s), ReadySince: at(s)}}}), at(s))
 	}
 	see(-1, cluster.TriTrue, "a")
-	tr.Zero(zero, nil)
+	tr.Zero(zero, bootOf("a", -1))
 	for i, boots := range [][2]string{{"a", "b"}, {"b", "c"}} {
 		off := 600 * float64(i)
 		tr.Switched("k8s2", power.ActionOff, at(off))

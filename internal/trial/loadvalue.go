@@ -30,8 +30,8 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	case "peak_queued":
 		return []value{peakValue(x, l.PeakQueued, l)}
 	}
-	n := float64(*loadMeasure(x.Measure, l))
-	v := exactly(n, x.Got(n)).within(x)
+	n := loadMeasure(x.Measure, l)
+	v := value{float64(n[0]), float64(n[1]), everything, text.Range(n)}.within(x)
 	if x.Measure == "failed_after_detection" && detectionHidden(sum) { // requests between it and its observation do not count
 		v.hi, v.got = math.Inf(1), v.got+", and a blind span hid when the nodes were detected"
 	}
@@ -114,19 +114,19 @@ func detectionHidden(sum *record.Summary) bool {
 	return slices.ContainsFunc(sum.Phases, func(p view.Phase) bool { return p.Name == view.PhaseDetected && p.HiddenFrom != nil })
 }
 
-// loadMeasure returns a count of a load; nil if it is unknown.
-func loadMeasure(name string, l record.Load) *int {
-	later, hung := 0, 0
+// loadMeasure returns a count of a load, at least and at most.
+func loadMeasure(name string, l record.Load) [2]int {
+	counts := map[string]int{"sent": l.Sent, "ok": l.OK, "failed": l.Failed, "peak_streaming": l.PeakStreaming}
 	if l.LaterFailures != nil {
-		later = l.LaterFailures.Failed
+		counts["later_failures"] = l.LaterFailures.Failed
 	}
 	if l.Hung != nil {
-		hung = l.Hung.Scheduled
+		counts["hung"] = l.Hung.Scheduled
 	}
-	return map[string]*int{
-		"sent": &l.Sent, "ok": &l.OK, "failed": &l.Failed, "peak_streaming": &l.PeakStreaming,
-		"failed_after_detection": l.FailedAfterDetection, "later_failures": &later, "hung": &hung,
-	}[name]
+	if name == "failed_after_detection" {
+		return *l.FailedAfterDetection
+	}
+	return [2]int{counts[name], counts[name]}
 }
 
 // windows returns the length of each error window of a load or, if a forecast is wanted, when it

@@ -222,11 +222,11 @@ func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 		return
 	}
 	r := t.run
-	l.step = r.loadName(spec)
+	l.step = r.unique(spec.Text())
 	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(t.opt.Load.FailsWithin(spec))
 	if r.plan == nil {
-		r.addLoad(spec, l.step)
+		r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, l.step)
 	}
 }
 

@@ -102,13 +102,14 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 				continue
 			}
 			text := s[1]
-			if why := r.tracker.Why(s[0], s[1]); why != "" {
+			why, impossible := r.tracker.Why(s[0], s[1])
+			if why != "" {
 				text += " (" + why + ")"
 			}
-			missing = append(missing, text)
-			if why := r.tracker.Never(s[0], s[1]); why != "" {
+			if impossible {
 				never = append(never, why)
 			}
+			missing = append(missing, text)
 		}
 		if len(never) == 0 {
 			hopeful = now

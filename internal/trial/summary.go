@@ -7,7 +7,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
-	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -17,7 +16,7 @@ func summarize(r *run) *record.Summary {
 		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
 		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
 		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: blindSpans(r), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
+		Blind: record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
 	}
 	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
@@ -27,9 +26,8 @@ func summarize(r *run) *record.Summary {
 	for _, st := range r.steps {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
-	detected := lastDetection(r)
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l, detected, sum.Outages))
+		sum.Load = append(sum.Load, sumLoad(r, l))
 	}
 	for _, l := range sum.Load {
 		sum.Ledger.Add(l.Counts)
@@ -56,20 +54,6 @@ func summarize(r *run) *record.Summary {
 	return sum
 }
 
-// blindSpans lists the blind spans of a trial that is over.
-func blindSpans(r *run) (out []record.Blind) {
-	for _, b := range r.tracker.Blind() {
-		if b.To.IsZero() {
-			b.To = r.ended
-		}
-		if b.From.Before(r.started) {
-			b.From = r.started
-		}
-		out = append(out, record.Blind{From: r.offset(b.From), To: r.offset(b.To), Why: b.Why, StoodStill: b.StoodStill})
-	}
-	return out
-}
-
 // offset is a moment in seconds from zero, or from the start without one.
 func (r *run) offset(t time.Time) float64 {
 	zero := r.zero
@@ -88,26 +72,7 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 	return &d
 }
 
-// lastDetection is when the last of the nodes switched off was marked not
-// Ready; zero when one of them was not.
-func lastDetection(r *run) time.Time {
-	var last time.Time
-	for _, n := range r.nodes {
-		if r.tracker.Outage(n.name) == nil {
-			continue
-		}
-		at, ok := r.tracker.Observed(view.PhaseDetected, n.name)
-		if !ok {
-			return time.Time{}
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	return last
-}
-
-func sumLoad(r *run, l *loadRun, detected time.Time, outages loadgen.PowerOffs) record.Load {
+func sumLoad(r *run, l *loadRun) record.Load {
 	requests := r.tracker.Run(l.number)
 	counts := requests.Counts(r.open[l.number])
 	served, basis := l.peak.result()
@@ -116,7 +81,7 @@ func sumLoad(r *run, l *loadRun, detected time.Time, outages loadgen.PowerOffs) 
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
 		PeakServed: served, PeakQueued: r.t.opt.Load.Result(l.number).PeakQueued, Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: l.failedAfter(detected, outages),
+		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: requests.FailedAfterDetection(),
 	}
 	out.Steady = !l.burst
 	return out

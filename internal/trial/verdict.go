@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -163,7 +162,7 @@ func hidden(sum *record.Summary) (out []string) {
 		}
 		for _, st := range sum.Steps {
 			if st.State == view.StepFailed && b.From <= st.Ended.Sub(sum.Zero).Seconds() && b.To >= st.Started.Sub(sum.Zero).Seconds() {
-				out = append(out, fmt.Sprintf("lightsout did not see everything during the step %q: %s", st.Name, cmp.Or(b.Why, "the API server did not answer")))
+				out = append(out, fmt.Sprintf("lightsout did not see everything during the step %q: %s", st.Name, b.Why))
 			}
 		}
 	}

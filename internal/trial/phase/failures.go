@@ -77,7 +77,7 @@ func healed(t *Tracker) (i forecast.Interval, why string) {
 			i = i.Latest(x.predicted)
 		}
 	}
-	if !t.service.gone {
+	if v := &t.service; v.lost == 0 || v.lost < len(v.pods) {
 		return i, ""
 	}
 	i = t.rows.of(view.PhaseReplaced, t.deployment.String()).seenOr()

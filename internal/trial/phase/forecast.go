@@ -31,7 +31,7 @@ var outlooks = []struct {
 // since, by the Snapshot as it was then. A machine takes a moment to go down, so
 // one more heartbeat than the last is allowed for.
 func (t *Tracker) forecastFirst() {
-	if !t.unforecast || t.snapshot == nil {
+	if !t.unforecast {
 		return
 	}
 	t.unforecast = false
@@ -68,7 +68,7 @@ func (t *Tracker) forecastFirst() {
 			r.first = r.predicted
 		}
 	}
-	if t.service.known {
+	if t.service.pods != nil {
 		t.service.forecastFirst(t)
 	}
 	t.forecastErrors()

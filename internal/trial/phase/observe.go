@@ -13,22 +13,6 @@ func lost(taint string) bool {
 	return taint == "node.kubernetes.io/unreachable:NoExecute" || taint == "node.kubernetes.io/not-ready:NoExecute"
 }
 
-// evicts reports whether the control plane has deleted a pod because of the node's taint. Where it
-// does not report that, it may have.
-func evicts(p *cluster.Pod, s *cluster.Snapshot) bool { return p.Evicted || !s.ReportsEvictions() }
-
-// evicting reports whether a pod that is deleted on the node is deleted because
-// the node goes down.
-func evicting(t *Tracker, n *node) bool {
-	return n.tainted && !t.rows.seen(view.PhaseReady, n.name)
-}
-
-// returning reports whether the node is on its way back: it was found not Ready,
-// or has booted.
-func returning(t *Tracker, n *node) bool {
-	return n.wasDown || t.rows.seen(view.PhaseDetected, n.name) || t.rows.seen(view.PhaseBooted, n.name)
-}
-
 // own is the time that the API server or the control plane gives for a change, by lightsout's
 // clock; zero if there is none. The controller manager runs beside an API server. lightsout compares
 // no clock of a node, as that of a machine that has just booted is often wrong: for the time that a
@@ -47,7 +31,10 @@ func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
 	if r.seen() {
 		return r
 	}
-	r.when, r.source, r.before = t.sight.when(by, t.own(source)), source, false
+	r.when, r.source, r.before = t.snapshot.When(by, t.own(source)), source, false
+	if !by.After(t.began) { // it was so at the first look
+		r.when = cluster.When{After: t.zero, By: by}.Dated(t.own(source))
+	}
 	if !r.when.Exact() {
 		r.explain("seen after a blind span")
 	}
@@ -59,12 +46,13 @@ func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
 // switched off and the pods on them and of the deployment.
 func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	t.forecastFirst()
-	t.snapshot = s
-	t.forecastFirst() // if this is the first
-	t.sight.look(now)
+	t.snapshot, t.now = s, now
+	s.Blind() // somebody wants to know it
 	if t.zero.IsZero() {
-		t.sight.know(s, now)
 		return
+	}
+	if t.atZero.At.IsZero() && t.began.IsZero() {
+		t.began = now
 	}
 	t.observeAvailable(s)
 	// With many nodes this runs once a second.
@@ -77,9 +65,6 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 		t.forecast = now
 	}
 	t.observeService(s)
-	if all {
-		t.sight.know(s, now)
-	}
 }
 
 // observeAvailable counts the pods of the deployment that are available.
@@ -114,7 +99,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	at := x.Changed
 	if at.Before(n.off()) {
-		at = t.sight.looked
+		at = t.now
 	}
 	booted := n.outage.HasBooted(s.Boot(x))
 	if booted {
@@ -123,7 +108,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
 		observeDetection(t, n, at, s.NodeStatus(x, s.At).ShuttingDown)
 	}
-	if x.Ready == cluster.TriTrue && returning(t, n) {
+	if x.Ready == cluster.TriTrue && (n.wasDown || booted || t.rows.seen(view.PhaseDetected, n.name)) {
 		t.observe(view.PhaseReady, n.name, at, time.Time{})
 	}
 	for _, taint := range x.Taints {
@@ -135,7 +120,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
 		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{})
 	}
-	if evicting(t, n) && !t.rows.seen(view.PhaseEvicted, n.name) {
+	if n.tainted && !t.rows.seen(view.PhaseReady, n.name) && !t.rows.seen(view.PhaseEvicted, n.name) {
 		observeEviction(t, n, s)
 	}
 }
@@ -151,13 +136,14 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 	}
 }
 
-// observeEviction finds in a Snapshot that pods on a node are being deleted since it went off.
+// observeEviction finds in a Snapshot that the control plane deletes pods on a node since it went off,
+// because of its taint. Where it does not report why, that may be the reason.
 func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 	for _, p := range s.PodsOn(n.name) {
-		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off().Add(-time.Second)) && evicts(p, s) {
+		if p.Gone.IsZero() && !p.Deleting.IsZero() && !p.Deleting.Before(n.off().Add(-time.Second)) && (p.Evicted || !s.ReportsEvictions()) {
 			at := p.Changed
 			if at.IsZero() { // it was being deleted when lightsout saw it first
-				at = t.sight.looked
+				at = t.now
 			}
 			t.observe(view.PhaseEvicted, n.name, at, p.Deleting)
 			return

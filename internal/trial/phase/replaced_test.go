@@ -69,9 +69,10 @@ func TestPodsThatDidNotServeNeedNoReplacement(t *testing.T) {
 			w.podsOn(n4, change)
 			w.available(12)
 			w.look(99)
+			w.Zero(at(100), w.snapshot())
 			w.Switched(n4, power.ActionOff, at(100))
 			w.look(101)
-			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.Never(view.PhaseReplaced, llm.String()) != "" {
+			if p := w.phase(view.PhaseReplaced, llm.String()); !p.Before || p.Predicted != nil || w.never(view.PhaseReplaced, llm.String()) != "" {
 				t.Errorf("%s, later: %t: %+v", name, later, p)
 			}
 		}

@@ -11,18 +11,13 @@ import (
 
 // service is the deployment that the trial is about.
 type service struct {
-	known bool
-	// before is how many of its pods were serving when the outage began, and pods the node of
-	// each of them.
-	before int
-	pods   map[cluster.Key]string
+	// pods has the node of each of its pods that served when the outage began; nil: it is unknown.
+	pods map[cluster.Key]string
 	// most is the longest that its pods took to start.
 	most   time.Duration
 	learnt bool
-	// idle: none of its pods served on the nodes: there is nothing to replace.
-	idle bool
-	// gone: all of its pods that served were on the nodes.
-	gone bool
+	// lost is how many of pods are on the nodes of the outage; 0: there is nothing to replace.
+	lost int
 	// room is the reason why the replacements do not fit; empty if they do.
 	room string
 	// full: the replacements certainly do not fit.
@@ -34,10 +29,9 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 	if d == nil {
 		return
 	}
-	*v = service{known: true, pods: map[cluster.Key]string{}}
+	*v = service{pods: map[cluster.Key]string{}}
 	for _, p := range s.PodsOf(dep) {
 		if p.Serving() {
-			v.before++
 			v.pods[p.Key] = p.Node
 		}
 	}
@@ -54,11 +48,15 @@ func (v *service) forecastFirst(t *Tracker) {
 	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
 		v.room = h.Delayed(t.deployment)
 	}
-	lost := v.lost(t)
-	v.gone, v.idle = lost > 0 && lost == v.before, lost == 0
+	v.lost = 0
+	for _, node := range v.pods {
+		if isDown(t, node) {
+			v.lost++
+		}
+	}
 	r := &row{}
 	t.rows[rowKey{view.PhaseReplaced, t.deployment.String()}] = r
-	if v.idle {
+	if v.lost == 0 {
 		r.when, r.before, r.notes = cluster.At(t.zero), true, []string{"none of its pods served on the nodes"}
 		return
 	}
@@ -66,21 +64,12 @@ func (v *service) forecastFirst(t *Tracker) {
 	r.first, r.never = r.predicted, v.never(t)
 }
 
-// lost is how many of the pods that served when the outage began are on its nodes.
-func (v *service) lost(t *Tracker) (n int) {
-	for _, node := range v.pods {
-		if isDown(t, node) {
-			n++
-		}
-	}
-	return n
-}
-
 // never reports whether the pods are certain not to be replaced: no node has room, or
 // one of the nodes that are down keeps pods of the deployment that do not end.
 func (v *service) never(t *Tracker) bool {
 	return v.full || slices.ContainsFunc(t.down(), func(name string) bool {
-		return v.keeps(t, name) && t.nodes[name].graceful == 0 && t.Never(view.PhaseEvicted, name) != ""
+		_, never := t.Why(view.PhaseEvicted, name)
+		return never && v.keeps(t, name) && t.nodes[name].graceful == 0
 	})
 }
 
@@ -135,7 +124,7 @@ func (v *service) keeps(t *Tracker, name string) bool {
 const backOff = 10 * time.Second
 
 func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
-	if !v.known || len(t.names) == 0 {
+	if v.pods == nil || len(t.names) == 0 {
 		return
 	}
 	v.renewReplaced(t, s.Deployment(t.deployment))
@@ -166,7 +155,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 // renewReplaced renews the forecast of the replacements.
 func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
-	if r.seen() || v.idle {
+	if r.seen() || v.lost == 0 {
 		return
 	}
 	var i forecast.Interval
@@ -201,11 +190,11 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	if len(t.names) == 0 {
 		return
 	}
-	if t.service.known && !t.service.idle && t.service.isReplaced(t, s) {
-		t.observe(view.PhaseReplaced, t.deployment.String(), t.sight.looked, time.Time{})
+	if t.service.pods != nil && t.service.lost > 0 && t.service.isReplaced(t, s) {
+		t.observe(view.PhaseReplaced, t.deployment.String(), t.now, time.Time{})
 	}
 	if t.isRestored(s) {
-		t.observe(view.PhaseRestored, t.deployment.String(), t.sight.looked, time.Time{})
+		t.observe(view.PhaseRestored, t.deployment.String(), t.now, time.Time{})
 	}
 }
 
@@ -213,7 +202,7 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 // ended, and as many pods as before serve elsewhere, or as many as the deployment is to have if
 // somebody has scaled it down.
 func (v *service) isReplaced(t *Tracker, s *cluster.Snapshot) bool {
-	serving, want := 0, v.before
+	serving, want := 0, len(v.pods)
 	for _, p := range s.PodsOf(t.deployment) {
 		if isDown(t, v.pods[p.Key]) && !ends(p) {
 			return false

@@ -22,15 +22,16 @@ type Tracker struct {
 	deployment cluster.Key
 	zero       time.Time
 	snapshot   *cluster.Snapshot
-	// atZero is the newest snapshot at zero.
+	// atZero is the newest snapshot at zero; an empty one if nobody looked before began.
 	atZero     *cluster.Snapshot
+	began      time.Time
 	nodes      map[string]*node
 	names      []string // of nodes, sorted
 	rows       rows
 	wave       int
 	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
-	sight      sight
+	now        time.Time // of the newest look
 	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
@@ -115,29 +116,26 @@ func NewTracker(deployment cluster.Key) *Tracker {
 	return t
 }
 
-// Zero starts the clock at the first power-off request. s is the newest Snapshot, or
-// nil. Only the first call counts.
+// Zero starts the clock at the first power-off request. s is the newest Snapshot. Only the first
+// call counts.
 func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	if !t.zero.IsZero() {
 		return
 	}
 	t.zero = at
 	t.failures.outages.SwitchedOff("", at)
-	if s != nil {
-		t.snapshot = s
-	}
-	t.atZero = t.snapshot
-	if t.snapshot != nil && t.deployment != (cluster.Key{}) {
-		t.service.start(t.snapshot, t.deployment)
-	}
+	t.snapshot, t.atZero = s, s
+	t.service.start(s, t.deployment)
 }
+
+// Began is the first look at the cluster, if that came after zero; otherwise the zero time.
+func (t *Tracker) Began() time.Time { return t.began }
 
 // Down replaces the names of the nodes whose machines are off, or on their way off, although
 // the API server may call them Ready: no forecast places pods there.
 func (t *Tracker) Down(nodes []string) { t.off = nodes }
 
-// Switched records the request to switch a node's machine. A power-off before Zero
-// counts as zero.
+// Switched records the request to switch a node's machine. Zero comes before it.
 func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	n := t.nodes[name]
 	if a == power.ActionOn {
@@ -146,7 +144,6 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		}
 		return
 	}
-	t.Zero(at, nil)
 	if n != nil && n.on().IsZero() {
 		return // asked for again
 	}
@@ -168,13 +165,11 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	t.nodes[name] = n
 	t.unforecast = true
 	was, before := t.snapshot, outage.Before{Asked: at}
-	if was != nil && at.Before(was.At) { // the recorder notices it some time after that
+	if at.Before(was.At) { // the recorder notices it some time after that
 		was = t.atZero
 	}
-	if was != nil {
-		n.last = was.Node(name)
-		before.ID = was.Boot(n.last).ID
-	}
+	n.last = was.Node(name)
+	before.ID = was.Boot(n.last).ID
 	n.outage.Apply(outage.Fact{Kind: outage.Listed, Before: before})
 	if n.last == nil {
 		return
@@ -233,7 +228,7 @@ func (t *Tracker) again() {
 	t.noteReturn()
 	t.failures.earlier = len(t.failures.outages)
 	t.wave++
-	if t.service.known {
+	if t.service.pods != nil {
 		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
 		delete(t.rows, rowKey{view.PhaseRestored, t.deployment.String()})
 		t.service.start(t.snapshot, t.deployment)
@@ -284,41 +279,19 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	if t.snapshot == nil || !t.rows.seen(view.PhaseEvicted, name) {
+	if !t.rows.seen(view.PhaseEvicted, name) {
 		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
 	return ok && o.Pods == 0
 }
 
-// Why is the reason, in one sentence, why a phase is not expected to come; empty if it
-// is expected, or if nothing is known about it.
-func (t *Tracker) Why(name, subject string) string {
+// Why is the reason, in one sentence, why a phase is not expected to come; empty if it is expected,
+// or if nothing is known about it. never: it cannot come at all, and not only its time is unknown.
+func (t *Tracker) Why(name, subject string) (why string, never bool) {
 	t.forecastFirst()
 	if r := t.rows[rowKey{name, subject}]; r != nil && !r.seen() {
-		return r.why
+		return r.why, r.why != "" && r.never
 	}
-	return ""
+	return "", false
 }
-
-// Never returns the reason, as in Why, if the phase cannot come at all; empty if only
-// its time is unknown.
-func (t *Tracker) Never(name, subject string) string {
-	why := t.Why(name, subject)
-	if r := t.rows[rowKey{name, subject}]; why == "" || !r.never {
-		return ""
-	}
-	return why
-}
-
-// StoodStill records a Pause from before the first look that shows what happened in it.
-func (t *Tracker) StoodStill(pause Blind) { t.sight.stoodStill(pause) }
-
-// Sees reports whether the last look was at a cluster of which lightsout sees every change.
-func (t *Tracker) Sees() bool {
-	n := len(t.sight.spans)
-	return n == 0 || !t.sight.spans[n-1].To.IsZero()
-}
-
-// Blind lists the spans in which lightsout did not see every change, or stood still, oldest first.
-func (t *Tracker) Blind() []Blind { return slices.Clone(t.sight.spans) }

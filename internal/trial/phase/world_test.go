@@ -32,6 +32,7 @@ type world struct {
 	// last is the newest snapshot that the Tracker has, and looked when it got it.
 	last   *cluster.Snapshot
 	looked time.Time
+	sight  cluster.Sight
 }
 
 func newWorld(t *testing.T, cpu int64) *world {
@@ -89,11 +90,19 @@ func (w *world) look(s float64) {
 		if c.At = next; c.Link.State == cluster.LinkLive {
 			c.Link.LastContact = next
 		}
-		w.Observe(cluster.NewSnapshot(c), next)
+		w.show(c, next)
 	}
 	w.now = at(s)
-	w.last, w.looked = w.snapshot(), w.now
-	w.Observe(w.last, w.now)
+	w.last, w.looked = w.show(w.snapshot().Contents(), w.now), w.now
+}
+
+// show has the Tracker observe what the Watcher would publish.
+func (w *world) show(c cluster.Contents, now time.Time) *cluster.Snapshot {
+	w.sight.Look(cluster.NewSnapshot(c), now)
+	c.Blind = w.sight.Spans()
+	s := cluster.NewSnapshot(c)
+	w.Observe(s, now)
+	return s
 }
 
 // node changes a node; earlier Snapshots keep the old one.
@@ -222,4 +231,12 @@ func (w *world) first(name, subject string) string {
 		}
 	}
 	return "no row"
+}
+
+// never is why a phase cannot come; empty if it can.
+func (w *world) never(name, subject string) string {
+	if why, never := w.Why(name, subject); never {
+		return why
+	}
+	return ""
 }
