@@ -72,10 +72,10 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item, leaveOff []string, err error) {
 	c := newConsole(false, "")
 	var texts []string
-	if on := nodesOf(items, doPowerOn, false); len(on) > 0 {
+	if on := nodesOf(items, doPowerOn, ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := nodesOf(items, doUncordon, false); len(back) > 0 {
+	if back := nodesOf(items, doUncordon, ours); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
@@ -84,11 +84,11 @@ func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item,
 		}
 	}
 	for _, i := range items {
-		if i.ask && !named && c.in == nil { // the end lists it
+		if i.asks() && !named && c.in == nil { // the end lists it
 			continue
 		}
-		ok := !i.ask
-		if i.ask && err == nil {
+		ok := !i.asks()
+		if i.asks() && err == nil {
 			ok, err = c.agrees(ctx, yes, fmt.Sprintf("power on %s, although %s", i.node, i.why))
 		}
 		if ok {
@@ -115,8 +115,8 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on.
 func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (failed error) {
-	foreign := nodesOf(chosen, doPowerOn, true)
-	on := append(nodesOf(chosen, doPowerOn, false), foreign...)
+	foreign := nodesOf(chosen, doPowerOn, takenOver, others, nobody)
+	on := append(nodesOf(chosen, doPowerOn, ours), foreign...)
 	if len(on) > 0 || damaged {
 		s, err := r.switcher(ctx, len(foreign) > 0)
 		if failed = err; err == nil {
@@ -134,7 +134,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		}
 	}
 	reasons := power.FailedNodes(failed)
-	for _, node := range nodesOf(chosen, doUncordon, false) {
+	for _, node := range nodesOf(chosen, doUncordon, ours) {
 		untried := failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 		if untried || reasons[node] != "" {
 			continue

@@ -203,7 +203,7 @@ func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry
 			what += " by other settings of bastion, ssh or power"
 		}
 		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
-		all = append(all, item{e.Node, doLeave, why, false})
+		all = append(all, item{e.Node, doLeave, why, ours})
 	}
 	for _, l := range machines {
 		if !l.IsOn() && !r.mine(l.Entry) {

@@ -22,14 +22,26 @@ const (
 	doLeave    do = "leave" // another call restores it
 )
 
+// owner is who has switched a machine off, as far as that is known.
+type owner int
+
+const (
+	ours      owner = iota // this journal, alone
+	takenOver              // this journal, and another one since
+	others                 // another journal
+	nobody                 // neither the journal nor an annotation names anybody
+)
+
 // item is one node that is off or cordoned, or may be, and what to do about it.
 type item struct {
 	node string
 	do   do
 	why  string // of doLeave, it ends with the command that restores the node
-	// ask: somebody else may have switched the machine off, so the operator decides about it alone.
-	ask bool
+	by   owner
 }
+
+// asks reports whether the operator decides about the node alone, as somebody else may need it off.
+func (i item) asks() bool { return i.by != ours }
 
 // planRestore returns what is to be restored; it is empty if nothing is off or cordoned.
 func planRestore(f facts) (items []item) {
@@ -39,24 +51,24 @@ func planRestore(f facts) (items []item) {
 		}
 	}
 	for _, m := range f.off {
-		i := item{m.Node, doPowerOn, offWhy(m, f.at), false}
+		i := item{m.Node, doPowerOn, offWhy(m, f.at), ours}
 		if n := slices.IndexFunc(f.notes, func(n power.NodeNote) bool { return n.Since(m.LeftOff) }); n >= 0 {
-			i.why, i.ask = "another journal has switched it off since: "+f.notes[n].Note.String(), true
+			i.why, i.by = "another journal has switched it off since: "+f.notes[n].Note.String(), takenOver
 		}
 		add(i)
 	}
 	for _, n := range f.notes {
-		add(item{n.Node, doPowerOn, noteWhy(n.Note), true})
+		add(item{n.Node, doPowerOn, noteWhy(n.Note), others})
 	}
 	for _, o := range f.unnamed {
-		why := "it is off, and neither the journal nor an annotation names who switched it off"
+		i := item{o.Node, doPowerOn, "it is off, and neither the journal nor an annotation names who switched it off", nobody}
 		if o.By != (power.Note{}) {
-			why = noteWhy(o.By)
+			i.why, i.by = noteWhy(o.By), others
 		}
-		add(item{o.Node, doPowerOn, why, true})
+		add(i)
 	}
 	for _, n := range f.cordoned {
-		add(item{n, doUncordon, "", false})
+		add(item{n, doUncordon, "", ours})
 	}
 	for _, e := range f.elsewhere {
 		add(e)
@@ -69,14 +81,14 @@ func planRestore(f facts) (items []item) {
 func among(items []item, named []string, yes bool) []item {
 	return slices.DeleteFunc(slices.Clone(items), func(i item) bool {
 		is := slices.Contains(named, i.node)
-		return i.do == doLeave || len(named) > 0 && !is || i.ask && yes && !is
+		return i.do == doLeave || len(named) > 0 && !is || i.asks() && yes && !is
 	})
 }
 
-// nodesOf returns the nodes with something to do, asked about together or one by one.
-func nodesOf(items []item, d do, ask bool) (nodes []string) {
+// nodesOf returns the nodes with something to do whose machines one of these has switched off.
+func nodesOf(items []item, d do, by ...owner) (nodes []string) {
 	for _, i := range items {
-		if i.do == d && i.ask == ask {
+		if i.do == d && slices.Contains(by, i.by) {
 			nodes = append(nodes, i.node)
 		}
 	}
@@ -122,12 +134,14 @@ func showItems(notices []string, items []item) {
 	for _, n := range notices {
 		fmt.Println(n)
 	}
-	if len(nodesOf(items, doPowerOn, false)) > 0 {
+	if len(nodesOf(items, doPowerOn, ours)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
 	for _, i := range items {
 		switch {
-		case i.ask:
+		case i.by == takenOver:
+			fmt.Printf("in this journal: %s: %s\n", i.node, i.why)
+		case i.asks():
 			fmt.Printf("not in this journal: %s: %s\n", i.node, i.why)
 		case i.do == doPowerOn:
 			fmt.Printf("  %s  %s\n", i.node, i.why)
@@ -139,9 +153,12 @@ func showItems(notices []string, items []item) {
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
 func leftErrors(items []item, command string) (errs []error) {
-	errs = leftover{off: nodesOf(items, doPowerOn, false), cordoned: nodesOf(items, doUncordon, false)}.errors(command)
-	if others := strings.Join(nodesOf(items, doPowerOn, true), " "); others != "" {
-		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", others, command, others, power.AnnotationSwitchedOff))
+	errs = leftover{off: nodesOf(items, doPowerOn, ours), cordoned: nodesOf(items, doUncordon, ours)}.errors(command)
+	if nodes := strings.Join(nodesOf(items, doPowerOn, takenOver, others), " "); nodes != "" {
+		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
+	}
+	if nodes := strings.Join(nodesOf(items, doPowerOn, nobody), " "); nodes != "" {
+		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))
 	}
 	nodes := map[string]string{} // with the same command
 	for _, i := range items {

@@ -32,16 +32,16 @@ func TestPlanRestore(t *testing.T) {
 		"one machine of two operations":       {facts{off: []offMachine{off("n3"), off("n3")}}, "n3 power on", ""},
 		"another's machine":                   {facts{notes: []power.NodeNote{note("n7", now)}}, "n7 power on?", "others have switched off n7: "},
 		"switched off by another before":      {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{note("n3", now.Add(-time.Hour))}}, "n3 power on", ""},
-		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", ""},
-		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", ""},
+		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", "others have switched off n3: "},
+		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", "nobody knows who has switched off n5; to power on: lightsout restore n5"},
 		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "still cordoned: n4; uncordon with: lightsout restore"},
-		"machines that another call restores": {facts{elsewhere: []item{{"n3", doLeave, elsewhere, false}, {"n8", doLeave, elsewhere, false}}}, "n3 leave, n8 leave", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
+		"machines that another call restores": {facts{elsewhere: []item{{"n3", doLeave, elsewhere, ours}, {"n8", doLeave, elsewhere, ours}}}, "n3 leave, n8 leave", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
 	} {
 		row.facts.at = now
 		var got []string
 		items := planRestore(row.facts)
 		for _, i := range items {
-			got = append(got, i.node+" "+string(i.do)+map[bool]string{true: "?"}[i.ask])
+			got = append(got, i.node+" "+string(i.do)+map[bool]string{true: "?"}[i.asks()])
 		}
 		var left strings.Builder
 		for _, err := range leftErrors(items, "lightsout restore") {
@@ -55,15 +55,15 @@ func TestPlanRestore(t *testing.T) {
 
 // Which of the items an operator wants who names nodes, or answers no questions.
 func TestAmongTheItemsOfAPlan(t *testing.T) {
-	own, others, cordon, leave := item{"n3", doPowerOn, "", false}, item{"n7", doPowerOn, "", true}, item{"n4", doUncordon, "", false}, item{"n8", doLeave, "", false}
-	all := []item{own, others, cordon, leave}
+	own, other, cordon, leave := item{"n3", doPowerOn, "", ours}, item{"n7", doPowerOn, "", others}, item{"n4", doUncordon, "", ours}, item{"n8", doLeave, "", ours}
+	all := []item{own, other, cordon, leave}
 	for _, row := range []struct {
 		named []string
 		yes   bool
 		want  []item
 	}{
-		{nil, false, []item{own, others, cordon}}, {nil, true, []item{own, cordon}},
-		{[]string{"n7"}, true, []item{others}}, {[]string{"n7"}, false, []item{others}},
+		{nil, false, []item{own, other, cordon}}, {nil, true, []item{own, cordon}},
+		{[]string{"n7"}, true, []item{other}}, {[]string{"n7"}, false, []item{other}},
 		{[]string{"n4", "n8"}, true, []item{cordon}}, {[]string{"n9"}, true, nil},
 	} {
 		if got := among(all, row.named, row.yes); !slices.Equal(got, row.want) {
