@@ -241,7 +241,7 @@ func (e *unboundError) Unwrap() error { return e.cause }
 // driver only asks the guest, as ssh does.
 func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	m, why := b.Off, b.OffErr
-	if a == ActionOn || a == ActionOff && !f.able(b.Off, a) && f.able(b.On, a) {
+	if other := b.Off != nil && !f.able(b.Off, a) && (b.OnErr != nil || f.able(b.On, a)); a == ActionOn || a == ActionOff && other {
 		m, why = b.On, b.OnErr
 	}
 	switch {

@@ -130,6 +130,9 @@ func (c *console) answer(ctx context.Context, e asker, q view.Question) error {
 	if i := slices.IndexFunc(q.Choices, func(x view.Choice) bool { return x.ID == c.prefer }); i >= 0 {
 		choice = q.Choices[i]
 	}
+	if q.Kind == view.QuestionDrain && c.in == nil { // nobody can answer: the node is left on
+		choice = q.Choices[len(q.Choices)-1]
+	}
 	a := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}
 	open, stop := whileOpen(ctx, e, q.ID)
 	defer stop()
@@ -161,6 +164,9 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		return q.Type, true, nil
 	case switching && c.yes && (q.Type == "" || q.Type == c.confirm):
 		return c.confirm, true, nil
+	case q.Kind == view.QuestionDrain && c.in == nil:
+		fmt.Fprintln(c.out, "there is no terminal to answer on: "+strings.ToLower(label[:1])+label[1:])
+		return "", true, nil
 	case c.in == nil:
 		hint := "repeat with --yes"
 		if q.Type != "" {

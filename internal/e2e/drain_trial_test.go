@@ -64,6 +64,11 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	if off := l.Machines("off"); len(off) > 0 || unschedulable() {
 		t.Errorf("off: %v, cordoned: %v", off, unschedulable())
 	}
+	// Without a terminal nobody can answer that the drain is blocked: it is left, and undone.
+	out, errs, code = run(t, nil, args(l, config, "power", "shutdown", "--drain", node, "--yes")...)
+	if off := l.Machines("off"); code != 1 || !strings.Contains(out, "keep-all") || strings.Contains(errs, "still cordoned") || len(off) > 0 || unschedulable() {
+		t.Errorf("exit %d, off: %v, cordoned: %v\n%s%s", code, off, unschedulable(), out, errs)
+	}
 	api.Do(http.MethodDelete, budgets+"/keep-all", nil, nil)
 
 	dir = filepath.Join(t.TempDir(), "drained")

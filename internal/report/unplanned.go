@@ -32,7 +32,11 @@ func SoFar(signs []view.Event, clients string) string {
 	r := &record.Record{Events: signs}
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
-		if cause := signCauses[e.Sign]; cause != "" {
+		cause := signCauses[e.Sign]
+		if e.Sign == view.SignSwitchedOff {
+			cause = causeOff
+		}
+		if cause != "" {
 			nodes = append(nodes, NodeFacts{Node: e.Subject, Cause: cause, From: e.At})
 		}
 	}
