@@ -86,6 +86,10 @@ func TestCanSaysWhyNot(t *testing.T) {
 	if _, err := f.Can(b, ActionOn); !errors.Is(err, ErrCannot) {
 		t.Errorf("on: %v", err)
 	}
+	b.On, b.OnErr = nil, errors.New("the portal refused the token")
+	if _, err := f.Can(b, ActionOff); !errors.Is(err, b.OnErr) {
+		t.Errorf("off, for which only the other driver would do: %v", err)
+	}
 	if _, err := f.Can(Binding{OnErr: errors.New("2 machines match")}, ActionOn); err == nil || err.Error() != "2 machines match" {
 		t.Errorf("unbound: %v", err)
 	}
