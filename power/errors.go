@@ -25,7 +25,8 @@ func (e *UnconfirmedError) Error() string {
 
 // RefusedError reports that a driver or the other side refused for a reason that a
 // repetition does not change (a wrong token, a missing VM, a state from which the
-// action is impossible). Nothing was switched.
+// action is impossible). A power API may carry out what it refused: the machine counts as one
+// that may go off for RefusedWithin.
 type RefusedError struct{ Why string }
 
 // Error gives the reason, which is one whole sentence.
@@ -97,7 +98,7 @@ func (e *ActionError) Error() string {
 const cleanLimit = 400
 
 // Clean makes a text from another machine harmless for a terminal and for a
-// one-line record, and cuts it at 300 characters; see [text.Clean].
+// one-line record, and cuts it at cleanLimit characters; see [text.Clean].
 func Clean(s string) string { return text.Clean(s, cleanLimit) }
 
 // Why is the reason for the missing reply, in a few words that are safe to show.

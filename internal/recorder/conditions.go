@@ -20,8 +20,7 @@ type kind struct {
 	sees func(f facts, show func(record.Sign)) (known bool)
 }
 
-// kinds are all kinds of alerts. To add one, add a row, and its words to view.Sign and report.SoFar;
-// if a machine that is off may cause it, also to consequences.
+// kinds are all kinds of alerts. To add one, see CONTRIBUTING.md.
 //
 // A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
 // that restarts is soon back, and a heartbeat may be a little late.
