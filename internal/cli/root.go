@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -100,6 +101,9 @@ var sayFound sync.Once
 func Main(v string) int {
 	if len(os.Args) > 2 && os.Args[1] == cluster.PluginArg {
 		return cluster.Plugin(os.Args[2:])
+	}
+	if os.Getenv("GOGC") == "" { // memory before CPU time: 256 MB instead of 337 at 150,000 pods
+		debug.SetGCPercent(50)
 	}
 	cluster.SetLog(slog.New(slog.NewTextHandler(terminal.Log{}, nil)))
 	// A closed standard output (`… | head`) does not end a program that has machines

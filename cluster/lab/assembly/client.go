@@ -80,8 +80,8 @@ func (l *Lab) config() map[string]any {
 			load[name] = value
 		}
 	}
-	if s.Load.MaxTokens > 0 {
-		load["max_tokens"] = s.Load.MaxTokens
+	if s.Load.MaxTokens > 0 { // a chat: its front is always there, and busy with all of the lab
+		load["max_tokens"], load["connect_timeout"] = s.Load.MaxTokens, "15s"
 	}
 	if s.Load.APIKey != "" {
 		load["api_key_file"] = l.folder.in(apiKeyFile)
