@@ -125,6 +125,9 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 		if err == nil && len(failed) == 0 && action != power.ActionOn && !o.dryRun {
 			failed, err = c.silenced(ctx, s.session, nodes)
 		}
+		if err == nil && len(failed) > 0 {
+			s.undone(ctx, c, failed)
+		}
 		switch {
 		case err == nil && len(failed) > 0:
 			err = fmt.Errorf("lightsout could not %s %s: the reason is above; check with: lightsout power status %s", power.Verb(action), strings.Join(failed, ", "), strings.Join(failed, " "))
@@ -134,6 +137,19 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 			err = fmt.Errorf("interrupted before the result was seen; check with: lightsout power status %s", strings.Join(nodes, " "))
 		}
 		return err
+	})
+}
+
+// uncordonWithin is how long the end of a command waits for what it undoes.
+const uncordonWithin = 10 * time.Second
+
+// undone waits until lightsout has uncordoned the nodes that it leaves on. It does not say what is
+// still cordoned then.
+func (a *app) undone(ctx context.Context, c *console, nodes []string) {
+	until := time.Now().Add(uncordonWithin)
+	_ = c.show(ctx, a.session, func(*view.Frame) bool {
+		cordoned, err := a.journal.LeftCordonedAll()
+		return err != nil || time.Now().After(until) || !slices.ContainsFunc(cordoned, func(e power.Entry) bool { return slices.Contains(nodes, e.Node) })
 	})
 }
 
