@@ -385,6 +385,38 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 	}
 }
 
+// A server that does not answer delays a reading, and leaves no second of the chart without one.
+func TestASilentServerLeavesNoSecondUnread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		backends := make([]Backend, 16)
+		for i := range backends {
+			backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, QueueProxy: true}
+		}
+		opts, err := Options{Backends: func() []Backend { return backends }, Fetch: func(ctx context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
+			if pod == "llm-3" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return statMessage(pod, 0.5), nil
+		}}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		sm := newSampler(&common{now: time.Now, ctx: ctx, ledger: newLedger(60), opts: opts}, func() (bool, time.Time) { return true, time.Time{} })
+		go sm.loop()
+		time.Sleep(30 * time.Second)
+		stop()
+		synctest.Wait()
+		for i, x := range sm.ledger.time.seconds(time.Now())[1:30] {
+			if !x.Sampled {
+				t.Errorf("second %d was not read", i+1)
+			}
+		}
+	})
+}
+
 // The parts always add up, and none is negative, whatever the servers say.
 func FuzzDerive(f *testing.F) {
 	f.Add(uint8(16), uint8(4), uint8(2), uint8(3), uint8(5), 8.5, 2.0, 1.5, uint8(16), uint8(8))

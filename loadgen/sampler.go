@@ -96,16 +96,26 @@ func (sm *sampler) loop() {
 	}
 }
 
-// sample asks servers, if it is not too soon for that, and puts the gauge into
-// its second.
+// sample asks servers, if it is not too soon for that, and puts the gauge into its second. A round
+// takes up to fetchBound: the second in which it begins has the reading before.
 func (sm *sampler) sample() {
+	if !sm.measured.at.IsZero() {
+		sm.put()
+	}
 	m := sm.measure()
+	if m != nil {
+		sm.ledger.mu.Lock()
+		sm.measured = *m
+		sm.ledger.mu.Unlock()
+	}
+	sm.put()
+}
+
+// put puts the gauge into the present second.
+func (sm *sampler) put() {
 	capacity, target, limited := sm.opts.Capacity()
 	sm.ledger.mu.Lock()
 	defer sm.ledger.mu.Unlock()
-	if m != nil {
-		sm.measured = *m
-	}
 	now := sm.now()
 	out := sm.gauge(now, capacity, target, limited)
 	sm.ledger.time.at(out.At).Sample(out)
