@@ -121,13 +121,13 @@ func (m *measurement) load() int {
 }
 
 // held adds up the requests that servers held, in the order in which the servers fell
-// silent, up to the number of requests that have shown no life since.
-func (s *survey) held(list []holding) int {
-	total := 0.0
+// silent, up to the number of requests that have shown no life since. A last word of 0.8 is the
+// average over a second in which a request began.
+func (s *survey) held(list []holding) (total int) {
 	for _, h := range list {
-		total = min(total+h.n, float64(s.silentSince(h.since)))
+		total = min(total+int(math.Ceil(h.n)), s.silentSince(h.since))
 	}
-	return int(math.Round(total))
+	return total
 }
 
 // atMost limits n to the servers' capacity; 0 is no limit.

@@ -312,6 +312,14 @@ func TestDerive(t *testing.T) {
 			return m
 		}(), survey{outstanding: 16, lastActive: append(times(6, before), times(10, after)...)}, 8,
 			Gauge{Served: 8, Heard: 8, Queued: 4, OnDead: 4, Basis: BasisMeasured}},
+		{"the last words of the dead are averages over a second in which their requests began", func() measurement {
+			m := pods(8, 8, 8)
+			for range 8 {
+				m.dead = append(m.dead, holding{since: t0, n: 0.8})
+			}
+			return m
+		}(), survey{outstanding: 16, lastActive: append(times(8, before), times(8, after)...)}, 8,
+			Gauge{Served: 8, Heard: 8, OnDead: 8, Basis: BasisMeasured}},
 		{"most requests of the dead have ended", func() measurement {
 			m := pods(8, 8, 8)
 			m.dead = []holding{{since: t0, n: 4}}
