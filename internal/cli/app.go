@@ -134,19 +134,12 @@ func shownPace(cfg *config.Config) string {
 }
 
 // newSession makes the session, and the runner of its trials, from the parts.
-func (a *app) newSession(access *cluster.Config, questions *session.Questions, narrowed string) error {
+func (a *app) newSession(access *cluster.Config, questions *session.Questions, narrowed string) (err error) {
 	cfg := a.config
-	limits, err := cfg.Guards.Limits()
-	switch {
-	case err != nil && a.opt.powersOn:
-		limits = power.Limits{} // they are for switching off
-	case err != nil:
-		return err
-	}
 	opt := session.Options{
 		Cluster: access.Context, Via: a.ssh.Via(), ReadOnly: a.opt.readOnly, DryRun: a.opt.dryRun, Production: production(cfg, access),
 		RecordWriter: a.writer, Questions: questions, Watcher: a.watcher, Target: a.target,
-		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: limits,
+		Fleet: a.machines.fleet, Journal: a.journal, NoPower: a.machines.missing, Guards: cfg.Guards.Limits(),
 		Self:    func(ctx context.Context) power.Self { return selfInfo(ctx, cfg, a.ssh, access) },
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,

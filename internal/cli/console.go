@@ -154,6 +154,9 @@ func (c *console) answer(ctx context.Context, e asker, q view.Question) error {
 // decide returns whether to carry out the choice, and the typed text.
 func (c *console) decide(ctx context.Context, q view.Question, label string) (typed string, yes bool, err error) {
 	switching := q.Kind == view.QuestionSwitch
+	if q.Type != "" && c.confirm != "" && c.confirm != q.Type {
+		fmt.Fprintf(c.out, "--confirm is %q, not %q\n", c.confirm, q.Type)
+	}
 	switch {
 	case q.Refused:
 		return "", false, errors.New("lightsout refuses: the reason is above")

@@ -71,8 +71,11 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 	}[kind]
-	if !ok {
+	switch {
+	case f.out == "":
 		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
+	case !ok:
+		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
 	}
 	if f.film.Theme != "" {
 		if err := oneOf("theme", f.film.Theme, export.Themes()...); err != nil {

@@ -16,7 +16,7 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"mdx -o a.png --at 99m", "--at 1h39m0s is after the end"},
 		{cast + " -o a.gif --size 80x24", "a .cast has the size"},
-		{"mdx -o a.txt", "there is no output file"},
+		{"mdx", "there is no output file"}, {"mdx -o a.mp4", "a.mp4 has none of the endings .gif, .svg and .png"},
 	} {
 		cmd := newExportCommand(&options{})
 		cmd.SetArgs(strings.Fields(strings.ReplaceAll(c.args, "-o ", "-o "+dir+"/")))

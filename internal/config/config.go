@@ -61,22 +61,31 @@ type Guards struct {
 	ControlPlane power.ControlPlane `json:"control_plane"`
 }
 
-// Limits checks the guards' settings: none may be weaker than the default.
-func (g Guards) Limits() (power.Limits, error) {
+// Limits are the limits of the guards.
+func (g Guards) Limits() power.Limits {
 	l := power.Limits{Protect: g.Protect, NoOverride: g.NoOverride, ControlPlane: g.ControlPlane}
 	if g.ViewAge != nil {
 		l.ViewAge = *g.ViewAge
-		if l.ViewAge == 0 {
-			return l, errors.New("guards.view_age is 0: nothing could be switched off")
-		}
 	}
 	if g.KeepReady != nil {
 		l.KeepReady = *g.KeepReady
-		if l.KeepReady == 0 {
-			return l, errors.New("guards.keep_ready is 0: at least 1 Ready worker is kept")
-		}
 	}
-	return l, l.Check()
+	return l
+}
+
+// check finds settings that are weaker than the default.
+func (g Guards) check(wrong fault) {
+	if g.ViewAge != nil && *g.ViewAge == 0 {
+		wrong("guards.view_age", "guards.view_age is 0: nothing could be switched off")
+	}
+	if g.KeepReady != nil && *g.KeepReady == 0 {
+		wrong("guards.keep_ready", "guards.keep_ready is 0: at least 1 Ready worker is kept")
+	}
+	l := g.Limits()
+	wrong.of("guards.view_age", power.Limits{ViewAge: l.ViewAge}.Check())
+	wrong.of("guards.keep_ready", power.Limits{KeepReady: l.KeepReady}.Check())
+	wrong.of("guards.protect", power.Limits{Protect: l.Protect}.Check())
+	wrong.of("guards.control_plane", power.Limits{ControlPlane: l.ControlPlane}.Check())
 }
 
 // defaultPath is the path to try without --config.
@@ -105,8 +114,7 @@ func (wrong fault) of(field string, err error) {
 // check finds contradictions that the types allow. It reads no file.
 func (c *Config) check(wrong fault) {
 	c.Power.check(wrong)
-	_, err := c.Guards.Limits()
-	wrong.of("guards", err)
+	c.Guards.check(wrong)
 	for _, name := range c.ProductionContexts {
 		if name == "" || strings.TrimSpace(name) != name || strings.ContainsAny(name, "*?") {
 			wrong("production_contexts", "production_contexts has %q: name each context exactly as the kubeconfig does", name)

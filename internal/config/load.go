@@ -151,8 +151,13 @@ func (l Load) check(wrong fault) {
 	if l.Metrics != nil {
 		l.Metrics.check(wrong)
 	}
-	if l.Burst < 0 || l.Hold < 0 || l.MaxTokens < 0 || l.MaxInFlight < 0 || l.KeepAlive.Count < 0 {
-		wrong("load", "burst, hold, max_tokens, max_in_flight and count can't be negative")
+	for _, f := range []struct {
+		field string
+		value int
+	}{{"burst", l.Burst}, {"hold", l.Hold}, {"max_tokens", l.MaxTokens}, {"max_in_flight", l.MaxInFlight}, {"keep_alive.count", l.KeepAlive.Count}} {
+		if f.value < 0 {
+			wrong("load."+f.field, "load.%s can't be negative", f.field)
+		}
 	}
 }
 

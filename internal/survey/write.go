@@ -31,7 +31,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
-			Headline string
+			Headline string `json:"headline"`
 			*Report
 		}{r.Headline(), r})
 	case HTML:
