@@ -51,10 +51,7 @@ func noCommand(cmd *cobra.Command, name string) error {
 	if name == "version" && !cmd.HasParent() {
 		return fmt.Errorf("%s; did you mean %q?", text, "--version")
 	}
-	if near := yamlfile.Suggest(name, there); near != "" {
-		return fmt.Errorf("%s; did you mean %q?", text, near)
-	}
-	return fmt.Errorf("%s; there are %s", text, strings.Join(there, ", "))
+	return fmt.Errorf("%s; %s", text, yamlfile.Hint(name, there))
 }
 
 // oneOf returns the error that a value is not among the valid ones.
@@ -62,10 +59,7 @@ func oneOf(what, value string, all ...string) error {
 	if slices.Contains(all, value) {
 		return nil
 	}
-	if near := yamlfile.Suggest(value, all); near != "" {
-		return usageError{fmt.Errorf("there is no %s %q; did you mean %q?", what, value, near)}
-	}
-	return usageError{fmt.Errorf("there is no %s %q; there are %s", what, value, strings.Join(all, ", "))}
+	return usageError{fmt.Errorf("there is no %s %q; %s", what, value, yamlfile.Hint(value, all))}
 }
 
 // values returns the kind of a flag's value, by its type.

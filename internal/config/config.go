@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
 )
 
@@ -108,6 +110,20 @@ func (wrong fault) of(field string, err error) {
 	}
 	if err != nil {
 		wrong(field, "%w", err)
+	}
+}
+
+// oneOf reports a value that is not among the valid ones; an empty one is the default.
+func (wrong fault) oneOf(field, value string, all ...string) {
+	if value != "" && !slices.Contains(all, value) {
+		wrong(field, "there is no %s %q; %s", field, value, yamlfile.Hint(value, all))
+	}
+}
+
+// notNegative reports a number or a time below 0.
+func notNegative[T int | time.Duration](wrong fault, field string, value T) {
+	if value < 0 {
+		wrong(field, "%s can't be negative", field)
 	}
 }
 

@@ -110,14 +110,8 @@ func (m *Metrics) check(wrong fault) {
 
 // check finds contradictions that the types allow. It reads no file.
 func (l Load) check(wrong fault) {
-	chat := false
-	switch loadgen.Profile(l.Profile) {
-	case "", loadgen.HTTP:
-	case loadgen.Chat:
-		chat = true
-	default:
-		wrong("load.profile", "there is no load profile %q; there are http and chat", l.Profile)
-	}
+	wrong.oneOf("load.profile", l.Profile, string(loadgen.HTTP), string(loadgen.Chat))
+	wrong.oneOf("load.protocol", l.Protocol, string(loadgen.HTTP1), string(loadgen.HTTP2))
 	var u *url.URL
 	if l.URL != "" {
 		// It may hold a password, so it is not quoted.
@@ -125,7 +119,7 @@ func (l Load) check(wrong fault) {
 			wrong("load.url", "load.url is not a URL; give one like http://10.0.0.11:31080/path")
 		}
 	}
-	l.checkProfileFields(chat, wrong)
+	l.checkProfileFields(l.Profile == string(loadgen.Chat), wrong)
 	if l.Prompt != "" && l.PromptFile != "" {
 		wrong("load.prompts_file", "give the prompt by prompt or prompts_file, not both")
 	}
@@ -133,11 +127,6 @@ func (l Load) check(wrong fault) {
 	wrong.of("load.api_key_env", err)
 	if l.Deployment != "" && strings.Count(l.Deployment, "/") != 1 {
 		wrong("load.deployment", "load.deployment must be namespace/name: %q", l.Deployment)
-	}
-	switch loadgen.Protocol(l.Protocol) {
-	case "", loadgen.HTTP1, loadgen.HTTP2:
-	default:
-		wrong("load.protocol", "there is no load protocol %q; there are %s and %s", l.Protocol, loadgen.HTTP1, loadgen.HTTP2)
 	}
 	if l.CAFile != "" && u != nil && u.Scheme != "https" {
 		wrong("load.ca_file", "load.ca_file is for https, and load.url is not")
@@ -151,14 +140,11 @@ func (l Load) check(wrong fault) {
 	if l.Metrics != nil {
 		l.Metrics.check(wrong)
 	}
-	for _, f := range []struct {
-		field string
-		value int
-	}{{"burst", l.Burst}, {"hold", l.Hold}, {"max_tokens", l.MaxTokens}, {"max_in_flight", l.MaxInFlight}, {"keep_alive.count", l.KeepAlive.Count}} {
-		if f.value < 0 {
-			wrong("load."+f.field, "load.%s can't be negative", f.field)
-		}
-	}
+	notNegative(wrong, "load.burst", l.Burst)
+	notNegative(wrong, "load.hold", l.Hold)
+	notNegative(wrong, "load.max_tokens", l.MaxTokens)
+	notNegative(wrong, "load.max_in_flight", l.MaxInFlight)
+	notNegative(wrong, "load.keep_alive.count", l.KeepAlive.Count)
 }
 
 // checkProfileFields finds fields that are for the other profile.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"lightsout/internal/config/yamlfile"
 	"lightsout/power"
@@ -103,10 +102,7 @@ func (p *Power) checkNamed(n naming) error {
 		for _, k := range kinds {
 			names = append(names, k.Name)
 		}
-		if near := yamlfile.Suggest(n.driver, names); near != "" {
-			return power.Wrong(n.field, ": there is no power driver %q; did you mean %q?", power.Clean(n.driver), near)
-		}
-		return power.Wrong(n.field, ": there is no power driver %q; there are %s", power.Clean(n.driver), strings.Join(names, ", "))
+		return power.Wrong(n.field, ": there is no power driver %q; %s", power.Clean(n.driver), yamlfile.Hint(n.driver, names))
 	}
 	k := kinds[i]
 	if k.Needs != "" && p.Sections[k.Name] == nil {

@@ -54,17 +54,11 @@ func (c *Config) Recording() Recorder {
 
 // check finds contradictions.
 func (r Recorder) check(wrong fault) {
-	for _, x := range []struct {
-		field string
-		value time.Duration
-	}{{"every", r.Every}, {"past", r.Past}, {"steady", r.Steady}} {
-		if x.value < 0 {
-			wrong("recorder."+x.field, "recorder.%s is negative", x.field)
-		}
-	}
-	if r.MemoryMB < 0 || r.KeepMB < 0 {
-		wrong("recorder", "recorder.memory_mb and recorder.keep_mb must not be negative")
-	}
+	notNegative(wrong, "recorder.every", r.Every)
+	notNegative(wrong, "recorder.past", r.Past)
+	notNegative(wrong, "recorder.steady", r.Steady)
+	notNegative(wrong, "recorder.memory_mb", r.MemoryMB)
+	notNegative(wrong, "recorder.keep_mb", r.KeepMB)
 	if r.URL != "" && webAddress(r.URL) == nil {
 		wrong("recorder.url", "recorder.url is not a URL; give one like http://10.0.0.11:31080/path")
 	}
@@ -74,9 +68,7 @@ func (r Recorder) check(wrong fault) {
 	if ns, name, _ := strings.Cut(r.Lease, "/"); r.Lease != "" && (ns == "" || name == "" || strings.Contains(name, "/")) {
 		wrong("recorder.lease", "recorder.lease must be namespace/name: %q", r.Lease)
 	}
-	if f := r.Webhook.Format; f != "" && f != "slack" && f != "alertmanager" {
-		wrong("recorder.webhook.format", "recorder.webhook.format is slack or alertmanager, not %q", f)
-	}
+	wrong.oneOf("recorder.webhook.format", r.Webhook.Format, "slack", "alertmanager")
 	_, err := r.Webhook.Source()
 	wrong.of("recorder.webhook", err)
 }

@@ -1,6 +1,9 @@
 package yamlfile
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Suggest returns the one of known that name was most likely meant to be, or
 // "" when none is near: at most one letter in three differs.
@@ -18,6 +21,14 @@ func Suggest(name string, known []string) string {
 // Plain returns s for comparison: in lower case, with one way to join words.
 func Plain(s string) string {
 	return strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(s))
+}
+
+// Hint ends the error that name is not one of known.
+func Hint(name string, known []string) string {
+	if near := Suggest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "there are " + strings.Join(known, ", ")
 }
 
 // distance is the number of letters to insert, delete, change or swap with the

@@ -30,55 +30,37 @@ func (k Kind) Read(text []byte) (*yaml.Node, error) {
 		return nil, ErrorAt(1+bytes.Count(text[:k.MaxSize], []byte("\n")),
 			"the %s exceeds its limit of %d KiB here", k.Noun, k.MaxSize>>10)
 	}
-	root, err := k.read(text)
-	if e := (*Error)(nil); errors.As(err, &e) {
-		e.Line = min(e.Line, LastLine(text))
-	}
-	return root, err
-}
-
-// LastLine is the line of errors about text missing at the end of a file.
-func LastLine(text []byte) int {
-	return 1 + bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-}
-
-func (k Kind) read(text []byte) (*yaml.Node, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
-	empty := func(line int) (*yaml.Node, error) {
-		if k.Empty == "" {
-			return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}, nil
-		}
-		return nil, ErrorAt(max(line, 1), "%s", k.Empty)
-	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	doc, err := nextDocument(dec)
-	if errors.Is(err, io.EOF) {
-		return empty(1)
-	}
-	if err != nil {
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, syntaxError(text, err)
+	case len(doc.Content) > 0 && !isNull(doc.Content[0]):
+	case k.Empty != "":
+		return nil, ErrorAt(1, "%s", k.Empty)
+	default:
+		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}, nil
 	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
-		return empty(1)
-	}
-	root := doc.Content[0]
-	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
-		return empty(root.Line)
-	}
-	left := maxNodes
+	root, left := doc.Content[0], maxNodes
 	if err := k.writeOut(root, map[*yaml.Node]bool{}, &left); err != nil {
 		return nil, err
 	}
 	switch second, err := nextDocument(dec); {
 	case errors.Is(err, io.EOF):
+		return root, nil
 	case err != nil:
 		return nil, syntaxError(text, err)
 	default:
 		return nil, ErrorAt(second.Line, "a second document begins here: a file holds one %s, so keep it in a file of its own", k.Noun)
 	}
-	return root, nil
+}
+
+// LastLine is the line of errors about text missing at the end of a file.
+func LastLine(text []byte) int {
+	return 1 + bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
 }
 
 // nextDocument never panics: input that makes the library panic is an error.
@@ -161,6 +143,7 @@ func syntaxError(text []byte, err error) error {
 		before, _, _ := bytes.Cut(text, []byte("*"+alias))
 		line += bytes.Count(before, []byte("\n"))
 	}
+	line = min(line, LastLine(text))
 	if e := commonMistake(text, problem, line); e != nil {
 		return e
 	}

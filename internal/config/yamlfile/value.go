@@ -2,7 +2,6 @@ package yamlfile
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -67,9 +66,10 @@ func IsNot(n *yaml.Node) string {
 // be a whole number, not the text "many"".
 func Unwanted(n *yaml.Node, name, wanted string) error {
 	hint := ""
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 &&
-		(decimal.MatchString(n.Value) || n.Value == "true" || n.Value == "false") {
-		hint = "; leave the quotes out"
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		if bare := (&yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}); typeOf(bare) != "text" {
+			hint = "; leave the quotes out"
+		}
 	}
 	return errorOf(n, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
 }
@@ -100,53 +100,37 @@ func Text(n *yaml.Node, name string, limit int) (string, error) {
 }
 
 // Bool reads true or false.
-func Bool(n *yaml.Node, name string) (bool, error) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
-		switch n.Value {
-		case "true":
-			return true, nil
-		case "false":
-			return false, nil
-		}
+func Bool(n *yaml.Node, name string) (v bool, err error) {
+	if n.ShortTag() != "!!bool" || n.Decode(&v) != nil {
+		return false, Unwanted(n, name, "true or false")
 	}
-	return false, Unwanted(n, name, "true or false")
+	return v, nil
 }
 
-var (
-	whole   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
-	decimal = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-)
-
 // Count reads a whole number from 1 to most.
-func Count(n *yaml.Node, name string, most int) (int, error) {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!str" || !whole.MatchString(n.Value) {
-		return 0, Unwanted(n, name, "a whole number")
-	}
-	v, err := strconv.Atoi(n.Value)
+func Count(n *yaml.Node, name string, most int) (v int, err error) {
 	switch {
-	case strings.HasPrefix(n.Value, "-"), err == nil && v == 0:
+	case n.ShortTag() != "!!int" || n.Decode(&v) != nil:
+		return 0, Unwanted(n, name, "a whole number")
+	case v < 1:
 		return 0, ErrorAt(n.Line, "%s must be at least 1, not %s", name, Shorten(n.Value, 40))
-	case err != nil, v > most:
+	case v > most:
 		return 0, ErrorAt(n.Line, "%s can be at most %d, not %s", name, most, Shorten(n.Value, 40))
 	}
 	return v, nil
 }
 
-// IsNumber reports a number that is written in decimal.
-func IsNumber(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() != "!!str" && decimal.MatchString(n.Value)
-}
+// IsNumber reports a number.
+func IsNumber(n *yaml.Node) bool { return typeOf(n) == "a number" }
 
-// Number reads a number from 0 to MaxNumber that is written in decimal.
-func Number(n *yaml.Node, name string) (float64, error) {
-	if !IsNumber(n) {
-		return 0, Unwanted(n, name, "a number")
-	}
-	v, err := strconv.ParseFloat(n.Value, 64)
+// Number reads a number from 0 to MaxNumber.
+func Number(n *yaml.Node, name string) (v float64, err error) {
 	switch {
-	case v < 0 || v == 0 && strings.HasPrefix(n.Value, "-"):
+	case !IsNumber(n) || n.Decode(&v) != nil || math.IsNaN(v):
+		return 0, Unwanted(n, name, "a number")
+	case v < 0:
 		return 0, ErrorAt(n.Line, "%s can't be less than 0, as %s is", name, Shorten(n.Value, 40))
-	case err != nil, math.IsNaN(v), v > MaxNumber:
+	case v > MaxNumber:
 		return 0, ErrorAt(n.Line, "%s can be at most %d, not %s", name, MaxNumber, Shorten(n.Value, 40))
 	}
 	return v, nil
@@ -156,14 +140,10 @@ const likeTime = "a time written like 90s or 30m"
 
 // Duration reads a time like 90s or 30m, from 1ms (or 0 if zero is set) to 24h.
 func Duration(n *yaml.Node, name string, zero bool) (time.Duration, error) {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		hint := ""
-		if n.Kind == yaml.ScalarNode && decimal.MatchString(n.Value) {
-			hint = ", which has no unit"
-		}
-		return 0, ErrorAt(n.Line, "%s must be %s, %s%s", name, likeTime, IsNot(n), hint)
+	if IsNumber(n) {
+		return 0, ErrorAt(n.Line, "%s must be %s, %s, which has no unit", name, likeTime, IsNot(n))
 	}
-	d, err := time.ParseDuration(n.Value)
+	d, err := time.ParseDuration(n.Value) // a group or a list has no text
 	switch {
 	case err != nil:
 		return 0, Unwanted(n, name, likeTime)
@@ -171,9 +151,7 @@ func Duration(n *yaml.Node, name string, zero bool) (time.Duration, error) {
 		return 0, ErrorAt(n.Line, "%s can't be negative, as %s is", name, Shorten(n.Value, 40))
 	case d > MaxTime:
 		return 0, ErrorAt(n.Line, "%s can be at most 24h, not %s", name, Shorten(n.Value, 40))
-	case d == 0 && zero:
-		return 0, nil
-	case d < time.Millisecond:
+	case d < time.Millisecond && !(zero && d == 0):
 		return 0, ErrorAt(n.Line, "%s must be at least 1ms, not %s", name, Shorten(n.Value, 40))
 	}
 	return d, nil
