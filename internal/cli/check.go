@@ -172,9 +172,7 @@ func (c *checkup) cluster(ctx context.Context, reached bool) []*cluster.Node {
 func (c *checkup) load(ctx context.Context, reached bool) {
 	var rows []checkRow
 	if reached {
-		if row, none := c.deploymentName(ctx); !none {
-			rows = append(rows, row)
-		}
+		rows = c.deploymentName(ctx)
 	}
 	l := c.config.Load
 	if l.URL == "" {
@@ -231,19 +229,20 @@ func (c *checkup) state(nodes []*cluster.Node) {
 		c.add("journal", missing("folder", err, "set state in lightsout.yaml"))
 		return
 	}
-	dirs := []string{state}
-	if c.access != nil {
+	row := folder(state, "without a journal lightsout switches nothing")
+	if c.access != nil && row.Result == checkWorks {
 		records, _ := clusterDir(c.config, c.access.Context) // its error is the same
-		dirs = append(dirs, records)
+		row = folder(records, "without a journal lightsout switches nothing")
 	}
-	rows := []checkRow{works("folder", "%s is writable", dirs[len(dirs)-1])}
-	for _, dir := range dirs {
-		if err := writable(dir); err != nil {
-			rows[0] = missing("folder", fmt.Errorf("%s is not writable (%w)", dir, err), "make it writable for this user, or set state in lightsout.yaml; without a journal lightsout switches nothing")
-			break
-		}
+	c.add("journal", append([]checkRow{row}, c.leftOff(state, nodes)...)...)
+}
+
+// folder checks that a folder can be written; without says what else happens.
+func folder(dir, without string) checkRow {
+	if err := writable(dir); err != nil {
+		return missing("folder", fmt.Errorf("%s is not writable (%w)", dir, err), "make it writable for this user, or set state in lightsout.yaml; "+without)
 	}
-	c.add("journal", append(rows, c.leftOff(state, nodes)...)...)
+	return works("folder", "%s is writable", dir)
 }
 
 // writable reports whether dir can be written, or made in the nearest folder

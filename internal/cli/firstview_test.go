@@ -61,8 +61,8 @@ func TestASurveyWaitsForEveryKindThatDecidesWherePodsGo(t *testing.T) {
 	}
 	for k, want := range map[cluster.Kind]string{"": "", cluster.KindPod: "may not list pods", cluster.KindDeployment: "may not list deployments", cluster.KindQuota: ""} {
 		forbidden = k
-		if err := forbiddenForPlace(read()); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is forbidden: %v, want %q", k, err, want)
+		if why := cluster.WhyUnknown(read(), podKinds...); (why != "") != (want != "") || !strings.Contains(why, want) {
+			t.Errorf("%q is forbidden: %q, want %q", k, why, want)
 		}
 	}
 }

@@ -20,14 +20,14 @@ import (
 
 // powerStatus prints a table of nodes and machines.
 func powerStatus(ctx context.Context, o options, nodes []string, wait time.Duration) error {
-	return glance(ctx, o, wait, synced, synced, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+	return glance(ctx, o, wait, synced, synced, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
 		if err := known(s, nodes); err != nil {
 			return err
 		}
-		if err := printStatus(ctx, os.Stdout, s, m, nodes); err != nil {
+		if err := printStatus(ctx, os.Stdout, cfg, o, w, s, nodes); err != nil {
 			return err
 		}
-		left, err := leftOffHere(cfg, o)
+		left, err := leftOffHere(cfg, o, w)
 		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err
 	})
@@ -35,28 +35,25 @@ func powerStatus(ctx context.Context, o options, nodes []string, wait time.Durat
 
 // stateOnce prints the state once, as the plain screen does at its start.
 func stateOnce(ctx context.Context, o options, out io.Writer) error {
-	return glance(ctx, o, viewWait, readable, hitsKnown, func(cfg *config.Config, s *cluster.Snapshot, m *machines) error {
+	return glance(ctx, o, viewWait, readable, hitsKnown, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
 		f := &view.Frame{Snapshot: s, Power: map[string]view.MachineView{}}
 		f.Cluster, f.Namespaces, f.ReadOnly = s.Context, view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), o.readOnly
-		var refs []power.NodeRef
-		for _, n := range s.Nodes() {
-			refs = append(refs, session.NodeRef(s, n))
+		read, err := readMachines(ctx, cfg, o, w, s, nil)
+		if err != nil {
+			return err
 		}
-		_, readings := m.read(ctx, refs)
-		for node, r := range readings {
+		for node, r := range read.readings {
 			f.Power[node] = view.MachineView{Reading: r}
 		}
 		f.Now = time.Now()
-		_, err := fmt.Fprintln(out, strings.Join(stateLines(f), "\n"))
+		_, err = fmt.Fprintln(out, strings.Join(stateLines(f), "\n"))
 		return err
 	})
 }
 
-// glance reads the cluster and its machines, by a view and the drivers, and makes no session.
-// use gets both when seen holds, and enough does or the wait is over.
-func glance(ctx context.Context, o options, wait time.Duration, seen, enough func(*cluster.Snapshot) bool, use func(*config.Config, *cluster.Snapshot, *machines) error) error {
-	readOnly := o
-	readOnly.readOnly = true
+// glance reads the cluster once, and makes no session. use gets what was seen when seen holds, and
+// enough does or the wait is over.
+func glance(ctx context.Context, o options, wait time.Duration, seen, enough func(*cluster.Snapshot) bool, use func(*config.Config, way, *cluster.Snapshot) error) error {
 	cfg, err := o.Read()
 	if err != nil {
 		return err
@@ -67,39 +64,21 @@ func glance(ctx context.Context, o options, wait time.Duration, seen, enough fun
 	}
 	defer w.close()
 	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	m, err := newMachines(cfg, readOnly, w.ssh, nil, func(m power.Machine) bool {
-		return session.NodeSilent(watcher.Snapshot(), m, time.Now())
-	})
-	defer m.close()
-	if err != nil {
-		return err
-	}
-	s, err := observe(ctx, watcher, wait, seen, enough)
-	if err != nil {
-		return err
-	}
-	return use(cfg, s, m)
-}
-
-// observe watches the cluster and returns what it has seen when seen holds, and enough does or the wait is over.
-func observe(ctx context.Context, watcher *cluster.Watcher, wait time.Duration, seen, enough func(*cluster.Snapshot) bool) (*cluster.Snapshot, error) {
 	stop, err := watch(ctx, watcher, wait, seen, enough)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s := watcher.Snapshot()
 	stop()
-	return s, ctx.Err()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return use(cfg, w, s)
 }
 
-// leftOffHere reads the machines that this journal lists as off in the cluster of the
-// configuration.
-func leftOffHere(cfg *config.Config, o options) ([]power.LeftOff, error) {
-	access, err := apiAccess(cfg, nil)
-	if err != nil {
-		return nil, err
-	}
-	journal, err := openJournal(cfg, o, clusterOf(access))
+// leftOffHere reads the machines that this journal lists as off in a cluster.
+func leftOffHere(cfg *config.Config, o options, w way) ([]power.LeftOff, error) {
+	journal, err := openJournal(cfg, o, w.here)
 	if err != nil {
 		return nil, err
 	}
@@ -129,44 +108,59 @@ const (
 	statusEach = time.Second
 )
 
-// printStatus prints the nodes, all when none is named, and reads their machines.
-func printStatus(ctx context.Context, out io.Writer, s *cluster.Snapshot, m *machines, nodes []string) error {
-	var refs []power.NodeRef
+// machinesRead are nodes with their machines, as the drivers report them.
+type machinesRead struct {
+	nodes    []power.NodeRef
+	bindings []power.Binding // of nodes; none if no machine can be switched
+	readings map[string]power.Reading
+	missing  string // why no machine can be switched
+}
+
+// readMachines polls the machines of the nodes, of all when none is named.
+func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *cluster.Snapshot, nodes []string) (read machinesRead, err error) {
+	o.readOnly = true
+	m, err := newMachines(cfg, o, w.ssh, nil, func(m power.Machine) bool { return session.NodeSilent(s, m, time.Now()) })
+	defer m.close()
+	if err != nil {
+		return read, err
+	}
 	for _, n := range s.Nodes() {
 		if len(nodes) == 0 || slices.Contains(nodes, n.Name) {
-			refs = append(refs, session.NodeRef(s, n))
+			read.nodes = append(read.nodes, session.NodeRef(s, n))
 		}
 	}
-	bindings, readings := m.read(ctx, refs)
+	if read.missing = m.missing; m.fleet == nil {
+		return read, nil
+	}
+	ctx, end := within(ctx, statusWait+time.Duration(len(read.nodes))*statusEach, "polling the machines")
+	defer end()
+	read.bindings, read.readings = m.fleet.Resolve(ctx, read.nodes), map[string]power.Reading{}
+	for _, r := range m.fleet.Read(ctx, read.bindings) {
+		read.readings[r.Node] = r.Reading
+	}
+	return read, nil
+}
+
+// printStatus prints the nodes, all when none is named, and reads their machines.
+func printStatus(ctx context.Context, out io.Writer, cfg *config.Config, o options, w way, s *cluster.Snapshot, nodes []string) error {
+	read, err := readMachines(ctx, cfg, o, w, s, nodes)
+	if err != nil {
+		return err
+	}
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
-	for i, ref := range refs {
-		machine, bound := m.missing, false
-		if m.fleet != nil {
-			machine, bound = view.MachineText(bindings[i]), bindings[i].Off != nil || bindings[i].On != nil
+	for i, ref := range read.nodes {
+		machine, bound := read.missing, false
+		if read.bindings != nil {
+			machine, bound = view.MachineText(read.bindings[i]), read.bindings[i].Off != nil || read.bindings[i].On != nil
 		}
-		r := readings[ref.Name]
+		r := read.readings[ref.Name]
 		if bound && r.State != power.On && r.State != power.Off && r.Detail != "" {
 			machine += " · " + r.State.String() + ": " + power.Clean(r.Detail) // the driver's own word
 		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
-	_, err := io.WriteString(out, strings.Join(columns("", rows), "\n")+"\n")
+	_, err = io.WriteString(out, strings.Join(columns("", rows), "\n")+"\n")
 	return err
-}
-
-// read polls the machines of the nodes; it returns nothing if there is no fleet.
-func (m *machines) read(ctx context.Context, nodes []power.NodeRef) ([]power.Binding, map[string]power.Reading) {
-	readings := map[string]power.Reading{}
-	if m.fleet == nil {
-		return nil, readings
-	}
-	ctx, end := within(ctx, statusWait+time.Duration(len(nodes))*statusEach, "polling the machines")
-	defer end()
-	bindings := m.fleet.Resolve(ctx, nodes)
-	for _, r := range m.fleet.Read(ctx, bindings) {
-		readings[r.Node] = r.Reading
-	}
-	return bindings, readings
 }
 
 // watch watches the cluster until the caller calls stop. It returns when seen holds, and enough does or the

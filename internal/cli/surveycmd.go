@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
+	"lightsout/internal/config"
 	"lightsout/internal/survey"
 )
 
@@ -50,11 +51,9 @@ func newSnapshotCommand(o *options) *cobra.Command {
 		Short: "Print the objects that decide where pods go, for survey",
 		Args:  takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := placed(cmd.Context(), *o, wait)
-			if err != nil {
-				return err
-			}
-			return survey.Save(os.Stdout, s, redact)
+			return placed(cmd.Context(), *o, wait, func(_ *config.Config, _ way, s *cluster.Snapshot) error {
+				return survey.Save(os.Stdout, s, redact)
+			})
 		},
 	}
 	o.clusterFlags(cmd)
@@ -90,14 +89,28 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	s, err := q.snapshot(ctx, o)
-	if err != nil {
-		return err
+	if q.from != "" {
+		s, err := readSnapshot(q.from)
+		if err != nil {
+			return err
+		}
+		return q.print(ctx, s)
 	}
-	if q.from == "" { // the machines of a file's cluster may be on again
-		q.Off = offByJournal(o)
-	}
-	r, err := survey.Make(ctx, s, q.Options, func(int, int) {})
+	return placed(ctx, o, q.wait, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
+		left, err := leftOffHere(cfg, o, w)
+		if err != nil {
+			warnOnce("the survey may place pods on machines that are off: " + err.Error())
+		}
+		for _, l := range left { // the machines of a file's cluster may be on again
+			q.Off = append(q.Off, l.Node)
+		}
+		return q.print(ctx, s)
+	})
+}
+
+// print makes the survey of a snapshot, and judges it by the flags.
+func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
+	r, err := survey.Make(ctx, s, q.Options)
 	if err != nil {
 		return err
 	}
@@ -123,61 +136,33 @@ func runSurvey(ctx context.Context, o options, q surveying) error {
 	return nil
 }
 
-// offByJournal names the nodes whose machines this journal lists as off. It prints why it
-// cannot tell.
-func offByJournal(o options) (nodes []string) {
-	o.readOnly = true
-	cfg, err := o.Read()
-	if err != nil {
-		return nil
-	}
-	left, err := leftOffHere(cfg, o)
-	if err != nil {
-		warnOnce("the survey may place pods on machines that are off: " + err.Error())
-	}
-	for _, l := range left {
-		nodes = append(nodes, l.Node)
-	}
-	return nodes
-}
-
-func (q *surveying) snapshot(ctx context.Context, o options) (*cluster.Snapshot, error) {
-	if q.from == "" {
-		return placed(ctx, o, q.wait)
-	}
-	f, err := os.Open(q.from)
+// readSnapshot reads a file of lightsout snapshot.
+func readSnapshot(name string) (*cluster.Snapshot, error) {
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	s, err := survey.Load(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", q.from, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
 }
 
-// placed returns a Snapshot with every object that decides where pods go.
-func placed(ctx context.Context, o options, wait time.Duration) (*cluster.Snapshot, error) {
+// placed gives use a Snapshot with every object that decides where pods go.
+func placed(ctx context.Context, o options, wait time.Duration, use func(*config.Config, way, *cluster.Snapshot) error) error {
 	o.readOnly = true
-	cfg, err := o.Read()
-	if err != nil {
-		return nil, err
-	}
-	w, err := reachView(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	watcher := cluster.NewWatcher(w.api, cluster.WatchOptions{Namespaces: cfg.Namespaces})
-	s, err := observe(ctx, watcher, wait, synced, func(s *cluster.Snapshot) bool { return unreadForPlace(s) == "" })
-	if err != nil {
-		return nil, err
-	}
-	if kind := unreadForPlace(s); kind != "" {
-		return nil, fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait)
-	}
-	return s, forbiddenForPlace(s)
+	all := func(s *cluster.Snapshot) bool { return unreadForPlace(s) == "" }
+	return glance(ctx, o, wait, synced, all, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
+		if kind := unreadForPlace(s); kind != "" {
+			return fmt.Errorf("the API server did not list every %s within %s; try a longer --wait-for-api", kind, wait)
+		}
+		if why := cluster.WhyUnknown(s, podKinds...); why != "" { // each pod would seem to find a node
+			return fmt.Errorf("lightsout cannot forecast where pods go: %s; docs/clusterrole.yaml has the rights", why)
+		}
+		return use(cfg, w, s)
+	})
 }
 
 // unreadForPlace returns a kind that decides where pods go, or which pods there are, and
@@ -188,15 +173,6 @@ func unreadForPlace(s *cluster.Snapshot) cluster.Kind {
 		return kinds[i]
 	}
 	return ""
-}
-
-// forbiddenForPlace returns an error if the account may not list a kind without which each
-// pod seems to find a node.
-func forbiddenForPlace(s *cluster.Snapshot) error {
-	if why := cluster.WhyUnknown(s, podKinds...); why != "" {
-		return fmt.Errorf("lightsout cannot forecast where pods go: %s; docs/clusterrole.yaml has the rights", why)
-	}
-	return nil
 }
 
 // podKinds are the kinds without which a survey knows nothing: the pods, and the objects

@@ -30,7 +30,7 @@ func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	want := []string{"a", "-", "-", "1", "-", "-", "-", "0 %", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
-	if got := r.Losses[0].cells(); !slices.Equal(got, want) {
+	if got := r.Losses[0].Cells(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 }

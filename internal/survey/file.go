@@ -113,10 +113,11 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		p.Spec = spec(f.PodTemplates[i])
 	}
 	for _, x := range f.PlaceObjects {
-		o := &cluster.Object{Kind: x.Kind, Key: x.Key, Value: newObject(x.Kind)}
-		if o.Value == nil {
+		empty := newObject[x.Kind]
+		if empty == nil {
 			continue // from a newer program
 		}
+		o := &cluster.Object{Kind: x.Kind, Key: x.Key, Value: empty()}
 		if err := json.Unmarshal(x.Value, o.Value); err != nil {
 			return nil, fmt.Errorf("read the %s %s: %w", x.Kind, x.Key, err)
 		}
@@ -185,28 +186,17 @@ func emptyIn(c cluster.Contents) string {
 	return ""
 }
 
-func newObject(kind cluster.Kind) any {
-	switch kind {
-	case cluster.KindVolume:
-		return &corev1.PersistentVolume{}
-	case cluster.KindClaim:
-		return &corev1.PersistentVolumeClaim{}
-	case cluster.KindStorageClass:
-		return &storagev1.StorageClass{}
-	case cluster.KindCSIDriver:
-		return &storagev1.CSIDriver{}
-	case cluster.KindQuota:
-		return &corev1.ResourceQuota{}
-	case cluster.KindJob:
-		return &batchv1.Job{}
-	case cluster.KindBudget:
-		return &policyv1.PodDisruptionBudget{}
-	case cluster.KindNamespace:
-		return &corev1.Namespace{}
-	case cluster.KindNeighbour:
-		return &cluster.Pod{}
-	}
-	return nil
+// newObject makes the empty object of a kind.
+var newObject = map[cluster.Kind]func() any{
+	cluster.KindVolume:       func() any { return &corev1.PersistentVolume{} },
+	cluster.KindClaim:        func() any { return &corev1.PersistentVolumeClaim{} },
+	cluster.KindStorageClass: func() any { return &storagev1.StorageClass{} },
+	cluster.KindCSIDriver:    func() any { return &storagev1.CSIDriver{} },
+	cluster.KindQuota:        func() any { return &corev1.ResourceQuota{} },
+	cluster.KindJob:          func() any { return &batchv1.Job{} },
+	cluster.KindBudget:       func() any { return &policyv1.PodDisruptionBudget{} },
+	cluster.KindNamespace:    func() any { return &corev1.Namespace{} },
+	cluster.KindNeighbour:    func() any { return &cluster.Pod{} },
 }
 
 // redactor replaces names and the values of labels by pseudonyms.

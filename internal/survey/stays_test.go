@@ -95,7 +95,7 @@ func TestARequirementNeedsSomethingToLose(t *testing.T) {
 // line returns the cells of a loss without the empty ones.
 func line(t *testing.T, r *Report, name string) string {
 	t.Helper()
-	return strings.Join(slices.DeleteFunc(loss(t, r, name).cells(), func(s string) bool { return s == "-" || s == "" }), " | ")
+	return strings.Join(slices.DeleteFunc(loss(t, r, name).Cells(), func(s string) bool { return s == "-" || s == "" }), " | ")
 }
 
 // A survey names the nodes that it can spare only without some of their pods, in the sentence

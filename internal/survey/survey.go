@@ -2,7 +2,7 @@
 // loses every node, every zone, every group of nodes and, on request, every pair of
 // nodes, one after the other. It switches nothing.
 //
-//	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true}, progress)
+//	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true})
 //	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
 //	r.Write(w, survey.HTML) // or Table, JSON
 //
@@ -154,10 +154,9 @@ func onOneNode(s *cluster.Snapshot) (out []OneNode) {
 	return out
 }
 
-// Make runs a survey. progress, which may be nil, receives the finished part; several
-// goroutines call it. The error reports that ctx ended, or names a minimum of a workload
+// Make runs a survey. The error reports that ctx ended, or names a minimum of a workload
 // without pods.
-func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(done, all int)) (*Report, error) {
+func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) {
 	if err := q.known(s); err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(don
 	if q.Pairs {
 		r.Pairs = n * (n - 1) / 2
 	}
-	var next, done atomic.Int64
+	var next atomic.Int64
 	found := make([]asker, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
 	for k := range found {
@@ -181,9 +180,6 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options, progress func(don
 					a.ask(&jobs[lone-1-i], 0)
 				} else if q.Pairs {
 					a.row(pairs, i-lone)
-				}
-				if d := done.Add(1); progress != nil {
-					progress(int(d), lone+n)
 				}
 			}
 		})

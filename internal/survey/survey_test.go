@@ -56,7 +56,7 @@ func small() *cluster.Snapshot {
 
 func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 	t.Helper()
-	r, err := Make(t.Context(), s, q, nil)
+	r, err := Make(t.Context(), s, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,12 +141,12 @@ func TestABrokenBudget(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if l := r.Of(Node)[5]; l.TooMuch() || l.cells()[7] != "75 %" {
+	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "75 %" {
 		t.Errorf("one pod of four away: %+v", l)
 	}
 	for _, l := range r.Of(Pair) {
 		const why = "secret-space/secret-web: 2 healthy, the budget requires 3; secret-space/secret-web: 2 of 4 left, 2 wait for their node"
-		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.cells()[6] == "1" {
+		if slices.Equal(l.Nodes, []string{"secret-node-4", "secret-node-5"}) && l.Why() == why && l.Cells()[6] == "1" {
 			return
 		}
 	}
@@ -216,7 +216,7 @@ func BenchmarkSurvey(b *testing.B) {
 			b.ReportAllocs()
 			defer testenv.Measure(b)()
 			for b.Loop() {
-				r, err := Make(b.Context(), s, Options{Pairs: pairs}, nil)
+				r, err := Make(b.Context(), s, Options{Pairs: pairs})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -43,7 +43,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 // columns are the headers of the printed table.
 var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
-func (l *Loss) cells() []string {
+// Cells returns the cells of a loss, below Columns.
+func (l *Loss) Cells() []string {
 	name := l.Name
 	if l.Sort != Node && l.Sort != Pair {
 		name = fmt.Sprintf("%s %s (%s)", l.Sort, l.Name, text.Count(len(l.Nodes), "node", "nodes"))
@@ -146,11 +147,11 @@ func (r *Report) table(out io.Writer) error {
 	if len(r.Losses) > 0 {
 		rows := [][]string{columns}
 		for i := range r.Losses {
-			rows = append(rows, r.Losses[i].cells())
+			rows = append(rows, r.Losses[i].Cells())
 		}
 		parts = append(parts, strings.Join(text.Columns(rows), "\n"))
 	}
-	parts = append(parts, r.notes()...)
+	parts = append(parts, r.Notes()...)
 	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
 	return err
 }
@@ -158,7 +159,8 @@ func (r *Report) table(out io.Writer) error {
 // oneNodeShown is the largest number of deployments on one node that the notes name.
 const oneNodeShown = 3
 
-func (r *Report) notes() (out []string) {
+// Notes returns the lines below the table.
+func (r *Report) Notes() (out []string) {
 	if r.Nodes > 0 && len(r.Names) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
 	}
@@ -251,14 +253,8 @@ func (l *Loss) heat() int {
 	return 4
 }
 
-// Cells returns the cells of a loss for the HTML page.
-func (l *Loss) Cells() []string { return l.cells() }
-
 // Columns returns the headers for the HTML page.
 func (r *Report) Columns() []string { return columns }
-
-// Notes returns the lines below the table.
-func (r *Report) Notes() []string { return r.notes() }
 
 //go:embed page.html
 var pageText string
