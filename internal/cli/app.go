@@ -180,26 +180,36 @@ func focus(cfg *config.Config) cluster.Key {
 const windowsKept = 1200
 
 // newLoad creates the generator; nil without a URL.
-func (a *app) newLoad(dial dialer) error {
+func (a *app) newLoad(dial dialer) (err error) {
 	l := a.config.Load
-	if l.URL == "" || a.opt.noLoad {
-		return nil
+	if a.opt.noLoad {
+		l.URL = ""
+	}
+	a.load, err = newGenerator(l, dial, a.writer, func(o *loadgen.Options) {
+		o.Backends, o.Sources, o.Capacity = backends(a.target, l.Metrics), a.target.Sources, a.target.Capacity
+		o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
+			return a.api.PodProxyGet(ctx, namespace, pod, int(port), path)
+		}
+	})
+	return err
+}
+
+// newGenerator makes a generator whose requests go through the bastion, unless the config forbids
+// that, and into a record; more adds what a caller knows besides. It is nil without a URL.
+func newGenerator(l config.Load, dial dialer, rec *session.RecordWriter, more func(*loadgen.Options)) (*loadgen.Generator, error) {
+	if l.URL == "" {
+		return nil, nil
 	}
 	o, err := l.Options()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if l.ViaBastion == nil || *l.ViaBastion {
 		o.Dial = dial
 	}
-	o.Backends, o.Sources, o.Capacity = backends(a.target, l.Metrics), a.target.Sources, a.target.Capacity
-	o.WindowLimit = windowsKept
-	o.Record = a.writer.Request
-	o.Fetch = func(ctx context.Context, namespace, pod string, port int32, path string) ([]byte, error) {
-		return a.api.PodProxyGet(ctx, namespace, pod, int(port), path)
-	}
-	a.load, err = loadgen.New(o)
-	return err
+	o.WindowLimit, o.Record = windowsKept, rec.Request
+	more(&o)
+	return loadgen.New(o)
 }
 
 // backends returns the target's backends, with the metrics that the config names.

@@ -89,7 +89,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	}
 	defer end()
 	watcher := cluster.NewWatcher(api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: rec.Transition, Idle: recorder.AskEvery})
-	load, err := probesOf(cfg, set, w.dial, rec)
+	load, err := newGenerator(probed(cfg, set), w.dial, rec, func(*loadgen.Options) {})
 	if err != nil {
 		return err
 	}
@@ -180,23 +180,6 @@ func probed(cfg *config.Config, set config.Recorder) config.Load {
 		l = config.Load{URL: set.URL, Host: l.Host, CAFile: l.CAFile, ViaBastion: l.ViaBastion}
 	}
 	return l
-}
-
-// probesOf makes the generator of the recorder's requests; nil without a URL.
-func probesOf(cfg *config.Config, set config.Recorder, dial dialer, rec *session.RecordWriter) (*loadgen.Generator, error) {
-	l := probed(cfg, set)
-	if l.URL == "" {
-		return nil, nil
-	}
-	o, err := l.Options()
-	if err != nil {
-		return nil, err
-	}
-	if l.ViaBastion == nil || *l.ViaBastion {
-		o.Dial = dial
-	}
-	o.WindowLimit, o.Record = windowsKept, rec.Request
-	return loadgen.New(o)
 }
 
 // newReports starts the hooks, /healthz and /metrics.

@@ -115,7 +115,7 @@ func TestNoSecretOfAURLIsShown(t *testing.T) {
 	for given, want := range map[string]string{
 		"https://x/a?0123456789abcdef":            "https://x/a?(hidden)",
 		"https://me:pw@x/a?barcode=7":             "https://hidden@x/a?(hidden)",
-		"curl https://me:pw@x/a?sig=1 --pwd=2 -v": "curl https://hidden@x/a?(hidden) --pwd=(hidden)",
+		"curl https://me:pw@x/a?sig=1 --pwd=2 -v": "curl https://hidden@x/a?(hidden)",
 		"X-Signature: 123":                        "X-Signature: (hidden)",
 	} {
 		if got := conceal(given); got != want {

@@ -89,21 +89,16 @@ func trust(path string) error {
 // ReadFile reads a config file, which may be a pipe. Of one that is too large it
 // reads no more than shows that.
 func ReadFile(path string) ([]byte, error) {
-	data, err := readUpTo(path, maxSize)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the config file can't be read: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("the config file can't be read: %w", err)
 	}
 	return data, nil
-}
-
-// readUpTo reads a file, and no more of it than one byte above most.
-func readUpTo(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // Read reads the file at Path, if any, and puts the flags over it. Errors name the

@@ -37,17 +37,10 @@ func readSecret(s power.Secret) (string, error) {
 		}
 		return v, nil
 	}
-	info, err := os.Stat(s.File)
-	if err != nil {
-		return "", fmt.Errorf("%s can't be read: %w", s.Name, err)
-	}
-	if what := text.NotFile(info.Mode()); what != "" {
-		return "", fmt.Errorf("%s can't be read: %s is %s, not a file", s.Name, s.File, what)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(s.File); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("%s: others may read %s; run chmod 600 on it", s.Name, s.File)
 	}
-	b, err := readUpTo(s.File, maxSize)
+	b, err := text.ReadFile(s.File)
 	if err != nil {
 		return "", fmt.Errorf("%s can't be read: %w", s.Name, err)
 	}

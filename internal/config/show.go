@@ -59,10 +59,10 @@ var (
 	secretArg  = regexp.MustCompile(`(?i)((?:(?:` + secretWords + `)[a-z_.-]*|\b(?:` + secretParts + `)(?:[-_.][a-z_.-]*)?|_(?:` + secretParts + `))(?:=|: )).+`)
 )
 
-// address finds a URL, or a path at the beginning; userInfo finds the user in it.
+// userInfo finds the user in a URL, and query what follows its path, or a path at the beginning.
 var (
-	address  = regexp.MustCompile(`(?:[A-Za-z][A-Za-z0-9+.-]*://|^/)[^\s"'<>]+`)
 	userInfo = regexp.MustCompile(`://[^/?#]*@`)
+	query    = regexp.MustCompile(`((?:://|^/)[^\s"'<>;?#]*[;?#]).+`)
 )
 
 // hide takes the secrets out of a document.
@@ -82,26 +82,12 @@ func hide(n *yaml.Node) {
 	n.Value = conceal(n.Value)
 }
 
-// conceal hides the secrets in a text: in its URLs, and the rest of it after the name of a
-// secret.
+// conceal hides the secrets in a text: the user of a URL, and the rest of the text after the path of
+// one or after the name of a secret.
 func conceal(s string) string {
-	arg, at := secretArg.FindStringSubmatchIndex(s), address.FindStringIndex(s)
-	switch {
-	case arg != nil && (at == nil || arg[0] < at[0]):
-		return s[:arg[3]] + hidden
-	case at == nil:
-		return s
-	}
-	return s[:at[0]] + concealURL(s[at[0]:at[1]]) + conceal(s[at[1]:])
-}
-
-// concealURL hides the user of a URL, and its parameters, query and fragment.
-func concealURL(s string) string {
 	s = userInfo.ReplaceAllString(s, "://hidden@")
-	if end := strings.IndexAny(s, ";?#"); end >= 0 {
-		return secretArg.ReplaceAllString(s[:end], "${1}"+hidden) + s[end:end+1] + hidden
-	}
-	return secretArg.ReplaceAllString(s, "${1}"+hidden)
+	s = secretArg.ReplaceAllString(s, "${1}"+hidden)
+	return query.ReplaceAllString(s, "${1}"+hidden)
 }
 
 // EncodeYAML returns the section power as in a file.

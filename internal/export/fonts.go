@@ -21,10 +21,9 @@ import (
 	"lightsout/internal/text"
 )
 
-// Limits of looking for fonts: of a font's file, of the fonts asked for, and of the time
+// Limits of looking for fonts: of the fonts asked for, and of the time
 // that fontconfig may take.
 const (
-	fontMost  = 128 << 20
 	fontsMost = 16
 	fontWait  = 10 * time.Second
 )
@@ -122,14 +121,7 @@ func fontOf(r rune, first *sfnt.Font, more []*sfnt.Font) *sfnt.Font {
 
 // readFonts reads the fonts of a file: one, or those of a collection.
 func readFonts(path string) ([]*sfnt.Font, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > fontMost {
-		return nil, fmt.Errorf("%s is not a font's file", path)
-	}
-	b, err := os.ReadFile(path)
+	b, err := text.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -154,13 +146,11 @@ func matching(ctx context.Context, letters []rune) (file string, index int) {
 	if len(letters) == 0 {
 		return "", 0
 	}
-	pattern := "monospace:color=false:scalable=true:charset="
-	for i, r := range letters[:min(len(letters), 500)] {
-		if i > 0 {
-			pattern += " "
-		}
-		pattern += strconv.FormatInt(int64(r), 16)
+	var codes []string
+	for _, r := range letters[:min(len(letters), 500)] {
+		codes = append(codes, strconv.FormatInt(int64(r), 16))
 	}
+	pattern := "monospace:color=false:scalable=true:charset=" + strings.Join(codes, " ")
 	locale := os.Getenv("LC_ALL") + os.Getenv("LC_CTYPE") + os.Getenv("LANG")
 	if !strings.HasPrefix(locale, "zh") && !strings.HasPrefix(locale, "ko") {
 		pattern += ":lang=ja"
