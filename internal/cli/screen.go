@@ -80,14 +80,8 @@ func (s *app) draw(ctx context.Context, color *colorprofile.Profile) error {
 	})
 }
 
-// shown runs a screen. It returns a usage error if it cannot create the recording that
-// the flags demand.
+// shown runs a screen.
 func shown(ctx context.Context, x terminal.Show) error {
 	x.Open = openRecord
-	err := x.Run(ctx)
-	var cast terminal.CastError
-	if errors.As(err, &cast) {
-		return usageError{err}
-	}
-	return err
+	return x.Run(ctx)
 }

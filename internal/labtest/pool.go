@@ -22,9 +22,7 @@ type pool struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	running int
-	// Whoever asked first is served first: tickets were drawn, served are served.
-	tickets, served int
-	idle            []*running // at rest
+	idle    []*running // at rest
 	// starting lets one lab start at a time: more would make those that run late.
 	starting sync.Mutex
 }
@@ -101,13 +99,9 @@ func (p *pool) take(t testing.TB, scenario string) *running {
 func (p *pool) room(scenario string) *running {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ticket := p.tickets
-	p.tickets++
-	for p.served != ticket || p.running == atOnce && len(p.idle) == 0 {
+	for p.running == atOnce && len(p.idle) == 0 {
 		p.changed.Wait()
 	}
-	p.served++
-	p.changed.Broadcast()
 	r := p.pop(func(r *running) bool { return r.scenario == scenario })
 	switch {
 	case r != nil:

@@ -19,7 +19,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"lightsout/cluster"
-	"lightsout/internal/text"
 )
 
 // version of the file's format. Load refuses every other one.
@@ -86,8 +85,8 @@ func Save(w io.Writer, s *cluster.Snapshot, redact bool) error {
 
 // Load reads a file of Save.
 func Load(r io.Reader) (*cluster.Snapshot, error) {
-	f, err := read(r)
-	if err != nil {
+	var f file
+	if err := json.NewDecoder(r).Decode(&f); err != nil {
 		return nil, fmt.Errorf("this is not a file of lightsout snapshot: %w", err)
 	}
 	if f.Lightsout != version || len(f.PodTemplates) != len(f.Pods) {
@@ -127,48 +126,6 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 		f.Objects = append(f.Objects, o)
 	}
 	return cluster.NewSnapshot(f.Contents), nil
-}
-
-// read reads a file, and makes all its strings harmless for a terminal: anybody may have written it.
-// Names that lightsout snapshot has written do not change.
-func read(r io.Reader) (*file, error) {
-	all, err := decode(r)
-	if err != nil {
-		return nil, err
-	}
-	b, err := json.Marshal(visible(all))
-	if err != nil {
-		return nil, err
-	}
-	f := &file{}
-	return f, json.Unmarshal(b, f)
-}
-
-// visible returns a JSON value without invisible characters.
-func visible(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, one := range x {
-			out[text.VisibleLine(k)] = visible(one)
-		}
-		return out
-	case []any:
-		for i := range x {
-			x[i] = visible(x[i])
-		}
-	case string:
-		return text.VisibleLine(x)
-	}
-	return v
-}
-
-// decode reads a JSON value, with its numbers as they are written.
-func decode(r io.Reader) (v any, err error) {
-	d := json.NewDecoder(r)
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
 }
 
 // emptyIn returns the kind of which a file has an object without contents; empty if there is none.
@@ -254,8 +211,10 @@ func (r *redactor) pseudonym(s string) string {
 }
 
 func (r *redactor) write(w io.Writer, b []byte) error {
-	all, err := decode(bytes.NewReader(b))
-	if err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // numbers as they are written
+	var all any
+	if err := d.Decode(&all); err != nil {
 		return err
 	}
 	return json.NewEncoder(w).Encode(r.walk("", all))

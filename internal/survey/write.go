@@ -143,15 +143,21 @@ func waiting(n place.Range) string {
 }
 
 func (r *Report) table(out io.Writer) error {
-	parts := []string{r.Headline()}
+	parts := []string{text.Cells(r.Headline())}
 	if len(r.Losses) > 0 {
 		rows := [][]string{columns}
 		for i := range r.Losses {
-			rows = append(rows, r.Losses[i].Cells())
+			row := r.Losses[i].Cells()
+			for k, cell := range row { // a file's names may be anything
+				row[k] = text.Cells(cell)
+			}
+			rows = append(rows, row)
 		}
 		parts = append(parts, strings.Join(text.Columns(rows), "\n"))
 	}
-	parts = append(parts, r.Notes()...)
+	for _, note := range r.Notes() {
+		parts = append(parts, text.Cells(note))
+	}
 	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
 	return err
 }

@@ -108,12 +108,6 @@ type Beside struct {
 	Frame func() *view.Frame // the newest frame; nil before the first
 }
 
-// CastError reports that lightsout cannot create the file of a recording.
-type CastError struct{ error }
-
-// Unwrap returns the file system's error.
-func (e CastError) Unwrap() error { return e.error }
-
 // Run shows frames until the last one or until ctx ends, and then prints the paths of
 // the screen's recordings.
 func (x Show) Run(ctx context.Context) (err error) {
@@ -141,7 +135,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 	stage.dir, stage.open, stage.records = x.Dir, x.Open, x.Records
 	if x.Cast != "" {
 		if err := stage.rec.begin(x.Cast); err != nil {
-			return CastError{err}
+			return err
 		}
 		stage.pass(tui.RecordingMsg(true))
 	}

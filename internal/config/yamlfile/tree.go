@@ -45,7 +45,7 @@ func (k Kind) Read(text []byte) (*yaml.Node, error) {
 		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1}, nil
 	}
 	root, left := doc.Content[0], maxNodes
-	if err := k.writeOut(root, map[*yaml.Node]bool{}, &left); err != nil {
+	if err := k.writeOut(root, &left); err != nil {
 		return nil, err
 	}
 	switch second, err := nextDocument(dec); {
@@ -98,8 +98,8 @@ func checkText(text []byte) error {
 const maxNodes = 200_000
 
 // writeOut replaces each alias by its value. It
-// refuses tags, merge keys, an alias that refers to itself, and a file that becomes too large.
-func (k Kind) writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) error {
+// refuses tags, merge keys, and a file that becomes too large, as by an alias that refers to itself.
+func (k Kind) writeOut(n *yaml.Node, left *int) error {
 	*left--
 	switch {
 	case *left < 0:
@@ -109,16 +109,11 @@ func (k Kind) writeOut(n *yaml.Node, around map[*yaml.Node]bool, left *int) erro
 	case n.Style&yaml.TaggedStyle != 0:
 		return ErrorAt(n.Line, "tags like %s can't be used in a %s: leave it out", Quote(n.Tag), k.Noun)
 	}
-	around[n] = true
-	defer delete(around, n)
 	for i, c := range n.Content {
 		if c.Kind == yaml.AliasNode {
-			if around[c.Alias] {
-				return ErrorAt(c.Line, "%s refers to itself", Quote("*"+c.Value))
-			}
 			c, n.Content[i] = c.Alias, c.Alias
 		}
-		if err := k.writeOut(c, around, left); err != nil {
+		if err := k.writeOut(c, left); err != nil {
 			return err
 		}
 	}
