@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lightsout/loadgen"
@@ -87,9 +86,6 @@ func (c *Config) ways(wrong fault) {
 	if strings.ContainsAny(c.Bastion, " \t") {
 		wrong("bastion", "bastion: %q has a space; write user@host:port or an alias of the ssh configuration", c.Bastion)
 	}
-	if port, ok := portOf(c.Bastion); !ok {
-		wrong("bastion", "bastion: %q is not a port; write user@host:port, with a number up to 65535", power.Clean(port))
-	}
 	c.Power.shared(wrong)
 	exists := func(field, file string) {
 		if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
@@ -100,20 +96,6 @@ func (c *Config) ways(wrong fault) {
 	for _, file := range c.SSH.IdentityFiles {
 		exists("ssh.identity_files", file)
 	}
-}
-
-// portOf returns the port of [ssh://][user@]host[:port]; ok is false if it is not one.
-// An IPv6 address without brackets has no port.
-func portOf(spec string) (port string, ok bool) {
-	host := strings.TrimSuffix(strings.TrimPrefix(spec, "ssh://"), "/")
-	host = host[strings.LastIndexByte(host, '@')+1:]
-	host = host[strings.LastIndexByte(host, ']')+1:]
-	if strings.Count(host, ":") != 1 {
-		return "", true
-	}
-	_, port, _ = strings.Cut(host, ":")
-	n, err := strconv.ParseUint(port, 10, 16)
-	return port, err == nil && n > 0
 }
 
 // FleetNodes returns the settings of the nodes for the fleet; the drivers use the other

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-
-	"lightsout/internal/text"
 )
 
 // Limits of a file. This program writes nothing longer, and longer text may not fit
@@ -27,8 +25,8 @@ func openRegular(fsys fs.FS, name string) (f fs.File, size int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if what := text.NotFile(info.Mode()); what != "" {
-		return nil, 0, fmt.Errorf("%s is %s, not a file", name, what)
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err = fsys.Open(name)
 	return f, info.Size(), err

@@ -20,14 +20,14 @@ func TestOpenRefusesAPathThatIsNotAFile(t *testing.T) {
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), name+" is a pipe, not a file") {
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), name+" is not a regular file") {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = os.Remove(filepath.Join(dir, name))
 		if err := os.Symlink("/dev/zero", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), name+" is a device, not a file") {
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), name+" is not a regular file") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -111,7 +111,7 @@ func TestAKeyThatIsNotAcceptedIsOneSentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = reach(t, newClient(t, Options{Bastion: bastion, KnownHosts: known, IdentityFiles: []string{pipe}}))
-	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "is a pipe, not a file") {
+	if causeOf(err) != causeAuth || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("a pipe: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
