@@ -28,48 +28,49 @@ const version = 1
 type file struct {
 	Lightsout int // version
 	cluster.Contents
-	// Templates are the specifications of the pods; PodTemplates holds each pod's
-	// index, -1 if its specification is unknown.
-	Templates    []*corev1.PodSpec
-	PodTemplates []int
+	// Specs are the specifications of the pods; null if one is unknown.
+	Specs        []*corev1.PodSpec
 	PlaceObjects []placeObject
 }
 
-// placeObject is a cluster.Object. A neighbour has a template as well.
+// placeObject is a cluster.Object. A neighbour has a specification as well.
 type placeObject struct {
-	Kind     cluster.Kind
-	Key      cluster.Key
-	Value    json.RawMessage
-	Template int
+	Kind  cluster.Kind
+	Key   cluster.Key
+	Value json.RawMessage
+	Spec  *corev1.PodSpec `json:",omitempty"`
+}
+
+// specOf returns the specification of a pod; nil if it is unknown.
+func specOf(p *cluster.Pod) *corev1.PodSpec {
+	if p.Spec == (cluster.Spec{}) {
+		return nil
+	}
+	return p.Spec.Decode()
+}
+
+// setSpec is the reverse of specOf.
+func setSpec(p *cluster.Pod, spec *corev1.PodSpec) {
+	if spec != nil {
+		p.Spec = cluster.NewSpec(spec, "")
+	}
 }
 
 // Save writes a Snapshot for Load. With redact it writes pseudonyms, which are
 // consistent within one file but match no other file.
 func Save(w io.Writer, s *cluster.Snapshot, redact bool) error {
 	f := file{Lightsout: version, Contents: s.Contents()}
-	index := map[cluster.Spec]int{}
-	template := func(spec cluster.Spec) int {
-		if spec == (cluster.Spec{}) {
-			return -1
-		}
-		i, ok := index[spec]
-		if !ok {
-			i = len(f.Templates)
-			index[spec], f.Templates = i, append(f.Templates, spec.Decode())
-		}
-		return i
-	}
 	for _, p := range f.Pods {
-		f.PodTemplates = append(f.PodTemplates, template(p.Spec))
+		f.Specs = append(f.Specs, specOf(p))
 	}
 	for _, o := range f.Objects {
 		b, err := json.Marshal(o.Value)
 		if err != nil {
 			return fmt.Errorf("write the %s %s: %w", o.Kind, o.Key, err)
 		}
-		x := placeObject{Kind: o.Kind, Key: o.Key, Value: b, Template: -1}
+		x := placeObject{Kind: o.Kind, Key: o.Key, Value: b}
 		if p, ok := o.Value.(*cluster.Pod); ok {
-			x.Template = template(p.Spec)
+			x.Spec = specOf(p)
 		}
 		f.PlaceObjects = append(f.PlaceObjects, x)
 	}
@@ -89,27 +90,14 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 	if err := json.NewDecoder(r).Decode(&f); err != nil {
 		return nil, fmt.Errorf("this is not a file of lightsout snapshot: %w", err)
 	}
-	if f.Lightsout != version || len(f.PodTemplates) != len(f.Pods) {
+	if f.Lightsout != version || len(f.Specs) != len(f.Pods) {
 		return nil, errors.New("another version of lightsout snapshot, or another program, wrote this file; create a new one")
 	}
 	if kind := emptyIn(f.Contents); kind != "" {
 		return nil, fmt.Errorf("the file has an empty %s; create a new one", kind)
 	}
-	specs := make([]cluster.Spec, len(f.Templates))
-	for i, t := range f.Templates {
-		if t == nil {
-			return nil, errors.New("the file has an empty template; create a new one")
-		}
-		specs[i] = cluster.NewSpec(t, "")
-	}
-	spec := func(i int) cluster.Spec {
-		if i < 0 || i >= len(specs) {
-			return cluster.Spec{}
-		}
-		return specs[i]
-	}
 	for i, p := range f.Pods {
-		p.Spec = spec(f.PodTemplates[i])
+		setSpec(p, f.Specs[i])
 	}
 	for _, x := range f.PlaceObjects {
 		empty := newObject[x.Kind]
@@ -121,7 +109,7 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 			return nil, fmt.Errorf("read the %s %s: %w", x.Kind, x.Key, err)
 		}
 		if p, ok := o.Value.(*cluster.Pod); ok {
-			p.Spec = spec(x.Template)
+			setSpec(p, x.Spec)
 		}
 		f.Objects = append(f.Objects, o)
 	}

@@ -174,7 +174,7 @@ func TestASurveyOfAFile(t *testing.T) {
 			t.Errorf("redact %t: %s\nwant %s", redact, got.Headline(), want.Headline())
 		}
 	}
-	if _, err := Load(strings.NewReader(`{"Lightsout":1,"Pods":[null],"PodTemplates":[0]}`)); err == nil {
+	if _, err := Load(strings.NewReader(`{"Lightsout":1,"Pods":[null],"Specs":[null]}`)); err == nil {
 		t.Error("Load accepted a broken file")
 	}
 }
@@ -227,7 +227,7 @@ func BenchmarkSurvey(b *testing.B) {
 
 // Anybody may have written the file: an object without contents is an error.
 func TestAFileWithAnEmptyObjectIsRefused(t *testing.T) {
-	for _, part := range []string{`"Nodes":[null]`, `"Deployments":[null]`, `"Endpoints":[null]`, `"Pods":[null],"PodTemplates":[0]`, `"Templates":[null]`} {
+	for _, part := range []string{`"Nodes":[null]`, `"Deployments":[null]`, `"Endpoints":[null]`, `"Pods":[null],"Specs":[null]`} {
 		if _, err := Load(strings.NewReader(`{"Lightsout":1,` + part + `}`)); err == nil || !strings.Contains(err.Error(), "empty") {
 			t.Errorf("%s: %v", part, err)
 		}
