@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +33,7 @@ func newPlainScreen() *plainScreen { return &plainScreen{console: newConsole(fal
 func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	typing := p.in != nil || isPipe(os.Stdin)
-	if typing {
+	if p.in != nil {
 		go p.read(ctx, s)
 	}
 	gone := false
@@ -44,7 +42,7 @@ func (p *plainScreen) run(ctx context.Context, s *session.Session) error {
 		if !p.told && readable(f.Snapshot) && hitsKnown(f.Snapshot) {
 			p.told = true
 			p.print(stateLines(f)...)
-			if typing {
+			if p.in != nil {
 				p.print(plainHelp)
 			}
 		}
@@ -97,27 +95,17 @@ const inputPoll = 200
 // read carries out typed commands, line by line, until ctx or the input ends. It waits
 // for input without reading, so that a question gets its answer.
 func (p *plainScreen) read(ctx context.Context, s *session.Session) {
-	in := p.in
-	if in == nil {
-		in = bufio.NewReader(os.Stdin)
-	}
 	for ctx.Err() == nil {
 		ready := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
-		if n, _ := unix.Poll(ready, inputPoll); n == 0 && in.Buffered() == 0 || !p.asking.TryLock() {
+		if n, _ := unix.Poll(ready, inputPoll); n == 0 && p.in.Buffered() == 0 || !p.asking.TryLock() {
 			time.Sleep(inputPoll * time.Millisecond / 10)
 			continue
 		}
-		line, err := in.ReadString('\n')
+		line, err := p.in.ReadString('\n')
 		p.asking.Unlock()
 		if err != nil || ctx.Err() != nil {
 			return
 		}
 		p.typed(strings.TrimSpace(line), s)
 	}
-}
-
-// isPipe reports a file from which another program's output can be read.
-func isPipe(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }

@@ -97,16 +97,10 @@ func newTrialCheckCommand() *cobra.Command {
 			for _, name := range args {
 				all = append(all, checkPlan(cmd, name)...)
 			}
-			switch len(all) {
-			case 0:
-				return nil
-			case 1:
-				return usageError{all[0]}
+			if len(all) > 0 {
+				return usageError{errors.Join(all...)}
 			}
-			for _, err := range all {
-				cmd.PrintErrln(err)
-			}
-			return usageError{fmt.Errorf("%d errors, see above", len(all))}
+			return nil
 		},
 	}
 }

@@ -191,31 +191,21 @@ type bastion struct {
 	client *ssh.Client
 }
 
-// connected returns the connection, and makes it where there is none.
-func (b *bastion) connected() (*ssh.Client, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.client != nil {
-		return b.client, nil
-	}
-	client, err := ssh.Dial("tcp", b.address, &b.config)
-	if err != nil {
-		return nil, err
-	}
-	b.client = client
-	return client, nil
-}
-
 // dial opens a connection through the bastion. Where the bastion itself does not
 // answer, the next call connects again.
 func (b *bastion) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	client, err := b.connected()
+	b.mu.Lock()
+	client, err := b.client, error(nil)
+	if client == nil {
+		client, err = ssh.Dial("tcp", b.address, &b.config)
+		b.client = client
+	}
+	b.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
 	c, err := client.DialContext(ctx, network, address)
-	var refused *ssh.OpenChannelError
-	if err != nil && !errors.As(err, &refused) {
+	if err != nil && !errors.As(err, new(*ssh.OpenChannelError)) {
 		b.lost(client)
 	}
 	return c, err
