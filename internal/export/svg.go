@@ -86,78 +86,37 @@ func (d *svg) class(property string, c Colour) string {
 type span struct {
 	from, to int
 	changes  []int
-	weight   int // about how many bytes it takes to show it once
 }
 
-// About how many bytes it takes to say when a version of a part is shown, and
-// to begin a run of cells of another look.
-const (
-	versionCost = 12
-	runCost     = 40
-)
+// versionCost is about how many columns take as many bytes as to say when a version of a part is shown.
+const versionCost = 12
 
 // cost is about how many bytes it takes to tell a part.
-func (s span) cost() int {
-	switch n := len(s.changes); {
-	case n > 1:
-		return n * (s.weight + versionCost)
-	case s.weight > 0:
-		return s.weight + runCost
-	}
-	return 0
-}
+func (s span) cost() int { return len(s.changes) * (s.to - s.from + versionCost) }
 
-// with is the part with the one behind it.
-func (s span) with(o span) span {
-	all := slices.Concat(s.changes, o.changes)
-	slices.Sort(all)
-	return span{s.from, o.to, slices.Compact(all), s.weight + o.weight}
-}
-
-// spans splits a row so that it takes few bytes.
+// spans splits a row so that it takes few bytes, but not within wide characters.
 func (d *svg) spans(y int) (out []span) {
 	for x := range d.frames[0].Screen.Width {
-		out = append(out, d.columnOf(y, x))
-		for n := len(out); n > 1; n-- {
-			a, b := out[n-2], out[n-1]
-			if both := a.with(b); d.splits(y, b.from) || both.cost() <= a.cost()+b.cost() {
-				out = append(out[:n-2], both)
-			} else {
+		part, splits := span{from: x, to: x + 1}, false // splits: a cut before x would part a character
+		for i, f := range d.frames {
+			row := f.Screen.row(y)
+			splits = splits || row[x].Text == ""
+			if i == 0 || row[x] != d.frames[i-1].Screen.row(y)[x] {
+				part.changes = append(part.changes, i)
+			}
+		}
+		for n := len(out); n > 0; n = len(out) {
+			all := slices.Concat(out[n-1].changes, part.changes)
+			slices.Sort(all)
+			both := span{out[n-1].from, part.to, slices.Compact(all)}
+			if !splits && both.cost() > out[n-1].cost()+part.cost() {
 				break
 			}
+			out, part, splits = out[:n-1], both, false
 		}
+		out = append(out, part)
 	}
 	return out
-}
-
-// columnOf is the part of one column.
-func (d *svg) columnOf(y, x int) span {
-	s := span{from: x, to: x + 1}
-	for i, f := range d.frames {
-		row := f.Screen.row(y)
-		if i == 0 || row[x] != d.frames[i-1].Screen.row(y)[x] {
-			s.changes = append(s.changes, i)
-		}
-		w := 0
-		if row[x].Text != " " || row[x].Bg != d.th.bg {
-			w = 1
-			if x == 0 || row[x-1].Fg != row[x].Fg || row[x-1].Bg != row[x].Bg {
-				w += runCost
-			}
-		}
-		s.weight = max(s.weight, w)
-	}
-	return s
-}
-
-// splits reports whether a cut before column x would part a wide character.
-func (d *svg) splits(y, x int) bool {
-	for _, f := range d.frames {
-		if f.Screen.row(y)[x].Text == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // row writes a row of all frames.
