@@ -195,11 +195,17 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		}
 		return typed, true, nil
 	}
-	text, err := c.ask(ctx, c.out, label+"? [y/N] ")
-	if yes = err == nil && (text == "y" || text == "yes"); !yes && switching {
+	yes, _ = c.askYes(ctx, c.out, label+"? [y/N] ")
+	if !yes && switching {
 		return "", false, errNotDone
 	}
 	return "", yes, nil
+}
+
+// askYes is ask for a question that y or yes answers with yes.
+func (c *console) askYes(ctx context.Context, out io.Writer, prompt string) (bool, error) {
+	text, err := c.ask(ctx, out, prompt)
+	return err == nil && (text == "y" || text == "yes"), err
 }
 
 var errNotDone = fmt.Errorf("nothing was switched: the answer was no")
@@ -268,9 +274,8 @@ func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, e
 	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
 		c.asking.Lock()
 		defer c.asking.Unlock()
-		text, err := c.ask(ctx, os.Stderr, fmt.Sprintf("No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
+		return c.askYes(ctx, os.Stderr, fmt.Sprintf("No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
 			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File)))
-		return text == "y" || text == "yes", err
 	}
 }
 

@@ -129,20 +129,21 @@ func startLab(ctx context.Context, scenario, pace string) (*lab, error) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = leash.Close() })()
 	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		l.stop()
-		if e := context.Cause(ctx); errors.Is(e, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, lastLine(said.String()))
-		} else if e != nil {
-			return nil, e
-		}
+	if err == nil {
+		err = json.Unmarshal(line, l)
+	}
+	if err == nil {
+		return l, nil
+	}
+	l.stop()
+	switch why := context.Cause(ctx); {
+	case why == nil:
 		return nil, fmt.Errorf("the lab ended before it was ready: %s", lastLine(said.String()))
+	case errors.Is(why, context.DeadlineExceeded):
+		return nil, fmt.Errorf("the lab was not ready within %s: %s", labStart, lastLine(said.String()))
+	default:
+		return nil, why
 	}
-	if err := json.Unmarshal(line, l); err != nil {
-		l.stop()
-		return nil, fmt.Errorf("the lab did not report that it is ready: %w", err)
-	}
-	return l, nil
 }
 
 // stop ends the lab and waits until it has cleaned up.

@@ -95,13 +95,11 @@ func (l *loadOptions) shape() (loadgen.Spec, error) {
 	s := l.spec
 	s.Timeout = l.send.Timeout
 	shapes := 0
-	if l.burst != 0 {
-		shapes++
-		s.Shape, s.N = loadgen.Burst, l.burst
-	}
-	if l.hold != 0 {
-		shapes++
-		s.Shape, s.N = loadgen.Hold, l.hold
+	for shape, n := range map[loadgen.Shape]int{loadgen.Burst: l.burst, loadgen.Hold: l.hold} {
+		if n != 0 {
+			shapes++
+			s.Shape, s.N = shape, n
+		}
 	}
 	if l.rate != "" {
 		shapes++

@@ -108,8 +108,7 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
-	text, err := c.ask(ctx, os.Stdout, question+"? [y/N] ")
-	return text == "y" || text == "yes", err
+	return c.askYes(ctx, os.Stdout, question+"? [y/N] ")
 }
 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could

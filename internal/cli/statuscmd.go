@@ -129,7 +129,8 @@ func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *
 			read.nodes = append(read.nodes, session.NodeRef(s, n))
 		}
 	}
-	if read.missing = m.missing; m.fleet == nil {
+	read.missing = m.missing
+	if m.fleet == nil {
 		return read, nil
 	}
 	ctx, end := within(ctx, statusWait+time.Duration(len(read.nodes))*statusEach, "polling the machines")
