@@ -60,11 +60,7 @@ func (o options) drawn() bool { return !o.plain && terminal.Drawable() }
 
 // colorProfile returns the profile for --color; nil lets the terminal decide.
 func (o options) colorProfile() (*colorprofile.Profile, error) {
-	p, err := terminal.ColorProfile(o.color)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return p, nil
+	return terminal.ColorProfile(o.color), oneOf("--color", o.color, "auto", "always", "never")
 }
 
 // draw runs the session's screen until the operator leaves or ctx ends.

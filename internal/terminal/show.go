@@ -41,22 +41,15 @@ func dumb() bool {
 // ColorProfile returns the profile for auto, always or never; nil lets the terminal
 // decide. A NO_COLOR that is not empty switches colour off, whatever its value
 // (no-color.org).
-func ColorProfile(when string) (*colorprofile.Profile, error) {
-	var p colorprofile.Profile
-	switch when {
-	case "auto":
-		if os.Getenv("NO_COLOR") == "" {
-			return nil, nil
-		}
-		p = colorprofile.ASCII
-	case "never":
-		p = colorprofile.ASCII
-	case "always":
+func ColorProfile(when string) *colorprofile.Profile {
+	p := colorprofile.ASCII
+	switch {
+	case when == "always":
 		p = colorprofile.ANSI
-	default:
-		return nil, fmt.Errorf("--color is auto, always or never, not %q", when)
+	case when == "auto" && os.Getenv("NO_COLOR") == "":
+		return nil
 	}
-	return &p, nil
+	return &p
 }
 
 // asciiOnly reports whether the locale or the terminal is safe for ASCII only: fonts of text
