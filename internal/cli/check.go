@@ -202,10 +202,8 @@ func (c *checkup) load(ctx context.Context, reached bool) {
 		cancel()
 		if err == nil {
 			conn.Close()
-			rows = append(rows, works("target", "%s accepts connections%s; no request was sent", addr, how))
-		} else {
-			rows = append(rows, missing("target", err, "check load.url and load.entries, and that the service is there"))
 		}
+		rows = append(rows, tried("target", err, "check load.url and load.entries, and that the service is there", "%s accepts connections%s; no request was sent", addr, how))
 	}
 	if err := l.ReadFiles(&loadgen.Options{}); err != nil {
 		rows = append(rows, missing("files", err, "correct the load's files in lightsout.yaml"))
@@ -239,10 +237,11 @@ func (c *checkup) state(nodes []*cluster.Node) {
 
 // folder checks that a folder can be written; without says what else happens.
 func folder(dir, without string) checkRow {
-	if err := writable(dir); err != nil {
-		return missing("folder", fmt.Errorf("%s is not writable (%w)", dir, err), "make it writable for this user, or set state in lightsout.yaml; "+without)
+	err := writable(dir)
+	if err != nil {
+		err = fmt.Errorf("%s is not writable (%w)", dir, err)
 	}
-	return works("folder", "%s is writable", dir)
+	return tried("folder", err, "make it writable for this user, or set state in lightsout.yaml; "+without, "%s is writable", dir)
 }
 
 // writable reports whether dir can be written, or made in the nearest folder

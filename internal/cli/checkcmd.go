@@ -197,6 +197,14 @@ func missing(what string, err error, todo string) checkRow {
 	return row(what, checkMissing, detail, todo)
 }
 
+// tried is missing if there is an error, and works otherwise.
+func tried(what string, err error, todo, format string, args ...any) checkRow {
+	if err != nil {
+		return missing(what, err, todo)
+	}
+	return works(what, format, args...)
+}
+
 // askOnTerminal asks for a passphrase or password on the terminal; nil if there is
 // none. It does not ask about unknown host keys: a yes would write to known_hosts.
 func askOnTerminal() func(context.Context, ssh.SecretQuestion) (string, error) {

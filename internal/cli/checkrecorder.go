@@ -49,20 +49,11 @@ func (c *checkup) hooks(ctx context.Context, set config.Recorder) {
 	h := recorder.Hooks{Command: set.Command, URL: source}
 	command, webhook := h.Reach(ctx)
 	var rows []checkRow
-	switch {
-	case len(set.Command) == 0:
-	case command != nil:
-		rows = append(rows, missing("command", command, "correct recorder.command, or make the program executable"))
-	default:
-		rows = append(rows, works("command", "%s is a program; lightsout did not run it", set.Command[0]))
+	if len(set.Command) > 0 {
+		rows = append(rows, tried("command", command, "correct recorder.command, or make the program executable", "%s is a program; lightsout did not run it", set.Command[0]))
 	}
-	switch {
-	case source == nil:
-	case webhook != nil && errors.Is(webhook, context.Canceled):
-	case webhook != nil:
-		rows = append(rows, missing("webhook", webhook, "check its address, and that its host can be reached from here"))
-	default:
-		rows = append(rows, works("webhook", "its host answers; lightsout posted nothing"))
+	if source != nil && !errors.Is(webhook, context.Canceled) {
+		rows = append(rows, tried("webhook", webhook, "check its address, and that its host can be reached from here", "its host answers; lightsout posted nothing"))
 	}
 	c.add("hooks", rows...)
 }
