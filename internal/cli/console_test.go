@@ -56,3 +56,13 @@ func TestTheConsoleStopsWaitingWhenTheQuestionIsWithdrawn(t *testing.T) {
 		t.Errorf("a yes does not count: %v", err)
 	}
 }
+
+// A wrong text of --confirm is named beside the one that is needed.
+func TestAWrongConfirmationIsNamed(t *testing.T) {
+	var out bytes.Buffer
+	c := &console{out: &out, yes: true, confirm: "stage"}
+	_, yes, err := c.decide(t.Context(), view.Question{Kind: view.QuestionSwitch, Title: "Shut down n1?", Type: "site"}, "Shut down")
+	if yes || err == nil || !strings.Contains(out.String(), `--confirm is "stage", not "site"`) {
+		t.Errorf("%t, %v: %s", yes, err, out.String())
+	}
+}
