@@ -56,7 +56,7 @@ func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
 func (c Controls) Publish() *view.Frame { return c.s.publish() }
 
 // End ends the session.
-func (c Controls) End() { c.s.ending = true }
+func (c Controls) End() { c.s.departure.to(gone) }
 
 // Ask asks the operator.
 func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.opt.Questions.ask(q, answer) }

@@ -183,7 +183,7 @@ func (c *cordons) uncordoned(u uncordoning) {
 				c.warn(view.LanePower, u.node, u.err.Error()+"; retrying; by hand: kubectl uncordon "+u.node)
 			}
 			o.next, o.failed = c.now().Add(uncordonPause), u.err.Error()
-			c.leaveWhenOn = false
+			c.departure.stay()
 			return
 		}
 	}

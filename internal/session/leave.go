@@ -17,16 +17,11 @@ const (
 type leaving struct {
 	*switching
 	loads *loads
-
-	// whenOver: the session ends as soon as the guest has ended.
-	whenOver bool
-	// asked: the operator wants to leave and has not answered how.
-	asked bool
 }
 
 // end ends the session without asking, after its guest.
 func (v *leaving) end(i view.End) {
-	v.whenOver = true
+	v.departure.to(afterGuest)
 	if v.guest.Running() {
 		v.guest.Handle(Asked{view.AbortTrial(i)})
 	}
@@ -38,9 +33,9 @@ func (v *leaving) ask() {
 	v.readJournal() // including machines that are being switched off now
 	switch {
 	case v.settled() && !v.loads.busy():
-		v.ending = true
+		v.departure.to(gone)
 	case !v.opt.Questions.has(view.QuestionQuit):
-		v.asked = true
+		v.departure.to(choosing)
 		v.opt.Questions.follow(v.question, v.answered)
 	}
 }
@@ -79,19 +74,12 @@ func (v *leaving) question() (view.Question, bool) {
 
 // answered leaves as the operator has chosen.
 func (v *leaving) answered(a view.Answer) {
-	v.asked = false
-	switch a.Choice {
-	case leaveNow:
-		v.ending = true
-	case leaveOn:
-		v.leaveWhenOn, v.back = true, map[string]bool{}
+	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
+	v.departure.to(next)
+	if v.departure.undoes() {
 		v.drains.leave()
 		v.restore(nil)
 		v.bringBack()
-	case leaveUndo:
-		v.leaveWhenOn, v.back = true, nil
-		v.drains.leave()
-		v.restore(nil)
 	}
 }
 
@@ -129,7 +117,7 @@ func (v *leaving) busy() bool {
 // waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;
 // nil if the operator has not asked it to.
 func (v *leaving) waitsFor() []string {
-	if !v.leaveWhenOn {
+	if !v.departure.undoes() {
 		return nil
 	}
 	nodes := slices.Concat(v.machines.own(), v.cordons.names(), v.nodes())
@@ -139,10 +127,16 @@ func (v *leaving) waitsFor() []string {
 
 // endIfSettled ends the session when that was requested and the reason to stay has gone.
 func (v *leaving) endIfSettled() {
-	if v.whenOver && !v.guest.Running() {
-		v.ending = true
+	over := false
+	switch v.departure.state {
+	case choosing:
+		over = v.settled() && !v.loads.busy()
+	case undoing, bringing:
+		over = v.settled()
+	case afterGuest:
+		over = !v.guest.Running()
 	}
-	if (v.leaveWhenOn || v.asked && !v.loads.busy()) && v.settled() {
-		v.ending = true
+	if over {
+		v.departure.to(gone)
 	}
 }

@@ -80,7 +80,8 @@ func (m *moving) ask(i view.SwitchScope) {
 				refuse(why)
 				return
 			}
-			m.next, m.ending = &i.Scope, true
+			m.next = &i.Scope
+			m.departure.to(gone)
 		})
 	})
 }

@@ -35,12 +35,12 @@ func (w *switching) readJournal() {
 // bringBack powers on, each once, the machines that the operator does not leave off. One that is being
 // switched off is powered on when that has ended.
 func (w *switching) bringBack() {
-	if w.back == nil || w.ctx.Err() != nil {
+	if w.departure.state != bringing || w.ctx.Err() != nil {
 		return
 	}
-	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.back[n] || w.poweringOn(n) })
+	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.departure.brought[n] || w.poweringOn(n) })
 	for _, n := range nodes {
-		w.back[n] = true
+		w.departure.brought[n] = true
 	}
 	w.powerOn(nodes)
 }

@@ -185,7 +185,7 @@ func (s *Session) turns() {
 	s.tick()
 	p := newPace()
 	defer p.stop()
-	for !s.ending {
+	for s.departure.state != gone {
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
@@ -197,7 +197,7 @@ func (s *Session) turns() {
 		}
 		select {
 		case <-s.ctx.Done():
-			s.ending = true
+			s.departure.to(gone)
 		case <-s.inbox.notify:
 			s.inbox.deliver()
 		case <-s.opt.Questions.changed:

@@ -36,9 +36,6 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
-	// back are the machines that were powered on for leaving; nil unless the operator has chosen to have
-	// everything on before.
-	back map[string]bool
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -102,7 +99,7 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	if a.Action != power.ActionOn {
-		w.leaveWhenOn, w.back = false, nil // the operator stays
+		w.departure.stay()
 	}
 	a.Nodes = w.needed(a)
 	if len(a.Nodes) == 0 {

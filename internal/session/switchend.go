@@ -41,7 +41,7 @@ func (x *request) progress(pr power.Progress) {
 	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
-	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.departure.undoes() {
 		w.cordons.release(pr.Node)
 	}
 }
@@ -111,10 +111,9 @@ func (x *request) notSwitched() []string {
 // when everything is on and no request powers on a machine that is still off.
 func (w *switching) stayIfOff(err error) {
 	off := slices.DeleteFunc(w.machines.own(), w.poweringOn)
-	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
+	if len(off) == 0 || w.ctx.Err() != nil || !w.departure.stay() {
 		return
 	}
-	w.leaveWhenOn, w.back = false, nil
 	why := "lightsout does not leave: " + w.machines.stillOff(off)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		why += "; " + err.Error()
