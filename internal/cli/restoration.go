@@ -23,8 +23,7 @@ type restoration struct {
 	journal  *power.Journal // of the cluster that is restored
 	// proving is held while lightsout asks api which cluster it is.
 	proving sync.Mutex
-	reader  power.ClusterReader // nil unless powering on needs a view of the cluster
-	stop    func()              // ends that view
+	cluster power.ClusterReader // as of the last look; nil if the nodes could not be listed then
 }
 
 // openRestoration reads the configuration and the journal, and chooses the cluster. An error beside a
@@ -64,9 +63,6 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 }
 
 func (r *restoration) close() {
-	if r.stop != nil {
-		r.stop()
-	}
 	r.machines.close()
 	r.way.close()
 	closeJournal(r.journal)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +117,11 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	foreign := nodesOf(chosen, doPowerOn, takenOver, others, nobody)
 	on := append(nodesOf(chosen, doPowerOn, ours), foreign...)
 	if len(on) > 0 || damaged {
-		s, err := r.switcher(ctx, len(foreign) > 0)
+		var view power.ClusterReader
+		if len(foreign) > 0 {
+			view = r.cluster
+		}
+		s, err := r.switcher(view)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
 				Nodes:  append([]string{}, on...),
@@ -126,7 +129,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 			}, power.Automatic{})
 		}
 		if err == nil && damaged {
-			s, _ = r.switcher(ctx, true)
+			s.Cluster = r.cluster
 			failed = errors.Join(failed, s.SettleDamage(ctx, leaveOff))
 		}
 		if failed != nil && ctx.Err() != nil {
@@ -151,26 +154,14 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	return failed
 }
 
-// switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
-// foreign to the journal and the cluster can be reached.
-func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switcher, error) {
+// switcher returns the Switcher that powers machines on. It needs a view of the cluster only for machines
+// that the journal does not list.
+func (r *restoration) switcher(view power.ClusterReader) (*power.Switcher, error) {
 	if r.machines.fleet == nil {
 		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
 	}
-	if foreign && r.reader == nil {
-		api, err := r.proven(ctx)
-		if err == nil {
-			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-			r.stop, err = watch(ctx, watcher, viewWait, synced, synced)
-			r.reader = session.NewClusterReader(watcher, nil, time.Now)
-		}
-		if err != nil {
-			r.reader = nil
-			fmt.Println(err)
-		}
-	}
 	// An annotation that it cannot change stays until the next start.
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: view, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
 }
 
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func (f *facts) notice(format string, args ...any) {
 }
 
 // offMachine is a machine of the journal, with the last reading of its driver, and what is known of its
-// node's boot now, if that is Ready.
+// node's boot now.
 type offMachine struct {
 	power.LeftOff
 	reading power.Reading
@@ -79,7 +80,9 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	wg.Wait()
 	f.at = time.Now()
 	s := justListed(nodes, r.api)
+	r.cluster = nil
 	if f.unseen == nil {
+		r.cluster = listing(powerNodes(s))
 		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
 	}
 	for _, m := range r.ours(machines) {
@@ -99,12 +102,7 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 		if m.IsOn() {
 			continue
 		}
-		is := offMachine{m, readings[machineName(m)], outage.Now{}}
-		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
-			seen := session.BootSeen(s, n)
-			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
-		}
-		f.off = append(f.off, is)
+		f.off = append(f.off, offMachine{m, readings[machineName(m)], s.Boot(s.Node(m.Node))})
 	}
 	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
 		f.damaged = true
@@ -182,7 +180,7 @@ func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster
 // unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
 // damaged lines of the journal may have contained them.
 func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
-	s, err := r.switcher(ctx, true)
+	s, err := r.switcher(r.cluster)
 	if err != nil {
 		return nil // apply reports the error
 	}
@@ -235,7 +233,11 @@ func othersNotes(store power.NoteStore, j *power.Journal, dryRun bool, listed *c
 	if err != nil {
 		return nil // without drivers there is none
 	}
-	var marked []power.Node
+	return (&power.Switcher{Fleet: fleet, Journal: j, Annotations: store, DryRun: dryRun}).Sweep(powerNodes(listed))
+}
+
+// powerNodes are the nodes just listed, as power sees them.
+func powerNodes(listed *cluster.Snapshot) (nodes []power.Node) {
 	for _, n := range listed.Nodes() {
 		node := power.Node{NodeRef: session.NodeRef(listed, n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: listed.Ahead()}
 		if node.Ready && !n.Renewed.IsZero() {
@@ -244,7 +246,20 @@ func othersNotes(store power.NoteStore, j *power.Journal, dryRun bool, listed *c
 				node.Heard = now
 			}
 		}
-		marked = append(marked, node)
+		nodes = append(nodes, node)
 	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, Annotations: store, DryRun: dryRun}).Sweep(marked)
+	return nodes
+}
+
+// listing is the cluster as its API server has just listed it, which is enough to find machines.
+type listing []power.Node
+
+// State returns the nodes.
+func (l listing) State(context.Context) (power.ClusterState, error) {
+	return power.ClusterState{At: time.Now(), Nodes: l}, nil
+}
+
+// FreshState fails: only switching off needs it.
+func (l listing) FreshState(context.Context) (power.ClusterState, error) {
+	return power.ClusterState{}, errors.ErrUnsupported
 }
