@@ -103,13 +103,13 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 }
 
 // entries are the journal's machines that are off or may go off, and its cordons, of all clusters.
-func (r *restoration) entries() (all []power.Entry) {
-	machines, _ := r.journal.Machines() // look reports the error
+func (r *restoration) entries() []power.LeftOff {
+	all, _ := r.journal.Machines() // look reports the error
 	cordoned, _ := r.journal.LeftCordonedAll()
-	for _, l := range machines {
-		all = append(all, l.Entry)
+	for _, e := range cordoned {
+		all = append(all, power.LeftOff{Entry: e})
 	}
-	return append(all, cordoned...)
+	return all
 }
 
 // choose returns the cluster that this call restores: the one to which the configuration leads. If no
@@ -119,7 +119,7 @@ func (r *restoration) choose(named []string) power.Cluster {
 	unsure := r.here.UID == ""
 	for _, here := range []bool{true, false} {
 		for _, e := range r.entries() {
-			if r.here.Same(e.Cluster) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
+			if r.here.Same(e.Cluster) != here || !r.fits(e.Entry) || !unsure && !slices.Contains(named, e.Node) {
 				continue
 			}
 			if here && !unsure {

@@ -176,13 +176,9 @@ func (r *restoration) end(f facts, left []item, before error) error {
 	default:
 		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
 	}
-	if f.unseen == nil {
+	if f.unseen != nil && r.noKubeconfig() {
+		fmt.Println(f.unseen)
 		return err
 	}
-	unseen := fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
-	if r.noKubeconfig() {
-		fmt.Println(unseen)
-		return err
-	}
-	return errors.Join(err, unseen)
+	return errors.Join(err, f.unseen)
 }

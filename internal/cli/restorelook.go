@@ -81,7 +81,9 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	f.at = time.Now()
 	s := justListed(nodes, r.api)
 	r.cluster = nil
-	if f.unseen == nil {
+	if f.unseen != nil {
+		f.unseen = fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
+	} else {
 		r.cluster = listing(powerNodes(s))
 		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
 	}
@@ -91,19 +93,16 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 		}
 	}
 	machines, f.unread = r.journal.Machines()
-	cordoned, _ := r.journal.LeftCordonedAll()
-	f.elsewhere = r.elsewhere(machines, cordoned)
-	for _, e := range cordoned {
-		if r.journal.Cluster().Same(e.Cluster) {
-			f.cordoned = append(f.cordoned, e.Node)
-		}
-	}
 	for _, m := range r.ours(machines) {
-		if m.IsOn() {
-			continue
+		if !m.IsOn() {
+			f.off = append(f.off, offMachine{m, readings[machineName(m)], s.Boot(s.Node(m.Node))})
 		}
-		f.off = append(f.off, offMachine{m, readings[machineName(m)], s.Boot(s.Node(m.Node))})
 	}
+	cordoned, _ := r.journal.LeftCordoned() // the error is the same
+	for _, e := range cordoned {
+		f.cordoned = append(f.cordoned, e.Node)
+	}
+	f.elsewhere = r.elsewhere()
 	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
 		f.damaged = true
 		f.notice("%s: lightsout polls every machine", power.DamageText(r.journal, damaged))
@@ -191,27 +190,23 @@ func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
 }
 
 // elsewhere returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry) (all []item) {
-	add := func(e power.Entry, what string) {
+func (r *restoration) elsewhere() (all []item) {
+	for _, e := range r.entries() {
+		here, what := r.journal.Cluster().Same(e.Cluster), "off"
+		switch cordon := e.Kind == power.EntryCordoned; {
+		case e.IsOn(), here && (cordon || r.fits(e.Entry)):
+			continue
+		case here:
+			what = "off by other settings of bastion, ssh or power"
+		case cordon:
+			what = "cordoned"
+		}
 		by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
 		if e.Config == r.AbsPath() {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		if r.journal.Cluster().Same(e.Cluster) {
-			what += " by other settings of bastion, ssh or power"
-		}
 		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
 		all = append(all, item{e.Node, doLeave, why, ours})
-	}
-	for _, l := range machines {
-		if !l.IsOn() && !r.mine(l.Entry) {
-			add(l.Entry, "off")
-		}
-	}
-	for _, e := range cordoned {
-		if !r.journal.Cluster().Same(e.Cluster) {
-			add(e, "cordoned")
-		}
 	}
 	return all
 }
