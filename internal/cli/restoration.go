@@ -41,8 +41,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
 	}
 	r := &restoration{options: o, config: cfg, machines: &machines{}}
-	ask := sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true}
-	r.way, err = reach(cfg, ask)
+	r.way, err = reach(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true})
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +135,4 @@ func (r *restoration) choose(named []string) power.Cluster {
 // off are in the same file, or lead to the same cluster.
 func (r *restoration) fits(e power.Entry) bool {
 	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Cluster)
-}
-
-// mine reports whether this call restores the machine of the entry.
-func (r *restoration) mine(e power.Entry) bool {
-	return r.journal.Cluster().Same(e.Cluster) && r.fits(e)
 }

@@ -115,7 +115,7 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 // ours returns the machines that this call restores, first those that are on: restore powers the others on
 // whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
-	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.mine(m.Entry) })
+	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.journal.Cluster().Same(m.Cluster) || !r.fits(m.Entry) })
 	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
 	return ours
 }
