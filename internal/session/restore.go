@@ -65,6 +65,26 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	return q, open
 }
 
+// others returns the newest note on each node, unless this journal has switched the machine off since. It
+// is safe for concurrent use.
+func (w *switching) others() (out []power.NodeNote) {
+	s := w.cluster.snapshot()
+	if s == nil {
+		return nil
+	}
+	left, _ := w.opt.Journal.LeftOff()
+	for _, n := range s.Nodes() {
+		for i, note := range power.NotesOn(n.Annotations) {
+			o := power.NodeNote{Node: n.Name, Note: note, Ahead: s.Ahead()}
+			ours := func(l power.LeftOff) bool { return l.Node == o.Node && !o.Since(l) }
+			if i == 0 && n.Gone.IsZero() && !slices.ContainsFunc(left, ours) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
 // takenOverEvery is the least time between two looks for machines that others have
 // switched off since, while the nodes do not change.
 const takenOverEvery = 5 * time.Second
