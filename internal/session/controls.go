@@ -104,11 +104,7 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 // PowerOnOwn powers on the machines of nodes without a question, except those that others
 // have switched off since. end is called when that is over, with what failed.
 func PowerOnOwn(c Controls, nodes []string, end func(error)) error {
-	if err := c.s.switching.missing(); err != nil {
-		return err
-	}
-	c.s.switching.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, c.s.switching.switcher.RestoreOwn)
-	return nil
+	return c.s.switching.powerOn(nodes, end)
 }
 
 // Cordon cordons nodes.
@@ -164,11 +160,6 @@ func (c Controls) Machine(node string) view.MachineView { return c.s.machines.vi
 func (c Controls) LeftOff(node string) bool {
 	_, isOff := c.s.machines.leftOff[node]
 	return isOff
-}
-
-// GoesOff reports whether a request to switch a node's machine off is under way.
-func GoesOff(c Controls, node string) bool {
-	return goesOff(c.s.machines.views[node])
 }
 
 // Down names the nodes whose machines are off, or on their way off, although the API server

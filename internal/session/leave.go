@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // IDs of choices when leaving.
@@ -88,9 +89,15 @@ func (v *leaving) answered(a view.Answer) {
 // lightsout cancels the drain.
 func (v *leaving) goingOff() []string {
 	own := v.machines.own()
-	nodes := slices.DeleteFunc(v.toSwitchOff(), func(n string) bool {
-		return slices.Contains(own, n) || slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
-	})
+	var nodes []string
+	for _, x := range v.requests {
+		for _, n := range x.nodes {
+			drains := slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
+			if x.action != power.ActionOn && x.settled() && x.ended[n] == "" && !drains && !slices.Contains(own, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
 	slices.Sort(nodes)
 	return nodes
 }
@@ -111,7 +118,7 @@ func (v *leaving) settled() bool {
 
 // busy reports whether a machine is being switched, or will be as was agreed to.
 func (v *leaving) busy() bool {
-	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
+	return len(v.under()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
 }
 
 // waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;

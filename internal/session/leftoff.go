@@ -66,7 +66,7 @@ func (m *machines) isOnYet(node string) bool {
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
 	switch {
-	case goesOff(m.views[node]):
+	case m.views[node].GoesOff():
 		return "being switched off"
 	case m.isOnYet(node):
 		return "on, but may still go off by a request from here"

@@ -158,10 +158,7 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 // outlook is the forecast for switching off the nodes.
 func outlook(f *forecast.Forecast) (out []string) {
 	h := f.Hits()
-	for _, l := range append(h.Lines(), f.FollowLines(h)...) {
-		out = append(out, l.Text)
-	}
-	for _, l := range f.WontLines(h) {
+	for _, l := range slices.Concat(h.Lines(), f.FollowLines(h), f.WontLines(h)) {
 		out = append(out, l.Text)
 	}
 	return out

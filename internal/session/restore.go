@@ -42,7 +42,7 @@ func (w *switching) bringBack() {
 	for _, n := range nodes {
 		w.departure.brought[n] = true
 	}
-	w.powerOn(nodes)
+	w.powerOnOwn(nodes)
 }
 
 // restoreQuestion offers to power on what an earlier run has left off.
@@ -120,18 +120,25 @@ func (w *switching) restore(nodes []string) {
 			w.cordons.release(n)
 		}
 	}
-	w.powerOn(nodes)
+	w.powerOnOwn(nodes)
 }
 
-// powerOn powers these nodes on, except those that others have switched off since.
-func (w *switching) powerOn(nodes []string) {
+// powerOnOwn is powerOn for the operator.
+func (w *switching) powerOnOwn(nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	if err := w.missing(); err != nil {
+	if err := w.powerOn(nodes, func(error) {}); err != nil {
 		w.warn(view.LanePower, "power", err.Error())
-		return
 	}
-	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
-	w.run(a, power.Automatic{}, func(error) {}, w.switcher.RestoreOwn)
+}
+
+// powerOn powers these nodes on without a question, except those that others have switched off since. end is
+// called with what failed; the error is the reason why nothing can be switched.
+func (w *switching) powerOn(nodes []string, end func(error)) error {
+	err := w.missing()
+	if err == nil {
+		w.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, w.switcher.RestoreOwn)
+	}
+	return err
 }

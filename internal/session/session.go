@@ -95,7 +95,6 @@ type Session struct {
 	switching   *switching
 	leaving     *leaving
 	rollouts    *rollouts
-	returns     *returns
 	inspections *inspections
 	moving      *moving
 	history     history
@@ -116,10 +115,9 @@ func New(opt Options) *Session {
 	l := newLoop(opt)
 	s := &Session{loop: l, loads: &loads{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
 	s.machines = newMachines(l)
-	s.returns = &returns{loop: l, machines: s.machines}
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
-	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
+	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
 	s.cordons.draining = s.switching.draining
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
@@ -276,7 +274,7 @@ func (s *Session) observe() {
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
-	s.returns.observe(ready)
+	s.machines.sayReturns(ready)
 	s.guest.Handle(snap)
 }
 
@@ -350,7 +348,7 @@ func (s *Session) publish() *view.Frame {
 		Scopes:      s.moving.known,
 	}
 	if f.Snapshot != nil {
-		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.returns.next()...)
+		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited()...)
 	}
 	if s.opt.Load != nil {
 		f.Load, f.Requests = *s.opt.Load.Run(), s.opt.Load.Digest()

@@ -24,7 +24,6 @@ type switching struct {
 	machines *machines
 	cordons  *cordons
 	drains   *drains
-	returns  *returns
 	cluster  clusterReader
 	switcher *power.Switcher // nil when nothing can be switched
 
@@ -69,9 +68,9 @@ const (
 	acting                        // its action has begun
 )
 
-func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
+func newSwitching(l *loop, m *machines, c *cordons, d *drains) *switching {
 	opt := l.opt
-	w := &switching{loop: l, machines: m, cordons: c, drains: d, returns: r, cluster: clusterReader{opt.Watcher, opt.Self, opt.Now}}
+	w := &switching{loop: l, machines: m, cordons: c, drains: d, cluster: clusterReader{opt.Watcher, opt.Self, opt.Now}}
 	if opt.Fleet == nil {
 		return w
 	}
@@ -277,9 +276,9 @@ func (x *request) begun(q power.Question, at time.Time) {
 		w.say(e)
 	}
 	if q.Action == power.ActionOn {
-		w.returns.poweredOn(q.Nodes)
+		w.machines.poweredOn(q.Nodes)
 	} else {
-		w.returns.notSent(q.Nodes...)
+		w.machines.notSent(q.Nodes...)
 	}
 	w.guest.Handle(Switching{q.Action, w.addressed(q)})
 	under := w.under()

@@ -24,7 +24,7 @@ const (
 func cleanUp(r *run) poll {
 	loads := endLoads(r)
 	back := powerOnAgain(r)
-	others := r.s.UncordonOwn(func(node string) bool { return session.GoesOff(r.s, node) })
+	others := r.s.UncordonOwn(func(node string) bool { return r.s.Machine(node).GoesOff() })
 	uncordoned := r.s.UncordonOwn(nil)
 	return func(now time.Time) (bool, string, error) {
 		_, _, _ = others(now) // a machine that does not come on keeps no other node cordoned
@@ -76,7 +76,7 @@ func endLoads(r *run) poll {
 func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
 		switch {
-		case !r.s.LeftOff(n.name) && !session.GoesOff(r.s, n.name) && !r.isOff(n):
+		case !r.s.LeftOff(n.name) && !r.s.Machine(n.name).GoesOff() && !r.isOff(n):
 		case session.TakenOver(r.s, n.name):
 			taken = append(taken, n.name)
 		default:
@@ -125,7 +125,7 @@ func powerOnAgain(r *run) poll {
 // them. The switching has a deadline of its own.
 func (r *run) untilOff() poll {
 	return func(time.Time) (bool, string, error) {
-		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return session.GoesOff(r.s, n.name) })
+		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return r.s.Machine(n.name).GoesOff() })
 		if i < 0 || r.aborted {
 			return true, "", nil
 		}
