@@ -231,24 +231,17 @@ func (s *Session) start() {
 }
 
 func (s *Session) tick() {
-	s.sayPause(s.now())
+	now := s.now()
+	if pause := clock.Pause(now, s.ticked); pause > 0 {
+		s.say(view.NewEvent(view.CodeProgramPaused, "lightsout", view.Facts{Seconds: pause.Seconds()}))
+	}
+	s.ticked = now
 	s.observe()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
 		s.history = s.history.with(s.snapshot)
 	}
-}
-
-// pauseLeast is the least time between two ticks, normally a second, that the session
-// reports. A stopped process, a suspended machine or a starved host is the cause.
-const pauseLeast = 10 * time.Second
-
-func (s *Session) sayPause(now time.Time) {
-	if age := clock.Age(now, s.ticked); !s.ticked.IsZero() && age >= pauseLeast {
-		s.say(view.NewEvent(view.CodeProgramPaused, "lightsout", view.Facts{Seconds: age.Seconds()}))
-	}
-	s.ticked = now
 }
 
 // observe takes the newest snapshot and handles the changes in it.
