@@ -35,7 +35,7 @@ func (v *leaving) ask() {
 	switch {
 	case v.settled() && !v.loads.busy():
 		v.departure.to(gone)
-	case !v.opt.Questions.has(view.QuestionQuit):
+	case v.departure.state != choosing: // otherwise the question is open
 		v.departure.to(choosing)
 		v.opt.Questions.follow(v.question, v.answered)
 	}
