@@ -103,7 +103,7 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 
 // PowerOnOwn powers on the machines of nodes without a question, except those that others
 // have switched off since. end is called when that is over, with what failed.
-func PowerOnOwn(c Controls, nodes []string, end func(error)) error {
+func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
 	return c.s.switching.powerOn(nodes, end)
 }
 
@@ -167,11 +167,11 @@ func (c Controls) LeftOff(node string) bool {
 func (c Controls) Down() []string { return c.s.machines.down() }
 
 // TakenOver reports whether somebody else has switched a node off since lightsout did.
-func TakenOver(c Controls, node string) bool { return c.s.machines.takenOver(node) }
+func (c Controls) TakenOver(node string) bool { return c.s.machines.takenOver(node) }
 
 // MayGoOff reports whether a node's machine is on, but may still go off by lightsout's last
 // request.
-func MayGoOff(c Controls, node string) bool { return c.s.machines.isOnYet(node) }
+func (c Controls) MayGoOff(node string) bool { return c.s.machines.isOnYet(node) }
 
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's
 // machine; nil if it can, and while it is still finding the machines.
