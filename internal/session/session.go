@@ -120,7 +120,7 @@ func New(opt Options) *Session {
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
 	s.cordons.draining = s.switching.draining
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
-	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
+	s.moving = &moving{loop: l, leaving: s.leaving}
 	return s
 }
 
