@@ -24,7 +24,7 @@ type switching struct {
 	machines *machines
 	cordons  *cordons
 	drains   *drains
-	cluster  clusterReader
+	cluster  ClusterReader
 	switcher *power.Switcher // nil when nothing can be switched
 
 	requests  []*request
@@ -70,7 +70,7 @@ const (
 
 func newSwitching(l *loop, m *machines, c *cordons, d *drains) *switching {
 	opt := l.opt
-	w := &switching{loop: l, machines: m, cordons: c, drains: d, cluster: clusterReader{opt.Watcher, opt.Self, opt.Now}}
+	w := &switching{loop: l, machines: m, cordons: c, drains: d, cluster: ClusterReader{opt.Watcher, opt.Self, opt.Now}}
 	if opt.Fleet == nil {
 		return w
 	}
