@@ -90,7 +90,11 @@ func powerSwitch(ctx context.Context, o options, action power.Action, nodes []st
 	c.lanes = []view.Lane{view.LanePower}
 	endInOrder()
 	defer func() {
-		if err != nil || ctx.Err() != nil {
+		switch {
+		case err != nil || ctx.Err() != nil:
+			s.sayLeftOff()
+		case action == power.ActionOn: // a node is uncordoned once it is Ready, after the end of this command
+			s.left = leftover{cordoned: slices.DeleteFunc(s.left.cordoned, func(n string) bool { return !slices.Contains(nodes, n) })}
 			s.sayLeftOff()
 		}
 	}()

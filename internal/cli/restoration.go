@@ -23,8 +23,7 @@ type restoration struct {
 	journal  *power.Journal // of the cluster that is restored
 	// proving is held while lightsout asks api which cluster it is.
 	proving sync.Mutex
-	reader  power.ClusterReader // nil unless powering on needs a view of the cluster
-	stop    func()              // ends that view
+	cluster power.ClusterReader // as of the last look; nil if the nodes could not be listed then
 }
 
 // openRestoration reads the configuration and the journal, and chooses the cluster. An error beside a
@@ -42,8 +41,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
 	}
 	r := &restoration{options: o, config: cfg, machines: &machines{}}
-	ask := sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true}
-	r.way, err = reach(cfg, ask)
+	r.way, err = reach(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true})
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +62,6 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 }
 
 func (r *restoration) close() {
-	if r.stop != nil {
-		r.stop()
-	}
 	r.machines.close()
 	r.way.close()
 	closeJournal(r.journal)
@@ -107,13 +102,13 @@ func (r *restoration) proven(ctx context.Context) (*cluster.Client, error) {
 }
 
 // entries are the journal's machines that are off or may go off, and its cordons, of all clusters.
-func (r *restoration) entries() (all []power.Entry) {
-	machines, _ := r.journal.Machines() // look reports the error
+func (r *restoration) entries() []power.LeftOff {
+	all, _ := r.journal.Machines() // look reports the error
 	cordoned, _ := r.journal.LeftCordonedAll()
-	for _, l := range machines {
-		all = append(all, l.Entry)
+	for _, e := range cordoned {
+		all = append(all, power.LeftOff{Entry: e})
 	}
-	return append(all, cordoned...)
+	return all
 }
 
 // choose returns the cluster that this call restores: the one to which the configuration leads. If no
@@ -123,7 +118,7 @@ func (r *restoration) choose(named []string) power.Cluster {
 	unsure := r.here.UID == ""
 	for _, here := range []bool{true, false} {
 		for _, e := range r.entries() {
-			if r.here.Same(e.Cluster) != here || !r.fits(e) || !unsure && !slices.Contains(named, e.Node) {
+			if r.here.Same(e.Cluster) != here || !r.fits(e.Entry) || !unsure && !slices.Contains(named, e.Node) {
 				continue
 			}
 			if here && !unsure {
@@ -140,9 +135,4 @@ func (r *restoration) choose(named []string) power.Cluster {
 // off are in the same file, or lead to the same cluster.
 func (r *restoration) fits(e power.Entry) bool {
 	return e.Settings == r.journal.Settings || e.Config == r.AbsPath() || r.here.Proves(e.Cluster)
-}
-
-// mine reports whether this call restores the machine of the entry.
-func (r *restoration) mine(e power.Entry) bool {
-	return r.journal.Cluster().Same(e.Cluster) && r.fits(e)
 }

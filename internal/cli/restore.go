@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -117,7 +116,11 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	foreign := nodesOf(chosen, doPowerOn, takenOver, others, nobody)
 	on := append(nodesOf(chosen, doPowerOn, ours), foreign...)
 	if len(on) > 0 || damaged {
-		s, err := r.switcher(ctx, len(foreign) > 0)
+		var view power.ClusterReader
+		if len(foreign) > 0 {
+			view = r.cluster
+		}
+		s, err := r.switcher(view)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
 				Nodes:  append([]string{}, on...),
@@ -125,7 +128,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 			}, power.Automatic{})
 		}
 		if err == nil && damaged {
-			s, _ = r.switcher(ctx, true)
+			s.Cluster = r.cluster
 			failed = errors.Join(failed, s.SettleDamage(ctx, leaveOff))
 		}
 		if failed != nil && ctx.Err() != nil {
@@ -150,26 +153,14 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	return failed
 }
 
-// switcher returns the Switcher that powers machines on, with a view of the cluster if some of them are
-// foreign to the journal and the cluster can be reached.
-func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switcher, error) {
+// switcher returns the Switcher that powers machines on. It needs a view of the cluster only for machines
+// that the journal does not list.
+func (r *restoration) switcher(view power.ClusterReader) (*power.Switcher, error) {
 	if r.machines.fleet == nil {
 		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
 	}
-	if foreign && r.reader == nil {
-		api, err := r.proven(ctx)
-		if err == nil {
-			watcher := cluster.NewWatcher(api, cluster.WatchOptions{})
-			r.stop, err = watch(ctx, watcher, viewWait, synced, synced)
-			r.reader = session.NewClusterReader(watcher, nil, time.Now)
-		}
-		if err != nil {
-			r.reader = nil
-			fmt.Println(err)
-		}
-	}
 	// An annotation that it cannot change stays until the next start.
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: view, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
 }
 
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
@@ -184,13 +175,9 @@ func (r *restoration) end(f facts, left []item, before error) error {
 	default:
 		fmt.Println("nothing is off: neither the journal nor an annotation of another operator lists a machine")
 	}
-	if f.unseen == nil {
+	if f.unseen != nil && r.noKubeconfig() {
+		fmt.Println(f.unseen)
 		return err
 	}
-	unseen := fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
-	if r.noKubeconfig() {
-		fmt.Println(unseen)
-		return err
-	}
-	return errors.Join(err, unseen)
+	return errors.Join(err, f.unseen)
 }

@@ -43,7 +43,7 @@ func (f *facts) notice(format string, args ...any) {
 }
 
 // offMachine is a machine of the journal, with the last reading of its driver, and what is known of its
-// node's boot now, if that is Ready.
+// node's boot now.
 type offMachine struct {
 	power.LeftOff
 	reading power.Reading
@@ -79,7 +79,11 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	wg.Wait()
 	f.at = time.Now()
 	s := justListed(nodes, r.api)
-	if f.unseen == nil {
+	r.cluster = nil
+	if f.unseen != nil {
+		f.unseen = fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
+	} else {
+		r.cluster = listing(powerNodes(s))
 		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
 	}
 	for _, m := range r.ours(machines) {
@@ -88,24 +92,16 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 		}
 	}
 	machines, f.unread = r.journal.Machines()
-	cordoned, _ := r.journal.LeftCordonedAll()
-	f.elsewhere = r.elsewhere(machines, cordoned)
-	for _, e := range cordoned {
-		if r.journal.Cluster().Same(e.Cluster) {
-			f.cordoned = append(f.cordoned, e.Node)
-		}
-	}
 	for _, m := range r.ours(machines) {
-		if m.IsOn() {
-			continue
+		if !m.IsOn() {
+			f.off = append(f.off, offMachine{m, readings[machineName(m)], s.Boot(s.Node(m.Node))})
 		}
-		is := offMachine{m, readings[machineName(m)], outage.Now{}}
-		if n := s.Node(m.Node); n != nil && n.Ready == cluster.TriTrue {
-			seen := session.BootSeen(s, n)
-			is.now = outage.Now{ID: seen.Node.BootID, Ready: seen.ReadySince}
-		}
-		f.off = append(f.off, is)
 	}
+	cordoned, _ := r.journal.LeftCordoned() // the error is the same
+	for _, e := range cordoned {
+		f.cordoned = append(f.cordoned, e.Node)
+	}
+	f.elsewhere = r.elsewhere()
 	if damaged, _ := r.journal.Damaged(); len(damaged) > 0 {
 		f.damaged = true
 		f.notice("%s: lightsout polls every machine", power.DamageText(r.journal, damaged))
@@ -119,7 +115,7 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 // ours returns the machines that this call restores, first those that are on: restore powers the others on
 // whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
-	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.mine(m.Entry) })
+	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.journal.Cluster().Same(m.Cluster) || !r.fits(m.Entry) })
 	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
 	return ours
 }
@@ -182,7 +178,7 @@ func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster
 // unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
 // damaged lines of the journal may have contained them.
 func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
-	s, err := r.switcher(ctx, true)
+	s, err := r.switcher(r.cluster)
 	if err != nil {
 		return nil // apply reports the error
 	}
@@ -193,58 +189,23 @@ func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
 }
 
 // elsewhere returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) elsewhere(machines []power.LeftOff, cordoned []power.Entry) (all []item) {
-	add := func(e power.Entry, what string) {
+func (r *restoration) elsewhere() (all []item) {
+	for _, e := range r.entries() {
+		here, what := r.journal.Cluster().Same(e.Cluster), "off"
+		switch cordon := e.Kind == power.EntryCordoned; {
+		case e.IsOn(), here && (cordon || r.fits(e.Entry)):
+			continue
+		case here:
+			what = "off by other settings of bastion, ssh or power"
+		case cordon:
+			what = "cordoned"
+		}
 		by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
 		if e.Config == r.AbsPath() {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		if r.journal.Cluster().Same(e.Cluster) {
-			what += " by other settings of bastion, ssh or power"
-		}
 		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
 		all = append(all, item{e.Node, doLeave, why, ours})
 	}
-	for _, l := range machines {
-		if !l.IsOn() && !r.mine(l.Entry) {
-			add(l.Entry, "off")
-		}
-	}
-	for _, e := range cordoned {
-		if !r.journal.Cluster().Same(e.Cluster) {
-			add(e, "cordoned")
-		}
-	}
 	return all
-}
-
-// justListed is the snapshot of nodes that an API server has just listed.
-func justListed(nodes []*cluster.Node, api *cluster.Client) *cluster.Snapshot {
-	c := cluster.Contents{Nodes: nodes}
-	if api != nil {
-		c.Link.Ahead = api.Ahead()
-	}
-	return cluster.NewSnapshot(c)
-}
-
-// othersNotes returns the annotations of other journals on the nodes just listed. It removes those that are
-// out of date, unless it is a dry run. The Ready condition alone proves nothing: while
-// kube-controller-manager is down, nobody changes it for a machine that is off.
-func othersNotes(store power.NoteStore, j *power.Journal, dryRun bool, listed *cluster.Snapshot) []power.NodeNote {
-	fleet, err := power.NewFleet(power.Config{Locks: power.OpenLocks(hostDir)}, j)
-	if err != nil {
-		return nil // without drivers there is none
-	}
-	var marked []power.Node
-	for _, n := range listed.Nodes() {
-		node := power.Node{NodeRef: session.NodeRef(listed, n), Ready: n.Ready == cluster.TriTrue, Notes: power.NotesOn(n.Annotations), Ahead: listed.Ahead()}
-		if node.Ready && !n.Renewed.IsZero() {
-			node.Heard = n.Renewed.Add(-listed.Ahead()) // nodes and API server are taken to have the same time
-			if now := time.Now(); node.Heard.After(now) {
-				node.Heard = now
-			}
-		}
-		marked = append(marked, node)
-	}
-	return (&power.Switcher{Fleet: fleet, Journal: j, Annotations: store, DryRun: dryRun}).Sweep(marked)
 }

@@ -13,3 +13,15 @@ func Age(now, t time.Time) time.Duration {
 
 // Since returns Age(time.Now(), t).
 func Since(t time.Time) time.Duration { return Age(time.Now(), t) }
+
+// pauseLeast is the least time between two looks, normally a second, that counts as a pause.
+const pauseLeast = 10 * time.Second
+
+// Pause returns for how long the program stood still between two looks at the clock; 0 if it did not, or if
+// last is zero. A stopped process, a suspended machine or a starved host is the cause.
+func Pause(now, last time.Time) time.Duration {
+	if age := Age(now, last); !last.IsZero() && age >= pauseLeast {
+		return age
+	}
+	return 0
+}

@@ -102,6 +102,10 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	if code != 1 || !strings.Contains(errs, "still cordoned: "+node) || strings.Contains(out, "nothing is off") || !unschedulable() {
 		t.Errorf("another node is restored: exit %d\n%s%s", code, out, errs)
 	}
+	out, errs, code = run(t, nil, args(l, config, "power", "on", node, "--yes")...)
+	if code != 0 || !strings.Contains(errs, "still cordoned: "+node+"; uncordon with: lightsout restore") {
+		t.Errorf("power on: exit %d\n%s%s", code, out, errs)
+	}
 	out, errs, code = run(t, nil, args(l, config, "restore", node, "--yes")...)
 	if code != 0 || !strings.Contains(out, node+"  uncordoned") || unschedulable() {
 		t.Errorf("exit %d\n%s%s", code, out, errs)

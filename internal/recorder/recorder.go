@@ -177,15 +177,11 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 }
 
-// pauseLeast is the least time between two calls of observe, normally a second, that the
-// recorder reports. A stopped process, a suspended machine or a starved host is the cause.
-const pauseLeast = 10 * time.Second
-
 // awake reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
-	if age := clock.Age(now, r.running); !r.running.IsZero() && age >= pauseLeast {
-		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
+	if pause := clock.Pause(now, r.running); pause > 0 {
+		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
 }

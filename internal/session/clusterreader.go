@@ -13,27 +13,22 @@ import (
 	"lightsout/power"
 )
 
-// clusterReader is the cluster as switching sees it: the newest snapshot of the watcher,
+// ClusterReader is the cluster as switching sees it: the newest snapshot of the Watcher,
 // and the way to the API server. It is safe for use by several goroutines.
-type clusterReader struct {
-	watcher Watcher
-	self    func(ctx context.Context) power.Self
-	now     func() time.Time
-}
-
-// NewClusterReader is the cluster as a watcher sees it. self names this program's own
-// machine and the way to the cluster; it may be nil where nothing is switched off.
-func NewClusterReader(w Watcher, self func(ctx context.Context) power.Self, now func() time.Time) power.ClusterReader {
-	return clusterReader{w, self, now}
+type ClusterReader struct {
+	Watcher Watcher
+	// Self names this program's own machine and the way to the cluster; nil where nothing is switched off.
+	Self func(ctx context.Context) power.Self
+	Now  func() time.Time
 }
 
 // State returns the state of the cluster in the newest snapshot, and its age.
-func (w clusterReader) State(ctx context.Context) (power.ClusterState, error) {
+func (w ClusterReader) State(ctx context.Context) (power.ClusterState, error) {
 	s := w.snapshot()
 	if s == nil {
 		return power.ClusterState{}, errors.New("lightsout has not seen the cluster yet")
 	}
-	now := w.now()
+	now := w.Now()
 	v := power.ClusterState{At: now}
 	age, known := s.Age(cluster.KindNode, now)
 	v.Age = age
@@ -61,8 +56,8 @@ func (w clusterReader) State(ctx context.Context) (power.ClusterState, error) {
 			v.Nodes = append(v.Nodes, nodeOf(s, n, now))
 		}
 	}
-	if w.self != nil {
-		v.Self = w.self(ctx)
+	if w.Self != nil {
+		v.Self = w.Self(ctx)
 	}
 	return v, nil
 }
@@ -74,8 +69,8 @@ const confirmedWithin = 2 * time.Second
 // FreshState is State after the API server has answered a request made now. It fails
 // when that takes too long, or when nodes or heartbeats are not being watched: after
 // SIGSTOP or suspend a Snapshot looks new that is not.
-func (w clusterReader) FreshState(ctx context.Context) (power.ClusterState, error) {
-	if w.watcher == nil {
+func (w ClusterReader) FreshState(ctx context.Context) (power.ClusterState, error) {
+	if w.Watcher == nil {
 		return w.State(ctx)
 	}
 	var err error
@@ -92,11 +87,11 @@ func (w clusterReader) FreshState(ctx context.Context) (power.ClusterState, erro
 }
 
 // confirm returns when the API server's answer came, unless that took too long.
-func (w clusterReader) confirm(ctx context.Context) (at time.Time, err error) {
+func (w ClusterReader) confirm(ctx context.Context) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, confirmedWithin)
 	defer cancel()
 	asked := time.Now()
-	err = w.watcher.Confirm(ctx)
+	err = w.Watcher.Confirm(ctx)
 	at = time.Now()
 	if took := clock.Age(at, asked); err == nil && took > confirmedWithin {
 		err = fmt.Errorf("its answer took %s", took.Round(time.Second))
@@ -106,10 +101,10 @@ func (w clusterReader) confirm(ctx context.Context) (at time.Time, err error) {
 
 // current is State as of at, and fails where a watch that switching off depends on is
 // broken.
-func (w clusterReader) current(ctx context.Context, at time.Time) (power.ClusterState, error) {
+func (w ClusterReader) current(ctx context.Context, at time.Time) (power.ClusterState, error) {
 	s := w.snapshot()
 	for kind, what := range map[cluster.Kind]string{cluster.KindNode: "nodes", cluster.KindLease: "heartbeats (leases)"} {
-		if age, known := s.Age(kind, w.now()); known && age > confirmedWithin {
+		if age, known := s.Age(kind, w.Now()); known && age > confirmedWithin {
 			return power.ClusterState{}, errors.New(notSeen(what, s.Access[kind]))
 		}
 	}
@@ -118,11 +113,11 @@ func (w clusterReader) current(ctx context.Context, at time.Time) (power.Cluster
 	return v, err
 }
 
-func (w clusterReader) snapshot() *cluster.Snapshot {
-	if w.watcher == nil {
+func (w ClusterReader) snapshot() *cluster.Snapshot {
+	if w.Watcher == nil {
 		return nil
 	}
-	return w.watcher.Snapshot()
+	return w.Watcher.Snapshot()
 }
 
 func notSeen(what string, a cluster.Access) string {

@@ -25,7 +25,7 @@ func TestATaintedWorkerDoesNotCountAsLeft(t *testing.T) {
 		}
 	}
 	tainted := cluster.NewSnapshot(c)
-	view, err := session.NewClusterReader(&still{s: tainted}, nil, time.Now).State(t.Context())
+	view, err := session.ClusterReader{Watcher: &still{s: tainted}, Now: time.Now}.State(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 		}
 		c.Nodes[i] = &m
 	}
-	view, err := session.NewClusterReader(&still{s: cluster.NewSnapshot(c)}, nil, time.Now).State(t.Context())
+	view, err := session.ClusterReader{Watcher: &still{s: cluster.NewSnapshot(c)}, Now: time.Now}.State(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 	}
 	// Nobody is silent while the API server is.
 	c.Link.State = cluster.LinkDisconnected
-	view, err = session.NewClusterReader(&still{s: cluster.NewSnapshot(c)}, nil, time.Now).State(t.Context())
+	view, err = session.ClusterReader{Watcher: &still{s: cluster.NewSnapshot(c)}, Now: time.Now}.State(t.Context())
 	if err != nil || !slices.ContainsFunc(view.Nodes, func(n power.Node) bool { return strings.Contains(n.WhyNotCounted, "the API server does not answer") }) {
 		t.Errorf("%v, %+v", err, view.Nodes)
 	}
@@ -81,12 +81,12 @@ func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
 	}
 	s := cluster.NewSnapshot(c)
 	s.Access[cluster.KindLease] = cluster.Access{}
-	if view, err := session.NewClusterReader(&still{s: s}, nil, time.Now).State(t.Context()); err != nil || !view.Nodes[1].AwaitsHeartbeat {
+	if view, err := (session.ClusterReader{Watcher: &still{s: s}, Now: time.Now}).State(t.Context()); err != nil || !view.Nodes[1].AwaitsHeartbeat {
 		t.Errorf("before the Leases are read: %+v, %v", view.Nodes, err)
 	}
 	for _, forbidden := range []bool{false, true} {
 		s.Access[cluster.KindLease] = cluster.Access{Synced: !forbidden, Forbidden: forbidden}
-		view, err := session.NewClusterReader(&still{s: s}, nil, time.Now).State(t.Context())
+		view, err := session.ClusterReader{Watcher: &still{s: s}, Now: time.Now}.State(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestWhoRunsEtcdIsUnknownUntilTheControlPlanesPodsAreRead(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		s := cluster.NewSnapshot(mdxSnapshot().Contents())
 		s.SettingsRead = read
-		view, err := session.NewClusterReader(&still{s: s}, nil, time.Now).State(t.Context())
+		view, err := session.ClusterReader{Watcher: &still{s: s}, Now: time.Now}.State(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestLookNowNeedsAnAnswerFromTheAPIServer(t *testing.T) {
 			asks = 0
 			before := time.Now()
 			w := asked{&still{s: c.snapshot}, func(ctx context.Context) error { asks++; return c.answer(ctx) }}
-			view, err := session.NewClusterReader(w, nil, time.Now).FreshState(t.Context())
+			view, err := session.ClusterReader{Watcher: w, Now: time.Now}.FreshState(t.Context())
 			if asks != c.asks {
 				t.Errorf("asked %d times, want %d", asks, c.asks)
 			}

@@ -56,7 +56,7 @@ func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
 func (c Controls) Publish() *view.Frame { return c.s.publish() }
 
 // End ends the session.
-func (c Controls) End() { c.s.ending = true }
+func (c Controls) End() { c.s.departure.to(gone) }
 
 // Ask asks the operator.
 func (c Controls) Ask(q view.Question, answer func(view.Answer)) { c.s.opt.Questions.ask(q, answer) }
@@ -103,12 +103,8 @@ func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 
 // PowerOnOwn powers on the machines of nodes without a question, except those that others
 // have switched off since. end is called when that is over, with what failed.
-func PowerOnOwn(c Controls, nodes []string, end func(error)) error {
-	if err := c.s.switching.missing(); err != nil {
-		return err
-	}
-	c.s.switching.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, c.s.switching.switcher.RestoreOwn)
-	return nil
+func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
+	return c.s.switching.powerOn(nodes, end)
 }
 
 // Cordon cordons nodes.
@@ -166,21 +162,16 @@ func (c Controls) LeftOff(node string) bool {
 	return isOff
 }
 
-// GoesOff reports whether a request to switch a node's machine off is under way.
-func GoesOff(c Controls, node string) bool {
-	return goesOff(c.s.machines.views[node])
-}
-
 // Down names the nodes whose machines are off, or on their way off, although the API server
 // may call them Ready: off in forecast.Outage.
 func (c Controls) Down() []string { return c.s.machines.down() }
 
 // TakenOver reports whether somebody else has switched a node off since lightsout did.
-func TakenOver(c Controls, node string) bool { return c.s.machines.takenOver(node) }
+func (c Controls) TakenOver(node string) bool { return c.s.machines.takenOver(node) }
 
 // MayGoOff reports whether a node's machine is on, but may still go off by lightsout's last
 // request.
-func MayGoOff(c Controls, node string) bool { return c.s.machines.isOnYet(node) }
+func (c Controls) MayGoOff(node string) bool { return c.s.machines.isOnYet(node) }
 
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's
 // machine; nil if it can, and while it is still finding the machines.

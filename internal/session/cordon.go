@@ -156,40 +156,36 @@ func (c *cordons) uncordonDue() {
 			continue
 		}
 		o.busy = true
-		async(c.loop, apiTimeout, func(ctx context.Context) uncordoning {
-			text, err := Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
-			return uncordoning{node, text, err}
-		}, c.uncordoned)
+		var text string
+		async(c.loop, apiTimeout, func(ctx context.Context) (err error) {
+			text, err = Uncordon(ctx, c.opt.Drain, c.opt.Journal, node)
+			return err
+		}, func(err error) { c.uncordoned(node, text, err) })
 	}
 }
 
-// uncordoning is the result of an uncordon.
-type uncordoning struct {
-	node, text string
-	err        error
-}
-
-func (c *cordons) uncordoned(u uncordoning) {
-	if u.err != nil && c.ctx.Err() != nil {
+// uncordoned handles the result of an uncordon.
+func (c *cordons) uncordoned(node, text string, err error) {
+	if err != nil && c.ctx.Err() != nil {
 		return // the session ends; the journal has it
 	}
-	if o := c.ours[u.node]; o != nil {
+	if o := c.ours[node]; o != nil {
 		o.busy, o.failed = false, ""
-		if u.err != nil && !o.due {
+		if err != nil && !o.due {
 			return // it has been cordoned again, or is about to be
 		}
-		if u.err != nil {
+		if err != nil {
 			if o.next.IsZero() { // said once
-				c.warn(view.LanePower, u.node, u.err.Error()+"; retrying; by hand: kubectl uncordon "+u.node)
+				c.warn(view.LanePower, node, err.Error()+"; retrying; by hand: kubectl uncordon "+node)
 			}
-			o.next, o.failed = c.now().Add(uncordonPause), u.err.Error()
-			c.leaveWhenOn = false
+			o.next, o.failed = c.now().Add(uncordonPause), err.Error()
+			c.departure.stay()
 			return
 		}
 	}
-	c.say(view.NewEvent(view.CodeUncordoned, u.node, view.Facts{Reported: u.text}))
+	c.say(view.NewEvent(view.CodeUncordoned, node, view.Facts{Reported: text}))
 	c.read()
-	if o := c.ours[u.node]; o != nil { // the journal does not have it yet
+	if o := c.ours[node]; o != nil { // the journal does not have it yet
 		o.next = c.now().Add(uncordonPause)
 	}
 }

@@ -95,17 +95,16 @@ func (l *inspections) object() any {
 // describe requests the object, and then its log if the screen shows it.
 func (l *inspections) describe() {
 	l.asking, l.asked, l.seen = true, l.now(), l.object()
-	ctx, of := l.reading, l.wanted.Of
-	l.spawn(func() {
-		within, cancel := context.WithTimeout(ctx, describeWithin)
-		defer cancel()
-		object, err := l.opt.Inspect.Describe(within, of)
-		l.post(func() {
-			if ctx.Err() == nil { // otherwise the operator inspects another object
-				l.asking = false
-				l.told(object, err)
-			}
-		})
+	reading, of := l.reading, l.wanted.Of
+	var object *cluster.Description
+	async(l.loop, describeWithin, func(ctx context.Context) (err error) {
+		object, err = l.opt.Inspect.Describe(ctx, of)
+		return err
+	}, func(err error) {
+		if reading.Err() == nil { // otherwise the operator inspects another object
+			l.asking = false
+			l.told(object, err)
+		}
 	})
 }
 

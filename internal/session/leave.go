@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
 // IDs of choices when leaving.
@@ -17,16 +18,11 @@ const (
 type leaving struct {
 	*switching
 	loads *loads
-
-	// whenOver: the session ends as soon as the guest has ended.
-	whenOver bool
-	// asked: the operator wants to leave and has not answered how.
-	asked bool
 }
 
 // end ends the session without asking, after its guest.
 func (v *leaving) end(i view.End) {
-	v.whenOver = true
+	v.departure.to(afterGuest)
 	if v.guest.Running() {
 		v.guest.Handle(Asked{view.AbortTrial(i)})
 	}
@@ -38,9 +34,9 @@ func (v *leaving) ask() {
 	v.readJournal() // including machines that are being switched off now
 	switch {
 	case v.settled() && !v.loads.busy():
-		v.ending = true
-	case !v.opt.Questions.has(view.QuestionQuit):
-		v.asked = true
+		v.departure.to(gone)
+	case v.departure.state != choosing: // otherwise the question is open
+		v.departure.to(choosing)
 		v.opt.Questions.follow(v.question, v.answered)
 	}
 }
@@ -79,19 +75,12 @@ func (v *leaving) question() (view.Question, bool) {
 
 // answered leaves as the operator has chosen.
 func (v *leaving) answered(a view.Answer) {
-	v.asked = false
-	switch a.Choice {
-	case leaveNow:
-		v.ending = true
-	case leaveOn:
-		v.leaveWhenOn, v.back = true, map[string]bool{}
+	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
+	v.departure.to(next)
+	if v.departure.undoes() {
 		v.drains.leave()
 		v.restore(nil)
 		v.bringBack()
-	case leaveUndo:
-		v.leaveWhenOn, v.back = true, nil
-		v.drains.leave()
-		v.restore(nil)
 	}
 }
 
@@ -100,9 +89,15 @@ func (v *leaving) answered(a view.Answer) {
 // lightsout cancels the drain.
 func (v *leaving) goingOff() []string {
 	own := v.machines.own()
-	nodes := slices.DeleteFunc(v.toSwitchOff(), func(n string) bool {
-		return slices.Contains(own, n) || slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
-	})
+	var nodes []string
+	for _, x := range v.requests {
+		for _, n := range x.nodes {
+			drains := slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
+			if x.action != power.ActionOn && x.settled() && x.ended[n] == "" && !drains && !slices.Contains(own, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
 	slices.Sort(nodes)
 	return nodes
 }
@@ -123,13 +118,13 @@ func (v *leaving) settled() bool {
 
 // busy reports whether a machine is being switched, or will be as was agreed to.
 func (v *leaving) busy() bool {
-	return v.opt.Fleet != nil && len(v.opt.Fleet.Busy()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
+	return len(v.under()) > 0 || slices.ContainsFunc(v.requests, func(x *request) bool { return x.stage >= agreed })
 }
 
 // waitsFor lists the nodes that must be on, or no longer cordoned, before the session ends;
 // nil if the operator has not asked it to.
 func (v *leaving) waitsFor() []string {
-	if !v.leaveWhenOn {
+	if !v.departure.undoes() {
 		return nil
 	}
 	nodes := slices.Concat(v.machines.own(), v.cordons.names(), v.nodes())
@@ -139,10 +134,16 @@ func (v *leaving) waitsFor() []string {
 
 // endIfSettled ends the session when that was requested and the reason to stay has gone.
 func (v *leaving) endIfSettled() {
-	if v.whenOver && !v.guest.Running() {
-		v.ending = true
+	over := false
+	switch v.departure.state {
+	case choosing:
+		over = v.settled() && !v.loads.busy()
+	case undoing, bringing:
+		over = v.settled()
+	case afterGuest:
+		over = !v.guest.Running()
 	}
-	if (v.leaveWhenOn || v.asked && !v.loads.busy()) && v.settled() {
-		v.ending = true
+	if over {
+		v.departure.to(gone)
 	}
 }

@@ -66,7 +66,7 @@ func (m *machines) isOnYet(node string) bool {
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
 	switch {
-	case goesOff(m.views[node]):
+	case m.views[node].GoesOff():
 		return "being switched off"
 	case m.isOnYet(node):
 		return "on, but may still go off by a request from here"
@@ -78,13 +78,13 @@ func (m *machines) word(node string) string {
 
 // stillOff is a sentence about machines of own.
 func (m *machines) stillOff(nodes []string) string {
+	alike := map[string][]string{}
+	for _, n := range nodes {
+		alike[m.word(n)] = append(alike[m.word(n)], n)
+	}
 	var parts []string
-	for len(nodes) > 0 {
-		word := m.word(nodes[0])
-		other := func(n string) bool { return m.word(n) != word }
-		alike := slices.DeleteFunc(slices.Clone(nodes), other)
-		parts = append(parts, text.List(alike)+text.Noun(len(alike), " is ", " are ")+word)
-		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !other(n) })
+	for _, word := range slices.Sorted(maps.Keys(alike)) {
+		parts = append(parts, text.List(alike[word])+text.Noun(len(alike[word]), " is ", " are ")+word)
 	}
 	return strings.Join(parts, "; ")
 }

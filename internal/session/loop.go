@@ -28,9 +28,7 @@ type loop struct {
 	guest    Guest
 	notice   view.Notice
 
-	ending bool
-	// leaveWhenOn: the operator leaves as soon as everything is on again.
-	leaveWhenOn bool
+	departure departure
 }
 
 func newLoop(opt Options) *loop {

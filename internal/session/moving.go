@@ -29,7 +29,6 @@ const scopesWithin = 10 * time.Second
 type moving struct {
 	*loop
 	leaving *leaving
-	loads   *loads
 
 	known *view.Scopes // nil until found
 	next  *view.Scope  // where the operator goes when this session has ended
@@ -80,7 +79,8 @@ func (m *moving) ask(i view.SwitchScope) {
 				refuse(why)
 				return
 			}
-			m.next, m.ending = &i.Scope, true
+			m.next = &i.Scope
+			m.departure.to(gone)
 		})
 	})
 }
@@ -93,7 +93,7 @@ func (m *moving) question(to view.Scope) view.Question {
 	}
 	q := view.Question{Kind: view.QuestionMove, Title: title, Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay here"}, {ID: view.ChoiceYes, Label: yes}}}
 	q.Lines = append(q.Lines, view.Line{Text: "This session ends and another begins: timeline, chart and marks start empty."})
-	if m.loads.busy() {
+	if m.leaving.loads.busy() {
 		run := m.opt.Load.Run()
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("Sending stops, and %s in flight are cancelled.", text.Count(run.Totals.InFlight(), "request", "requests"))})
 	}

@@ -13,11 +13,8 @@ import (
 // question describes what lightsout will switch, how to undo it, what it hits and what
 // the guards found. It is safe for concurrent use.
 func (w *switching) question(p power.Question) view.Question {
-	a := view.AskPower{Action: p.Action, Nodes: p.Nodes}
-	q := view.Question{Kind: view.QuestionSwitch, Title: switchTitle(a), Refused: p.Refused(), Type: p.Type}
-	if q.Refused {
-		q.Title = refusedTitle(a)
-	}
+	verb := view.SwitchVerb(p.Action)
+	q := view.Question{Kind: view.QuestionSwitch, Title: verb + " " + who(p.Nodes) + "?", Refused: p.Refused(), Type: p.Type}
 	for _, f := range p.Changed {
 		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text})
 	}
@@ -40,14 +37,19 @@ func (w *switching) question(p power.Question) view.Question {
 		q.Lines = append(q.Lines, machines...)
 	}
 	if q.Refused {
-		q.Type = ""
+		done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
+		q.Title, q.Type = who(p.Nodes)+" can't be "+done[p.Action], ""
 		q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: "Close"}}
 		return q
 	}
 	if p.DryRun {
 		q.Lines = append(q.Lines, view.Line{Text: "Dry run: lightsout will switch nothing."})
 	}
-	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: noLabel(a)}, {ID: view.ChoiceYes, Label: yesLabel(a)}}
+	no := "Leave " + text.Noun(len(p.Nodes), "it", "them") + " on"
+	if p.Action == power.ActionOn {
+		no = "Not now"
+	}
+	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: no}, {ID: view.ChoiceYes, Label: verb + " " + text.Count(len(p.Nodes), "node", "nodes")}}
 	if p.CanDrain {
 		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
 	}
@@ -82,31 +84,12 @@ func (w *switching) machineLines(p power.Question) []view.Line {
 	return out
 }
 
-func switchTitle(a view.AskPower) string { return view.SwitchVerb(a.Action) + " " + who(a.Nodes) + "?" }
-
-// refusedTitle is the title of a refused question.
-func refusedTitle(a view.AskPower) string {
-	done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
-	return who(a.Nodes) + " can't be " + done[a.Action]
-}
-
 // who names a few nodes, and counts many.
 func who(nodes []string) string {
 	if n := len(nodes); n > 3 {
 		return text.Count(n, "node", "nodes")
 	}
 	return text.List(nodes)
-}
-
-func yesLabel(a view.AskPower) string {
-	return view.SwitchVerb(a.Action) + " " + text.Count(len(a.Nodes), "node", "nodes")
-}
-
-func noLabel(a view.AskPower) string {
-	if a.Action == power.ActionOn {
-		return "Not now"
-	}
-	return "Leave " + text.Noun(len(a.Nodes), "it", "them") + " on"
 }
 
 // routeText names the machine for an action, and the one that undoes it.
@@ -158,10 +141,7 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 // outlook is the forecast for switching off the nodes.
 func outlook(f *forecast.Forecast) (out []string) {
 	h := f.Hits()
-	for _, l := range append(h.Lines(), f.FollowLines(h)...) {
-		out = append(out, l.Text)
-	}
-	for _, l := range f.WontLines(h) {
+	for _, l := range slices.Concat(h.Lines(), f.FollowLines(h), f.WontLines(h)) {
 		out = append(out, l.Text)
 	}
 	return out

@@ -25,8 +25,7 @@ type Questions struct {
 type asked struct {
 	question *view.Question
 	answer   func(view.Answer)
-	// now returns the present version of the question, and whether it still applies;
-	// nil for a question that never changes.
+	// now returns the present version of the question, and whether it still applies.
 	now func() (view.Question, bool)
 }
 
@@ -56,13 +55,9 @@ func (l *Questions) signal() {
 	}
 }
 
-// ask queues a question; the first in the queue is shown.
+// ask queues a question that does not change.
 func (l *Questions) ask(q view.Question, answer func(view.Answer)) *asked {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := &asked{question: l.numbered(q), answer: answer}
-	l.open = append(l.open, a)
-	return a
+	return l.follow(func() (view.Question, bool) { return q, true }, answer)
 }
 
 func (l *Questions) numbered(q view.Question) *view.Question {
@@ -71,10 +66,14 @@ func (l *Questions) numbered(q view.Question) *view.Question {
 	return &q
 }
 
-// follow queues a question about what may change while it is open.
-func (l *Questions) follow(now func() (view.Question, bool), answer func(view.Answer)) {
+// follow queues a question about what may change while it is open; the first in the queue is shown.
+func (l *Questions) follow(now func() (view.Question, bool), answer func(view.Answer)) *asked {
 	q, _ := now()
-	l.ask(q, answer).now = now
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := &asked{l.numbered(q), answer, now}
+	l.open = append(l.open, a)
+	return a
 }
 
 // renew replaces each question whose facts have changed, and withdraws each that no longer
@@ -83,9 +82,6 @@ func (l *Questions) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = slices.DeleteFunc(l.open, func(a *asked) bool {
-		if a.now == nil {
-			return false
-		}
 		q, still := a.now()
 		q.ID = a.question.ID
 		if still && !reflect.DeepEqual(q, *a.question) {
@@ -109,13 +105,6 @@ func (l *Questions) first() *view.Question {
 		return nil
 	}
 	return l.open[0].question
-}
-
-// has reports whether a question of that kind is open.
-func (l *Questions) has(kind view.QuestionKind) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.open, func(a *asked) bool { return a.question.Kind == kind })
 }
 
 // answered checks an answer against its question before it is acted on: the

@@ -35,14 +35,14 @@ func (w *switching) readJournal() {
 // bringBack powers on, each once, the machines that the operator does not leave off. One that is being
 // switched off is powered on when that has ended.
 func (w *switching) bringBack() {
-	if w.back == nil || w.ctx.Err() != nil {
+	if w.departure.state != bringing || w.ctx.Err() != nil {
 		return
 	}
-	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.back[n] || w.poweringOn(n) })
+	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.departure.brought[n] || w.poweringOn(n) })
 	for _, n := range nodes {
-		w.back[n] = true
+		w.departure.brought[n] = true
 	}
-	w.powerOn(nodes)
+	w.powerOnOwn(nodes)
 }
 
 // restoreQuestion offers to power on what an earlier run has left off.
@@ -63,6 +63,26 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	open := len(q.Lines) > 0
 	q.Lines = append(q.Lines, w.machines.takenLines()...)
 	return q, open
+}
+
+// others returns the newest note on each node, unless this journal has switched the machine off since. It
+// is safe for concurrent use.
+func (w *switching) others() (out []power.NodeNote) {
+	s := w.cluster.snapshot()
+	if s == nil {
+		return nil
+	}
+	left, _ := w.opt.Journal.LeftOff()
+	for _, n := range s.Nodes() {
+		for i, note := range power.NotesOn(n.Annotations) {
+			o := power.NodeNote{Node: n.Name, Note: note, Ahead: s.Ahead()}
+			ours := func(l power.LeftOff) bool { return l.Node == o.Node && !o.Since(l) }
+			if i == 0 && n.Gone.IsZero() && !slices.ContainsFunc(left, ours) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
 }
 
 // takenOverEvery is the least time between two looks for machines that others have
@@ -100,18 +120,25 @@ func (w *switching) restore(nodes []string) {
 			w.cordons.release(n)
 		}
 	}
-	w.powerOn(nodes)
+	w.powerOnOwn(nodes)
 }
 
-// powerOn powers these nodes on, except those that others have switched off since.
-func (w *switching) powerOn(nodes []string) {
+// powerOnOwn is powerOn for the operator.
+func (w *switching) powerOnOwn(nodes []string) {
 	if len(nodes) == 0 {
 		return
 	}
-	if err := w.missing(); err != nil {
+	if err := w.powerOn(nodes, func(error) {}); err != nil {
 		w.warn(view.LanePower, "power", err.Error())
-		return
 	}
-	a := view.AskPower{Action: power.ActionOn, Nodes: nodes}
-	w.run(a, power.Automatic{}, func(error) {}, w.switcher.RestoreOwn)
+}
+
+// powerOn powers these nodes on without a question, except those that others have switched off since. end is
+// called with what failed; the error is the reason why nothing can be switched.
+func (w *switching) powerOn(nodes []string, end func(error)) error {
+	err := w.missing()
+	if err == nil {
+		w.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, w.switcher.RestoreOwn)
+	}
+	return err
 }

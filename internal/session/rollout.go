@@ -30,12 +30,6 @@ func (r *rollouts) ask(i view.AskRollout) {
 		r.warn(view.LaneOperator, k.String(), "there is no deployment "+k.String())
 		return
 	}
-	r.question(i, d)
-}
-
-// question asks whether to restart the rollout of d.
-func (r *rollouts) question(i view.AskRollout, d *cluster.Deployment) {
-	k := i.Deployment
 	q := view.Question{Kind: view.QuestionRollout, Title: "Restart the rollout of " + k.String() + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave it"}, {ID: view.ChoiceYes, Label: "Restart"}}}
 	q.Lines = append(q.Lines,
 		view.Line{Text: fmt.Sprintf("This replaces each of its %s, as kubectl rollout restart does.", text.Count(d.Replicas, "pod", "pods"))},

@@ -95,7 +95,6 @@ type Session struct {
 	switching   *switching
 	leaving     *leaving
 	rollouts    *rollouts
-	returns     *returns
 	inspections *inspections
 	moving      *moving
 	history     history
@@ -116,13 +115,12 @@ func New(opt Options) *Session {
 	l := newLoop(opt)
 	s := &Session{loop: l, loads: &loads{loop: l}, rollouts: &rollouts{loop: l}, inspections: &inspections{loop: l}}
 	s.machines = newMachines(l)
-	s.returns = &returns{loop: l, machines: s.machines}
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
-	s.switching = newSwitching(l, s.machines, s.cordons, s.drains, s.returns)
+	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
 	s.cordons.draining = s.switching.draining
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
-	s.moving = &moving{loop: l, leaving: s.leaving, loads: s.loads}
+	s.moving = &moving{loop: l, leaving: s.leaving}
 	return s
 }
 
@@ -185,7 +183,7 @@ func (s *Session) turns() {
 	s.tick()
 	p := newPace()
 	defer p.stop()
-	for !s.ending {
+	for s.departure.state != gone {
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
 		var snapshots, load <-chan struct{}
@@ -197,7 +195,7 @@ func (s *Session) turns() {
 		}
 		select {
 		case <-s.ctx.Done():
-			s.ending = true
+			s.departure.to(gone)
 		case <-s.inbox.notify:
 			s.inbox.deliver()
 		case <-s.opt.Questions.changed:
@@ -233,24 +231,17 @@ func (s *Session) start() {
 }
 
 func (s *Session) tick() {
-	s.sayPause(s.now())
+	now := s.now()
+	if pause := clock.Pause(now, s.ticked); pause > 0 {
+		s.say(view.NewEvent(view.CodeProgramPaused, "lightsout", view.Facts{Seconds: pause.Seconds()}))
+	}
+	s.ticked = now
 	s.observe()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
 		s.history = s.history.with(s.snapshot)
 	}
-}
-
-// pauseLeast is the least time between two ticks, normally a second, that the session
-// reports. A stopped process, a suspended machine or a starved host is the cause.
-const pauseLeast = 10 * time.Second
-
-func (s *Session) sayPause(now time.Time) {
-	if age := clock.Age(now, s.ticked); !s.ticked.IsZero() && age >= pauseLeast {
-		s.say(view.NewEvent(view.CodeProgramPaused, "lightsout", view.Facts{Seconds: age.Seconds()}))
-	}
-	s.ticked = now
 }
 
 // observe takes the newest snapshot and handles the changes in it.
@@ -276,7 +267,7 @@ func (s *Session) observe() {
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
-	s.returns.observe(ready)
+	s.machines.sayReturns(ready)
 	s.guest.Handle(snap)
 }
 
@@ -350,7 +341,7 @@ func (s *Session) publish() *view.Frame {
 		Scopes:      s.moving.known,
 	}
 	if f.Snapshot != nil {
-		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.returns.next()...)
+		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited()...)
 	}
 	if s.opt.Load != nil {
 		f.Load, f.Requests = *s.opt.Load.Run(), s.opt.Load.Digest()

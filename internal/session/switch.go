@@ -24,8 +24,7 @@ type switching struct {
 	machines *machines
 	cordons  *cordons
 	drains   *drains
-	returns  *returns
-	cluster  clusterReader
+	cluster  ClusterReader
 	switcher *power.Switcher // nil when nothing can be switched
 
 	requests  []*request
@@ -36,9 +35,6 @@ type switching struct {
 	takenNext time.Time
 	taking    bool
 	greeted   bool // lightsout has asked about the machines that an earlier run left off
-	// back are the machines that were powered on for leaving; nil unless the operator has chosen to have
-	// everything on before.
-	back map[string]bool
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
@@ -72,9 +68,9 @@ const (
 	acting                        // its action has begun
 )
 
-func newSwitching(l *loop, m *machines, c *cordons, d *drains, r *returns) *switching {
+func newSwitching(l *loop, m *machines, c *cordons, d *drains) *switching {
 	opt := l.opt
-	w := &switching{loop: l, machines: m, cordons: c, drains: d, returns: r, cluster: clusterReader{opt.Watcher, opt.Self, opt.Now}}
+	w := &switching{loop: l, machines: m, cordons: c, drains: d, cluster: ClusterReader{opt.Watcher, opt.Self, opt.Now}}
 	if opt.Fleet == nil {
 		return w
 	}
@@ -102,7 +98,7 @@ func (w *switching) ask(a view.AskPower) {
 		return
 	}
 	if a.Action != power.ActionOn {
-		w.leaveWhenOn, w.back = false, nil // the operator stays
+		w.departure.stay()
 	}
 	a.Nodes = w.needed(a)
 	if len(a.Nodes) == 0 {
@@ -190,7 +186,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.waits(q.Refused()) })
 	asked := x.w.question(q)
-	if also := x.meanwhile(); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
+	if also := x.meanwhile(q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
@@ -219,11 +215,17 @@ func (x *request) release() {
 }
 
 // meanwhile returns what else an operator has to know before an outage: the requests in
-// flight, and whether a trial keeps its record.
-func (x *request) meanwhile() (lines []view.Line) {
+// flight, the other machines that are off because of other operators, as in a trial of theirs, and whether
+// a trial keeps its record.
+func (x *request) meanwhile(nodes []string) (lines []view.Line) {
 	if load := x.w.opt.Load; load != nil {
 		if n := load.Run().Totals.InFlight(); n > 0 {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
+		}
+	}
+	for _, o := range x.w.others() {
+		if !slices.Contains(nodes, o.Node) { // the guards name those
+			lines = append(lines, view.Line{Level: view.Warning, Text: o.Node + " was switched off by " + o.Note.String()})
 		}
 	}
 	if x.underWay == nil && x.w.opt.RecordsOutages {
@@ -274,9 +276,9 @@ func (x *request) begun(q power.Question, at time.Time) {
 		w.say(e)
 	}
 	if q.Action == power.ActionOn {
-		w.returns.poweredOn(q.Nodes)
+		w.machines.poweredOn(q.Nodes)
 	} else {
-		w.returns.notSent(q.Nodes...)
+		w.machines.notSent(q.Nodes...)
 	}
 	w.guest.Handle(Switching{q.Action, w.addressed(q)})
 	under := w.under()

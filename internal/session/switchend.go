@@ -30,10 +30,7 @@ func (x *request) progress(pr power.Progress) {
 		w.machines.read(pr.Node, pr.Reading) // the reading came before its report
 	}
 	if pr.Action == power.ActionOn {
-		w.returns.progress(pr)
-	}
-	if pr.Action == power.ActionOn && (pr.Stage == power.StageSending || pr.Stage == power.StageDone) {
-		w.guest.Handle(PowerOnSent{pr.Node, pr.At})
+		w.machines.onProgress(pr)
 	}
 	e := view.NewEvent(view.CodePowerOperation, pr.Node, view.Facts{Action: pr.Action, Stage: pr.Stage, Reported: pr.Text})
 	e.At, e.Level = pr.At, stageLevel(pr.Stage)
@@ -41,7 +38,7 @@ func (x *request) progress(pr power.Progress) {
 	if pr.Stage == power.StageDone || pr.Stage == power.StageFailed || pr.Stage == power.StageUncertain {
 		w.readJournal()
 	}
-	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.leaveWhenOn {
+	if pr.Stage == power.StageDone && pr.Action == power.ActionOn && w.departure.undoes() {
 		w.cordons.release(pr.Node)
 	}
 }
@@ -88,7 +85,7 @@ func (x *request) finished(err error) {
 		if len(failed) > 0 {
 			gone = slices.Collect(maps.Keys(failed))
 		}
-		w.returns.notSent(gone...)
+		w.machines.notSent(gone...)
 	}
 	w.readJournal()
 	if x.drained {
@@ -111,10 +108,9 @@ func (x *request) notSwitched() []string {
 // when everything is on and no request powers on a machine that is still off.
 func (w *switching) stayIfOff(err error) {
 	off := slices.DeleteFunc(w.machines.own(), w.poweringOn)
-	if !w.leaveWhenOn || len(off) == 0 || w.ctx.Err() != nil {
+	if len(off) == 0 || w.ctx.Err() != nil || !w.departure.stay() {
 		return
 	}
-	w.leaveWhenOn, w.back = false, nil
 	why := "lightsout does not leave: " + w.machines.stillOff(off)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		why += "; " + err.Error()
@@ -124,22 +120,6 @@ func (w *switching) stayIfOff(err error) {
 
 // settled reports whether the request needs no more answer.
 func (x *request) settled() bool { return x.stage >= agreed || x.unasked }
-
-// toSwitchOff returns the nodes of the requests under way that need no more answer and switch machines
-// off, without those that are done or have failed.
-func (w *switching) toSwitchOff() (nodes []string) {
-	for _, x := range w.requests {
-		if x.action == power.ActionOn || !x.settled() {
-			continue
-		}
-		for _, n := range x.nodes {
-			if x.ended[n] == "" {
-				nodes = append(nodes, n)
-			}
-		}
-	}
-	return nodes
-}
 
 // poweringOn reports whether a request that needs no more answer powers a node's machine on.
 func (w *switching) poweringOn(node string) bool {

@@ -58,7 +58,8 @@ func TestTheScreenLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	}
 }
 
-// If nothing of ours is off, lightsout names the machine and asks nothing.
+// If nothing of ours is off, lightsout names the machine and asks nothing. The question before another
+// switch names it, too.
 func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	t.Parallel()
 	dir, b := t.TempDir(), newBoard(workers...)
@@ -67,6 +68,11 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	y.frame("who switched it off", func(f *view.Frame) bool {
 		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7")
 	})
+	y.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
+	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off by tanaka@jump-7 at ") {
+		t.Errorf("%s", text)
+	}
+	y.answer("switch", "no")
 	y.Send(view.AskQuit{})
 	y.waitEnd()
 	if b.is("kube-node3", power.On) {

@@ -72,7 +72,7 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 		st.printed = restore
 	}
 	return &parts{p: p, eyes: e, journal: j, fleet: fleet, switcher: &power.Switcher{
-		Fleet: fleet, Journal: j, Cluster: session.NewClusterReader(e, nil, time.Now), Annotations: e, WayBack: restore,
+		Fleet: fleet, Journal: j, Cluster: session.ClusterReader{Watcher: e, Now: time.Now}, Annotations: e, WayBack: restore,
 	}, restore: restore}
 }
 

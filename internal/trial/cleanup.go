@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/internal/session"
 	"lightsout/internal/view"
 )
 
@@ -24,7 +23,7 @@ const (
 func cleanUp(r *run) poll {
 	loads := endLoads(r)
 	back := powerOnAgain(r)
-	others := r.s.UncordonOwn(func(node string) bool { return session.GoesOff(r.s, node) })
+	others := r.s.UncordonOwn(func(node string) bool { return r.s.Machine(node).GoesOff() })
 	uncordoned := r.s.UncordonOwn(nil)
 	return func(now time.Time) (bool, string, error) {
 		_, _, _ = others(now) // a machine that does not come on keeps no other node cordoned
@@ -76,8 +75,8 @@ func endLoads(r *run) poll {
 func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
 		switch {
-		case !r.s.LeftOff(n.name) && !session.GoesOff(r.s, n.name) && !r.isOff(n):
-		case session.TakenOver(r.s, n.name):
+		case !r.s.LeftOff(n.name) && !r.s.Machine(n.name).GoesOff() && !r.isOff(n):
+		case r.s.TakenOver(n.name):
 			taken = append(taken, n.name)
 		default:
 			nodes = append(nodes, n.name)
@@ -105,7 +104,7 @@ func powerOnAgain(r *run) poll {
 	// A machine that is still being switched is powered on later; the others are
 	// powered on now. Each has its own deadline, so cleaning up ends by itself.
 	var over time.Time
-	if err := session.PowerOnOwn(r.s, off, func(error) { over = r.now() }); err != nil {
+	if err := r.s.PowerOnOwn(off, func(error) { over = r.now() }); err != nil {
 		return done // lightsout cannot switch machines
 	}
 	r.s.Say(view.NewEvent(view.CodeTrialPoweringOn, "trial", view.Facts{Nodes: off}))
@@ -113,7 +112,7 @@ func powerOnAgain(r *run) poll {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
-		waits := func(n string) bool { return !isBack(r, n) && !session.TakenOver(r.s, n) }
+		waits := func(n string) bool { return !isBack(r, n) && !r.s.TakenOver(n) }
 		if i := slices.IndexFunc(off, waits); i >= 0 && !r.aborted && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
@@ -125,7 +124,7 @@ func powerOnAgain(r *run) poll {
 // them. The switching has a deadline of its own.
 func (r *run) untilOff() poll {
 	return func(time.Time) (bool, string, error) {
-		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return session.GoesOff(r.s, n.name) })
+		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return r.s.Machine(n.name).GoesOff() })
 		if i < 0 || r.aborted {
 			return true, "", nil
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -36,7 +35,7 @@ func summarize(r *run) *record.Summary {
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n.name, sum.Phases), OnProof: onProof(r, n)})
 		switch {
-		case session.MayGoOff(r.s, n.name), session.GoesOff(r.s, n.name) && !r.s.LeftOff(n.name):
+		case r.s.MayGoOff(n.name), r.s.Machine(n.name).GoesOff() && !r.s.LeftOff(n.name):
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
 		case r.s.LeftOff(n.name):
 			sum.LeftOff = append(sum.LeftOff, n.name)

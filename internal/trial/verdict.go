@@ -6,7 +6,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/session"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
@@ -119,7 +118,7 @@ func unobserved(r *run) (out []string) {
 		switch {
 		case !off && !detected && booted:
 			add(" booted again, but lightsout saw neither its machine off nor the control plane notice it")
-		case !off && session.GoesOff(r.s, n.name):
+		case !off && r.s.Machine(n.name).GoesOff():
 			add(" was still being switched off when the trial ended")
 		case !off && !detected:
 			add(" never went down: its machine was not seen off and its node stayed Ready")

@@ -121,6 +121,11 @@ type MachineView struct {
 	HeartbeatOpen bool `json:"-"`
 }
 
+// GoesOff reports whether a request to switch the machine off is under way.
+func (v MachineView) GoesOff() bool {
+	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage.Active()
+}
+
 // TrialView is the part of a Frame about a trial. It is immutable.
 type TrialView struct {
 	Name string `json:"name,omitzero"`

@@ -12,17 +12,9 @@ import (
 
 // decodeExpectation reads one; with a fault it has no measure.
 func decodeExpectation(n *yaml.Node) (Expectation, error) {
-	e, err := readExpectation(n)
-	if err != nil {
-		e = Expectation{}
-	}
-	return e, err
-}
-
-func readExpectation(n *yaml.Node) (Expectation, error) {
 	e := Expectation{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
-		return e, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))
+		return Expectation{}, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))
 	}
 	var value *yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -30,25 +22,28 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 		_, known := measures[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			return e, errorAt(k.Line, "the name of a field in an expectation can't be %s", is(k))
+			return Expectation{}, errorAt(k.Line, "the name of a field in an expectation can't be %s", is(k))
 		case known && value != nil && e.Measure != k.Value:
-			return e, errorAt(k.Line, `an expectation has one measure, and this one has both %s and %s: begin the second with a "- " of its own`, e.Measure, k.Value)
+			return Expectation{}, errorAt(k.Line, `an expectation has one measure, and this one has both %s and %s: begin the second with a "- " of its own`, e.Measure, k.Value)
 		case known:
 			e.Measure, value = k.Value, n.Content[i+1]
 		case k.Value == "min" || k.Value == "max":
-			return e, errorAt(k.Line, "%s must be in { } behind the measure, like {%s: 4}", k.Value, k.Value)
+			return Expectation{}, errorAt(k.Line, "%s must be in { } behind the measure, like {%s: 4}", k.Value, k.Value)
 		case !slices.Contains(expectFields, k.Value):
-			return e, noWord(k.Line, "measure", k.Value, measureWords, expectFields)
+			return Expectation{}, noWord(k.Line, "measure", k.Value, measureWords, expectFields)
 		}
 	}
 	if value == nil {
-		return e, errorAt(n.Line, "this expectation has no measure: give it one of %s", and(measureWords))
+		return Expectation{}, errorAt(n.Line, "this expectation has no measure: give it one of %s", and(measureWords))
 	}
 	g, err := fields(n, "an expectation", append([]string{e.Measure}, expectFields...)...)
 	if err == nil {
 		err = cmp.Or(e.decodeBounds(value), e.decodeOf(g))
 	}
-	return e, err
+	if err != nil {
+		return Expectation{}, err
+	}
+	return e, nil
 }
 
 // expectFields are the fields of an expectation beside its measure.
@@ -56,39 +51,20 @@ var expectFields = []string{"step", "node", "deployment"}
 
 // decodeOf reads the object of the measure: a load step, a node, a deployment.
 func (e *Expectation) decodeOf(g yamlfile.Group) error {
-	kind := e.Kind()
-	if f, ok := g["step"]; ok {
-		if kind != OfLoad {
-			return errorAt(f.Key.Line, "%s is not about one load: leave step out", e.Measure)
-		}
-		var err error
-		e.Step, err = readText(f.Value, "step", maxStepName)
-		if err != nil {
-			return err
-		}
-	} else if kind == OfLoad {
-		return errorAt(e.Line, "%s is about one load: add step: with the name of the load step", e.Measure)
-	}
-	for _, subject := range []string{"node", "deployment"} {
-		f, ok := g[subject]
-		if !ok {
-			continue
-		}
-		wanted, read := "node", decodeName
-		if measures[e.Measure].ofDeployment {
-			wanted, read = "deployment", decodeDeployment
-		}
+	of := measures[e.Measure].object()
+	for _, name := range expectFields {
+		f, given := g[name]
 		switch {
-		case kind != OfPhase:
-			return errorAt(f.Key.Line, "%s is not available for one %s: leave %s out", e.Measure, subject, subject)
-		case subject != wanted:
-			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, wanted, subject)
-		}
-		if err := field(g, subject, &e.Subject, read); err != nil {
-			return err
+		case given && of == "":
+			return errorAt(f.Key.Line, "%s is about the whole trial: leave %s out", e.Measure, name)
+		case given && name != of:
+			return errorAt(f.Key.Line, "%s is about a %s, not about a %s", e.Measure, of, name)
+		case name == of && name == "step" && !given:
+			return errorAt(e.Line, "%s is about one load: add step: with the name of the load step", e.Measure)
 		}
 	}
-	return nil
+	step := func(n *yaml.Node, name string) (string, error) { return readText(n, name, maxStepName) }
+	return cmp.Or(field(g, "step", &e.Step, step), field(g, "node", &e.Subject, decodeName), field(g, "deployment", &e.Subject, decodeDeployment))
 }
 
 // decodeBounds reads 16, predicted, true, or {min: 4, max: 6}.

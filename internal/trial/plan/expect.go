@@ -89,6 +89,19 @@ var measures = map[string]measure{
 	"skew_before_rollout": {kind: OfTrial},
 }
 
+// object is the field of an expectation that names what the measure is about; empty for the whole trial.
+func (m measure) object() string {
+	switch {
+	case m.ofDeployment:
+		return "deployment"
+	case m.kind == OfPhase:
+		return "node"
+	case m.kind == OfLoad:
+		return "step"
+	}
+	return ""
+}
+
 // Kind is the kind of object that the measure belongs to.
 func (e Expectation) Kind() MeasureKind { return measures[e.Measure].kind }
 
