@@ -67,8 +67,8 @@ type Config struct {
 	// PollInterval is the pause between two polls of a machine during an
 	// action; 2 s. ReadTimeout bounds each poll; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
-	// WayBack is the command in error texts that powers on the machines that lightsout
-	// switched off; empty means lightsout restore.
+	// WayBack is the command that powers on, from any folder, the machines that the journal
+	// lists as off; empty means lightsout restore.
 	WayBack string
 	// ReadOnly refuses every action; DryRun does everything but the switching.
 	ReadOnly, DryRun bool

@@ -15,7 +15,7 @@ import (
 func (s *Switcher) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
-	back := cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + ", by " + by
+	back := s.Fleet.cfg.WayBack + ", by " + by
 	return Note{By: by, ID: newOp(), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
@@ -53,11 +53,11 @@ func (s *Switcher) changeNotes(ctx context.Context, nodes []string, change func(
 //
 // It returns the annotation's ID: lightsout has sent nothing for it yet.
 func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view ClusterState) (id string, err error) {
-	if s.DryRun || q.Action == ActionOn {
+	if s.Fleet.cfg.DryRun || q.Action == ActionOn {
 		return "", nil
 	}
 	me := s.me()
-	if err := s.Journal.annotating(me.ID, nodes); err != nil {
+	if err := s.Fleet.journal.annotating(me.ID, nodes); err != nil {
 		return "", fmt.Errorf("nothing was switched: %w", err)
 	}
 	err = s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
@@ -88,7 +88,7 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 // with the ID mine belongs to this program: if the journal has no intent for it,
 // lightsout sent nothing. The error is the reason why a note may stay.
 func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
-	if s.DryRun || len(nodes) == 0 {
+	if s.Fleet.cfg.DryRun || len(nodes) == 0 {
 		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, lockWait)
@@ -135,7 +135,7 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 	if err == nil { // nobody is about to switch the nodes in the notes
 		defer unlock()
 	}
-	keep := err != nil || s.DryRun || s.ReadOnly
+	keep := err != nil || s.Fleet.cfg.DryRun || s.Fleet.cfg.ReadOnly
 	back, _ := s.accountedFor()
 	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
@@ -163,13 +163,13 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 // another name by now, and the journal another path. It is false for the notes of an earlier
 // journal that is lost, and for those written after this journal was copied.
 func (s *Switcher) ours(m Note) bool {
-	known, _ := s.Journal.annotated(m.ID, "")
+	known, _ := s.Fleet.journal.annotated(m.ID, "")
 	return known
 }
 
 // wasAsked reports whether the journal has an intent for the operation that the note on
 // a node announces.
 func (s *Switcher) wasAsked(m Note, node string) bool {
-	_, intent := s.Journal.annotated(m.ID, node)
+	_, intent := s.Fleet.journal.annotated(m.ID, node)
 	return intent
 }

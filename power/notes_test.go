@@ -88,7 +88,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.stop()
-		if err := os.Remove(p.switcher.Journal.Path()); err != nil {
+		if err := os.Remove(p.journal.Path()); err != nil {
 			t.Fatal(err)
 		}
 		p = m.start(0)
@@ -132,7 +132,7 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 // A note contains the command that powers the machine on.
 func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		p.switcher.WayBack = "lightsout restore --state /here"
+		p.switcher.Fleet.cfg.WayBack = "lightsout restore --state /here"
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}

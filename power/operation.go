@@ -116,10 +116,6 @@ func (o *operation) run(ctx context.Context) {
 	if o.alreadyThere(ctx) {
 		return
 	}
-	if o.fleet.cfg.DryRun {
-		o.say(StageDone, "dry run: %s would receive the request to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
-		return
-	}
 	if ctx.Err() != nil {
 		o.say(StageFailed, "stopped before lightsout sent anything")
 		return
@@ -165,16 +161,13 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 	if m, err = f.Can(o.binding, o.action); err != nil {
 		return m, nil, err
 	}
-	if f.cfg.ReadOnly {
-		return m, nil, errors.New("lightsout switches nothing in read-only mode")
+	if f.cfg.ReadOnly || f.cfg.DryRun {
+		return m, nil, errors.New("lightsout switches nothing in read-only mode, or in a dry run")
 	}
 	o.machine = m
 	claim, err := o.claim(ctx, name, m)
 	if err != nil {
 		return m, nil, err
-	}
-	if f.cfg.DryRun {
-		return m, claim, nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
@@ -243,7 +236,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	}
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
-	if o.action == ActionOn && !o.fleet.cfg.DryRun {
+	if o.action == ActionOn {
 		seen := o.seenOn(r)
 		seen.Text = text
 		if _, err := o.fleet.journal.Saw(seen); err != nil {
@@ -268,7 +261,7 @@ func (o *operation) waits(format string, args ...any) {
 // mayGoOff returns until when a machine to power on may still go off by an earlier
 // request; zero if it cannot.
 func (o *operation) mayGoOff(r Reading) time.Time {
-	if o.action != ActionOn || o.fleet.cfg.DryRun {
+	if o.action != ActionOn {
 		return time.Time{}
 	}
 	return o.fleet.journal.mayGoOff(o.seenOn(r))

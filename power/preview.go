@@ -71,7 +71,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bou
 			in.Busy[b.Node.Name] = ActionOff
 		}
 	}
-	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
+	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.Fleet.cfg.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.Fleet.cfg.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
 			b.Heard = state.node(b.Node.Name).Heard
@@ -96,7 +96,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bou
 // guardInput returns the input of the guards, without machines and workers.
 func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
 	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
+		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -143,7 +143,7 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 // leftOff returns the machines that the journal lists as off, by node.
 func (s *Switcher) leftOff() map[string][]LeftOff {
 	left := map[string][]LeftOff{}
-	off, _ := s.Journal.LeftOff() // the readable part
+	off, _ := s.Fleet.journal.LeftOff() // the readable part
 	for _, l := range off {
 		left[l.Node] = append(left[l.Node], l)
 	}
@@ -259,7 +259,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 // standing returns the nodes with the reasons why they do not count as workers that are left: their
 // machines are busy, or left off, or may go off by the journal, or a note lists them as off.
 func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[string][]LeftOff, busy map[string]Action) (nodes []Node) {
-	on := s.Journal.PoweredOn()
+	on := s.Fleet.journal.PoweredOn()
 	for _, n := range state.Nodes {
 		for _, m := range n.Notes {
 			if n.NotedBy == "" && !m.over(n) && !s.ours(m) {

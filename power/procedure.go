@@ -34,21 +34,15 @@ import (
 // It is safe for concurrent use. It depends on neither Kubernetes nor a screen: Cluster
 // and Asker stand for them.
 type Switcher struct {
-	Fleet *Fleet
-	// Journal is the Fleet's journal.
-	Journal *Journal
+	Fleet   *Fleet
 	Cluster ClusterReader
 	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.
 	Annotations NoteStore
 	Drain       Drainer
 	// Limits tighten the guards. Production is the text that the operator has to type
 	// before switching something off in a production cluster; empty for other clusters.
-	Limits           Limits
-	Production       string
-	ReadOnly, DryRun bool
-	// WayBack is the command that powers on, from any folder, the machines that the
-	// journal lists as off; empty is the Fleet's.
-	WayBack string
+	Limits     Limits
+	Production string
 }
 
 const (
@@ -82,7 +76,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
-		if answer.Drain && q.CanDrain && !s.DryRun {
+		if answer.Drain && q.CanDrain && !s.Fleet.cfg.DryRun {
 			var notDrained error
 			r.Nodes, notDrained = s.Drain.Drain(ctx, r.Nodes)
 			leftOut = errors.Join(leftOut, notDrained)
@@ -146,7 +140,7 @@ func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
 // lock keeps other programs on this host from judging by the same workers until
 // every intent is in the journal. Nobody has to judge for powering on.
 func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err error) {
-	if r.Action == ActionOn || s.DryRun || s.Fleet.cfg.Locks == nil {
+	if r.Action == ActionOn || s.Fleet.cfg.DryRun || s.Fleet.cfg.Locks == nil {
 		return func() {}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
@@ -171,7 +165,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		s.clear(q.Request, q.note, nil)
 		return err
 	}
-	if s.DryRun {
+	if s.Fleet.cfg.DryRun {
 		return nil
 	}
 	var j *judgement

@@ -1,7 +1,6 @@
 package power
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,7 @@ import (
 // delay the others. It needs the drivers, and a view of the cluster only for nodes
 // whose machine the journal does not name. It ignores r's action.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	left, err := s.Journal.LeftOff()
+	left, err := s.Fleet.journal.LeftOff()
 	r.Action = ActionOn
 	if r.Nodes == nil {
 		for _, l := range left {
@@ -33,7 +32,7 @@ func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 // reports no state, or is off without a reason. Reasons are the journal, another operator's annotation, and
 // that the operator wants to leave it off.
 func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
-	damaged, err := s.Journal.Damaged()
+	damaged, err := s.Fleet.journal.Damaged()
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
@@ -49,29 +48,29 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	}
 	if len(unnamed) > 0 {
 		err = errors.Join(fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
-			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " ")), err)
+			strings.Join(unnamed, ", "), s.Fleet.cfg.WayBack, strings.Join(unnamed, " ")), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
+		return fmt.Errorf("%s: %w", DamageText(s.Fleet.journal, damaged), err)
 	}
 	for _, d := range damaged {
-		if until := d.At.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
-			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Journal, damaged), until.Local().Format("15:04:05"))
+		if until := d.At.Add(s.Fleet.journal.left.carriedOut); time.Now().Before(until) {
+			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Fleet.journal, damaged), until.Local().Format("15:04:05"))
 		}
 	}
-	return s.Journal.Acknowledge(damaged, "lightsout polled every machine")
+	return s.Fleet.journal.Acknowledge(damaged, "lightsout polled every machine")
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
-	if err := s.Journal.Unwritable(); err != nil {
+	if err := s.Fleet.journal.Unwritable(); err != nil {
 		return err.Error()
 	}
-	switch damaged, err := s.Journal.Damaged(); {
+	switch damaged, err := s.Fleet.journal.Damaged(); {
 	case err != nil:
 		return err.Error()
 	case len(damaged) > 0:
-		return DamageText(s.Journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + "`, which polls every machine and settles the journal"
+		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + s.Fleet.cfg.WayBack + "`, which polls every machine and settles the journal"
 	}
 	return ""
 }

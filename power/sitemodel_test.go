@@ -390,7 +390,7 @@ func (m *model) startIn(i int, dir string) *program {
 	if err != nil {
 		panic(err)
 	}
-	p.switcher = &Switcher{Fleet: fleet, Journal: p.journal, Cluster: p, Annotations: p, Drain: p}
+	p.switcher = &Switcher{Fleet: fleet, Cluster: p, Annotations: p, Drain: p}
 	return p
 }
 

@@ -170,7 +170,7 @@ func (r *restoration) switcher(ctx context.Context, foreign bool) (*power.Switch
 		}
 	}
 	// An annotation that it cannot change stays until the next start.
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: r.reader, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Cluster: r.reader, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
 }
 
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
