@@ -112,7 +112,7 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 		stage = StageFailed
 	}
 	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
-		o.last.State, o.last.Detail, time.Now().Add(RefusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
+		o.last.State, o.last.Detail, time.Now().Add(refusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
 }
 
 // afterRefusal polls the machine, and reports whether it is proven off since the request.

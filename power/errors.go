@@ -26,7 +26,7 @@ func (e *UnconfirmedError) Error() string {
 // RefusedError reports that a driver or the other side refused for a reason that a
 // repetition does not change (a wrong token, a missing VM, a state from which the
 // action is impossible). A power API may carry out what it refused: the machine counts as one
-// that may go off for RefusedWithin.
+// that may go off for refusedWithin.
 type RefusedError struct{ Why string }
 
 // Error gives the reason, which is one whole sentence.

@@ -109,20 +109,17 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 // judgeView judges an agreed question by a view of the cluster. It polls the machines
 // that readings lacks, and adds them to readings.
 func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState, readings map[string]Reading) Question {
-	began := time.Now()
 	in := s.guardInput(q.Request, state)
 	in.Bound = q.bound
 	for _, n := range q.Nodes {
 		delete(in.Busy, n) // this request itself keeps it busy
 	}
-	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
+	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Type: q.Type}
 	for i, b := range now.Bindings {
 		if n := state.node(b.Node.Name); n.Name != "" {
 			now.Bindings[i].Node.BootID = n.BootID
 		}
 	}
-	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)
-	in.Age += clock.Since(began)
-	now.Findings = Guard(in)
+	s.judged(ctx, in, &now, readings)
 	return now
 }

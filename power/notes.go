@@ -145,11 +145,7 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 			}
 			return certain && m.over(n)
 		}
-		for _, m := range n.Notes {
-			if !s.wasAsked(m, n.Name) && !m.over(n) {
-				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
-			}
-		}
+		others = append(others, s.others(n)...)
 		if !keep && slices.ContainsFunc(n.Notes, over) {
 			_ = s.changeNotes(context.Background(), []string{n.Name}, func(_ string, had []Note) []Note {
 				return slices.DeleteFunc(had, over)

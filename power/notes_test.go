@@ -42,7 +42,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	for name, back := range map[string]func(w *modelWorld, v *vm){
 		"booted again": func(_ *modelWorld, v *vm) {
 			v.boot++
-			time.Sleep(BootCounts)
+			time.Sleep(bootCounts)
 		},
 		"heard for longer than a shutdown takes": func(*modelWorld, *vm) {
 			time.Sleep(CarriedOutWithin)
@@ -67,7 +67,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 				back(p.w, v)
 				time.Sleep(time.Second)
 				q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}})
-				if err != nil || NeedsOverride(q.Findings) || q.Left != 3 {
+				if err != nil || worst(q.Findings) == Override || q.Left != 3 {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
 				view, _ = p.State(t.Context())

@@ -114,7 +114,7 @@ type Question struct {
 }
 
 // Refused reports whether nothing but no can be answered.
-func (q Question) Refused() bool { return Refused(q.Findings) }
+func (q Question) Refused() bool { return worst(q.Findings) == Refuse }
 
 // News returns the texts of the changes that no finding contains.
 func (q Question) News() []string {

@@ -260,10 +260,9 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 		for i := range view.Nodes {
 			view.Nodes[i].Heard = time.Now().Add(-10 * time.Second)
 		}
-		var q Question
-		for _, n := range p.switcher.judged(t.Context(), view, nil, GuardInput{Action: ActionOff, Targets: []string{"n1"}, ClusterState: view}, &q, map[string]Reading{}) {
-			if not := n.WhyNotCounted != ""; not != (n.Name == "n2") {
-				t.Errorf("%s: %q", n.Name, n.WhyNotCounted)
+		for _, n := range p.switcher.standing(view, Assumption{}, nil, nil) {
+			if not := n.Presence != Runs; not != (n.Name == "n2") {
+				t.Errorf("%s: %q", n.Name, n.Why)
 			}
 		}
 	})

@@ -110,6 +110,9 @@ func Verb(a Action) string {
 	return cmp.Or(map[Action]string{ActionShutdown: "shut down", ActionOff: "switch off", ActionOn: "power on"}[a], string(a))
 }
 
+// GoesOff reports whether the action switches a machine off.
+func (a Action) GoesOff() bool { return a == ActionOff || a == ActionShutdown }
+
 // Wanted is the state that an action is for.
 func (a Action) Wanted() State {
 	if a == ActionOn {

@@ -223,7 +223,7 @@ func (m *machines) busy(a power.Action, text string, nodes ...string) {
 
 // goesOff reports whether a request to switch a machine off is under way.
 func goesOff(v view.MachineView) bool {
-	return (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage.Active()
+	return v.Busy.GoesOff() && v.Stage.Active()
 }
 
 // learn applies a fact to the outage of a node, and reports whether it has taken another step.

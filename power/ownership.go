@@ -8,10 +8,55 @@ import (
 	"time"
 )
 
-// Since reports whether another journal has switched off the machine of l after this one
-// did. The machine was on in between, and belongs to the other operator.
-func (o NodeNote) Since(l LeftOff) bool {
-	return o.Node == l.Node && o.Note.At.Add(-o.Ahead).After(l.Before.Asked)
+// Owner is who has switched a node's machine off last, as far as this journal and the annotations on
+// nodes show.
+type Owner int
+
+// Owners. A machine that another journal has switched off since this one did was on in between, and
+// belongs to the other operator.
+const (
+	Nobody    Owner = iota // neither names anybody
+	Ours                   // this journal, and no other since
+	TakenOver              // this journal, and another one since
+	Others                 // another journal
+)
+
+// Ownership is the Owner of a node's machine, with the newest annotation of another journal on the node
+// that counts; its Note is zero if there is none.
+type Ownership struct {
+	Owner Owner
+	Other NodeNote
+}
+
+// OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this
+// journal lists as off, and others are annotations of other journals that count; they may be about other
+// nodes too.
+func OwnershipOf(node string, listed []LeftOff, others []NodeNote) (o Ownership) {
+	for _, n := range others {
+		if n.Node == node && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
+			o = Ownership{Others, n}
+		}
+	}
+	for _, l := range listed {
+		switch {
+		case l.Node != node:
+		case o.Other.Note.At.Add(-o.Other.Ahead).After(l.Before.Asked):
+			o.Owner = TakenOver
+		case o.Owner != TakenOver:
+			o.Owner = Ours
+		}
+	}
+	return o
+}
+
+// others returns the annotations of other journals on a node that count.
+func (s *Switcher) others(n Node) (notes []NodeNote) {
+	for _, m := range n.Notes {
+		if !m.over(n) && !s.ours(m) {
+			notes = append(notes, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
+		}
+	}
+	return notes
 }
 
 // TakenOver returns, by node, who has switched off machines since that this journal lists
@@ -20,15 +65,12 @@ func (o NodeNote) Since(l LeftOff) bool {
 func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	out := map[string]NodeNote{}
 	left := s.leftOff()
-	if len(left) == 0 {
-		return out
-	}
 	for _, n := range nodes {
-		for _, m := range n.Notes {
-			o := NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead}
-			if m.At.After(out[n.Name].Note.At) && !m.over(n) && !s.ours(m) && slices.ContainsFunc(left[n.Name], o.Since) {
-				out[n.Name] = o
-			}
+		if len(left[n.Name]) == 0 {
+			continue
+		}
+		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner == TakenOver {
+			out[n.Name] = o.Other
 		}
 	}
 	return out
