@@ -97,7 +97,7 @@ type Journal struct {
 	config string
 	// unwritable is why nothing can be appended.
 	unwritable error
-	// Disk writes the journal; nil is the system's. Set it before the first write.
+	// Disk writes the journal; OpenJournal sets the system's. Change it before the first write.
 	Disk Disk
 	// Settings identifies the drivers' settings in new entries. Set it before the first write.
 	Settings string
@@ -105,10 +105,8 @@ type Journal struct {
 	// writing is held while an entry is written, which may take long. Who needs both takes it first.
 	writing mutex
 	file    *os.File
-	// stuck is when locking the journal failed last.
-	stuck time.Time
-	// waiting is how many calls of appendSoon write, and late how many entries their callers no longer wait for.
-	waiting, late atomic.Int32
+	// waiting is how many calls of appendSoon write.
+	waiting atomic.Int32
 
 	mu      mutex
 	cluster Cluster
@@ -138,7 +136,7 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
 	path := filepath.Join(dir, JournalName)
-	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
+	return &Journal{path: path, Disk: systemDisk{}, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -314,17 +312,8 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	return append(withSum(line), '\n'), nil
 }
 
-// journalWait bounds the wait for other programs that write to the journal: one that
-// was stopped meanwhile must not delay powering on. It is shorter than diskWait, so that powering on reports it.
-const journalWait = 7 * time.Second
-
 func (j *Journal) appendLocked(line []byte) error {
-	disk, wait := orSystem(j.Disk), journalWait
-	if time.Since(j.stuck) < journalWait { // do not wait for it again
-		wait = 0
-	}
-	if err := lockWithin(j.Disk, j.file, wait); err != nil {
-		j.stuck = time.Now()
+	if err := j.Disk.Lock(j.file); err != nil {
 		return err
 	}
 	defer unix.Flock(int(j.file.Fd()), unix.LOCK_UN)
@@ -347,16 +336,15 @@ func (j *Journal) appendLocked(line []byte) error {
 			line = append([]byte{'\n'}, line...)
 		}
 	}
-	if _, err := disk.Write(j.file, line); err != nil {
+	if _, err := j.Disk.Write(j.file, line); err != nil {
 		// Nobody else writes while we hold the lock: take our torn part back.
 		_ = j.file.Truncate(size)
 		return err
 	}
-	return disk.Sync(j.file)
+	return j.Disk.Sync(j.file)
 }
 
-// flock takes a lock, in spite of signals. That of a journal or a register another
-// writer holds for one line only.
+// flock takes a lock, in spite of signals.
 func flock(fd, how int) error {
 	for {
 		err := unix.Flock(fd, how)

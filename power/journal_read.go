@@ -111,21 +111,18 @@ type tail struct {
 	read int64
 }
 
-// catchUp reads the lines appended since the last call, with the time of the file's last change. again reports that the file is
-// shorter than it was, so that the caller has to read all of it again.
-func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time.Time)) (again bool, err error) {
-	unreadable := func(err error) (bool, error) {
-		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
-	}
+// catchUp reads the lines appended since the last call, with the time of the file's last change.
+func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time.Time)) (err error) {
+	unreadable := func(err error) error { return fmt.Errorf("the journal %s can't be read: %w", t.path, err) }
 	if t.file == nil {
 		if err := noFile(t.path); err != nil {
-			return false, err
+			return err
 		}
 		t.file, err = os.Open(t.path)
 		if err != nil {
 			t.file = nil
 			if errors.Is(err, fs.ErrNotExist) {
-				return false, nil // nothing has been written yet
+				return nil // nothing has been written yet
 			}
 			return unreadable(err)
 		}
@@ -135,7 +132,7 @@ func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time
 	case err != nil:
 		return unreadable(err)
 	case info.Size() < t.read: // truncated by hand
-		return true, nil
+		return unreadable(errors.New("it is shorter than before; start lightsout again"))
 	}
 	data := make([]byte, info.Size()-t.read)
 	if _, err := t.file.ReadAt(data, t.read); err != nil {
@@ -147,5 +144,5 @@ func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time
 	}
 	readLines(data[:whole], entry, func(line []byte) { damaged(line, info.ModTime()) })
 	t.read += int64(whole)
-	return false, nil
+	return nil
 }

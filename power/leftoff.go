@@ -298,16 +298,10 @@ func (j *Journal) catchUp() error {
 		return fmt.Errorf("the journal %s is closed", j.path)
 	}
 	now := time.Now()
-	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
+	return j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
 		if changed.After(now) {
 			changed = now
 		}
 		j.left.damage(line, changed)
 	})
-	if again { // the file is shorter than it was: read all again
-		j.left = newJournalState(j.left.carriedOut)
-		j.tail.read = 0
-		return j.catchUp()
-	}
-	return err
 }

@@ -76,14 +76,12 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	return out
 }
 
-// takenOverWait bounds the wait for the view of the cluster before RestoreOwn powers on.
-const takenOverWait = 3 * time.Second
-
 // RestoreOwn is Restore for nodes that nobody has chosen one by one: it leaves out those
 // whose machines another journal has switched off since. FailedNodes of the error has them too.
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	taken := map[string]string{}
-	for n, by := range s.TakenOver(s.viewWithin(ctx, takenOverWait)) {
+	state, _ := s.state(ctx, false) // without it, nobody is seen to have
+	for n, by := range s.TakenOver(state.Nodes) {
 		if slices.Contains(r.Nodes, n) {
 			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by.Note)
 			if r.Report != nil { // the others may take their time
@@ -100,21 +98,4 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 		return leftOut
 	}
 	return errors.Join(leftOut, s.Restore(ctx, r, ask))
-}
-
-// viewWithin returns the nodes of the view, once there are any; none if there are none in
-// that time.
-func (s *Switcher) viewWithin(ctx context.Context, wait time.Duration) []Node {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	for s.Cluster != nil {
-		state, err := s.Cluster.State(ctx)
-		if err == nil && len(state.Nodes) > 0 {
-			return state.Nodes
-		}
-		if !sleep(ctx, claimPause) {
-			break
-		}
-	}
-	return nil
 }

@@ -9,22 +9,15 @@ import (
 	"time"
 )
 
-// Restore powers on the machines that this journal lists as off for its cluster: those
-// of the nodes in r, or all if r names none. A machine that it cannot power on does not
-// delay the others. It needs the drivers, and a view of the cluster only for nodes
-// whose machine the journal does not name. It ignores r's action.
+// Restore powers on the machines of the nodes in r, whatever its action: those that the journal
+// lists as off. A machine that it cannot power on does not delay the others. It needs the drivers,
+// and a view of the cluster only for nodes whose machine the journal does not name.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	left, err := s.Fleet.journal.LeftOff()
 	r.Action = ActionOn
-	if r.Nodes == nil {
-		for _, l := range left {
-			r.Nodes = append(r.Nodes, l.Node)
-		}
-	}
 	if len(r.Nodes) == 0 {
-		return err
+		return nil
 	}
-	return errors.Join(err, s.Switch(ctx, r, ask))
+	return s.Switch(ctx, r, ask)
 }
 
 // SettleDamage settles the damaged lines of the journal, in which machines that are off may be

@@ -121,7 +121,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		s, err := r.switcher(ctx, len(foreign) > 0)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
-				Nodes:  append([]string{}, on...),
+				Nodes:  on,
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
 		}

@@ -201,9 +201,6 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 			}
 			x.w.tell(a.p.name, "the journal is damaged: the operator names %v to power on, and leaves %v off", r.Nodes, leave)
 		}
-		if r.Nodes == nil {
-			r.Nodes = []string{} // like the command line; nil would mean all
-		}
 		a.p.agree(r.Nodes...)
 		a.p.expect(x, "restore", expected)
 		if err := a.switcher.Restore(a.p.ctx, r, power.Automatic{}); err != nil {
