@@ -41,7 +41,7 @@ type judgement struct {
 	refusedAt time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor. The error is a *RefusedError if it no longer holds.
+// fresh judges again if the judgement is older than judgedFor. The error is a *VetoedError if it no longer holds.
 func (j *judgement) fresh(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,14 +59,14 @@ func (j *judgement) fresh(ctx context.Context) error {
 		j.at = at
 	}
 	if j.while.Err() != nil {
-		return &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
+		return &VetoedError{Why: "it has been cancelled, or its trial has ended"}
 	}
 	return ctx.Err()
 }
 
 // refuse refuses the request of all machines, or of one whose ctx has ended.
 func (j *judgement) refuse(ctx context.Context, why string) error {
-	err := &RefusedError{Why: "lightsout did not send the request: " + why}
+	err := &VetoedError{Why: why}
 	if ctx.Err() == nil {
 		j.refused, j.refusedAt = err, time.Now()
 	}

@@ -56,10 +56,6 @@ func (l LeftOff) whyNotCounted() string {
 	return "was switched off and not seen on again"
 }
 
-// refusedWithin is how long after its refusal a power API may still carry out a request to switch a
-// machine off: as long as lightsout waits for a shutdown that was accepted.
-const refusedWithin = 3 * time.Minute
-
 // journalState holds the facts of the entries so far, for all clusters.
 type journalState struct {
 	// requests are those that a later fact may still concern.

@@ -79,18 +79,15 @@ type operation struct {
 	tell      func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// sentAt is when lightsout sent the request that may have reached the machine; zero if it did not.
-	// attempts is how often lightsout sent it, answer the result of the last one.
-	sentAt     time.Time
-	refusal    bool // the power API refused the request that lightsout sent
-	attempts   int
-	answer     string
-	last       Reading
-	reportedAt time.Time // see waits
+	// arrival is what became of the last request, and sentAt when the last one was sent that may have
+	// reached the machine; zero if none has. attempts is how often lightsout sent it, answer the last result.
+	arrival  arrival
+	sentAt   time.Time
+	attempts int
+	answer   string
+	last     Reading
 	// goesOff: the machine to power on may still go off by an earlier request. Nothing is sent before it is off.
 	goesOff bool
-	// unanswered: the machine did not answer the last poll.
-	unanswered bool
 	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
 	// shared: another program holds the machine's lock. Its request may still be under
@@ -129,7 +126,7 @@ func (o *operation) run(ctx context.Context) {
 	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
-	out.SentAt, out.Refused = o.sentAt.UTC(), o.refusal
+	out.SentAt, out.Refused = o.sentAt.UTC(), o.arrival == rejected
 	out.RequestedAt = o.last.CountsFrom().UTC()
 	o.say(stage, "%s%s", text, notInJournal(o.write(out)))
 }
@@ -247,17 +244,6 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// signOfLife is the interval at which a wait is reported again.
-const signOfLife = 30 * time.Second
-
-// waits reports why the operation waits: at first, and again every signOfLife.
-func (o *operation) waits(format string, args ...any) {
-	if time.Since(o.reportedAt) >= signOfLife {
-		o.reportedAt = time.Now()
-		o.say(StageWaiting, format, args...)
-	}
-}
-
 // mayGoOff returns until when a machine to power on may still go off by an earlier
 // request; zero if it cannot.
 func (o *operation) mayGoOff(r Reading) time.Time {
@@ -271,7 +257,7 @@ func (o *operation) mayGoOff(r Reading) time.Time {
 // must be proven.
 func (o *operation) wanted(r Reading) bool {
 	if o.action == ActionOn {
-		return r.State == On && r.Proof == Proven
+		return r.Proves(On)
 	}
 	return r.State == Off && r.Proof >= Presumed
 }

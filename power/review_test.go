@@ -115,7 +115,7 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 	}
 	j.at = time.Time{}
 	j.again = func(context.Context) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
-	var refused *RefusedError
+	var refused *VetoedError
 	if err := j.fresh(t.Context()); !errors.As(err, &refused) {
 		t.Errorf("a judgement that is never fresh: %v", err)
 	}

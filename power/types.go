@@ -239,10 +239,6 @@ type AmbiguousError struct {
 	Matches []string
 }
 
-// UnconfirmedError reports that a request was sent, and that the driver cannot tell
-// whether it was carried out: poll, and never send it again without that.
-type UnconfirmedError struct{ Why string }
-
 // Binding is a node and the machines that stand for it: one is used for
 // switching off, another perhaps for switching on.
 type Binding struct {
