@@ -127,7 +127,8 @@ func (o *operation) send(ctx context.Context) error {
 	began := time.Now()
 	sent = time.Time{} // nothing yet has switched the machine
 	if err == nil {
-		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))
+		until, _ := ctx.Deadline()
+		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s, until %s at most", o.machine.Driver, Verb(o.action), o.machine.Title(), until.Local().Format(time.TimeOnly)))
 		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 		done()
 	}
@@ -160,14 +161,6 @@ func (o *operation) sameBoot(ctx context.Context) error {
 // slowly reports a wait of the operation unless done is called soon.
 func (o *operation) slowly(text string) (done func()) {
 	return slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text})
-}
-
-// until names the time at which a context ends.
-func until(ctx context.Context) string {
-	if at, ok := ctx.Deadline(); ok {
-		return ", until " + at.Local().Format(time.TimeOnly) + " at most"
-	}
-	return ""
 }
 
 // maySend returns nil while lightsout may send the request: its judgement still holds, and nobody has powered

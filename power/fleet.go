@@ -128,9 +128,6 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 		retryPause: 10 * time.Second,
 	}
 	for _, d := range drivers {
-		if _, twice := f.drivers[d.Name()]; twice {
-			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
-		}
 		f.drivers[d.Name()] = d
 	}
 	for _, turns := range []*map[string]*semaphore.Weighted{&f.switchOffs, &f.powerOns, &f.polls, &f.watches, &f.others} {

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"lightsout/internal/text"
 )
 
 // EntryKind is the kind of a journal entry.
@@ -105,7 +103,7 @@ type Journal struct {
 	// writing is held while an entry is written, which may take long. Who needs both takes it first.
 	writing mutex
 	file    *os.File
-	// waiting is how many calls of appendSoon write.
+	// waiting is not 0 while entries are being written, or wait for that.
 	waiting atomic.Int32
 
 	mu      mutex
@@ -203,37 +201,24 @@ func (j *Journal) Cluster() Cluster {
 // afterwards. If the disk hangs, Close returns an error after diskWait, and the system closes the file when
 // the program ends.
 func (j *Journal) Close() error {
-	closed := make(chan error, 1)
-	go func() {
-		for j.waiting.Load() > 0 && sleep(context.Background(), closePoll) {
-		}
-		j.writing.Lock()
-		defer j.writing.Unlock()
-		var err error
-		if j.end() && j.file != nil {
-			err = j.file.Close()
-		}
-		closed <- err
-	}()
-	select {
-	case err := <-closed:
-		return err
-	case <-time.After(diskWait):
-		j.end()
-		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, diskWait, text.Count(int(j.waiting.Load()), "entry", "entries"))
+	ctx, cancel := context.WithTimeout(context.Background(), diskWait)
+	defer cancel()
+	for j.waiting.Load() > 0 && sleep(ctx, closePoll) {
 	}
-}
-
-// end ends reading, and refuses new entries. It reports whether that was the first call.
-func (j *Journal) end() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
-		return false
+		return nil
 	}
 	j.closed = true
 	_ = j.tail.file.Close() // if it was never opened, that is no matter
-	return true
+	if j.waiting.Load() > 0 {
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack its last entries: check its disk", j.path, diskWait)
+	}
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
 }
 
 // closePoll is the pause of Close before it looks again for entries that are being written.
@@ -277,6 +262,8 @@ func (j *Journal) annotated(id, node string) (known, intent bool) {
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
+	j.waiting.Add(1)
+	defer j.waiting.Add(-1)
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	line, err := j.line(e)

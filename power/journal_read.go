@@ -56,17 +56,7 @@ func parseEntry(line []byte) (Entry, bool) {
 	if Clean(e.Node) != e.Node {
 		return Entry{}, false
 	}
-	switch e.Kind {
-	case EntryIntent, EntryOutcome:
-		return e, e.Node != "" && e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
-	case EntrySeen, EntryCordoned, EntryUncordoned:
-		return e, e.Node != ""
-	case EntryAnnotating:
-		return e, e.Op != ""
-	case EntryChecked:
-		return e, len(e.Checked) > 0
-	}
-	return Entry{}, false
+	return e, slices.Contains([]EntryKind{EntryIntent, EntryOutcome, EntrySeen, EntryChecked, EntryCordoned, EntryUncordoned, EntryAnnotating}, e.Kind)
 }
 
 // torn reports whether a last line without its end may be one that is just being

@@ -35,26 +35,19 @@ type judgement struct {
 
 	mu mutex
 	at time.Time
-	// refused is the last refusal, and refusedAt when it came: machines that waited
-	// for it meanwhile share it.
-	refused   error
-	refusedAt time.Time
 }
 
 // fresh judges again if the judgement is older than judgedFor. The error is a *VetoedError if it no longer holds.
 func (j *judgement) fresh(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
-		return j.refused
-	}
 	for tries := 0; clock.Since(j.at) > judgedFor; tries++ {
 		at, err := j.again(ctx)
 		switch {
 		case err != nil:
-			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+			return &VetoedError{Why: strings.TrimSuffix(err.Error(), ".")}
 		case tries == judgeTries:
-			return j.refuse(ctx, fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries))
+			return &VetoedError{Why: fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
 		}
 		j.at = at
 	}
@@ -62,15 +55,6 @@ func (j *judgement) fresh(ctx context.Context) error {
 		return &VetoedError{Why: "it has been cancelled, or its trial has ended"}
 	}
 	return ctx.Err()
-}
-
-// refuse refuses the request of all machines, or of one whose ctx has ended.
-func (j *judgement) refuse(ctx context.Context, why string) error {
-	err := &VetoedError{Why: why}
-	if ctx.Err() == nil {
-		j.refused, j.refusedAt = err, time.Now()
-	}
-	return err
 }
 
 // BeforeSend checks that lightsout may still switch the machine. A driver calls it

@@ -128,18 +128,10 @@ func (o *operation) run(ctx context.Context) {
 	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
 	out.SentAt, out.Refused = o.sentAt.UTC(), o.arrival == rejected
 	out.RequestedAt = o.last.CountsFrom().UTC()
-	o.say(stage, "%s%s", text, notInJournal(o.write(out)))
-}
-
-// notInJournal describes the error of writing an outcome, which also stands for its intent; empty if it was written.
-func notInJournal(err error) string {
-	switch {
-	case err == nil:
-		return ""
-	case IsLate(err):
-		return " (and its outcome is not in the journal yet: " + Clean(err.Error()) + ")"
+	if err := o.write(out); err != nil {
+		text += " (the journal may lack its outcome: " + Clean(err.Error()) + ")"
 	}
-	return " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
+	o.say(stage, "%s", text)
 }
 
 // write appends e to the journal, and reports a long wait for its disk.

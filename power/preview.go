@@ -23,7 +23,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 		s.awaitHeartbeats(ctx, r)
 	}
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits for the API server or a driver before it asks")()
-	return s.preview(ctx, r, nil)
+	return s.preview(ctx, r, false)
 }
 
 const (
@@ -54,17 +54,16 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	}
 }
 
-// preview is Preview. After a yes, agreed has the machines of the question, and lightsout asks the
-// API server first.
-func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bound) (Question, error) {
+// preview is Preview. After a yes, lightsout asks the API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, agreed bool) (Question, error) {
 	began := time.Now()
-	state, err := s.state(ctx, agreed != nil && r.Action != ActionOn)
+	state, err := s.state(ctx, agreed && r.Action != ActionOn)
 	if err != nil && r.Action != ActionOn {
 		state.Stale = append(state.Stale, err.Error())
 	}
 	in := s.guardInput(r, state)
 	listedOff := s.leftOff()
-	all := s.bind(ctx, r, state, listedOff, agreed)
+	all := s.bind(ctx, r, state, listedOff)
 	for _, b := range all {
 		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: listedOff[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
@@ -151,32 +150,31 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff, agreed map[string]Bound) (all []Binding) {
-	if r.Action == ActionOn {
-		for _, name := range r.Nodes {
-			for _, l := range left[name] {
-				if l.Binding.On != nil {
-					all = append(all, s.Fleet.wayBack(ctx, l.Binding))
-				}
+func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff) (all []Binding) {
+	refs, journalHasAll := state.refs(), r.Action == ActionOn
+	for _, name := range r.Nodes {
+		bound := false
+		for _, l := range left[name] {
+			if r.Action == ActionOn && l.Binding.On != nil {
+				all, bound = append(all, s.Fleet.wayBack(ctx, l.Binding)), true
 			}
 		}
-	}
-	bound := func(name string) bool {
-		return slices.ContainsFunc(all, func(b Binding) bool { return b.Node.Name == name })
-	}
-	need := slices.DeleteFunc(slices.Clone(r.Nodes), bound)
-	if len(need) == 0 {
-		return all // the journal has all of them
-	}
-	refs := slices.DeleteFunc(state.refs(), func(n NodeRef) bool { return bound(n.Name) })
-	for _, name := range need {
-		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
+		is := func(n NodeRef) bool { return n.Name == name }
+		switch {
+		case bound:
+			refs = slices.DeleteFunc(refs, is)
+			continue
+		case !slices.ContainsFunc(refs, is):
 			refs = append(refs, NodeRef{Name: name})
 		}
+		journalHasAll = false
+	}
+	if journalHasAll {
+		return all
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	return append(all, s.Fleet.resolveAll(ctx, refs, need, agreed)...)
+	return append(all, s.Fleet.Resolve(ctx, refs)...)
 }
 
 // tryOut asks the drivers whether they can reach the targets, and whether the machine's

@@ -101,7 +101,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
-		again, err := s.preview(ctx, r, q.bound)
+		again, err := s.preview(ctx, r, true)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
 		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead

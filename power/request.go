@@ -116,11 +116,6 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return worst(q.Findings) == Refuse }
 
-// News returns the texts of the changes that no finding contains.
-func (q Question) News() []string {
-	return texts(slices.DeleteFunc(slices.Clone(q.Changed), func(f Finding) bool { return f.Rule != "" }))
-}
-
 func texts(findings []Finding) (out []string) {
 	for _, f := range findings {
 		out = append(out, f.Text)
@@ -186,10 +181,12 @@ func (e *NotDoneError) Error() string {
 			rules = append(rules, fmt.Sprintf("%s (rule %s)", strings.TrimSuffix(f.Text, "."), f.Rule))
 		}
 	}
-	because := strings.Join(rules, "; ")
-	if changed := e.Question.News(); len(changed) > 0 {
-		because = strings.TrimPrefix(because+"; since the question: "+strings.Join(changed, "; "), "; ")
+	for _, f := range e.Question.Changed {
+		if f.Rule == "" {
+			rules = append(rules, "since the question: "+f.Text)
+		}
 	}
+	because := strings.Join(rules, "; ")
 	switch {
 	case e.Why == NotAllowed:
 		return "refused: " + because
