@@ -241,21 +241,12 @@ func (j *Journal) annotating(id string, nodes []string) error {
 	return j.append(Entry{Kind: EntryAnnotating, Op: id, Text: Clean("annotates " + strings.Join(nodes, ", "))})
 }
 
-// annotated reports whether the journal has the annotation with this ID, and an intent
-// for the node after it. It lacks both if somebody has put back an older copy of the
-// journal. It lacks only the intent if lightsout sent nothing, or if the copy ends
-// between the two.
-func (j *Journal) annotated(id, node string) (known, intent bool) {
-	if id == "" {
-		return false, false
-	}
+// annotated reports whether the journal has the annotation with this ID. It lacks one of its own if
+// somebody has put back an older copy of the journal.
+func (j *Journal) annotated(id string) bool {
 	err := j.lock()
 	defer j.mu.Unlock()
-	if err != nil {
-		return false, false
-	}
-	line := j.left.annotating[id]
-	return line > 0, line > 0 && j.left.intents[node] > line
+	return err == nil && j.left.annotated[id]
 }
 
 // append writes one entry and syncs it. A line is written whole or not at all

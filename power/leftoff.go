@@ -65,21 +65,18 @@ type journalState struct {
 	// checked has the clusters for which a damaged line was checked: nobody can read to which it belonged.
 	checked map[string][]Cluster
 	on      []Entry // the newest power-on request, by node
-	// lines counts the entries. annotating has the line of each annotation by its ID,
-	// and intents the newest line of each node with an intent to switch it off.
-	lines               int
-	annotating, intents map[string]int
+	// annotated has the IDs of this journal's annotations.
+	annotated map[string]bool
 	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
 
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
+	return &journalState{checked: map[string][]Cluster{}, annotated: map[string]bool{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
-	l.lines++
 	for i, d := range l.damaged {
 		if e.At.Before(d.At) { // it was written before this one
 			l.damaged[i].At = e.At
@@ -90,7 +87,7 @@ func (l *journalState) fold(e Entry) {
 	}
 	switch {
 	case e.Kind == EntryAnnotating:
-		l.annotating[e.Op] = l.lines
+		l.annotated[e.Op] = true
 	case e.Kind == EntryCordoned:
 		if !slices.ContainsFunc(l.cordon, e.sameNodeAs) {
 			l.cordon = append(l.cordon, e)
@@ -100,7 +97,6 @@ func (l *journalState) fold(e Entry) {
 	case e.Action == ActionOn:
 		l.poweredOn(e)
 	case e.Kind == EntryIntent:
-		l.intents[e.Node] = l.lines
 		l.forget(e.At)
 		l.request(e)
 	case e.Kind == EntryOutcome:

@@ -93,23 +93,23 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
 			q.ahead = now.Nodes[0].Ahead
 		}
-		note, err := s.annotate(ctx, r.Nodes, q, now)
+		err = s.annotate(ctx, r.Nodes, q, now)
 		stopReport()
 		if err != nil {
 			unlock()
-			s.clear(r, note, nil)
+			s.clear(r, nil)
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
 		again, err := s.preview(ctx, r, true)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
-		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead
+		again.Changed, again.ahead = worse(q, again), q.ahead
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
 		unlock()
-		s.clear(r, note, nil)
+		s.clear(r, nil)
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
@@ -162,7 +162,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	if err := q.While.Err(); err != nil {
 		unlock()
-		s.clear(q.Request, q.note, nil)
+		s.clear(q.Request, nil)
 		return err
 	}
 	if s.Fleet.cfg.DryRun {
@@ -173,7 +173,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 	}
 	wasOff := map[string]time.Time{}
-	defer func() { s.clear(q.Request, q.note, wasOff) }()
+	defer func() { s.clear(q.Request, wasOff) }()
 	return s.Fleet.carryOut(ctx, q.Action, q.Bindings, j, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
 			wasOff[p.Node] = p.WasOff
@@ -190,11 +190,11 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 // clear removes the notes of a request that has ended, including those on machines that others switched
 // off before. wasOff has when each machine that is on now was proven off last, by the API server's clock. It
 // takes stateTimeout at most.
-func (s *Switcher) clear(r Request, note string, wasOff map[string]time.Time) {
+func (s *Switcher) clear(r Request, wasOff map[string]time.Time) {
 	done := r.slowlyAs(StageClearing, "lightsout waits for the API server, or for another lightsout on this host, to remove its annotations from "+text.List(r.Nodes))
 	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
-	err := s.removeNotes(ctx, r.Nodes, wasOff, note)
+	err := s.removeNotes(ctx, r.Nodes, wasOff)
 	done()
 	if err == nil || errors.Is(err, ErrMayNot) || r.Report == nil {
 		return

@@ -106,7 +106,6 @@ type Question struct {
 	// the time of the state of the cluster.
 	bound      map[string]Bound
 	observedAt time.Time
-	note       string // ID of the annotation for this question
 	// CanDrain: the nodes can be drained first.
 	CanDrain bool
 	// DryRun: nothing will be switched.
