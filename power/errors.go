@@ -89,19 +89,15 @@ func Why(err error) string {
 // none if it holds none.
 func FailedNodes(err error) map[string]string {
 	all := map[string]string{}
-	var walk func(err error)
-	walk = func(err error) {
-		switch e := err.(type) {
-		case *ActionError:
-			maps.Copy(all, e.Failed)
-		case interface{ Unwrap() []error }:
-			for _, err := range e.Unwrap() {
-				walk(err)
-			}
-		case interface{ Unwrap() error }:
-			walk(e.Unwrap())
+	switch e := err.(type) {
+	case *ActionError:
+		maps.Copy(all, e.Failed)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			maps.Copy(all, FailedNodes(err))
 		}
+	case interface{ Unwrap() error }:
+		return FailedNodes(e.Unwrap())
 	}
-	walk(err)
 	return all
 }

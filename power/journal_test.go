@@ -318,7 +318,7 @@ func FuzzReadJournal(f *testing.F) {
 			l.fold(e)
 			out = append(out, line(e)...)
 		}
-		for _, requests := range l.machines(func(*request) bool { return true }) {
+		for _, requests := range l.machines() {
 			stateOf(requests, CarriedOutWithin)
 		}
 		// What was read and is written again is read the same.

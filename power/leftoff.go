@@ -218,12 +218,9 @@ func (r *request) compare(o *request) int {
 	return cmp.Or(r.sent.Compare(o.sent), strings.Compare(r.Node, o.Node), strings.Compare(r.Op, o.Op))
 }
 
-// machines groups the chosen requests by machine, oldest first.
-func (l *journalState) machines(chosen func(*request) bool) (out [][]*request) {
+// machines groups the requests by machine, oldest first.
+func (l *journalState) machines() (out [][]*request) {
 	for _, r := range slices.SortedFunc(slices.Values(l.requests), (*request).compare) {
-		if !chosen(r) {
-			continue
-		}
 		i := slices.IndexFunc(out, func(of []*request) bool {
 			return of[0].sameNodeAs(r.Entry) && machineKey(of[0].Binding) == machineKey(r.Binding)
 		})
@@ -249,26 +246,20 @@ func machineKey(b Binding) string {
 // have not been seen on again, oldest first. It reads only the lines that any program
 // has appended since the last call.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
+	all, err := j.Machines()
 	c := j.Cluster()
-	all, err := j.machines(func(r *request) bool { return r.Cluster.Same(c) })
-	return slices.DeleteFunc(all, LeftOff.IsOn), err
-}
-
-// Machines is LeftOff for all clusters. It also returns those that are on again, although a request of
-// the journal may still be carried out late.
-func (j *Journal) Machines() ([]LeftOff, error) {
-	return j.machines(func(*request) bool { return true })
+	return slices.DeleteFunc(all, func(l LeftOff) bool { return l.IsOn() || !l.Cluster.Same(c) }), err
 }
 
 // IsOn reports whether the machine is on again.
 func (l LeftOff) IsOn() bool { return l.Certainty == LeftOn }
 
-// machines returns the state of each machine of the chosen requests, oldest first, without those that are on
-// and can't go off by a request any more.
-func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error) {
+// Machines is LeftOff for all clusters. It also returns those that are on again, although a request of
+// the journal may still be carried out late.
+func (j *Journal) Machines() (out []LeftOff, err error) {
 	err = j.lock()
 	defer j.mu.Unlock()
-	for _, requests := range j.left.machines(chosen) {
+	for _, requests := range j.left.machines() {
 		e := stateOf(requests, j.left.carriedOut)
 		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
 			out = append(out, e.left())

@@ -88,6 +88,10 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
+		undo := func() {
+			unlock()
+			s.clear(r, nil)
+		}
 		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
 		now, _ := s.state(ctx, false)
 		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
@@ -96,8 +100,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		err = s.annotate(ctx, r.Nodes, q, now)
 		stopReport()
 		if err != nil {
-			unlock()
-			s.clear(r, nil)
+			undo()
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
@@ -108,8 +111,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
-		unlock()
-		s.clear(r, nil)
+		undo()
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
@@ -160,13 +162,10 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	if q.Acting != nil {
 		q.Acting(q)
 	}
-	if err := q.While.Err(); err != nil {
+	if err := q.While.Err(); err != nil || s.Fleet.cfg.DryRun {
 		unlock()
 		s.clear(q.Request, nil)
 		return err
-	}
-	if s.Fleet.cfg.DryRun {
-		return nil
 	}
 	var j *judgement
 	if q.Action != ActionOn {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // Restore powers on the machines of the nodes in r, whatever its action: those that the journal
@@ -70,10 +72,7 @@ func (s *Switcher) noJournal() string {
 
 // DamageText describes the damaged lines of a journal.
 func DamageText(j *Journal, damaged []Entry) string {
-	if len(damaged) == 1 {
-		return fmt.Sprintf("a line of the journal %s is damaged", j.Path())
-	}
-	return fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
+	return fmt.Sprintf("the journal %s has %s", j.Path(), text.Count(len(damaged), "damaged line", "damaged lines"))
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By
@@ -92,21 +91,17 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		return nil, err
 	}
 	left := s.leftOff()
-	notes := map[string]Note{}
-	for _, n := range state.Nodes {
-		for _, m := range n.Notes {
-			if notes[n.Name] == (Note{}) || s.ours(m) {
-				notes[n.Name] = m
-			}
-		}
-	}
 	var unread []string
 	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)
 		case r.State != On && left[r.Node] == nil:
-			off = append(off, OffMachine{Node: r.Node, By: notes[r.Node]})
+			o := OffMachine{Node: r.Node}
+			if notes := state.node(r.Node).Notes; len(notes) > 0 {
+				o.By = notes[max(0, slices.IndexFunc(notes, s.ours))]
+			}
+			off = append(off, o)
 		}
 	}
 	if len(unread) > 0 {

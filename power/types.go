@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -119,22 +118,6 @@ func (a Action) Wanted() State {
 		return On
 	}
 	return Off
-}
-
-// Due reports whether to send a request to an API that accepts an action in one state
-// only, by the machine's present state: not if the machine is in the wanted power state
-// already, and not in any other state, which the error names. It ends with the next
-// step.
-func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
-	switch {
-	case now.State == a.Wanted():
-		return false, nil
-	case now.State == Transitioning:
-		return false, fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), now.Detail)
-	case now.State == Unknown:
-		return false, &RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s%s", m.Title(), now.Detail, advice)}
-	}
-	return true, nil
 }
 
 // Abilities lists the actions of a driver.
