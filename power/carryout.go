@@ -93,11 +93,7 @@ func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 	case !o.sentAt.IsZero():
 		return o.gaveUp(ctx, nil)
 	}
-	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
-	if ctx.Err() != nil {
-		return StageUncertain, "stopped: " + why
-	}
-	return StageFailed, why
+	return StageFailed, fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
 }
 
 var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or the request was cancelled")
@@ -160,7 +156,8 @@ func (o *operation) sameBoot(ctx context.Context) error {
 
 // slowly reports a wait of the operation unless done is called soon.
 func (o *operation) slowly(text string) (done func()) {
-	return slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text})
+	p := Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text}
+	return slowly(func() { o.tell(p) })
 }
 
 // maySend returns nil while lightsout may send the request: its judgement still holds, and nobody has powered
@@ -214,10 +211,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			if o.wanted(r) && until.IsZero() {
 				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
-			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
-				o.say(StageAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
-			} else if changed {
-				o.say(StageAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
+			if changed {
+				o.say(StageAccepted, "waiting: %s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.

@@ -258,19 +258,22 @@ func (g *guard) node(name string) {
 // ways refuses the machines that this program depends on, and names the address that shows
 // it.
 func (g *guard) ways(name string) {
-	at := func(named bool, addresses []string) (how string, is bool) {
-		if named {
-			return "", true
+	for _, way := range []struct {
+		rule, is         string
+		names, addresses []string
+	}{
+		{RuleSelf, "%s%s is the machine that this program runs on.", g.Self.Names, g.Self.Addresses},
+		{RuleBastion, "%s%s is the bastion that every connection goes through.", g.Self.BastionNames, g.Self.BastionAddresses},
+		{RuleAPIServer, "lightsout reaches the API server at %s%s: without it lightsout cannot see the cluster.", nil, g.Self.APIAddresses},
+	} {
+		how := common(g.own(name), way.addresses)
+		if how != "" {
+			how = " (" + how + ")"
 		}
-		address := common(g.own(name), addresses)
-		return " (" + address + ")", address != ""
-	}
-	if how, is := at(named(g.Self.Names, name), g.Self.Addresses); is {
-		g.say(RuleSelf, Refuse, name, "%s%s is the machine that this program runs on.", name, how)
-	} else if how, is := at(named(g.Self.BastionNames, name), g.Self.BastionAddresses); is {
-		g.say(RuleBastion, Refuse, name, "%s%s is the bastion that every connection goes through.", name, how)
-	} else if how, is := at(false, g.Self.APIAddresses); is {
-		g.say(RuleAPIServer, Refuse, name, "lightsout reaches the API server at %s%s: without it lightsout cannot see the cluster.", name, how)
+		if how != "" || named(way.names, name) {
+			g.say(way.rule, Refuse, name, way.is, name, how)
+			return
+		}
 	}
 }
 

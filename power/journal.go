@@ -109,7 +109,8 @@ type Journal struct {
 	mu      mutex
 	cluster Cluster
 	closed  bool
-	tail    tail
+	reading *os.File // nil: it was not there yet
+	read    int64    // how much of it has been read
 	left    *journalState
 }
 
@@ -120,8 +121,7 @@ const JournalName = "power.jsonl"
 // the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
 // file with the drivers' settings, for a later restore.
 //
-// A journal that cannot be written can still be read: Unwritable then returns the
-// reason, and so does every attempt to write.
+// A journal that cannot be written can still be read: every attempt to write returns the reason.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
 	j := JournalToRead(dir, c)
 	j.config, j.unwritable = config, j.open(dir)
@@ -134,7 +134,7 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
 	path := filepath.Join(dir, JournalName)
-	return &Journal{path: path, Disk: systemDisk{}, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
+	return &Journal{path: path, Disk: systemDisk{}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -149,23 +149,7 @@ func (j *Journal) open(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the journal can't be opened for writing: %w", err)
 	}
-	j.file = file
-	if err := syncDir(dir); err != nil {
-		return fmt.Errorf("the journal's folder can't be synced: %w", err)
-	}
-	return nil
-}
-
-// syncDir makes a new file's name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err // EINVAL: this file system does not sync folders
-	}
+	j.file = file // syncing its first line makes its name durable too
 	return nil
 }
 
@@ -174,10 +158,6 @@ func (j *Journal) Path() string { return j.path }
 
 // Config is the file with the drivers' settings that entries are written with.
 func (j *Journal) Config() string { return j.config }
-
-// Unwritable returns the reason why the journal cannot be written; nil if lightsout may
-// try.
-func (j *Journal) Unwritable() error { return j.unwritable }
 
 // Identify adds facts about the journal's cluster as soon as they are known. Empty
 // fields leave the known ones unchanged.
@@ -211,7 +191,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	_ = j.tail.file.Close() // if it was never opened, that is no matter
+	_ = j.reading.Close() // if it was never opened, that is no matter
 	if j.waiting.Load() > 0 {
 		return fmt.Errorf("the journal %s could not be closed within %s, and may lack its last entries: check its disk", j.path, diskWait)
 	}

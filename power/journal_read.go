@@ -94,45 +94,45 @@ func deadLink(path string) bool {
 	return errors.Is(there, fs.ErrNotExist) && link == nil
 }
 
-// tail is one journal file and how much of it has been read.
-type tail struct {
-	path string
-	file *os.File
-	read int64
-}
-
-// catchUp reads the lines appended since the last call, with the time of the file's last change.
-func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time.Time)) (err error) {
-	unreadable := func(err error) error { return fmt.Errorf("the journal %s can't be read: %w", t.path, err) }
-	if t.file == nil {
-		if err := noFile(t.path); err != nil {
+// catchUp reads the lines appended since the last call; the caller holds j.mu. It also
+// takes readable lines when there is an error.
+func (j *Journal) catchUp() (err error) {
+	if j.closed {
+		return fmt.Errorf("the journal %s is closed", j.path)
+	}
+	unreadable := func(err error) error { return fmt.Errorf("the journal %s can't be read: %w", j.path, err) }
+	if j.reading == nil {
+		if err := noFile(j.path); err != nil {
 			return err
 		}
-		t.file, err = os.Open(t.path)
-		if err != nil {
-			t.file = nil
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil // nothing has been written yet
-			}
+		j.reading, err = os.Open(j.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing has been written yet
+		case err != nil:
 			return unreadable(err)
 		}
 	}
-	info, err := t.file.Stat()
+	info, err := j.reading.Stat()
 	switch {
 	case err != nil:
 		return unreadable(err)
-	case info.Size() < t.read: // truncated by hand
+	case info.Size() < j.read: // truncated by hand
 		return unreadable(errors.New("it is shorter than before; start lightsout again"))
 	}
-	data := make([]byte, info.Size()-t.read)
-	if _, err := t.file.ReadAt(data, t.read); err != nil {
+	data := make([]byte, info.Size()-j.read)
+	if _, err := j.reading.ReadAt(data, j.read); err != nil {
 		return unreadable(err)
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	if !torn(data[whole:]) {
 		whole = len(data)
 	}
-	readLines(data[:whole], entry, func(line []byte) { damaged(line, info.ModTime()) })
-	t.read += int64(whole)
+	now, changed := time.Now(), info.ModTime()
+	if changed.After(now) {
+		changed = now
+	}
+	readLines(data[:whole], func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte) { j.left.damage(line, changed) })
+	j.read += int64(whole)
 	return nil
 }

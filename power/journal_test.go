@@ -198,7 +198,7 @@ func TestAJournalThatCannotBeWrittenIsStillRead(t *testing.T) {
 	}
 	defer os.Chmod(dir, 0o700)
 	j := testJournal(t, dir)
-	if os.Geteuid() != 0 && j.Unwritable() == nil {
+	if os.Geteuid() != 0 && j.unwritable == nil {
 		t.Error("it can be written")
 	}
 	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,10 +16,6 @@ import (
 // journal entry, its turn and a connection, and somebody may stop or suspend the whole
 // program.
 const judgedFor = time.Second
-
-// viewWithin is how long the API server may take to answer after the machines were polled; later
-// lightsout polls those again that were on.
-const viewWithin = 5 * time.Second
 
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
@@ -76,16 +71,15 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 	}
 	readings := map[string]Reading{}
 	s.judgeView(ctx, q, state, readings)
-	polled := time.Now()
 	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
-	if clock.Since(polled) > viewWithin {
-		maps.DeleteFunc(readings, func(_ string, r Reading) bool { return r.State != Unknown })
+	var changed []string
+	for _, f := range worse(q, s.judgeView(ctx, q, state, readings)) {
+		changed = append(changed, f.Text)
 	}
-	now := s.judgeView(ctx, q, state, readings)
-	if changed := worse(q, now); len(changed) > 0 {
-		return state.At, errors.New(strings.Join(texts(changed), " "))
+	if len(changed) > 0 {
+		return state.At, errors.New(strings.Join(changed, " "))
 	}
 	return state.At, ctx.Err()
 }

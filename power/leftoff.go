@@ -273,18 +273,3 @@ func (j *Journal) lock() error {
 	j.mu.Lock()
 	return j.catchUp()
 }
-
-// catchUp reads the lines appended since the last call; the caller holds j.mu. It also
-// takes readable lines when there is an error.
-func (j *Journal) catchUp() error {
-	if j.closed {
-		return fmt.Errorf("the journal %s is closed", j.path)
-	}
-	now := time.Now()
-	return j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
-		if changed.After(now) {
-			changed = now
-		}
-		j.left.damage(line, changed)
-	})
-}

@@ -176,20 +176,17 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 // claim reserves a machine for one operation of this program. Powering on waits until
 // another operation on it has ended.
 func (o *operation) claim(ctx context.Context, node string, m Machine) (done func(), err error) {
-	reported := false
-	for {
-		done, err = o.fleet.claim(node, m, o.action)
-		if err == nil || o.action != ActionOn {
-			return done, err
-		}
-		if !reported {
-			o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
-		}
-		reported = true
+	if done, err = o.fleet.claim(node, m, o.action); err == nil || o.action != ActionOn {
+		return done, err
+	}
+	o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
+	for err != nil {
 		if !sleep(ctx, claimPause) {
 			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
 		}
+		done, err = o.fleet.claim(node, m, o.action)
 	}
+	return done, nil
 }
 
 const (

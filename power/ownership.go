@@ -66,9 +66,6 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 	out := map[string]NodeNote{}
 	left := s.leftOff()
 	for _, n := range nodes {
-		if len(left[n.Name]) == 0 {
-			continue
-		}
 		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner == TakenOver {
 			out[n.Name] = o.Other
 		}

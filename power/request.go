@@ -115,13 +115,6 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return worst(q.Findings) == Refuse }
 
-func texts(findings []Finding) (out []string) {
-	for _, f := range findings {
-		out = append(out, f.Text)
-	}
-	return out
-}
-
 // Answer is the answer to a Question.
 type Answer struct {
 	Yes bool

@@ -58,7 +58,7 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
-	if err := s.Fleet.journal.Unwritable(); err != nil {
+	if err := s.Fleet.journal.unwritable; err != nil {
 		return err.Error()
 	}
 	switch damaged, err := s.Fleet.journal.Damaged(); {
