@@ -128,7 +128,8 @@ func (o *operation) send(ctx context.Context) error {
 		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 		done()
 	}
-	if o.arrival = arrivalOf(sent, err); o.arrival != notSent {
+	o.arrival = arrivalOf(sent, err)
+	if o.arrival != notSent {
 		o.sentAt = began // of a driver that does not ask before it sends
 		if !sent.IsZero() {
 			o.sentAt = sent

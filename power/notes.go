@@ -55,11 +55,10 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 		return nil
 	}
 	me := s.me()
-	err := s.Fleet.journal.annotating(me.ID, nodes)
-	if err != nil {
+	if err := s.Fleet.journal.annotating(me.ID, nodes); err != nil {
 		return fmt.Errorf("nothing was switched: %w", err)
 	}
-	err = s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
+	if err := s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
 		m := me
 		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
@@ -69,8 +68,7 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 		}
 		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) || o.over(view.node(node)) })
 		return append([]Note{m}, rest...)
-	})
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("nothing was switched: %w", err)
 	}
 	return nil
