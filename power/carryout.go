@@ -1,7 +1,6 @@
 package power
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,20 +61,19 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		return o.timeOver(ctx)
 	}
 	o.attempts++
-	var unconfirmed *UnconfirmedError
-	var refused *RefusedError
-	var conflict *ConflictError
+	isRefused := errors.As(err, new(*RefusedError))
+	final := isRefused || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
 	switch {
-	case err == nil:
+	case o.arrival == accepted:
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
-	case errors.As(err, &unconfirmed):
-		o.answered(StageAccepted, unconfirmed.Error(), "; polling the machine")
-	case o.action == ActionOn && errors.As(err, &conflict) && errors.As(err, &refused):
+	case o.arrival == unconfirmed:
+		o.answered(StageAccepted, err.Error(), "; polling the machine")
+	case o.action == ActionOn && isRefused && errors.As(err, new(*ConflictError)):
 		// Another request is under way, or the machine has another state by now: a controller may
 		// refuse every request for seconds after a power cut.
 		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
 		return o.await(ctx, deadline, true)
-	case errors.As(err, &refused), errors.Is(err, ErrCannot), errors.Is(err, ErrNoMachine), o.action != ActionOn:
+	case final:
 		return o.refused(deadline, err)
 	default:
 		until, _ := deadline.Deadline()
@@ -84,52 +82,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		sleep(deadline, o.fleet.retryPause)
 		return "", ""
 	}
-	return o.await(ctx, deadline, unconfirmed != nil && o.action == ActionOn)
-}
-
-// refusedPolls is how often lightsout polls a machine after the power API has refused to switch
-// it off.
-const refusedPolls = 5
-
-// refused returns the stage after a refusal. A power API may carry out what it refuses to do: if
-// the machine is then proven off, the request counts as carried out; otherwise it may go off, and the
-// journal lists it. Neither holds if nothing was sent, or if another
-// request is under way, which may switch the machine off as well.
-func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
-	if errors.As(refusal, new(*ConflictError)) || errors.As(refusal, new(*NotSentError)) {
-		o.sentAt = time.Time{}
-	}
-	if o.action == ActionOn || o.sentAt.IsZero() {
-		return StageFailed, refusal.Error()
-	}
-	o.refusal = true
-	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
-	if o.afterRefusal(deadline) {
-		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
-	}
-	stage := StageUncertain
-	if o.last.State == On {
-		stage = StageFailed
-	}
-	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
-		o.last.State, o.last.Detail, time.Now().Add(RefusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
-}
-
-// afterRefusal polls the machine, and reports whether it is proven off since the request.
-func (o *operation) afterRefusal(deadline context.Context) bool {
-	o.last = Reading{}
-	for i := range refusedPolls {
-		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
-			break
-		}
-		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
-			o.last = r
-		}
-		if o.last.State == Off && o.last.Proof == Proven && o.last.CountsFrom().After(o.sentAt) {
-			return true
-		}
-	}
-	return false
+	return o.await(ctx, deadline, o.arrival == unconfirmed && o.action == ActionOn)
 }
 
 // timeOver is the end of an operation that can't ask any more.
@@ -140,39 +93,47 @@ func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 	case !o.sentAt.IsZero():
 		return o.gaveUp(ctx, nil)
 	}
-	why := fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
-	if ctx.Err() != nil {
-		return StageUncertain, "stopped: " + why
-	}
-	return StageFailed, why
+	return StageFailed, fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
 }
 
 var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or the request was cancelled")
 
-// send sends the request.
+// send lets the driver send the request, and keeps what became of it. A driver asks maySend immediately
+// before it sends the request: one that fails earlier has sent nothing.
 func (o *operation) send(ctx context.Context) error {
 	end, err := o.turn(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	sentAt := o.sentAt
+	var sent time.Time
 	if o.action != ActionOn {
-		ctx = permit.With(ctx, o.permit)
+		ctx = permit.With(ctx, func(ctx context.Context) error {
+			sent = time.Time{}
+			err := o.maySend(ctx)
+			if err == nil {
+				sent = time.Now()
+			}
+			return err
+		})
 	}
-	if err := BeforeSend(ctx); err != nil {
-		return err
-	}
-	err = o.sameBoot(ctx)
-	o.sentAt = sentAt // nothing since has switched the machine
-	if err != nil {
-		return err
+	if err = BeforeSend(ctx); err == nil {
+		err = o.sameBoot(ctx)
 	}
 	began := time.Now()
-	defer o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s%s", o.machine.Driver, Verb(o.action), o.machine.Title(), until(ctx)))()
-	err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
-	if o.sentAt.IsZero() && (err == nil || errors.As(err, new(*UnconfirmedError))) {
-		o.sentAt = began // its driver does not ask before it sends
+	sent = time.Time{} // nothing yet has switched the machine
+	if err == nil {
+		until, _ := ctx.Deadline()
+		done := o.slowly(fmt.Sprintf("waiting for %s to answer the request to %s %s, until %s at most", o.machine.Driver, Verb(o.action), o.machine.Title(), until.Local().Format(time.TimeOnly)))
+		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
+		done()
+	}
+	o.arrival = arrivalOf(sent, err)
+	if o.arrival != notSent {
+		o.sentAt = began // of a driver that does not ask before it sends
+		if !sent.IsZero() {
+			o.sentAt = sent
+		}
 	}
 	return err
 }
@@ -189,47 +150,30 @@ func (o *operation) sameBoot(ctx context.Context) error {
 	case errors.As(err, new(*NoBootIDError)):
 		return nil
 	case errors.As(err, new(*OtherBootError)):
-		return &RefusedError{Why: "lightsout sent nothing: " + err.Error()}
+		return &VetoedError{Why: err.Error()}
 	}
 	return err
 }
 
 // slowly reports a wait of the operation unless done is called soon.
 func (o *operation) slowly(text string) (done func()) {
-	return slowly(o.tell, Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text})
+	p := Progress{Op: o.id, Action: o.action, Node: o.binding.Node.Name, Machine: o.machine, Stage: StageWaiting, Text: text}
+	return slowly(func() { o.tell(p) })
 }
 
-// until names the time at which a context ends.
-func until(ctx context.Context) string {
-	if at, ok := ctx.Deadline(); ok {
-		return ", until " + at.Local().Format(time.TimeOnly) + " at most"
-	}
-	return ""
-}
-
-// permit returns nil while lightsout may send the request: its judgement still holds, and nobody has powered
-// the machine on since the journal has the intent. A driver asks it immediately before it sends the request: one
-// that fails earlier has sent nothing.
-func (o *operation) permit(ctx context.Context) error {
-	o.sentAt = time.Time{}
-	err := o.overtaken()
-	if err == nil && o.judgement != nil {
-		done := o.slowly(judgingWaitsFor)
-		err = o.judgement.fresh(ctx)
-		done()
-	}
-	if err = cmp.Or(err, ctx.Err()); err == nil {
-		o.sentAt = time.Now()
-	}
-	return err
-}
-
-// overtaken returns an error if somebody has powered the machine on since the intent.
-func (o *operation) overtaken() error {
+// maySend returns nil while lightsout may send the request: its judgement still holds, and nobody has powered
+// the machine on since the journal has the intent.
+func (o *operation) maySend(ctx context.Context) error {
 	if !o.fleet.journal.mayBeSent(o.id) {
-		return &RefusedError{Why: "lightsout did not send the request: " + o.machine.Title() + " was powered on again since it was agreed to"}
+		return &VetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
 	}
-	return nil
+	if o.judgement != nil {
+		defer o.slowly(judgingWaitsFor)()
+		if err := o.judgement.fresh(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // await polls until the machine reaches the wanted power state or the deadline passes.
@@ -239,6 +183,7 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 	began := time.Now()
 	unread := 0
 	var lastErr error
+	var waited time.Time // until when lightsout has reported to wait
 	for {
 		polling := deadline
 		if o.last.RequestedAt.IsZero() { // the driver may have taken all the time
@@ -260,16 +205,15 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
 			until := o.mayGoOff(r)
-			if o.wanted(r) && !until.IsZero() {
-				o.waits("%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
+			if o.wanted(r) && !until.IsZero() && !until.Equal(waited) {
+				waited = until
+				o.say(StageWaiting, "%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 			}
 			if o.wanted(r) && until.IsZero() {
 				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
-			if stays := r.State != o.action.Wanted() && (r.State == On || r.State == Off); changed && stays {
-				o.say(StageAccepted, "still %s, waiting: %s (%s)", r.State, o.machine.Title(), r.Detail)
-			} else if changed {
-				o.say(StageAccepted, "%s is %s (%s)", o.machine.Title(), r.State, r.Detail)
+			if changed {
+				o.say(StageAccepted, "waiting: %s is %s (%s)", o.machine.Title(), r.State, r.Detail)
 			}
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.
@@ -344,8 +288,7 @@ func (o *operation) pollMachine(ctx context.Context, m Machine) (Reading, error)
 		defer passOn(turns, shortTurn)()
 	}
 	r, err := o.fleet.poll(ctx, m)
-	o.unanswered = err != nil || r.NoAnswer
-	if err == nil && r.State == Off && r.Proof == Proven && !o.shared {
+	if err == nil && r.Proves(Off) && !o.shared {
 		o.wasOff = r.CountsFrom()
 	}
 	return r, err

@@ -27,9 +27,6 @@ func (j *Journal) Damaged() ([]Entry, error) {
 // Acknowledge records that the machines which damaged lines may have contained were polled, in this
 // journal's cluster.
 func (j *Journal) Acknowledge(damaged []Entry, text string) error {
-	if len(damaged) == 0 {
-		return nil
-	}
 	e := Entry{Kind: EntryChecked, Text: Clean(text)}
 	for _, d := range damaged {
 		e.Checked = append(e.Checked, d.Op)

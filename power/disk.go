@@ -1,7 +1,6 @@
 package power
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk writes the journal. A nil Disk is the system's; another one
-// may be slow, full or gone.
+// Disk writes the journal. Another one than the system's may be slow, full or gone.
 type Disk interface {
-	// Lock waits until no other program writes to f. Closing f releases the lock.
+	// Lock waits until no other program writes to f, which each does for one line. Closing f releases the lock.
 	Lock(f *os.File) error
 	Write(f *os.File, b []byte) (int, error)
 	Sync(f *os.File) error
@@ -22,34 +20,20 @@ type Disk interface {
 // systemDisk is the disk of the operating system.
 type systemDisk struct{}
 
-func (systemDisk) Lock(f *os.File) error                   { return flock(int(f.Fd()), unix.LOCK_EX) }
 func (systemDisk) Write(f *os.File, b []byte) (int, error) { return f.Write(b) }
 func (systemDisk) Sync(f *os.File) error                   { return f.Sync() }
 
-// orSystem returns d, or the system's disk if d is nil.
-func orSystem(d Disk) Disk {
-	if d == nil {
-		return systemDisk{}
-	}
-	return d
-}
+// journalWait bounds the wait for other programs that write to the journal: one that
+// was stopped meanwhile must not delay switching. It is shorter than diskWait, so that powering on reports it.
+const journalWait = 7 * time.Second
 
-// lockWithin locks a file that other programs lock for one line each. After wait it
-// returns the error that another program, which may have stopped, still holds the lock.
-func lockWithin(d Disk, f *os.File, wait time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
-	for {
-		err := flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return orSystem(d).Lock(f)
-		case !errors.Is(err, unix.EWOULDBLOCK):
+func (systemDisk) Lock(f *os.File) error {
+	for began := time.Now(); time.Since(began) < journalWait; time.Sleep(lockPause / 10) {
+		if err := flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			return err
-		case !sleep(ctx, lockPause/10):
-			return fmt.Errorf("another program holds %s and is stuck", f.Name())
 		}
 	}
+	return fmt.Errorf("another program holds %s and is stuck", f.Name())
 }
 
 // mutex is a lock whose waiters a test in virtual time can see, unlike those of a

@@ -1,6 +1,6 @@
 // Package power switches the machines behind Kubernetes nodes and reports their state.
 // It has the interface of a driver (Driver), the mapping of nodes to machines and the
-// parallel operations on them (Fleet), the rules against switching (Guard), the record
+// parallel operations on them (Fleet), the rules against switching (guard.go), the record
 // of switched machines (Journal), and the one procedure that switches (Switcher, in
 // procedure.go: begin there).
 //

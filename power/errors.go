@@ -18,41 +18,6 @@ func (e *AmbiguousError) Error() string {
 		len(e.Matches), e.Node, strings.Join(e.Matches, ", "))
 }
 
-// Error returns the reason why the outcome is unknown.
-func (e *UnconfirmedError) Error() string {
-	return "cannot tell whether the request arrived: " + e.Why
-}
-
-// RefusedError reports that a driver or the other side refused for a reason that a
-// repetition does not change (a wrong token, a missing VM, a state from which the
-// action is impossible). A power API may carry out what it refused: the machine counts as one
-// that may go off for RefusedWithin.
-type RefusedError struct{ Why string }
-
-// Error gives the reason, which is one whole sentence.
-func (e *RefusedError) Error() string { return e.Why }
-
-// NotSentError reports that lightsout sent or started nothing, or that what it started did
-// nothing, although the driver had called BeforeSend: a machine that goes off later was switched
-// off by somebody else.
-type NotSentError struct{ Err error }
-
-// Error is the reason.
-func (e *NotSentError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the reason.
-func (e *NotSentError) Unwrap() error { return e.Err }
-
-// ConflictError reports that the other side refused a request because of another one, which is
-// under way or has switched the machine: it counts as switched by that one. HTTP has status 409 for it.
-type ConflictError struct{ Err error }
-
-// Error is the reason.
-func (e *ConflictError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the reason.
-func (e *ConflictError) Unwrap() error { return e.Err }
-
 // SilentError reports that a machine, or the power API for it, gave no answer; its text
 // is safe to show.
 type SilentError struct {
@@ -124,19 +89,15 @@ func Why(err error) string {
 // none if it holds none.
 func FailedNodes(err error) map[string]string {
 	all := map[string]string{}
-	var walk func(err error)
-	walk = func(err error) {
-		switch e := err.(type) {
-		case *ActionError:
-			maps.Copy(all, e.Failed)
-		case interface{ Unwrap() []error }:
-			for _, err := range e.Unwrap() {
-				walk(err)
-			}
-		case interface{ Unwrap() error }:
-			walk(e.Unwrap())
+	switch e := err.(type) {
+	case *ActionError:
+		maps.Copy(all, e.Failed)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			maps.Copy(all, FailedNodes(err))
 		}
+	case interface{ Unwrap() error }:
+		return FailedNodes(e.Unwrap())
 	}
-	walk(err)
 	return all
 }

@@ -41,7 +41,7 @@ type sighting struct {
 // until returns when the power API can't carry the request out any more.
 func (r *request) until(carriedOut time.Duration) time.Time {
 	if r.refused {
-		carriedOut = min(carriedOut, RefusedWithin)
+		carriedOut = min(carriedOut, refusedWithin)
 	}
 	return r.asked.Add(carriedOut)
 }

@@ -65,7 +65,7 @@ func state(entries []Entry) string {
 	for _, e := range entries {
 		l.fold(e)
 	}
-	for _, requests := range l.machines(func(*request) bool { return true }) {
+	for _, requests := range l.machines() {
 		switch e := stateOf(requests, l.carriedOut); e.certainty() {
 		case LeftOffUncertain:
 			return fmt.Sprintf("may go off until %s", e.mayGoOff().Sub(t0))

@@ -67,8 +67,8 @@ type Config struct {
 	// PollInterval is the pause between two polls of a machine during an
 	// action; 2 s. ReadTimeout bounds each poll; 5 s, and never more.
 	PollInterval, ReadTimeout time.Duration
-	// WayBack is the command in error texts that powers on the machines that lightsout
-	// switched off; empty means lightsout restore.
+	// WayBack is the command that powers on, from any folder, the machines that the journal
+	// lists as off; empty means lightsout restore.
 	WayBack string
 	// ReadOnly refuses every action; DryRun does everything but the switching.
 	ReadOnly, DryRun bool
@@ -128,9 +128,6 @@ func NewFleet(cfg Config, journal *Journal, drivers ...Driver) (*Fleet, error) {
 		retryPause: 10 * time.Second,
 	}
 	for _, d := range drivers {
-		if _, twice := f.drivers[d.Name()]; twice {
-			return nil, fmt.Errorf("there are two power drivers named %q", d.Name())
-		}
 		f.drivers[d.Name()] = d
 	}
 	for _, turns := range []*map[string]*semaphore.Weighted{&f.switchOffs, &f.powerOns, &f.polls, &f.watches, &f.others} {

@@ -10,12 +10,12 @@ import (
 	"lightsout/internal/text"
 )
 
-// Guard judges an action before lightsout sends anything. It is a pure function. It returns
+// judge judges an action before lightsout sends anything. It is a pure function. It returns
 // the findings worst first, then those about all nodes, then by node; none if all rules
 // permit the action. Only read-only mode and a missing or shared machine prevent powering
 // on, which waits for another operation on the machine to end.
-func Guard(in GuardInput) []Finding {
-	g := guard{GuardInput: in, byName: make(map[string]Node, len(in.Nodes))}
+func judge(in guardInput) []Finding {
+	g := guard{guardInput: in, byName: make(map[string]Node, len(in.Nodes))}
 	for _, n := range in.Nodes {
 		g.byName[n.Name] = n
 	}
@@ -39,12 +39,7 @@ func Guard(in GuardInput) []Finding {
 	return g.found
 }
 
-// Refused reports whether any finding refuses the action.
-func Refused(findings []Finding) bool { return worst(findings) >= Refuse }
-
-// NeedsOverride reports whether the action needs a typed confirmation.
-func NeedsOverride(findings []Finding) bool { return worst(findings) == Override }
-
+// worst is the effect of all findings together.
 func worst(findings []Finding) Effect {
 	w := Warn
 	for _, f := range findings {
@@ -54,7 +49,7 @@ func worst(findings []Finding) Effect {
 }
 
 type guard struct {
-	GuardInput
+	guardInput
 	byName map[string]Node
 	found  []Finding
 }
@@ -145,8 +140,8 @@ func (g *guard) lastWorker() {
 			taken++
 		case !n.Schedulable:
 			not = append(not, n.Name+" takes no pods: it is cordoned or tainted, or admits none")
-		case n.WhyNotCounted != "":
-			not = append(not, n.Name+" "+n.WhyNotCounted)
+		case n.Presence != Runs:
+			not = append(not, n.Name+" "+n.Why)
 		default:
 			left++
 		}
@@ -263,26 +258,30 @@ func (g *guard) node(name string) {
 // ways refuses the machines that this program depends on, and names the address that shows
 // it.
 func (g *guard) ways(name string) {
-	at := func(named bool, addresses []string) (how string, is bool) {
-		if named {
-			return "", true
+	for _, way := range []struct {
+		rule, is         string
+		names, addresses []string
+	}{
+		{RuleSelf, "%s%s is the machine that this program runs on.", g.Self.Names, g.Self.Addresses},
+		{RuleBastion, "%s%s is the bastion that every connection goes through.", g.Self.BastionNames, g.Self.BastionAddresses},
+		{RuleAPIServer, "lightsout reaches the API server at %s%s: without it lightsout cannot see the cluster.", nil, g.Self.APIAddresses},
+	} {
+		how := common(g.own(name), way.addresses)
+		if how != "" {
+			how = " (" + how + ")"
 		}
-		address := common(g.own(name), addresses)
-		return " (" + address + ")", address != ""
-	}
-	if how, is := at(named(g.Self.Names, name), g.Self.Addresses); is {
-		g.say(RuleSelf, Refuse, name, "%s%s is the machine that this program runs on.", name, how)
-	} else if how, is := at(named(g.Self.BastionNames, name), g.Self.BastionAddresses); is {
-		g.say(RuleBastion, Refuse, name, "%s%s is the bastion that every connection goes through.", name, how)
-	} else if how, is := at(false, g.Self.APIAddresses); is {
-		g.say(RuleAPIServer, Refuse, name, "lightsout reaches the API server at %s%s: without it lightsout cannot see the cluster.", name, how)
+		if how != "" || named(way.names, name) {
+			g.say(way.rule, Refuse, name, way.is, name, how)
+			return
+		}
 	}
 }
 
 // switchedByOther finds a machine that another operator has switched off.
 func (g *guard) switchedByOther(name string, s Effect) {
-	if by := g.byName[name].NotedBy; by != "" {
-		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, strings.TrimSuffix(by, "."))
+	if by := g.byName[name].owned.Other.Note; by != (Note{}) {
+		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, by)
+		g.found[len(g.found)-1].Note = by.ID
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 // soundPlan shuts down the worker n3 of a cluster with one control-plane node
 // and two workers; no rule speaks against it.
-func soundPlan() GuardInput {
-	p := GuardInput{
+func soundPlan() guardInput {
+	p := guardInput{
 		Action: ActionShutdown, Targets: []string{"n3"},
 		ClusterState: ClusterState{
 			Age: time.Second,
@@ -39,14 +39,14 @@ func TestASoundPlanHasNoFindings(t *testing.T) {
 	for _, a := range []Action{ActionShutdown, ActionOff, ActionOn} {
 		p := soundPlan()
 		p.Action = a
-		if got := Guard(p); len(got) != 0 {
+		if got := judge(p); len(got) != 0 {
 			t.Errorf("%s: %+v", a, got)
 		}
 	}
 }
 
 func TestEveryRuleOfTheGuard(t *testing.T) {
-	rebind := func(p *GuardInput, node string, change func(*Bound)) {
+	rebind := func(p *guardInput, node string, change func(*Bound)) {
 		b := p.Bound[node]
 		change(&b)
 		p.Bound[node] = b
@@ -56,71 +56,71 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		rule     string
 		severity Effect
 		node     string
-		change   func(*GuardInput)
+		change   func(*guardInput)
 		// alsoOn: it holds for powering on, too.
 		alsoOn bool
 	}{
-		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *GuardInput) { p.Targets = []string{"n1"} }, false},
-		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *GuardInput) { p.Nodes[2].Etcd = true }, false},
-		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Nodes = p.Nodes[1:] }, false},
-		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
-		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *GuardInput) { p.Self.Names = []string{"N3"} }, false},
-		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *GuardInput) {
+		{"a control-plane node", RuleControlPlane, Refuse, "n1", func(p *guardInput) { p.Targets = []string{"n1"} }, false},
+		{"a worker with etcd", RuleControlPlane, Refuse, "n3", func(p *guardInput) { p.Nodes[2].Etcd = true }, false},
+		{"no control plane to be seen", RuleQuorumUnknown, Override, "", func(p *guardInput) { p.Nodes = p.Nodes[1:] }, false},
+		{"this machine, by address", RuleSelf, Refuse, "n3", func(p *guardInput) { p.Self.Addresses = []string{"::ffff:10.0.0.3"} }, false},
+		{"this machine, by name", RuleSelf, Refuse, "n3", func(p *guardInput) { p.Self.Names = []string{"N3"} }, false},
+		{"this machine, by the address of the VM", RuleSelf, Refuse, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.Address = "192.0.2.7" })
 		}, false},
-		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *GuardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, false},
-		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *GuardInput) { p.Self.BastionNames = []string{"n3"} }, false},
-		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *GuardInput) { p.Self.APIAddresses = []string{"10.0.0.3"} }, false},
-		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Ready = false }, false},
-		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].Schedulable = false }, false},
-		{"all workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Targets = []string{"n2", "n3"} }, false},
-		{"an old view", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Age = StateLimit + time.Millisecond }, false},
-		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *GuardInput) {
+		{"the bastion, by address", RuleBastion, Refuse, "n3", func(p *guardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, false},
+		{"the bastion, by name", RuleBastion, Refuse, "n3", func(p *guardInput) { p.Self.BastionNames = []string{"n3"} }, false},
+		{"where the API server answers", RuleAPIServer, Refuse, "n3", func(p *guardInput) { p.Self.APIAddresses = []string{"10.0.0.3"} }, false},
+		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Nodes[1].Ready = false }, false},
+		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Nodes[1].Schedulable = false }, false},
+		{"all workers", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Targets = []string{"n2", "n3"} }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *guardInput) { p.Age = StateLimit + time.Millisecond }, false},
+		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *guardInput) {
 			p.Targets = []string{"n9"}
 			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0]}
 		}, false},
-		{"no machine", RuleMachine, Refuse, "n3", func(p *GuardInput) { delete(p.Bound, "n3") }, true},
-		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *GuardInput) {
+		{"no machine", RuleMachine, Refuse, "n3", func(p *guardInput) { delete(p.Bound, "n3") }, true},
+		{"not exactly one machine", RuleMachine, Refuse, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Cannot = errors.New("2 machines match") })
 		}, true},
-		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
+		{"no way to power on", RuleNoWayBack, Override, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On, b.Binding.OnErr = nil, errors.New("mdx has no machine") })
 		}, false},
-		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *GuardInput) {
+		{"powering on is not proven", RuleNoWayBack, Override, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })
 		}, false},
-		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *GuardInput) {
+		{"a machine with another node's name", RuleShared, Refuse, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.On.ID, b.Binding.On.Name = "vm-7", "n1" })
 		}, true},
-		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *GuardInput) {
+		{"a machine with another node's address", RuleShared, Refuse, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Off.Address, b.Binding.Off.How = "10.0.0.1", HowConfig })
 		}, true},
-		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *GuardInput) {
+		{"an annotation against address and name", RuleContradiction, Override, "n3", func(p *guardInput) {
 			rebind(p, "n3", func(b *Bound) { b.Binding.Contradiction = "The annotation names vm-9" })
 		}, true},
-		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Nodes[1].WhyNotCounted = "is silent" }, false},
-		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Stale = []string{"nodes are forbidden"} }, false},
-		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *GuardInput) { p.Blind = true }, false},
-		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *GuardInput) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},
-		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *GuardInput) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
-		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *GuardInput) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
-		{"nothing to write in", RuleJournal, Refuse, "", func(p *GuardInput) { p.NoJournal = "no space left on device" }, false},
-		{"a cluster whose UID is unknown", RuleIdentity, Override, "", func(p *GuardInput) { p.NoIdentity = true }, false},
-		{"switched off by somebody else", RuleOther, Override, "n3", func(p *GuardInput) { p.Nodes[2].NotedBy = "anna@bastion" }, false},
-		{"an operation under way", RuleBusy, Refuse, "n3", func(p *GuardInput) { p.Busy["n3"] = ActionOn }, false},
-		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
-		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *GuardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
-		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady = 2 }, false},
-		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *GuardInput) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
-		{"a protected node", RuleProtected, Refuse, "n3", func(p *GuardInput) { p.Limits.Protect = []string{"n3"} }, false},
-		{"a protected node that the cluster does not have", RuleProtected, Warn, "", func(p *GuardInput) { p.Limits.Protect = []string{"n30"} }, false},
-		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *GuardInput) {
+		{"another worker that is silent", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Nodes[1].Presence, p.Nodes[1].Why = Down, "is silent" }, false},
+		{"nodes that are not watched", RuleStaleView, Refuse, "", func(p *guardInput) { p.Stale = []string{"nodes are forbidden"} }, false},
+		{"no heartbeats to be seen", RuleHeartbeats, Warn, "", func(p *guardInput) { p.Blind = true }, false},
+		{"a bastion that can't be asked", RuleWayUnknown, Override, "", func(p *guardInput) { p.Self.Unknown = []string{"The bastion's addresses are not known"} }, false},
+		{"a control plane elsewhere", RuleQuorumUnknown, Warn, "", func(p *guardInput) { p.Nodes, p.Limits.ControlPlane = p.Nodes[1:], ControlPlaneElsewhere }, false},
+		{"a control plane that is not elsewhere", RuleQuorumUnknown, Override, "", func(p *guardInput) { p.Limits.ControlPlane = ControlPlaneElsewhere }, false},
+		{"nothing to write in", RuleJournal, Refuse, "", func(p *guardInput) { p.NoJournal = "no space left on device" }, false},
+		{"a cluster whose UID is unknown", RuleIdentity, Override, "", func(p *guardInput) { p.NoIdentity = true }, false},
+		{"switched off by somebody else", RuleOther, Override, "n3", func(p *guardInput) { p.Nodes[2].owned.Other.Note.By = "anna@bastion" }, false},
+		{"an operation under way", RuleBusy, Refuse, "n3", func(p *guardInput) { p.Busy["n3"] = ActionOn }, false},
+		{"an old view, by a tighter limit", RuleStaleView, Refuse, "", func(p *guardInput) { p.Limits.ViewAge, p.Age = 5*time.Second, 6*time.Second }, false},
+		{"a limit that is no tighter", RuleStaleView, Refuse, "", func(p *guardInput) { p.Limits.ViewAge, p.Age = time.Hour, time.Minute }, false},
+		{"too few Ready workers", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Limits.KeepReady = 2 }, false},
+		{"the last Ready worker, whatever is to be kept", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Limits.KeepReady, p.Nodes[1].Ready = -1, false }, false},
+		{"a protected node", RuleProtected, Refuse, "n3", func(p *guardInput) { p.Limits.Protect = []string{"n3"} }, false},
+		{"a protected node that the cluster does not have", RuleProtected, Warn, "", func(p *guardInput) { p.Limits.Protect = []string{"n30"} }, false},
+		{"no override where it is not allowed", RuleNoWayBack, Refuse, "n3", func(p *guardInput) {
 			p.Limits.NoOverride = true
 			rebind(p, "n3", func(b *Bound) { b.Unproven = errors.New("the portal does not answer") })
 		}, false},
-		{"read-only mode", RuleReadOnly, Refuse, "", func(p *GuardInput) { p.ReadOnly = true }, true},
-		{"a dry run", RuleDryRun, Warn, "", func(p *GuardInput) { p.DryRun = true }, true},
-		{"nothing chosen", RuleNothing, Refuse, "", func(p *GuardInput) { p.Targets = nil }, true},
+		{"read-only mode", RuleReadOnly, Refuse, "", func(p *guardInput) { p.ReadOnly = true }, true},
+		{"a dry run", RuleDryRun, Warn, "", func(p *guardInput) { p.DryRun = true }, true},
+		{"nothing chosen", RuleNothing, Refuse, "", func(p *guardInput) { p.Targets = nil }, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 				p.Action = a
 				c.change(&p)
 				var found *Finding
-				got := Guard(p)
+				got := judge(p)
 				for i := range got {
 					if got[i].Rule == c.rule {
 						found = &got[i]
@@ -144,8 +144,8 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 				if found == nil || found.Effect != c.severity || found.Node != c.node || !strings.HasSuffix(found.Text, ".") {
 					t.Fatalf("%s: got %+v, want %s", a, got, c.rule)
 				}
-				if Refused(got) != (c.severity == Refuse) || NeedsOverride(got) != (c.severity == Override) {
-					t.Errorf("refused %v, override %v with %+v", Refused(got), NeedsOverride(got), got)
+				if worst(got) != c.severity {
+					t.Errorf("effect %v with %+v", worst(got), got)
 				}
 			}
 		})
@@ -156,23 +156,23 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 // count, and how many must be left.
 func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*GuardInput)
+		change func(*guardInput)
 		want   string
 	}{
-		"none left of 1": {func(p *GuardInput) { p.Nodes[1].Ready = false },
+		"none left of 1": {func(p *guardInput) { p.Nodes[1].Ready = false },
 			"This would leave no Ready worker that takes pods; leave one on."},
-		"none left of 2": {func(p *GuardInput) { p.Limits.KeepReady, p.Targets = 2, []string{"n2", "n3"} },
+		"none left of 2": {func(p *guardInput) { p.Limits.KeepReady, p.Targets = 2, []string{"n2", "n3"} },
 			"This would leave 0 Ready workers that take pods; guards.keep_ready requires 2."},
-		"one left of 2": {func(p *GuardInput) { p.Limits.KeepReady = 2 },
+		"one left of 2": {func(p *guardInput) { p.Limits.KeepReady = 2 },
 			"This would leave 1 Ready worker that takes pods; guards.keep_ready requires 2."},
-		"a silent one": {func(p *GuardInput) { p.Nodes[1].WhyNotCounted = "is silent" },
+		"a silent one": {func(p *guardInput) { p.Nodes[1].Presence, p.Nodes[1].Why = Down, "is silent" },
 			"This would leave no Ready worker that takes pods (n2 is silent); leave one on."},
-		"a cordoned one": {func(p *GuardInput) { p.Nodes[1].Schedulable = false },
+		"a cordoned one": {func(p *guardInput) { p.Nodes[1].Schedulable = false },
 			"This would leave no Ready worker that takes pods (n2 takes no pods: it is cordoned or tainted, or admits none); leave one on."},
 	} {
 		p := soundPlan()
 		c.change(&p)
-		if got := Guard(p); len(got) != 1 || got[0].Text != c.want {
+		if got := judge(p); len(got) != 1 || got[0].Text != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
 	}
@@ -181,7 +181,7 @@ func TestTheRefusalToTakeTheLastWorkersNamesTheReason(t *testing.T) {
 func TestANodeThatIsOffAlreadyDoesNotCountAsAWorkerTaken(t *testing.T) {
 	p := soundPlan()
 	p.Nodes[1].Ready, p.Nodes[2].Ready = false, false
-	if got := Guard(p); len(got) != 0 {
+	if got := judge(p); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -219,16 +219,16 @@ func TestLimitsOnlyTighten(t *testing.T) {
 // An address that each machine has, or that several nodes have, refuses nothing: docker0's,
 // loopback's, a router's in front of them. One that refuses is named.
 func TestAddressesThatProveNothingRefuseNothing(t *testing.T) {
-	give := func(addresses ...string) func(*GuardInput) {
-		return func(p *GuardInput) {
+	give := func(addresses ...string) func(*guardInput) {
+		return func(p *guardInput) {
 			for i := range p.Nodes {
 				p.Nodes[i].Addresses = append(p.Nodes[i].Addresses, addresses...)
 			}
 			p.Self = Self{Addresses: addresses, BastionAddresses: addresses, APIAddresses: addresses}
 		}
 	}
-	at := func(how string, addresses ...string) func(*GuardInput) {
-		return func(p *GuardInput) {
+	at := func(how string, addresses ...string) func(*guardInput) {
+		return func(p *guardInput) {
 			give("127.0.0.1")(p)
 			for i, name := range []string{"n2", "n3"} {
 				b := p.Bound[name]
@@ -238,11 +238,11 @@ func TestAddressesThatProveNothingRefuseNothing(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*GuardInput)
+		change func(*guardInput)
 		want   string
 	}{
 		"docker0": {give("172.17.0.1"), ""},
-		"docker0 of one node": {func(p *GuardInput) {
+		"docker0 of one node": {func(p *guardInput) {
 			give()(p)
 			give("172.17.0.1")(p)
 			p.Nodes[0].Addresses, p.Nodes[1].Addresses = nil, nil
@@ -250,23 +250,23 @@ func TestAddressesThatProveNothingRefuseNothing(t *testing.T) {
 		"link-local":           {give("169.254.1.1", "fe80::1"), ""},
 		"a router's":           {give("203.0.113.9"), ""},
 		"forwarded ports here": {at(HowConfig, "127.0.0.1", "127.0.0.1"), ""},
-		"forwarded ports there": {func(p *GuardInput) {
+		"forwarded ports there": {func(p *guardInput) {
 			at(HowConfig, "10.9.9.9", "10.9.9.9")(p)
 			p.Self.BastionAddresses = []string{"10.9.9.9"}
 		}, ""},
-		"NAT of VirtualBox": {func(p *GuardInput) {
+		"NAT of VirtualBox": {func(p *guardInput) {
 			at(HowName, "10.0.2.15", "10.0.2.15")(p)
 			p.Nodes[1].Addresses, p.Nodes[2].Addresses = []string{"10.0.2.15"}, []string{"10.0.2.15"}
 		}, ""},
-		"the first of a node, whoever else has it": {func(p *GuardInput) { give("10.0.0.3")(p) }, "n3 (10.0.0.3) is the machine that this program runs on."},
-		"the bastion's": {func(p *GuardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, "n3 (10.0.0.3) is the bastion that every connection goes through."},
-		"another node's": {func(p *GuardInput) { at(HowAddress, "10.0.0.2", "10.0.0.2")(p) },
+		"the first of a node, whoever else has it": {func(p *guardInput) { give("10.0.0.3")(p) }, "n3 (10.0.0.3) is the machine that this program runs on."},
+		"the bastion's": {func(p *guardInput) { p.Self.BastionAddresses = []string{"10.0.0.3"} }, "n3 (10.0.0.3) is the bastion that every connection goes through."},
+		"another node's": {func(p *guardInput) { at(HowAddress, "10.0.0.2", "10.0.0.2")(p) },
 			"The machine of n3 is 10.0.0.2, the name or an address of n2; name the right one under power.nodes."},
 	} {
 		p := soundPlan()
 		c.change(&p)
 		got := ""
-		for _, f := range Guard(p) {
+		for _, f := range judge(p) {
 			if f.Effect == Refuse {
 				got += f.Text
 			}
@@ -282,7 +282,7 @@ func TestAddressesThatProveNothingRefuseNothing(t *testing.T) {
 func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 	for _, id := range []string{"KUBE-CP1", "kube-cp1.", "10.0.0.10"} {
 		for how, calledSo := range map[string]bool{HowName: false, HowConfig: true} {
-			g := &guard{GuardInput: GuardInput{ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
+			g := &guard{guardInput: guardInput{ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "kube-cp1", Addresses: []string{"10.0.0.10"}}}}}}}
 			if other, _, so := g.anothers("n1", Binding{Off: &Machine{Driver: "exec", ID: id, How: how}}); other != "kube-cp1" || so != calledSo {
 				t.Errorf("%s, named by %q: %q, %v", id, how, other, so)
 			}
@@ -294,11 +294,11 @@ func TestAMachineCalledLikeAnotherNodeIsItsMachine(t *testing.T) {
 // power it on.
 func TestTheQuestionWarnsBeforePoweringOnAnotherOperatorsMachine(t *testing.T) {
 	on := Machine{Driver: "portal", ID: "vm-n3"}
-	p := GuardInput{
-		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, NotedBy: "anna@bastion"}}},
+	p := guardInput{
+		Action: ActionOn, Targets: []string{"n3"}, ClusterState: ClusterState{Nodes: []Node{{NodeRef: NodeRef{Name: "n3"}, owned: Ownership{Others, NodeNote{Note: Note{By: "anna@bastion"}}}}}},
 		Bound: map[string]Bound{"n3": {Binding: Binding{Node: NodeRef{Name: "n3"}, On: &on}}},
 	}
-	found := Guard(p)
+	found := judge(p)
 	if len(found) != 1 || found[0].Rule != RuleOther || found[0].Effect != Warn || !strings.Contains(found[0].Text, "anna@bastion") {
 		t.Errorf("%+v", found)
 	}
@@ -327,7 +327,7 @@ func TestNoOverrideDelaysNoPowerOn(t *testing.T) {
 		b := p.Bound["n3"]
 		b.Binding.Contradiction = "The annotation names vm-9"
 		p.Bound["n3"] = b
-		if got := Guard(p); Refused(got) != (a == ActionShutdown) {
+		if got := judge(p); (worst(got) == Refuse) != (a == ActionShutdown) {
 			t.Errorf("%s: %+v", a, got)
 		}
 	}

@@ -15,26 +15,33 @@ type Node struct {
 	Etcd bool
 	// Ready and Schedulable count the workers that are left.
 	Ready, Schedulable bool
-	// WhyNotCounted is the reason why the node does not count as a worker that is left
-	// although the API server calls it Ready ("is silent", "was switched off 12 s
-	// ago"): the control plane takes most of a minute to notice. Empty: it counts.
-	WhyNotCounted string
-	// WhyUnheard is the reason why the node's heartbeats prove nothing ("has no Lease").
-	// Such a node does not count as a worker that is left either. Empty: they do.
-	// AwaitsHeartbeat: its next heartbeat will prove that it runs.
-	WhyUnheard      string
-	AwaitsHeartbeat bool
+	// Presence is whether the node runs, although the API server calls it Ready, and Why the
+	// reason if it is not Runs ("is silent"). Only a node that Runs counts as a worker that is left.
+	Presence Presence
+	Why      string
 	// Heard is the time of its last heartbeat; zero if unknown.
 	Heard time.Time
 	// Ahead is how far the API server's clock is ahead of this host's; 0 if the
 	// difference is small or unknown. Notes have the server's time, which all hosts
 	// share.
 	Ahead time.Duration
-	// Notes are the notes about who has switched its machine off. NotedBy describes
-	// the first that belongs to another operator and is not out of date.
-	Notes   []Note
-	NotedBy string
+	// Notes are the notes about who has switched its machine off.
+	Notes []Note
+	// owned is who has switched it off.
+	owned Ownership
 }
+
+// Presence is whether a node that the API server calls Ready runs: the control plane takes
+// most of a minute to notice that one does not.
+type Presence int
+
+// Presences.
+const (
+	Runs    Presence = iota // its heartbeats prove it, if the account may see them
+	Awaited                 // its next heartbeat will prove it
+	Unheard                 // no heartbeat will prove it
+	Down                    // it is silent, or its machine is off, or may go off
+)
 
 // Bound is a node's binding with its known abilities.
 type Bound struct {
@@ -62,8 +69,8 @@ type Self struct {
 	Unknown []string
 }
 
-// GuardInput holds an action to judge, with all facts that the guards need.
-type GuardInput struct {
+// guardInput holds an action to judge, with all facts that the guards need.
+type guardInput struct {
 	Action Action
 	// Targets are names of nodes.
 	Targets []string
@@ -129,6 +136,8 @@ type Finding struct {
 	Effect Effect
 	// Node is empty when no single node is concerned.
 	Node string
+	// Note is the ID of the annotation that it is about (RuleOther).
+	Note string
 	// Text is one sentence for the operator.
 	Text string
 }

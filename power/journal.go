@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"lightsout/internal/text"
 )
 
 // EntryKind is the kind of a journal entry.
@@ -97,7 +95,7 @@ type Journal struct {
 	config string
 	// unwritable is why nothing can be appended.
 	unwritable error
-	// Disk writes the journal; nil is the system's. Set it before the first write.
+	// Disk writes the journal; OpenJournal sets the system's. Change it before the first write.
 	Disk Disk
 	// Settings identifies the drivers' settings in new entries. Set it before the first write.
 	Settings string
@@ -105,15 +103,14 @@ type Journal struct {
 	// writing is held while an entry is written, which may take long. Who needs both takes it first.
 	writing mutex
 	file    *os.File
-	// stuck is when locking the journal failed last.
-	stuck time.Time
-	// waiting is how many calls of appendSoon write, and late how many entries their callers no longer wait for.
-	waiting, late atomic.Int32
+	// waiting is not 0 while entries are being written, or wait for that.
+	waiting atomic.Int32
 
 	mu      mutex
 	cluster Cluster
 	closed  bool
-	tail    tail
+	reading *os.File // nil: it was not there yet
+	read    int64    // how much of it has been read
 	left    *journalState
 }
 
@@ -124,8 +121,7 @@ const JournalName = "power.jsonl"
 // the file has mode 0600. c is the cluster of new entries and of LeftOff; config is the
 // file with the drivers' settings, for a later restore.
 //
-// A journal that cannot be written can still be read: Unwritable then returns the
-// reason, and so does every attempt to write.
+// A journal that cannot be written can still be read: every attempt to write returns the reason.
 func OpenJournal(dir string, c Cluster, config string) *Journal {
 	j := JournalToRead(dir, c)
 	j.config, j.unwritable = config, j.open(dir)
@@ -138,7 +134,7 @@ var errOnlyRead = errors.New("the journal is open for reading alone")
 // JournalToRead is OpenJournal for a program that writes nothing: it makes neither folder nor file.
 func JournalToRead(dir string, c Cluster) *Journal {
 	path := filepath.Join(dir, JournalName)
-	return &Journal{path: path, tail: tail{path: path}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
+	return &Journal{path: path, Disk: systemDisk{}, writing: newMutex(), mu: newMutex(), cluster: c, unwritable: errOnlyRead, left: newJournalState(CarriedOutWithin)}
 }
 
 // open opens the file for writing, and creates it and its folder if they are missing.
@@ -153,23 +149,7 @@ func (j *Journal) open(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the journal can't be opened for writing: %w", err)
 	}
-	j.file = file
-	if err := syncDir(dir); err != nil {
-		return fmt.Errorf("the journal's folder can't be synced: %w", err)
-	}
-	return nil
-}
-
-// syncDir makes a new file's name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err // EINVAL: this file system does not sync folders
-	}
+	j.file = file // syncing its first line makes its name durable too
 	return nil
 }
 
@@ -178,10 +158,6 @@ func (j *Journal) Path() string { return j.path }
 
 // Config is the file with the drivers' settings that entries are written with.
 func (j *Journal) Config() string { return j.config }
-
-// Unwritable returns the reason why the journal cannot be written; nil if lightsout may
-// try.
-func (j *Journal) Unwritable() error { return j.unwritable }
 
 // Identify adds facts about the journal's cluster as soon as they are known. Empty
 // fields leave the known ones unchanged.
@@ -205,37 +181,24 @@ func (j *Journal) Cluster() Cluster {
 // afterwards. If the disk hangs, Close returns an error after diskWait, and the system closes the file when
 // the program ends.
 func (j *Journal) Close() error {
-	closed := make(chan error, 1)
-	go func() {
-		for j.waiting.Load() > 0 && sleep(context.Background(), closePoll) {
-		}
-		j.writing.Lock()
-		defer j.writing.Unlock()
-		var err error
-		if j.end() && j.file != nil {
-			err = j.file.Close()
-		}
-		closed <- err
-	}()
-	select {
-	case err := <-closed:
-		return err
-	case <-time.After(diskWait):
-		j.end()
-		return fmt.Errorf("the journal %s could not be closed within %s, and may lack %s: check its disk", j.path, diskWait, text.Count(int(j.waiting.Load()), "entry", "entries"))
+	ctx, cancel := context.WithTimeout(context.Background(), diskWait)
+	defer cancel()
+	for j.waiting.Load() > 0 && sleep(ctx, closePoll) {
 	}
-}
-
-// end ends reading, and refuses new entries. It reports whether that was the first call.
-func (j *Journal) end() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
-		return false
+		return nil
 	}
 	j.closed = true
-	_ = j.tail.file.Close() // if it was never opened, that is no matter
-	return true
+	_ = j.reading.Close() // if it was never opened, that is no matter
+	if j.waiting.Load() > 0 {
+		return fmt.Errorf("the journal %s could not be closed within %s, and may lack its last entries: check its disk", j.path, diskWait)
+	}
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
 }
 
 // closePoll is the pause of Close before it looks again for entries that are being written.
@@ -258,27 +221,20 @@ func (j *Journal) annotating(id string, nodes []string) error {
 	return j.append(Entry{Kind: EntryAnnotating, Op: id, Text: Clean("annotates " + strings.Join(nodes, ", "))})
 }
 
-// annotated reports whether the journal has the annotation with this ID, and an intent
-// for the node after it. It lacks both if somebody has put back an older copy of the
-// journal. It lacks only the intent if lightsout sent nothing, or if the copy ends
-// between the two.
-func (j *Journal) annotated(id, node string) (known, intent bool) {
-	if id == "" {
-		return false, false
-	}
+// annotated reports whether the journal has the annotation with this ID. It lacks one of its own if
+// somebody has put back an older copy of the journal.
+func (j *Journal) annotated(id string) bool {
 	err := j.lock()
 	defer j.mu.Unlock()
-	if err != nil {
-		return false, false
-	}
-	line := j.left.annotating[id]
-	return line > 0, line > 0 && j.left.intents[node] > line
+	return err == nil && j.left.annotated[id]
 }
 
 // append writes one entry and syncs it. A line is written whole or not at all
 // as far as the file system allows; a torn line of another writer is closed
 // off first, so that it can't swallow this one.
 func (j *Journal) append(e Entry) error {
+	j.waiting.Add(1)
+	defer j.waiting.Add(-1)
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	line, err := j.line(e)
@@ -314,17 +270,8 @@ func (j *Journal) line(e Entry) ([]byte, error) {
 	return append(withSum(line), '\n'), nil
 }
 
-// journalWait bounds the wait for other programs that write to the journal: one that
-// was stopped meanwhile must not delay powering on. It is shorter than diskWait, so that powering on reports it.
-const journalWait = 7 * time.Second
-
 func (j *Journal) appendLocked(line []byte) error {
-	disk, wait := orSystem(j.Disk), journalWait
-	if time.Since(j.stuck) < journalWait { // do not wait for it again
-		wait = 0
-	}
-	if err := lockWithin(j.Disk, j.file, wait); err != nil {
-		j.stuck = time.Now()
+	if err := j.Disk.Lock(j.file); err != nil {
 		return err
 	}
 	defer unix.Flock(int(j.file.Fd()), unix.LOCK_UN)
@@ -347,16 +294,15 @@ func (j *Journal) appendLocked(line []byte) error {
 			line = append([]byte{'\n'}, line...)
 		}
 	}
-	if _, err := disk.Write(j.file, line); err != nil {
+	if _, err := j.Disk.Write(j.file, line); err != nil {
 		// Nobody else writes while we hold the lock: take our torn part back.
 		_ = j.file.Truncate(size)
 		return err
 	}
-	return disk.Sync(j.file)
+	return j.Disk.Sync(j.file)
 }
 
-// flock takes a lock, in spite of signals. That of a journal or a register another
-// writer holds for one line only.
+// flock takes a lock, in spite of signals.
 func flock(fd, how int) error {
 	for {
 		err := unix.Flock(fd, how)

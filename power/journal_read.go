@@ -56,17 +56,7 @@ func parseEntry(line []byte) (Entry, bool) {
 	if Clean(e.Node) != e.Node {
 		return Entry{}, false
 	}
-	switch e.Kind {
-	case EntryIntent, EntryOutcome:
-		return e, e.Node != "" && e.Op != "" && slices.Contains([]Action{ActionOn, ActionOff, ActionShutdown}, e.Action)
-	case EntrySeen, EntryCordoned, EntryUncordoned:
-		return e, e.Node != ""
-	case EntryAnnotating:
-		return e, e.Op != ""
-	case EntryChecked:
-		return e, len(e.Checked) > 0
-	}
-	return Entry{}, false
+	return e, slices.Contains([]EntryKind{EntryIntent, EntryOutcome, EntrySeen, EntryChecked, EntryCordoned, EntryUncordoned, EntryAnnotating}, e.Kind)
 }
 
 // torn reports whether a last line without its end may be one that is just being
@@ -104,48 +94,45 @@ func deadLink(path string) bool {
 	return errors.Is(there, fs.ErrNotExist) && link == nil
 }
 
-// tail is one journal file and how much of it has been read.
-type tail struct {
-	path string
-	file *os.File
-	read int64
-}
-
-// catchUp reads the lines appended since the last call, with the time of the file's last change. again reports that the file is
-// shorter than it was, so that the caller has to read all of it again.
-func (t *tail) catchUp(entry func(Entry), damaged func(line []byte, changed time.Time)) (again bool, err error) {
-	unreadable := func(err error) (bool, error) {
-		return false, fmt.Errorf("the journal %s can't be read: %w", t.path, err)
+// catchUp reads the lines appended since the last call; the caller holds j.mu. It also
+// takes readable lines when there is an error.
+func (j *Journal) catchUp() (err error) {
+	if j.closed {
+		return fmt.Errorf("the journal %s is closed", j.path)
 	}
-	if t.file == nil {
-		if err := noFile(t.path); err != nil {
-			return false, err
+	unreadable := func(err error) error { return fmt.Errorf("the journal %s can't be read: %w", j.path, err) }
+	if j.reading == nil {
+		if err := noFile(j.path); err != nil {
+			return err
 		}
-		t.file, err = os.Open(t.path)
-		if err != nil {
-			t.file = nil
-			if errors.Is(err, fs.ErrNotExist) {
-				return false, nil // nothing has been written yet
-			}
+		j.reading, err = os.Open(j.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing has been written yet
+		case err != nil:
 			return unreadable(err)
 		}
 	}
-	info, err := t.file.Stat()
+	info, err := j.reading.Stat()
 	switch {
 	case err != nil:
 		return unreadable(err)
-	case info.Size() < t.read: // truncated by hand
-		return true, nil
+	case info.Size() < j.read: // truncated by hand
+		return unreadable(errors.New("it is shorter than before; start lightsout again"))
 	}
-	data := make([]byte, info.Size()-t.read)
-	if _, err := t.file.ReadAt(data, t.read); err != nil {
+	data := make([]byte, info.Size()-j.read)
+	if _, err := j.reading.ReadAt(data, j.read); err != nil {
 		return unreadable(err)
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	if !torn(data[whole:]) {
 		whole = len(data)
 	}
-	readLines(data[:whole], entry, func(line []byte) { damaged(line, info.ModTime()) })
-	t.read += int64(whole)
-	return false, nil
+	now, changed := time.Now(), info.ModTime()
+	if changed.After(now) {
+		changed = now
+	}
+	readLines(data[:whole], func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte) { j.left.damage(line, changed) })
+	j.read += int64(whole)
+	return nil
 }

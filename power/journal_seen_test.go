@@ -30,8 +30,8 @@ func TestLightsoutReportsAFileThatIsNotAJournal(t *testing.T) {
 			}
 			j := testJournal(t, dir)
 			_, err := j.LeftOff()
-			if err == nil || !strings.Contains(err.Error(), j.Path()) || !strings.Contains(err.Error(), name) || strings.Contains(name, "link") && j.Unwritable() == nil {
-				t.Errorf("read: %v; written: %v", err, j.Unwritable())
+			if err == nil || !strings.Contains(err.Error(), j.Path()) || !strings.Contains(err.Error(), name) || strings.Contains(name, "link") && j.unwritable == nil {
+				t.Errorf("read: %v; written: %v", err, j.unwritable)
 			}
 		})
 	}

@@ -198,7 +198,7 @@ func TestAJournalThatCannotBeWrittenIsStillRead(t *testing.T) {
 	}
 	defer os.Chmod(dir, 0o700)
 	j := testJournal(t, dir)
-	if os.Geteuid() != 0 && j.Unwritable() == nil {
+	if os.Geteuid() != 0 && j.unwritable == nil {
 		t.Error("it can be written")
 	}
 	if got := leftOff(t, j); !reflect.DeepEqual(got, []string{"n3 uncertain"}) {
@@ -318,7 +318,7 @@ func FuzzReadJournal(f *testing.F) {
 			l.fold(e)
 			out = append(out, line(e)...)
 		}
-		for _, requests := range l.machines(func(*request) bool { return true }) {
+		for _, requests := range l.machines() {
 			stateOf(requests, CarriedOutWithin)
 		}
 		// What was read and is written again is read the same.

@@ -7,39 +7,23 @@ import (
 )
 
 // diskWait is how long powering on waits for the journal. It is shorter than the 10 s within which
-// lightsout reports every wait. While an entry is late already it waits for hungWait.
-const (
-	diskWait = 8 * time.Second
-	hungWait = time.Second
-)
+// lightsout reports every wait.
+const diskWait = 8 * time.Second
 
-// appendSoon is append that returns a lateError after diskWait, or after hungWait while others are late: a slow or
-// hung disk must not keep a machine off. The entry is written later then. Entries are facts, so
-// their order does not matter.
+// appendSoon is append that returns a lateError after diskWait: a slow or hung disk must not keep a
+// machine off. The entry is written later then. Entries are facts, so their order does not matter.
 func (j *Journal) appendSoon(e Entry) error {
-	wait := diskWait
-	if j.late.Load() > 0 {
-		wait = hungWait
-	}
 	e.At = time.Now().UTC()
-	written := make(chan error)
-	late := make(chan struct{})
+	written := make(chan error, 1)
 	j.waiting.Add(1)
 	go func() {
 		defer j.waiting.Add(-1)
-		err := j.append(e)
-		select {
-		case written <- err:
-		case <-late:
-			j.late.Add(-1)
-		}
+		written <- j.append(e)
 	}()
 	select {
 	case err := <-written:
 		return err
-	case <-time.After(wait):
-		j.late.Add(1)
-		close(late)
+	case <-time.After(diskWait):
 		return &lateError{j.path}
 	}
 }

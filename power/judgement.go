@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,10 +16,6 @@ import (
 // journal entry, its turn and a connection, and somebody may stop or suspend the whole
 // program.
 const judgedFor = time.Second
-
-// viewWithin is how long the API server may take to answer after the machines were polled; later
-// lightsout polls those again that were on.
-const viewWithin = 5 * time.Second
 
 // judgeTries is how often lightsout judges again when the judgement itself took too
 // long.
@@ -35,42 +30,26 @@ type judgement struct {
 
 	mu mutex
 	at time.Time
-	// refused is the last refusal, and refusedAt when it came: machines that waited
-	// for it meanwhile share it.
-	refused   error
-	refusedAt time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor. The error is a *RefusedError if it no longer holds.
+// fresh judges again if the judgement is older than judgedFor. The error is a *VetoedError if it no longer holds.
 func (j *judgement) fresh(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.refused != nil && clock.Since(j.refusedAt) <= judgedFor {
-		return j.refused
-	}
 	for tries := 0; clock.Since(j.at) > judgedFor; tries++ {
 		at, err := j.again(ctx)
 		switch {
 		case err != nil:
-			return j.refuse(ctx, strings.TrimSuffix(err.Error(), "."))
+			return &VetoedError{Why: strings.TrimSuffix(err.Error(), ".")}
 		case tries == judgeTries:
-			return j.refuse(ctx, fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries))
+			return &VetoedError{Why: fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
 		}
 		j.at = at
 	}
 	if j.while.Err() != nil {
-		return &RefusedError{Why: "lightsout did not send the request: it has been cancelled, or its trial has ended"}
+		return &VetoedError{Why: "it has been cancelled, or its trial has ended"}
 	}
 	return ctx.Err()
-}
-
-// refuse refuses the request of all machines, or of one whose ctx has ended.
-func (j *judgement) refuse(ctx context.Context, why string) error {
-	err := &RefusedError{Why: "lightsout did not send the request: " + why}
-	if ctx.Err() == nil {
-		j.refused, j.refusedAt = err, time.Now()
-	}
-	return err
 }
 
 // BeforeSend checks that lightsout may still switch the machine. A driver calls it
@@ -92,16 +71,15 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 	}
 	readings := map[string]Reading{}
 	s.judgeView(ctx, q, state, readings)
-	polled := time.Now()
 	if state, err = s.state(ctx, true); err != nil {
 		return time.Now(), err
 	}
-	if clock.Since(polled) > viewWithin {
-		maps.DeleteFunc(readings, func(_ string, r Reading) bool { return r.State != Unknown })
+	var changed []string
+	for _, f := range worse(q, s.judgeView(ctx, q, state, readings)) {
+		changed = append(changed, f.Text)
 	}
-	now := s.judgeView(ctx, q, state, readings)
-	if changed := worse(q, now); len(changed) > 0 {
-		return state.At, errors.New(strings.Join(texts(changed), " "))
+	if len(changed) > 0 {
+		return state.At, errors.New(strings.Join(changed, " "))
 	}
 	return state.At, ctx.Err()
 }
@@ -109,20 +87,17 @@ func (s *Switcher) judgeAgain(ctx context.Context, q Question) (at time.Time, er
 // judgeView judges an agreed question by a view of the cluster. It polls the machines
 // that readings lacks, and adds them to readings.
 func (s *Switcher) judgeView(ctx context.Context, q Question, state ClusterState, readings map[string]Reading) Question {
-	began := time.Now()
 	in := s.guardInput(q.Request, state)
 	in.Bound = q.bound
 	for _, n := range q.Nodes {
 		delete(in.Busy, n) // this request itself keeps it busy
 	}
-	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Left: -1, Type: q.Type}
+	now := Question{Request: q.Request, Bindings: slices.Clone(q.Bindings), Type: q.Type}
 	for i, b := range now.Bindings {
 		if n := state.node(b.Node.Name); n.Name != "" {
 			now.Bindings[i].Node.BootID = n.BootID
 		}
 	}
-	in.Nodes = s.judged(ctx, state, s.leftOff(), in, &now, readings)
-	in.Age += clock.Since(began)
-	now.Findings = Guard(in)
+	s.judged(ctx, in, &now, readings)
 	return now
 }

@@ -56,10 +56,6 @@ func (l LeftOff) whyNotCounted() string {
 	return "was switched off and not seen on again"
 }
 
-// RefusedWithin is how long after its refusal a power API may still carry out a request to switch a
-// machine off: as long as lightsout waits for a shutdown that was accepted.
-const RefusedWithin = 3 * time.Minute
-
 // journalState holds the facts of the entries so far, for all clusters.
 type journalState struct {
 	// requests are those that a later fact may still concern.
@@ -69,21 +65,18 @@ type journalState struct {
 	// checked has the clusters for which a damaged line was checked: nobody can read to which it belonged.
 	checked map[string][]Cluster
 	on      []Entry // the newest power-on request, by node
-	// lines counts the entries. annotating has the line of each annotation by its ID,
-	// and intents the newest line of each node with an intent to switch it off.
-	lines               int
-	annotating, intents map[string]int
+	// annotated has the IDs of this journal's annotations.
+	annotated map[string]bool
 	// carriedOut is CarriedOutWithin, or a shorter time in tests.
 	carriedOut time.Duration
 }
 
 func newJournalState(carriedOut time.Duration) *journalState {
-	return &journalState{checked: map[string][]Cluster{}, annotating: map[string]int{}, intents: map[string]int{}, carriedOut: carriedOut}
+	return &journalState{checked: map[string][]Cluster{}, annotated: map[string]bool{}, carriedOut: carriedOut}
 }
 
 // fold adds the facts of an entry.
 func (l *journalState) fold(e Entry) {
-	l.lines++
 	for i, d := range l.damaged {
 		if e.At.Before(d.At) { // it was written before this one
 			l.damaged[i].At = e.At
@@ -94,7 +87,7 @@ func (l *journalState) fold(e Entry) {
 	}
 	switch {
 	case e.Kind == EntryAnnotating:
-		l.annotating[e.Op] = l.lines
+		l.annotated[e.Op] = true
 	case e.Kind == EntryCordoned:
 		if !slices.ContainsFunc(l.cordon, e.sameNodeAs) {
 			l.cordon = append(l.cordon, e)
@@ -104,7 +97,6 @@ func (l *journalState) fold(e Entry) {
 	case e.Action == ActionOn:
 		l.poweredOn(e)
 	case e.Kind == EntryIntent:
-		l.intents[e.Node] = l.lines
 		l.forget(e.At)
 		l.request(e)
 	case e.Kind == EntryOutcome:
@@ -226,12 +218,9 @@ func (r *request) compare(o *request) int {
 	return cmp.Or(r.sent.Compare(o.sent), strings.Compare(r.Node, o.Node), strings.Compare(r.Op, o.Op))
 }
 
-// machines groups the chosen requests by machine, oldest first.
-func (l *journalState) machines(chosen func(*request) bool) (out [][]*request) {
+// machines groups the requests by machine, oldest first.
+func (l *journalState) machines() (out [][]*request) {
 	for _, r := range slices.SortedFunc(slices.Values(l.requests), (*request).compare) {
-		if !chosen(r) {
-			continue
-		}
 		i := slices.IndexFunc(out, func(of []*request) bool {
 			return of[0].sameNodeAs(r.Entry) && machineKey(of[0].Binding) == machineKey(r.Binding)
 		})
@@ -257,26 +246,20 @@ func machineKey(b Binding) string {
 // have not been seen on again, oldest first. It reads only the lines that any program
 // has appended since the last call.
 func (j *Journal) LeftOff() ([]LeftOff, error) {
+	all, err := j.Machines()
 	c := j.Cluster()
-	all, err := j.machines(func(r *request) bool { return r.Cluster.Same(c) })
-	return slices.DeleteFunc(all, LeftOff.IsOn), err
-}
-
-// Machines is LeftOff for all clusters. It also returns those that are on again, although a request of
-// the journal may still be carried out late.
-func (j *Journal) Machines() ([]LeftOff, error) {
-	return j.machines(func(*request) bool { return true })
+	return slices.DeleteFunc(all, func(l LeftOff) bool { return l.IsOn() || !l.Cluster.Same(c) }), err
 }
 
 // IsOn reports whether the machine is on again.
 func (l LeftOff) IsOn() bool { return l.Certainty == LeftOn }
 
-// machines returns the state of each machine of the chosen requests, oldest first, without those that are on
-// and can't go off by a request any more.
-func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error) {
+// Machines is LeftOff for all clusters. It also returns those that are on again, although a request of
+// the journal may still be carried out late.
+func (j *Journal) Machines() (out []LeftOff, err error) {
 	err = j.lock()
 	defer j.mu.Unlock()
-	for _, requests := range j.left.machines(chosen) {
+	for _, requests := range j.left.machines() {
 		e := stateOf(requests, j.left.carriedOut)
 		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
 			out = append(out, e.left())
@@ -289,25 +272,4 @@ func (j *Journal) machines(chosen func(*request) bool) (out []LeftOff, err error
 func (j *Journal) lock() error {
 	j.mu.Lock()
 	return j.catchUp()
-}
-
-// catchUp reads the lines appended since the last call; the caller holds j.mu. It also
-// takes readable lines when there is an error.
-func (j *Journal) catchUp() error {
-	if j.closed {
-		return fmt.Errorf("the journal %s is closed", j.path)
-	}
-	now := time.Now()
-	again, err := j.tail.catchUp(func(e Entry) { j.left.fold(e.notAfter(now)) }, func(line []byte, changed time.Time) {
-		if changed.After(now) {
-			changed = now
-		}
-		j.left.damage(line, changed)
-	})
-	if again { // the file is shorter than it was: read all again
-		j.left = newJournalState(j.left.carriedOut)
-		j.tail.read = 0
-		return j.catchUp()
-	}
-	return err
 }

@@ -39,16 +39,14 @@ type Locks struct {
 // powers on without locks.
 func OpenLocks(dir string) *Locks {
 	err := os.Mkdir(dir, 0o777)
-	if err == nil {
+	info, unseen := os.Lstat(dir)
+	switch {
+	case err == nil:
 		err = os.Chmod(dir, 0o777|os.ModeSticky)
-	} else if errors.Is(err, os.ErrExist) {
+	case unseen == nil && info.IsDir():
 		err = nil
-	}
-	if err == nil {
-		var info os.FileInfo
-		if info, err = os.Lstat(dir); err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is not a folder", dir)
-		}
+	case unseen == nil:
+		err = fmt.Errorf("%s is not a folder", dir)
 	}
 	return &Locks{dir: dir, err: err}
 }

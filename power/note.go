@@ -103,12 +103,12 @@ type NoteStore interface {
 // ErrMayNot reports that the account may not write notes on nodes.
 var ErrMayNot = errors.New("the account may not annotate nodes")
 
-// BootCounts is how long after a note a new boot of its node ends the note. A machine
+// bootCounts is how long after a note a new boot of its node ends the note. A machine
 // may have begun to reboot by itself just before the request, which then acts on the
 // new boot, and until then the node is Ready with it. A guest shuts down within 90 s
 // (systemd's DefaultTimeoutStopSec), or within the longer time that its units or its
 // kubelet's shutdownGracePeriod demand.
-const BootCounts = 10 * time.Minute
+const bootCounts = 10 * time.Minute
 
 // over reports whether a note is out of date. That is so if the node is Ready with
 // another boot than in the note, and has been for so long that the request cannot still
@@ -116,11 +116,11 @@ const BootCounts = 10 * time.Minute
 // take. The API server calls a node Ready for most of a minute after its machine is
 // off; when in doubt, the note counts.
 func (m Note) over(n Node) bool {
-	if !n.Ready || n.WhyNotCounted != "" || m.At.IsZero() {
+	if !n.Ready || n.Presence == Down || m.At.IsZero() {
 		return false
 	}
 	since := n.Heard.Add(n.Ahead).Sub(m.At)
-	return since > CarriedOutWithin || since > BootCounts && outage.OtherBoot(m.Boot, n.BootID)
+	return since > CarriedOutWithin || since > bootCounts && outage.OtherBoot(m.Boot, n.BootID)
 }
 
 // NodeNote is a note on a node.

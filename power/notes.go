@@ -15,7 +15,7 @@ import (
 func (s *Switcher) me() Note {
 	host, _ := os.Hostname()
 	by := Clean(account() + "@" + cmp.Or(host, "unknown"))
-	back := cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + ", by " + by
+	back := s.Fleet.cfg.WayBack + ", by " + by
 	return Note{By: by, ID: newOp(), At: time.Now().UTC().Truncate(time.Second), Back: back}
 }
 
@@ -50,17 +50,15 @@ func (s *Switcher) changeNotes(ctx context.Context, nodes []string, change func(
 // annotate annotates the nodes of an agreed question before they are switched off. If that
 // fails, the cluster is not what it seemed, and lightsout must switch nothing. The
 // notes of others stay, unless they are out of date by the view: each journal removes its own.
-//
-// It returns the annotation's ID: lightsout has sent nothing for it yet.
-func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view ClusterState) (id string, err error) {
-	if s.DryRun || q.Action == ActionOn {
-		return "", nil
+func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, view ClusterState) error {
+	if s.Fleet.cfg.DryRun || q.Action == ActionOn {
+		return nil
 	}
 	me := s.me()
-	if err := s.Journal.annotating(me.ID, nodes); err != nil {
-		return "", fmt.Errorf("nothing was switched: %w", err)
+	if err := s.Fleet.journal.annotating(me.ID, nodes); err != nil {
+		return fmt.Errorf("nothing was switched: %w", err)
 	}
-	err = s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
+	if err := s.changeNotes(ctx, nodes, func(node string, had []Note) []Note {
 		m := me
 		m.At = m.At.Add(q.ahead).Truncate(time.Second)
 		for _, b := range q.Bindings {
@@ -68,15 +66,12 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 				m.Boot = b.Node.BootID // otherwise the request may end another boot
 			}
 		}
-		// A note of our own stays until its request is settled: lightsout may find that
-		// the machine is off already, and send nothing for the new one.
-		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) && !s.wasAsked(o, node) || o.over(view.node(node)) })
+		rest := slices.DeleteFunc(had, func(o Note) bool { return s.ours(o) || o.over(view.node(node)) })
 		return append([]Note{m}, rest...)
-	})
-	if err != nil {
-		return me.ID, fmt.Errorf("nothing was switched: %w", err)
+	}); err != nil {
+		return fmt.Errorf("nothing was switched: %w", err)
 	}
-	return me.ID, nil
+	return nil
 }
 
 // removeNotes removes our notes from those of the nodes that no journal of ours lists as
@@ -84,11 +79,10 @@ func (s *Switcher) annotate(ctx context.Context, nodes []string, q Question, vie
 // a time and are proven on since, if a note is so much older than that time that its
 // request was the one that switched the machine off. It holds the cluster's lock,
 // because another program of this journal may have written a note for an intent that is
-// still to come. A note that it cannot remove stays visible, and Sweep retries. The note
-// with the ID mine belongs to this program: if the journal has no intent for it,
-// lightsout sent nothing. The error is the reason why a note may stay.
-func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[string]time.Time, mine string) error {
-	if s.DryRun || len(nodes) == 0 {
+// still to come. A note that it cannot remove stays visible, and Sweep retries. The error is
+// the reason why a note may stay.
+func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[string]time.Time) error {
+	if s.Fleet.cfg.DryRun || len(nodes) == 0 {
 		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, lockWait)
@@ -100,15 +94,12 @@ func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[s
 	case errors.Is(err, errLocked):
 		return err
 	}
-	back, sound := s.accountedFor()
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return mine == "" && !back(n) && wasOff[n].IsZero() })
+	back := s.accountedFor()
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !back(n) && wasOff[n].IsZero() })
 	return s.changeNotes(ctx, nodes, func(n string, had []Note) []Note {
 		return slices.DeleteFunc(had, func(m Note) bool {
-			switch {
-			case s.wasAsked(m, n):
+			if s.ours(m) {
 				return back(n)
-			case s.ours(m):
-				return sound && m.ID == mine
 			}
 			return !m.At.IsZero() && m.At.Add(arrivesWithin).Before(wasOff[n])
 		})
@@ -120,11 +111,11 @@ func (s *Switcher) removeNotes(ctx context.Context, nodes []string, wasOff map[s
 const arrivesWithin = time.Minute
 
 // accountedFor returns a function that reports whether the journal lists a node's
-// machine as on. For an unreliable journal, which is not sound, it reports
-// false for every node.
-func (s *Switcher) accountedFor() (back func(node string) bool, sound bool) {
+// machine as on. For an unreliable journal it reports false for every node: a request whose
+// intent is damaged may shut a node down.
+func (s *Switcher) accountedFor() (back func(node string) bool) {
 	left, sound := s.leftOff(), s.noJournal() == ""
-	return func(n string) bool { return sound && left[n] == nil }, sound
+	return func(n string) bool { return sound && left[n] == nil }
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that it
@@ -135,21 +126,17 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 	if err == nil { // nobody is about to switch the nodes in the notes
 		defer unlock()
 	}
-	keep := err != nil || s.DryRun || s.ReadOnly
-	back, _ := s.accountedFor()
+	keep := err != nil || s.Fleet.cfg.DryRun || s.Fleet.cfg.ReadOnly
+	back := s.accountedFor()
 	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
 		over := func(m Note) bool {
-			if s.wasAsked(m, n.Name) { // a node may be Ready while a request whose intent is damaged shuts it down
+			if s.ours(m) {
 				return back(n.Name)
 			}
 			return certain && m.over(n)
 		}
-		for _, m := range n.Notes {
-			if !s.wasAsked(m, n.Name) && !m.over(n) {
-				others = append(others, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
-			}
-		}
+		others = append(others, s.others(n)...)
 		if !keep && slices.ContainsFunc(n.Notes, over) {
 			_ = s.changeNotes(context.Background(), []string{n.Name}, func(_ string, had []Note) []Note {
 				return slices.DeleteFunc(had, over)
@@ -162,14 +149,4 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 // ours reports whether this program's journal has a note, by its ID: the host may have
 // another name by now, and the journal another path. It is false for the notes of an earlier
 // journal that is lost, and for those written after this journal was copied.
-func (s *Switcher) ours(m Note) bool {
-	known, _ := s.Journal.annotated(m.ID, "")
-	return known
-}
-
-// wasAsked reports whether the journal has an intent for the operation that the note on
-// a node announces.
-func (s *Switcher) wasAsked(m Note, node string) bool {
-	_, intent := s.Journal.annotated(m.ID, node)
-	return intent
-}
+func (s *Switcher) ours(m Note) bool { return s.Fleet.journal.annotated(m.ID) }

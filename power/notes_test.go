@@ -42,7 +42,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 	for name, back := range map[string]func(w *modelWorld, v *vm){
 		"booted again": func(_ *modelWorld, v *vm) {
 			v.boot++
-			time.Sleep(BootCounts)
+			time.Sleep(bootCounts)
 		},
 		"heard for longer than a shutdown takes": func(*modelWorld, *vm) {
 			time.Sleep(CarriedOutWithin)
@@ -67,7 +67,7 @@ func TestANoteDoesNotOutliveTheTruth(t *testing.T) {
 				back(p.w, v)
 				time.Sleep(time.Second)
 				q, err := p.switcher.Preview(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}})
-				if err != nil || NeedsOverride(q.Findings) || q.Left != 3 {
+				if err != nil || worst(q.Findings) == Override || q.Left != 3 {
 					t.Errorf("%v, %+v, %d left", err, q.Findings, q.Left)
 				}
 				view, _ = p.State(t.Context())
@@ -88,7 +88,7 @@ func TestANoteOutlivesTheJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.stop()
-		if err := os.Remove(p.switcher.Journal.Path()); err != nil {
+		if err := os.Remove(p.journal.Path()); err != nil {
 			t.Fatal(err)
 		}
 		p = m.start(0)
@@ -132,7 +132,7 @@ func TestWhoBringsItBackTakesTheNoteOff(t *testing.T) {
 // A note contains the command that powers the machine on.
 func TestANoteSaysHowToBringTheMachineBack(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
-		p.switcher.WayBack = "lightsout restore --state /here"
+		p.switcher.Fleet.cfg.WayBack = "lightsout restore --state /here"
 		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOff, Nodes: []string{"n1"}}, &yes{p: p}); err != nil {
 			t.Fatal(err)
 		}

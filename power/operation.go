@@ -79,18 +79,15 @@ type operation struct {
 	tell      func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// sentAt is when lightsout sent the request that may have reached the machine; zero if it did not.
-	// attempts is how often lightsout sent it, answer the result of the last one.
-	sentAt     time.Time
-	refusal    bool // the power API refused the request that lightsout sent
-	attempts   int
-	answer     string
-	last       Reading
-	reportedAt time.Time // see waits
+	// arrival is what became of the last request, and sentAt when the last one was sent that may have
+	// reached the machine; zero if none has. attempts is how often lightsout sent it, answer the last result.
+	arrival  arrival
+	sentAt   time.Time
+	attempts int
+	answer   string
+	last     Reading
 	// goesOff: the machine to power on may still go off by an earlier request. Nothing is sent before it is off.
 	goesOff bool
-	// unanswered: the machine did not answer the last poll.
-	unanswered bool
 	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
 	// shared: another program holds the machine's lock. Its request may still be under
@@ -116,10 +113,6 @@ func (o *operation) run(ctx context.Context) {
 	if o.alreadyThere(ctx) {
 		return
 	}
-	if o.fleet.cfg.DryRun {
-		o.say(StageDone, "dry run: %s would receive the request to %s %s%s", m.Driver, Verb(o.action), m.Title(), o.level())
-		return
-	}
 	if ctx.Err() != nil {
 		o.say(StageFailed, "stopped before lightsout sent anything")
 		return
@@ -133,20 +126,12 @@ func (o *operation) run(ctx context.Context) {
 	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
-	out.SentAt, out.Refused = o.sentAt.UTC(), o.refusal
+	out.SentAt, out.Refused = o.sentAt.UTC(), o.arrival == rejected
 	out.RequestedAt = o.last.CountsFrom().UTC()
-	o.say(stage, "%s%s", text, notInJournal(o.write(out)))
-}
-
-// notInJournal describes the error of writing an outcome, which also stands for its intent; empty if it was written.
-func notInJournal(err error) string {
-	switch {
-	case err == nil:
-		return ""
-	case IsLate(err):
-		return " (and its outcome is not in the journal yet: " + Clean(err.Error()) + ")"
+	if err := o.write(out); err != nil {
+		text += " (the journal may lack its outcome: " + Clean(err.Error()) + ")"
 	}
-	return " (and its outcome is not in the journal: " + Clean(err.Error()) + ")"
+	o.say(stage, "%s", text)
 }
 
 // write appends e to the journal, and reports a long wait for its disk.
@@ -165,16 +150,13 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 	if m, err = f.Can(o.binding, o.action); err != nil {
 		return m, nil, err
 	}
-	if f.cfg.ReadOnly {
-		return m, nil, errors.New("lightsout switches nothing in read-only mode")
+	if f.cfg.ReadOnly || f.cfg.DryRun {
+		return m, nil, errors.New("lightsout switches nothing in read-only mode, or in a dry run")
 	}
 	o.machine = m
 	claim, err := o.claim(ctx, name, m)
 	if err != nil {
 		return m, nil, err
-	}
-	if f.cfg.DryRun {
-		return m, claim, nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
@@ -194,20 +176,17 @@ func (o *operation) begin(ctx context.Context) (m Machine, free func(), err erro
 // claim reserves a machine for one operation of this program. Powering on waits until
 // another operation on it has ended.
 func (o *operation) claim(ctx context.Context, node string, m Machine) (done func(), err error) {
-	reported := false
-	for {
-		done, err = o.fleet.claim(node, m, o.action)
-		if err == nil || o.action != ActionOn {
-			return done, err
-		}
-		if !reported {
-			o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
-		}
-		reported = true
+	if done, err = o.fleet.claim(node, m, o.action); err == nil || o.action != ActionOn {
+		return done, err
+	}
+	o.say(StageDeferred, "waiting to power on %s: %s", m.Title(), err)
+	for err != nil {
 		if !sleep(ctx, claimPause) {
 			return nil, fmt.Errorf("nothing was sent to %s: %w", m.Title(), err)
 		}
+		done, err = o.fleet.claim(node, m, o.action)
 	}
+	return done, nil
 }
 
 const (
@@ -243,7 +222,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	}
 	o.last = r
 	text := fmt.Sprintf("%s is already %s (%s)", o.machine.Title(), r.State, r.Detail)
-	if o.action == ActionOn && !o.fleet.cfg.DryRun {
+	if o.action == ActionOn {
 		seen := o.seenOn(r)
 		seen.Text = text
 		if _, err := o.fleet.journal.Saw(seen); err != nil {
@@ -254,21 +233,10 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// signOfLife is the interval at which a wait is reported again.
-const signOfLife = 30 * time.Second
-
-// waits reports why the operation waits: at first, and again every signOfLife.
-func (o *operation) waits(format string, args ...any) {
-	if time.Since(o.reportedAt) >= signOfLife {
-		o.reportedAt = time.Now()
-		o.say(StageWaiting, format, args...)
-	}
-}
-
 // mayGoOff returns until when a machine to power on may still go off by an earlier
 // request; zero if it cannot.
 func (o *operation) mayGoOff(r Reading) time.Time {
-	if o.action != ActionOn || o.fleet.cfg.DryRun {
+	if o.action != ActionOn {
 		return time.Time{}
 	}
 	return o.fleet.journal.mayGoOff(o.seenOn(r))
@@ -278,7 +246,7 @@ func (o *operation) mayGoOff(r Reading) time.Time {
 // must be proven.
 func (o *operation) wanted(r Reading) bool {
 	if o.action == ActionOn {
-		return r.State == On && r.Proof == Proven
+		return r.Proves(On)
 	}
 	return r.State == Off && r.Proof >= Presumed
 }

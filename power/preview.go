@@ -23,7 +23,7 @@ func (s *Switcher) Preview(ctx context.Context, r Request) (Question, error) {
 		s.awaitHeartbeats(ctx, r)
 	}
 	defer r.slowlyAs(StagePreparing, "nothing was sent yet: lightsout waits for the API server or a driver before it asks")()
-	return s.preview(ctx, r, nil)
+	return s.preview(ctx, r, false)
 }
 
 const (
@@ -54,24 +54,23 @@ func (s *Switcher) awaitHeartbeats(ctx context.Context, r Request) {
 	}
 }
 
-// preview is Preview. After a yes, agreed has the machines of the question, and lightsout asks the
-// API server first.
-func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bound) (Question, error) {
+// preview is Preview. After a yes, lightsout asks the API server first.
+func (s *Switcher) preview(ctx context.Context, r Request, agreed bool) (Question, error) {
 	began := time.Now()
-	state, err := s.state(ctx, agreed != nil && r.Action != ActionOn)
+	state, err := s.state(ctx, agreed && r.Action != ActionOn)
 	if err != nil && r.Action != ActionOn {
 		state.Stale = append(state.Stale, err.Error())
 	}
 	in := s.guardInput(r, state)
 	listedOff := s.leftOff()
-	all := s.bind(ctx, r, state, listedOff, agreed)
+	all := s.bind(ctx, r, state, listedOff)
 	for _, b := range all {
 		in.Bound[b.Node.Name] = Bound{Binding: b, FromJournal: listedOff[b.Node.Name] != nil && r.Action == ActionOn}
 		if s.lockedElsewhere(b) && in.Busy[b.Node.Name] == "" && r.Action != ActionOn {
 			in.Busy[b.Node.Name] = ActionOff
 		}
 	}
-	q := Question{Request: r, Left: -1, bound: in.Bound, observedAt: began, DryRun: s.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.ReadOnly}
+	q := Question{Request: r, bound: in.Bound, observedAt: began, DryRun: s.Fleet.cfg.DryRun, CanDrain: r.Action == ActionShutdown && s.Drain != nil && !s.Fleet.cfg.ReadOnly}
 	for _, b := range all {
 		if slices.Contains(r.Nodes, b.Node.Name) {
 			b.Heard = state.node(b.Node.Name).Heard
@@ -79,24 +78,22 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed map[string]Bou
 		}
 	}
 	problems := s.tryOut(ctx, r.Action, q.Bindings, in.Bound)
-	in.Nodes = s.judged(ctx, state, listedOff, in, &q, map[string]Reading{})
-	in.Age += clock.Since(began)
-	q.Findings = append(Guard(in), problems...)
-	if r.Action != ActionOn {
-		switch {
-		case s.Production != "":
-			q.Type = s.Production
-		case NeedsOverride(q.Findings):
-			q.Type = strings.Join(r.Nodes, " ")
-		}
+	s.judged(ctx, in, &q, map[string]Reading{})
+	q.Findings = append(q.Findings, problems...)
+	switch {
+	case r.Action == ActionOn:
+	case s.Production != "":
+		q.Type = s.Production
+	case worst(q.Findings) == Override:
+		q.Type = strings.Join(r.Nodes, " ")
 	}
 	return q, ctx.Err()
 }
 
 // guardInput returns the input of the guards, without machines and workers.
-func (s *Switcher) guardInput(r Request, state ClusterState) GuardInput {
-	return GuardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.ReadOnly, DryRun: s.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
+func (s *Switcher) guardInput(r Request, state ClusterState) guardInput {
+	return guardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
+		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -143,7 +140,7 @@ func (s *Switcher) state(ctx context.Context, fresh bool) (ClusterState, error) 
 // leftOff returns the machines that the journal lists as off, by node.
 func (s *Switcher) leftOff() map[string][]LeftOff {
 	left := map[string][]LeftOff{}
-	off, _ := s.Journal.LeftOff() // the readable part
+	off, _ := s.Fleet.journal.LeftOff() // the readable part
 	for _, l := range off {
 		left[l.Node] = append(left[l.Node], l)
 	}
@@ -153,32 +150,31 @@ func (s *Switcher) leftOff() map[string][]LeftOff {
 // bind finds the machines of all nodes, so that the guards notice two nodes with one
 // machine. For powering on it first takes the machines in the journal: those are the
 // ones that were switched off.
-func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff, agreed map[string]Bound) (all []Binding) {
-	if r.Action == ActionOn {
-		for _, name := range r.Nodes {
-			for _, l := range left[name] {
-				if l.Binding.On != nil {
-					all = append(all, s.Fleet.wayBack(ctx, l.Binding))
-				}
+func (s *Switcher) bind(ctx context.Context, r Request, state ClusterState, left map[string][]LeftOff) (all []Binding) {
+	refs, journalHasAll := state.refs(), r.Action == ActionOn
+	for _, name := range r.Nodes {
+		bound := false
+		for _, l := range left[name] {
+			if r.Action == ActionOn && l.Binding.On != nil {
+				all, bound = append(all, s.Fleet.wayBack(ctx, l.Binding)), true
 			}
 		}
-	}
-	bound := func(name string) bool {
-		return slices.ContainsFunc(all, func(b Binding) bool { return b.Node.Name == name })
-	}
-	need := slices.DeleteFunc(slices.Clone(r.Nodes), bound)
-	if len(need) == 0 {
-		return all // the journal has all of them
-	}
-	refs := slices.DeleteFunc(state.refs(), func(n NodeRef) bool { return bound(n.Name) })
-	for _, name := range need {
-		if !slices.ContainsFunc(refs, func(n NodeRef) bool { return n.Name == name }) {
+		is := func(n NodeRef) bool { return n.Name == name }
+		switch {
+		case bound:
+			refs = slices.DeleteFunc(refs, is)
+			continue
+		case !slices.ContainsFunc(refs, is):
 			refs = append(refs, NodeRef{Name: name})
 		}
+		journalHasAll = false
+	}
+	if journalHasAll {
+		return all
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	return append(all, s.Fleet.resolveAll(ctx, refs, need, agreed)...)
+	return append(all, s.Fleet.Resolve(ctx, refs)...)
 }
 
 // tryOut asks the drivers whether they can reach the targets, and whether the machine's
@@ -207,25 +203,30 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 	return problems
 }
 
-// judged decides for every node whether it is a worker that is left. The API server
-// calls a node Ready for most of a minute after its machine is off. So a node does not
+// judged judges a question, and adds to it the findings and the workers that are left. The API
+// server calls a node Ready for most of a minute after its machine is off. So a node does not
 // count if it is being switched, if a journal or a note lists it as off, or if its own
 // driver reports it as off. judged polls the machines that readings lacks, and adds
 // them.
-func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[string][]LeftOff, p GuardInput, q *Question, readings map[string]Reading) []Node {
-	nodes := s.standing(state, q.Assumed, left, p.Busy)
-	stay, awaited := staying(nodes, p.Targets)
-	q.Awaited = awaited
-	for i := range nodes {
-		n := &nodes[i]
-		if n.WhyNotCounted != "" && !slices.Contains(p.Targets, n.Name) {
+func (s *Switcher) judged(ctx context.Context, in guardInput, q *Question, readings map[string]Reading) {
+	began := time.Now()
+	in.Nodes = s.standing(in.ClusterState, q.Assumed, s.leftOff(), in.Busy)
+	stay, awaited := staying(in.Nodes, in.Targets)
+	q.Left, q.Awaited = -1, awaited
+	for _, n := range in.Nodes {
+		if n.Presence == Down && !slices.Contains(in.Targets, n.Name) {
 			q.Down = append(q.Down, n.Name)
 		}
-		n.WhyNotCounted = cmp.Or(n.WhyNotCounted, n.WhyUnheard)
 	}
-	if p.Action == ActionOn {
-		return nodes
+	if in.Action != ActionOn {
+		s.countLeft(ctx, in, q, stay, readings)
 	}
+	in.Age += clock.Since(began)
+	q.Findings = judge(in)
+}
+
+// countLeft counts the workers that stay, without those whose machines are not on.
+func (s *Switcher) countLeft(ctx context.Context, in guardInput, q *Question, stay []*Node, readings map[string]Reading) {
 	// Poll only until enough machines are known to be on: polling all of a large
 	// cluster would take long and change nothing.
 	q.Left = len(stay)
@@ -237,7 +238,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		var unread []Binding
 		for _, n := range batch {
 			if _, known := readings[n.Name]; !known {
-				unread = append(unread, p.Bound[n.Name].Binding)
+				unread = append(unread, in.Bound[n.Name].Binding)
 			}
 		}
 		for k, r := range s.Fleet.Read(ctx, unread) {
@@ -245,7 +246,7 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 		}
 		for _, n := range batch {
 			if r := readings[n.Name]; r.State == Off || r.State == Transitioning {
-				n.WhyNotCounted = fmt.Sprintf("has a machine that is %s", r.State)
+				n.Presence, n.Why = Down, fmt.Sprintf("has a machine that is %s", r.State)
 				q.Left--
 				q.Down = append(q.Down, n.Name)
 				continue
@@ -253,33 +254,31 @@ func (s *Switcher) judged(ctx context.Context, state ClusterState, left map[stri
 			enough--
 		}
 	}
-	return nodes
 }
 
 // standing returns the nodes with the reasons why they do not count as workers that are left: their
 // machines are busy, or left off, or may go off by the journal, or a note lists them as off.
 func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[string][]LeftOff, busy map[string]Action) (nodes []Node) {
-	on := s.Journal.PoweredOn()
+	on := s.Fleet.journal.PoweredOn()
 	for _, n := range state.Nodes {
-		for _, m := range n.Notes {
-			if n.NotedBy == "" && !m.over(n) && !s.ours(m) {
-				n.NotedBy = m.String()
-			}
-		}
-		if n.WhyUnheard == "" && !n.Heard.IsZero() && n.Heard.Before(on[n.Name]) { // its next one will prove that it runs
-			n.WhyUnheard, n.AwaitsHeartbeat = "was powered on and has sent no heartbeat since", true
-		}
-		a := busy[n.Name]
+		n.owned = OwnershipOf(n.Name, left[n.Name], s.others(n))
+		down := ""
 		switch {
-		case n.WhyNotCounted != "":
-		case a == ActionOff || a == ActionShutdown:
-			n.WhyNotCounted = "is being switched off"
+		case n.Presence == Down:
+			down = n.Why
+		case busy[n.Name].GoesOff():
+			down = "is being switched off"
 		case len(left[n.Name]) > 0:
-			n.WhyNotCounted = left[n.Name][0].whyNotCounted()
-		case n.NotedBy != "":
-			n.WhyNotCounted = "was switched off by " + n.NotedBy
+			down = left[n.Name][0].whyNotCounted()
+		case n.owned.Owner == Others:
+			down = "was switched off by " + n.owned.Other.Note.String()
 		case slices.Contains(assumed.Off, n.Name):
-			n.WhyNotCounted = "is off by an earlier step"
+			down = "is off by an earlier step"
+		case n.Presence == Runs && !n.Heard.IsZero() && n.Heard.Before(on[n.Name]):
+			n.Presence, n.Why = Awaited, "was powered on and has sent no heartbeat since"
+		}
+		if down != "" {
+			n.Presence, n.Why = Down, down
 		}
 		n.Ready = n.Ready && !(n.ControlPlane && slices.Contains(assumed.Off, n.Name))
 		n.Schedulable = n.Schedulable && !slices.Contains(assumed.Cordoned, n.Name)
@@ -294,10 +293,10 @@ func staying(nodes []Node, targets []string) (stay []*Node, awaited int) {
 	for i := range nodes {
 		n := &nodes[i]
 		switch {
-		case !n.Ready || !n.Schedulable || n.ControlPlane || n.WhyNotCounted != "" || slices.Contains(targets, n.Name):
-		case n.WhyUnheard == "":
+		case !n.Ready || !n.Schedulable || n.ControlPlane || slices.Contains(targets, n.Name):
+		case n.Presence == Runs:
 			stay = append(stay, n)
-		case n.AwaitsHeartbeat:
+		case n.Presence == Awaited:
 			awaited++
 		}
 	}
@@ -312,7 +311,7 @@ func worse(agreed, again Question) (changed []Finding) {
 		changed = append(changed, Finding{Node: node, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, f := range again.Findings {
-		if f.Effect >= Override && (alike(again.Findings, f) > alike(agreed.Findings, f) || f.Rule == RuleOther && !slices.Contains(agreed.Findings, f)) {
+		if f.Effect >= Override && alike(again.Findings, f) > alike(agreed.Findings, f) {
 			changed = append(changed, f)
 		}
 	}
@@ -337,11 +336,11 @@ func worse(agreed, again Question) (changed []Finding) {
 	return changed
 }
 
-// alike counts the findings of f's rule and node that are at least as severe. Their texts may
-// contain times.
+// alike counts the findings of f's rule, node and annotation that are at least as severe. Their
+// texts may contain times.
 func alike(findings []Finding, f Finding) (n int) {
 	for _, o := range findings {
-		if o.Rule == f.Rule && o.Node == f.Node && o.Effect >= f.Effect {
+		if o.Rule == f.Rule && o.Node == f.Node && o.Note == f.Note && o.Effect >= f.Effect {
 			n++
 		}
 	}

@@ -34,21 +34,15 @@ import (
 // It is safe for concurrent use. It depends on neither Kubernetes nor a screen: Cluster
 // and Asker stand for them.
 type Switcher struct {
-	Fleet *Fleet
-	// Journal is the Fleet's journal.
-	Journal *Journal
+	Fleet   *Fleet
 	Cluster ClusterReader
 	// Annotations and Drain may be nil: then nodes are not annotated, and not drained.
 	Annotations NoteStore
 	Drain       Drainer
 	// Limits tighten the guards. Production is the text that the operator has to type
 	// before switching something off in a production cluster; empty for other clusters.
-	Limits           Limits
-	Production       string
-	ReadOnly, DryRun bool
-	// WayBack is the command that powers on, from any folder, the machines that the
-	// journal lists as off; empty is the Fleet's.
-	WayBack string
+	Limits     Limits
+	Production string
 }
 
 const (
@@ -82,7 +76,7 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
-		if answer.Drain && q.CanDrain && !s.DryRun {
+		if answer.Drain && q.CanDrain && !s.Fleet.cfg.DryRun {
 			var notDrained error
 			r.Nodes, notDrained = s.Drain.Drain(ctx, r.Nodes)
 			leftOut = errors.Join(leftOut, notDrained)
@@ -94,28 +88,30 @@ func (s *Switcher) Switch(ctx context.Context, r Request, ask Asker) error {
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
+		undo := func() {
+			unlock()
+			s.clear(r, nil)
+		}
 		stopReport := r.slowly("nothing was sent yet: lightsout waits for the API server to annotate " + text.List(r.Nodes))
 		now, _ := s.state(ctx, false)
 		if len(now.Nodes) > 0 { // this host's clock may have been set since the question was prepared
 			q.ahead = now.Nodes[0].Ahead
 		}
-		note, err := s.annotate(ctx, r.Nodes, q, now)
+		err = s.annotate(ctx, r.Nodes, q, now)
 		stopReport()
 		if err != nil {
-			unlock()
-			s.clear(r, note, nil)
+			undo()
 			return errors.Join(leftOut, err)
 		}
 		stopReport = r.slowly(judgingWaitsFor)
-		again, err := s.preview(ctx, r, q.bound)
+		again, err := s.preview(ctx, r, true)
 		stopReport()
 		err = cmp.Or(err, r.While.Err())
-		again.Changed, again.note, again.ahead = worse(q, again), note, q.ahead
+		again.Changed, again.ahead = worse(q, again), q.ahead
 		if err == nil && len(again.Changed) == 0 {
 			return errors.Join(leftOut, s.act(ctx, again, unlock))
 		}
-		unlock()
-		s.clear(r, note, nil)
+		undo()
 		if err != nil {
 			return errors.Join(leftOut, err)
 		}
@@ -146,7 +142,7 @@ func answered(ctx context.Context, q Question, ask Asker) (Answer, error) {
 // lock keeps other programs on this host from judging by the same workers until
 // every intent is in the journal. Nobody has to judge for powering on.
 func (s *Switcher) lock(ctx context.Context, r Request) (unlock func(), err error) {
-	if r.Action == ActionOn || s.DryRun || s.Fleet.cfg.Locks == nil {
+	if r.Action == ActionOn || s.Fleet.cfg.DryRun || s.Fleet.cfg.Locks == nil {
 		return func() {}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
@@ -166,20 +162,17 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	if q.Acting != nil {
 		q.Acting(q)
 	}
-	if err := q.While.Err(); err != nil {
+	if err := q.While.Err(); err != nil || s.Fleet.cfg.DryRun {
 		unlock()
-		s.clear(q.Request, q.note, nil)
+		s.clear(q.Request, nil)
 		return err
-	}
-	if s.DryRun {
-		return nil
 	}
 	var j *judgement
 	if q.Action != ActionOn {
 		j = &judgement{mu: newMutex(), while: q.While, at: q.observedAt, again: func(ctx context.Context) (time.Time, error) { return s.judgeAgain(ctx, q) }}
 	}
 	wasOff := map[string]time.Time{}
-	defer func() { s.clear(q.Request, q.note, wasOff) }()
+	defer func() { s.clear(q.Request, wasOff) }()
 	return s.Fleet.carryOut(ctx, q.Action, q.Bindings, j, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
 			wasOff[p.Node] = p.WasOff
@@ -196,11 +189,11 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 // clear removes the notes of a request that has ended, including those on machines that others switched
 // off before. wasOff has when each machine that is on now was proven off last, by the API server's clock. It
 // takes stateTimeout at most.
-func (s *Switcher) clear(r Request, note string, wasOff map[string]time.Time) {
+func (s *Switcher) clear(r Request, wasOff map[string]time.Time) {
 	done := r.slowlyAs(StageClearing, "lightsout waits for the API server, or for another lightsout on this host, to remove its annotations from "+text.List(r.Nodes))
 	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
-	err := s.removeNotes(ctx, r.Nodes, wasOff, note)
+	err := s.removeNotes(ctx, r.Nodes, wasOff)
 	done()
 	if err == nil || errors.Is(err, ErrMayNot) || r.Report == nil {
 		return

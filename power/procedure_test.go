@@ -215,7 +215,7 @@ func (u unheard) doubt(state ClusterState, err error) (ClusterState, error) {
 		if state.Nodes[i].Name == u.noted {
 			state.Nodes[i].Notes = []Note{{By: "tanaka@jump-7", At: time.Now()}}
 		} else if time.Now().Before(u.until) {
-			state.Nodes[i].WhyUnheard, state.Nodes[i].AwaitsHeartbeat = "has sent lightsout no heartbeat yet", true
+			state.Nodes[i].Presence, state.Nodes[i].Why = Awaited, "has sent lightsout no heartbeat yet"
 		}
 	}
 	return state, err
@@ -332,7 +332,7 @@ func TestAWorkerWhoseSwitchOffWasRefusedDoesNotCountAsLeft(t *testing.T) {
 				t.Errorf("n2, by %s: %v", by.dir, err)
 			}
 		}
-		time.Sleep(RefusedWithin)
+		time.Sleep(refusedWithin)
 		left, _ := p.journal.LeftOff()
 		for _, l := range left {
 			if seen, ok := p.switcher.Fleet.Evidence(l.Binding, p.switcher.Fleet.Read(t.Context(), []Binding{l.Binding})[0].Reading); ok {

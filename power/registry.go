@@ -99,19 +99,13 @@ func Wrong(field, format string, args ...any) error {
 	return &FieldError{Field: field, Text: Clean(field + fmt.Sprintf(format, args...))}
 }
 
-// kinds are all kinds of drivers, in the order of the example config. They register
-// before main begins, and never change after that.
+// kinds are all kinds of drivers. They register before main begins, and never change after that.
 var kinds []DriverSpec
 
-// Register makes a kind of driver known. It is for init functions of drivers;
-// it panics when two have one name.
-func Register(k DriverSpec) {
-	at, twice := slices.BinarySearchFunc(kinds, k.Name, func(k DriverSpec, name string) int { return strings.Compare(k.Name, name) })
-	if twice {
-		panic("two power drivers are named " + k.Name)
-	}
-	kinds = slices.Insert(kinds, at, k)
-}
+// Register makes a kind of driver known, whose name no other has. It is for init functions of drivers.
+func Register(k DriverSpec) { kinds = append(kinds, k) }
 
 // Kinds are all kinds of drivers that the program was built with, by name.
-func Kinds() []DriverSpec { return slices.Clone(kinds) }
+func Kinds() []DriverSpec {
+	return slices.SortedFunc(slices.Values(kinds), func(a, b DriverSpec) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -106,7 +106,6 @@ type Question struct {
 	// the time of the state of the cluster.
 	bound      map[string]Bound
 	observedAt time.Time
-	note       string // ID of the annotation for this question
 	// CanDrain: the nodes can be drained first.
 	CanDrain bool
 	// DryRun: nothing will be switched.
@@ -114,19 +113,7 @@ type Question struct {
 }
 
 // Refused reports whether nothing but no can be answered.
-func (q Question) Refused() bool { return Refused(q.Findings) }
-
-// News returns the texts of the changes that no finding contains.
-func (q Question) News() []string {
-	return texts(slices.DeleteFunc(slices.Clone(q.Changed), func(f Finding) bool { return f.Rule != "" }))
-}
-
-func texts(findings []Finding) (out []string) {
-	for _, f := range findings {
-		out = append(out, f.Text)
-	}
-	return out
-}
+func (q Question) Refused() bool { return worst(q.Findings) == Refuse }
 
 // Answer is the answer to a Question.
 type Answer struct {
@@ -186,10 +173,12 @@ func (e *NotDoneError) Error() string {
 			rules = append(rules, fmt.Sprintf("%s (rule %s)", strings.TrimSuffix(f.Text, "."), f.Rule))
 		}
 	}
-	because := strings.Join(rules, "; ")
-	if changed := e.Question.News(); len(changed) > 0 {
-		because = strings.TrimPrefix(because+"; since the question: "+strings.Join(changed, "; "), "; ")
+	for _, f := range e.Question.Changed {
+		if f.Rule == "" {
+			rules = append(rules, "since the question: "+f.Text)
+		}
 	}
+	because := strings.Join(rules, "; ")
 	switch {
 	case e.Why == NotAllowed:
 		return "refused: " + because

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 )
 
@@ -19,24 +18,6 @@ import (
 // node: of two nodes on one machine neither is bound.
 func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 	out := f.findEach(ctx, nodes)
-	refuseShared(out)
-	return out
-}
-
-// resolveAll is Resolve for all nodes of a cluster, of which targets are to be
-// switched: it looks those up now, and takes the others as the agreed question had them.
-func (f *Fleet) resolveAll(ctx context.Context, nodes []NodeRef, targets []string, agreed map[string]Bound) []Binding {
-	var out []Binding
-	var ask []NodeRef
-	for _, ref := range nodes {
-		b := agreed[ref.Name].Binding
-		if b.OffErr == nil && b.OnErr == nil && reflect.DeepEqual(b.Node, ref) && !slices.Contains(targets, ref.Name) {
-			out = append(out, b)
-		} else {
-			ask = append(ask, ref)
-		}
-	}
-	out = append(out, f.findEach(ctx, ask)...)
 	refuseShared(out)
 	return out
 }

@@ -1,31 +1,25 @@
 package power
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"lightsout/internal/text"
 )
 
-// Restore powers on the machines that this journal lists as off for its cluster: those
-// of the nodes in r, or all if r names none. A machine that it cannot power on does not
-// delay the others. It needs the drivers, and a view of the cluster only for nodes
-// whose machine the journal does not name. It ignores r's action.
+// Restore powers on the machines of the nodes in r, whatever its action: those that the journal
+// lists as off. A machine that it cannot power on does not delay the others. It needs the drivers,
+// and a view of the cluster only for nodes whose machine the journal does not name.
 func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	left, err := s.Journal.LeftOff()
 	r.Action = ActionOn
-	if r.Nodes == nil {
-		for _, l := range left {
-			r.Nodes = append(r.Nodes, l.Node)
-		}
-	}
 	if len(r.Nodes) == 0 {
-		return err
+		return nil
 	}
-	return errors.Join(err, s.Switch(ctx, r, ask))
+	return s.Switch(ctx, r, ask)
 }
 
 // SettleDamage settles the damaged lines of the journal, in which machines that are off may be
@@ -33,7 +27,7 @@ func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
 // reports no state, or is off without a reason. Reasons are the journal, another operator's annotation, and
 // that the operator wants to leave it off.
 func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
-	damaged, err := s.Journal.Damaged()
+	damaged, err := s.Fleet.journal.Damaged()
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
@@ -49,39 +43,36 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	}
 	if len(unnamed) > 0 {
 		err = errors.Join(fmt.Errorf("these machines are off, and neither journal nor annotation explains why: %s; name those to power on: %s %s",
-			strings.Join(unnamed, ", "), cmp.Or(s.WayBack, s.Fleet.cfg.WayBack), strings.Join(unnamed, " ")), err)
+			strings.Join(unnamed, ", "), s.Fleet.cfg.WayBack, strings.Join(unnamed, " ")), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", DamageText(s.Journal, damaged), err)
+		return fmt.Errorf("%s: %w", DamageText(s.Fleet.journal, damaged), err)
 	}
 	for _, d := range damaged {
-		if until := d.At.Add(s.Journal.left.carriedOut); time.Now().Before(until) {
-			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Journal, damaged), until.Local().Format("15:04:05"))
+		if until := d.At.Add(s.Fleet.journal.left.carriedOut); time.Now().Before(until) {
+			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Fleet.journal, damaged), until.Local().Format("15:04:05"))
 		}
 	}
-	return s.Journal.Acknowledge(damaged, "lightsout polled every machine")
+	return s.Fleet.journal.Acknowledge(damaged, "lightsout polled every machine")
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.
 func (s *Switcher) noJournal() string {
-	if err := s.Journal.Unwritable(); err != nil {
+	if err := s.Fleet.journal.unwritable; err != nil {
 		return err.Error()
 	}
-	switch damaged, err := s.Journal.Damaged(); {
+	switch damaged, err := s.Fleet.journal.Damaged(); {
 	case err != nil:
 		return err.Error()
 	case len(damaged) > 0:
-		return DamageText(s.Journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + cmp.Or(s.WayBack, s.Fleet.cfg.WayBack) + "`, which polls every machine and settles the journal"
+		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + s.Fleet.cfg.WayBack + "`, which polls every machine and settles the journal"
 	}
 	return ""
 }
 
 // DamageText describes the damaged lines of a journal.
 func DamageText(j *Journal, damaged []Entry) string {
-	if len(damaged) == 1 {
-		return fmt.Sprintf("a line of the journal %s is damaged", j.Path())
-	}
-	return fmt.Sprintf("%d lines of the journal %s are damaged", len(damaged), j.Path())
+	return fmt.Sprintf("the journal %s has %s", j.Path(), text.Count(len(damaged), "damaged line", "damaged lines"))
 }
 
 // OffMachine is a node whose machine is off although the journal does not list it. By
@@ -100,21 +91,17 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 		return nil, err
 	}
 	left := s.leftOff()
-	notes := map[string]Note{}
-	for _, n := range state.Nodes {
-		for _, m := range n.Notes {
-			if notes[n.Name] == (Note{}) || s.ours(m) {
-				notes[n.Name] = m
-			}
-		}
-	}
 	var unread []string
 	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)
 		case r.State != On && left[r.Node] == nil:
-			off = append(off, OffMachine{Node: r.Node, By: notes[r.Node]})
+			o := OffMachine{Node: r.Node}
+			if notes := state.node(r.Node).Notes; len(notes) > 0 {
+				o.By = notes[max(0, slices.IndexFunc(notes, s.ours))]
+			}
+			off = append(off, o)
 		}
 	}
 	if len(unread) > 0 {

@@ -115,7 +115,7 @@ func TestAJudgementAgesWhileTheMachineSleeps(t *testing.T) {
 	}
 	j.at = time.Time{}
 	j.again = func(context.Context) (time.Time, error) { return time.Now().Add(-time.Hour), nil }
-	var refused *RefusedError
+	var refused *VetoedError
 	if err := j.fresh(t.Context()); !errors.As(err, &refused) {
 		t.Errorf("a judgement that is never fresh: %v", err)
 	}
@@ -134,7 +134,7 @@ func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		began, back := time.Now(), map[string]time.Duration{}
 		var deferred []string
-		err := p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) {
+		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}, Report: func(pr Progress) {
 			switch pr.Stage {
 			case StageDone:
 				back[pr.Node] = time.Since(began)
@@ -180,7 +180,7 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.vms["n2"].on, p.w.vms["n2"].since = false, time.Now() // by hand
 		p.w.mu.Unlock()
-		err := errors.Join(p.switcher.Restore(t.Context(), Request{}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
+		err := errors.Join(p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
 		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
 		}
@@ -209,7 +209,7 @@ func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
 		defer free()
 		began := time.Now()
 		var told []string
-		err = p.switcher.Restore(t.Context(), Request{Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
+		err = p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}, Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
 		if err != nil || !p.w.vms["n1"].on || time.Since(began) > 30*time.Second {
 			t.Errorf("after %s, on: %v; %v", time.Since(began), p.w.vms["n1"].on, err)
 		}
@@ -260,10 +260,9 @@ func TestABootingMachineDoesNotCountAsLeft(t *testing.T) {
 		for i := range view.Nodes {
 			view.Nodes[i].Heard = time.Now().Add(-10 * time.Second)
 		}
-		var q Question
-		for _, n := range p.switcher.judged(t.Context(), view, nil, GuardInput{Action: ActionOff, Targets: []string{"n1"}, ClusterState: view}, &q, map[string]Reading{}) {
-			if not := n.WhyNotCounted != ""; not != (n.Name == "n2") {
-				t.Errorf("%s: %q", n.Name, n.WhyNotCounted)
+		for _, n := range p.switcher.standing(view, Assumption{}, nil, nil) {
+			if not := n.Presence != Runs; not != (n.Name == "n2") {
+				t.Errorf("%s: %q", n.Name, n.Why)
 			}
 		}
 	})

@@ -185,7 +185,7 @@ func (p *program) State(context.Context) (ClusterState, error) {
 		gone := now.Sub(m.since)
 		n.Ready = m.on && gone >= readyAfterBoot || !m.on && gone < notReadyAfter
 		if !m.on && gone >= silentAfter && n.Ready {
-			n.WhyNotCounted = "is silent"
+			n.Presence, n.Why = Down, "is silent"
 		}
 		if n.Heard = m.since; m.on && n.Ready {
 			n.Heard = now
@@ -390,7 +390,7 @@ func (m *model) startIn(i int, dir string) *program {
 	if err != nil {
 		panic(err)
 	}
-	p.switcher = &Switcher{Fleet: fleet, Journal: p.journal, Cluster: p, Annotations: p, Drain: p}
+	p.switcher = &Switcher{Fleet: fleet, Cluster: p, Annotations: p, Drain: p}
 	return p
 }
 

@@ -9,15 +9,13 @@ const slowAfter = 3 * time.Second
 // judgingWaitsFor is what lightsout waits for when it judges once more.
 const judgingWaitsFor = "nothing was sent yet: lightsout waits for the API server or a driver before it checks the guards again"
 
-// slowly reports steps unless done is called within slowAfter. Nothing is reported after
+// slowly calls report unless done is called within slowAfter. Nothing is reported after
 // done.
-func slowly(report func(Progress), steps ...Progress) (done func()) {
+func slowly(report func()) (done func()) {
 	reported := make(chan struct{})
 	t := time.AfterFunc(slowAfter, func() {
 		defer close(reported)
-		for _, p := range steps {
-			report(p)
-		}
+		report()
 	})
 	return func() {
 		if !t.Stop() {
@@ -32,12 +30,11 @@ func (r Request) slowly(text string) (done func()) { return r.slowlyAs(StageWait
 
 // slowlyAs is slowly for a stage.
 func (r Request) slowlyAs(stage Stage, text string) (done func()) {
-	if r.Report == nil {
-		return func() {}
-	}
-	var steps []Progress
-	for _, n := range r.Nodes {
-		steps = append(steps, Progress{Action: r.Action, Node: n, Stage: stage, Text: text, At: time.Now().Add(slowAfter)})
-	}
-	return slowly(r.Report, steps...)
+	return slowly(func() {
+		for _, n := range r.Nodes {
+			if r.Report != nil {
+				r.Report(Progress{Action: r.Action, Node: n, Stage: stage, Text: text, At: time.Now()})
+			}
+		}
+	})
 }

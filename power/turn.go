@@ -15,8 +15,8 @@ import (
 // OnTimeout's default.
 const turnKept = 10 * time.Second
 
-// shortTurn is how long a poll keeps its turn, and a request to power on a machine that did
-// not answer the last poll: many dead machines must not keep the others of their driver off.
+// shortTurn is how long a poll keeps its turn: many dead machines must not delay the others of
+// their driver.
 const shortTurn = 2 * time.Second
 
 // passOn returns a function that releases a turn. The turn ends by itself after that time.
@@ -44,11 +44,8 @@ func (o *operation) turn(ctx context.Context) (end func(), err error) {
 		}
 	}
 	kept := turnKept
-	switch {
-	case o.action != ActionOn:
+	if o.action != ActionOn {
 		kept = o.fleet.cfg.timeout(o.action)
-	case o.unanswered:
-		kept = shortTurn
 	}
 	end = passOn(turns, kept)
 	if ctx.Err() != nil {

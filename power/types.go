@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -110,28 +109,15 @@ func Verb(a Action) string {
 	return cmp.Or(map[Action]string{ActionShutdown: "shut down", ActionOff: "switch off", ActionOn: "power on"}[a], string(a))
 }
 
+// GoesOff reports whether the action switches a machine off.
+func (a Action) GoesOff() bool { return a == ActionOff || a == ActionShutdown }
+
 // Wanted is the state that an action is for.
 func (a Action) Wanted() State {
 	if a == ActionOn {
 		return On
 	}
 	return Off
-}
-
-// Due reports whether to send a request to an API that accepts an action in one state
-// only, by the machine's present state: not if the machine is in the wanted power state
-// already, and not in any other state, which the error names. It ends with the next
-// step.
-func Due(a Action, m Machine, now Reading, advice string) (bool, error) {
-	switch {
-	case now.State == a.Wanted():
-		return false, nil
-	case now.State == Transitioning:
-		return false, fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), now.Detail)
-	case now.State == Unknown:
-		return false, &RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s%s", m.Title(), now.Detail, advice)}
-	}
-	return true, nil
 }
 
 // Abilities lists the actions of a driver.
@@ -235,10 +221,6 @@ type AmbiguousError struct {
 	Node    string
 	Matches []string
 }
-
-// UnconfirmedError reports that a request was sent, and that the driver cannot tell
-// whether it was carried out: poll, and never send it again without that.
-type UnconfirmedError struct{ Why string }
 
 // Binding is a node and the machines that stand for it: one is used for
 // switching off, another perhaps for switching on.

@@ -15,13 +15,13 @@ func TestWhatPoweringOnLacksIsKnownBefore(t *testing.T) {
 	f, _ := testFleet(t, Config{}, d)
 	targets, bound := bind("ssh", "mdx", "n1"), map[string]Bound{}
 	(&Switcher{Fleet: f}).tryOut(t.Context(), ActionOff, targets, bound)
-	in := GuardInput{Action: ActionOff, Targets: []string{"n1"}, Bound: map[string]Bound{"n1": {Binding: targets[0], Unproven: bound["n1"].Unproven}}}
-	for _, found := range Guard(in) {
+	in := guardInput{Action: ActionOff, Targets: []string{"n1"}, Bound: map[string]Bound{"n1": {Binding: targets[0], Unproven: bound["n1"].Unproven}}}
+	for _, found := range judge(in) {
 		if found.Rule == RuleNoWayBack && found.Effect == Override && strings.Contains(found.Text, "its password is gone") {
 			return
 		}
 	}
-	t.Errorf("%+v", Guard(in))
+	t.Errorf("%+v", judge(in))
 }
 
 // The journal tells which machine was switched off; driver and settings are those of now.

@@ -123,7 +123,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		s, err := r.switcher(view)
 		if failed = err; err == nil {
 			failed = s.Restore(ctx, power.Request{
-				Nodes:  append([]string{}, on...),
+				Nodes:  on,
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
 		}
@@ -160,7 +160,7 @@ func (r *restoration) switcher(view power.ClusterReader) (*power.Switcher, error
 		return nil, fmt.Errorf("lightsout can power on no machine of cluster %s: %s", power.Clean(r.journal.Cluster().Name), cmp.Or(r.machines.missing, "the settings of its drivers can't be used"))
 	}
 	// An annotation that it cannot change stays until the next start.
-	return &power.Switcher{Fleet: r.machines.fleet, Journal: r.journal, Cluster: view, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
+	return &power.Switcher{Fleet: r.machines.fleet, Cluster: view, Annotations: annotationsOf(r.config, r.proven, nil)}, nil
 }
 
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier

@@ -22,14 +22,12 @@ const (
 	doLeave    do = "leave" // another call restores it
 )
 
-// owner is who has switched a machine off, as far as that is known.
-type owner int
-
+// Who has switched a machine off.
 const (
-	ours      owner = iota // this journal, alone
-	takenOver              // this journal, and another one since
-	others                 // another journal
-	nobody                 // neither the journal nor an annotation names anybody
+	ours      = power.Ours
+	takenOver = power.TakenOver
+	others    = power.Others
+	nobody    = power.Nobody
 )
 
 // item is one node that is off or cordoned, or may be, and what to do about it.
@@ -37,7 +35,7 @@ type item struct {
 	node string
 	do   do
 	why  string // of doLeave, it ends with the command that restores the node
-	by   owner
+	by   power.Owner
 }
 
 // asks reports whether the operator decides about the node alone, as somebody else may need it off.
@@ -52,8 +50,8 @@ func planRestore(f facts) (items []item) {
 	}
 	for _, m := range f.off {
 		i := item{m.Node, doPowerOn, offWhy(m, f.at), ours}
-		if n := slices.IndexFunc(f.notes, func(n power.NodeNote) bool { return n.Since(m.LeftOff) }); n >= 0 {
-			i.why, i.by = "another journal has switched it off since: "+f.notes[n].Note.String(), takenOver
+		if o := power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes); o.Owner == takenOver {
+			i.why, i.by = "another journal has switched it off since: "+o.Other.Note.String(), takenOver
 		}
 		add(i)
 	}
@@ -86,7 +84,7 @@ func among(items []item, named []string, yes bool) []item {
 }
 
 // nodesOf returns the nodes with something to do whose machines one of these has switched off.
-func nodesOf(items []item, d do, by ...owner) (nodes []string) {
+func nodesOf(items []item, d do, by ...power.Owner) (nodes []string) {
 	for _, i := range items {
 		if i.do == d && slices.Contains(by, i.by) {
 			nodes = append(nodes, i.node)

@@ -142,7 +142,7 @@ func interrupted(t *testing.T, l *labtest.Lab, config string) {
 	for _, at := range []struct{ drain, line, says string }{
 		{"--drain", "power kube-node3 cordoned", "still cordoned: kube-node3; uncordon with: lightsout restore"},
 		{"--drain=false", "polling the cluster", "interrupted"},
-		{"--drain=false", "still on, waiting", "interrupted before the result was seen"},
+		{"--drain=false", "waiting: kube-node3", "interrupted before the result was seen"},
 	} {
 		if at.drain == "--drain" { // which a budget blocks
 			api.Do("POST", budgets, map[string]any{

@@ -66,7 +66,7 @@ func (o *incident) sumOff(sum *record.Summary) {
 		switch m, left := o.r.s.Machine(name), o.r.s.LeftOff(name); {
 		case left && m.Reading.State != power.On:
 			sum.LeftOff = append(sum.LeftOff, name)
-		case left, m.Busy == power.ActionOff, m.Busy == power.ActionShutdown:
+		case left, m.Busy.GoesOff():
 			sum.MayGoOff = append(sum.MayGoOff, name)
 		}
 	}

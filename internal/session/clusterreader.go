@@ -160,29 +160,30 @@ func nodeOf(s *cluster.Snapshot, n *cluster.Node, now time.Time) power.Node {
 	_, silent := s.Silent(n, now)
 	switch late := n.HeartbeatLate(now); {
 	case !silent && late && s.Link.State != cluster.LinkLive:
-		out.WhyNotCounted = "may be down: the API server does not answer"
+		out.Presence, out.Why = power.Down, "may be down: the API server does not answer"
 	case silent, late:
-		out.WhyNotCounted = "is silent"
+		out.Presence, out.Why = power.Down, "is silent"
+	default:
+		out.Presence, out.Why = presence(s, n)
 	}
-	out.WhyUnheard, out.AwaitsHeartbeat = whyUnheard(s, n)
 	return out
 }
 
-// whyUnheard is the reason why a node's heartbeats do not prove that it runs; empty if
-// they do, or if the account cannot read Leases. awaited: the next one will.
-func whyUnheard(s *cluster.Snapshot, n *cluster.Node) (why string, awaited bool) {
+// presence is whether a node's heartbeats prove that it runs, and why they do not. It is Runs too if the
+// account cannot read Leases.
+func presence(s *cluster.Snapshot, n *cluster.Node) (p power.Presence, why string) {
 	leases, tried := s.Access[cluster.KindLease]
 	switch _, seen := n.Heartbeat(); {
 	case !tried || leases.Forbidden:
-		return "", false
+		return power.Runs, ""
 	case seen.IsZero() && !leases.Synced:
-		return "has a heartbeat that lightsout has not read yet", true
+		return power.Awaited, "has a heartbeat that lightsout has not read yet"
 	case seen.IsZero():
-		return "has no Lease, so it sends no heartbeats", false
+		return power.Unheard, "has no Lease, so it sends no heartbeats"
 	case !n.HeartbeatReceived():
-		return "has sent lightsout no heartbeat yet", true
+		return power.Awaited, "has sent lightsout no heartbeat yet"
 	}
-	return "", false
+	return power.Runs, ""
 }
 
 // runsEtcd reports whether one of the node's static pods in the watched namespaces is an

@@ -55,14 +55,14 @@ func TestAWorkerWithAnOldHeartbeatDoesNotCountAsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range view.Nodes {
-		if (n.WhyNotCounted != "") != (n.Name == "kube-node1") {
-			t.Errorf("%s: not left: %q", n.Name, n.WhyNotCounted)
+		if (n.Presence == power.Down) != (n.Name == "kube-node1") {
+			t.Errorf("%s: not left: %q", n.Name, n.Why)
 		}
 	}
 	// Nobody is silent while the API server is.
 	c.Link.State = cluster.LinkDisconnected
 	view, err = session.ClusterReader{Watcher: &still{s: cluster.NewSnapshot(c)}, Now: time.Now}.State(t.Context())
-	if err != nil || !slices.ContainsFunc(view.Nodes, func(n power.Node) bool { return strings.Contains(n.WhyNotCounted, "the API server does not answer") }) {
+	if err != nil || !slices.ContainsFunc(view.Nodes, func(n power.Node) bool { return strings.Contains(n.Why, "the API server does not answer") }) {
 		t.Errorf("%v, %+v", err, view.Nodes)
 	}
 }
@@ -81,7 +81,7 @@ func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
 	}
 	s := cluster.NewSnapshot(c)
 	s.Access[cluster.KindLease] = cluster.Access{}
-	if view, err := (session.ClusterReader{Watcher: &still{s: s}, Now: time.Now}).State(t.Context()); err != nil || !view.Nodes[1].AwaitsHeartbeat {
+	if view, err := (session.ClusterReader{Watcher: &still{s: s}, Now: time.Now}).State(t.Context()); err != nil || view.Nodes[1].Presence != power.Awaited {
 		t.Errorf("before the Leases are read: %+v, %v", view.Nodes, err)
 	}
 	for _, forbidden := range []bool{false, true} {
@@ -91,8 +91,8 @@ func TestOnlyAReceivedHeartbeatProvesAWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range view.Nodes {
-			if unheard := n.WhyUnheard != ""; unheard != (n.Name == "kube-node1" && !forbidden) {
-				t.Errorf("forbidden %v: %s: %q", forbidden, n.Name, n.WhyUnheard)
+			if unheard := n.Presence != power.Runs; unheard != (n.Name == "kube-node1" && !forbidden) {
+				t.Errorf("forbidden %v: %s: %q", forbidden, n.Name, n.Why)
 			}
 		}
 	}

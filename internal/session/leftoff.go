@@ -40,7 +40,7 @@ func (m *machines) off() []string { return slices.Sorted(maps.Keys(m.leftOff)) }
 func (m *machines) down() []string {
 	out := m.off()
 	for node, v := range m.views {
-		busy := (v.Busy == power.ActionOff || v.Busy == power.ActionShutdown) && v.Stage != power.StageFailed
+		busy := v.Busy.GoesOff() && v.Stage != power.StageFailed
 		if (busy || v.Reading.State == power.Off) && !slices.Contains(out, node) {
 			out = append(out, node)
 		}
@@ -51,7 +51,8 @@ func (m *machines) down() []string {
 
 // takenOver reports whether another journal has switched off since what ours lists as off.
 func (m *machines) takenOver(node string) bool {
-	return m.taken[node].Since(m.leftOff[node])
+	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node]}
+	return power.OwnershipOf(node, listed, by).Owner == power.TakenOver
 }
 
 // own names the nodes whose machines are off because of us, and of nobody else since.

@@ -76,8 +76,7 @@ func (w *switching) others() (out []power.NodeNote) {
 	for _, n := range s.Nodes() {
 		for i, note := range power.NotesOn(n.Annotations) {
 			o := power.NodeNote{Node: n.Name, Note: note, Ahead: s.Ahead()}
-			ours := func(l power.LeftOff) bool { return l.Node == o.Node && !o.Since(l) }
-			if i == 0 && n.Gone.IsZero() && !slices.ContainsFunc(left, ours) {
+			if i == 0 && n.Gone.IsZero() && power.OwnershipOf(n.Name, left, []power.NodeNote{o}).Owner != power.Ours {
 				out = append(out, o)
 			}
 		}

@@ -75,8 +75,7 @@ func newSwitching(l *loop, m *machines, c *cordons, d *drains) *switching {
 		return w
 	}
 	w.switcher = &power.Switcher{
-		Fleet: opt.Fleet, Journal: opt.Journal, Cluster: w.cluster, Annotations: opt.Annotations, Limits: opt.Guards, ReadOnly: opt.ReadOnly, DryRun: opt.DryRun,
-		WayBack: opt.Restore,
+		Fleet: opt.Fleet, Cluster: w.cluster, Annotations: opt.Annotations, Limits: opt.Guards,
 	}
 	if opt.Drain != nil && opt.Journal != nil {
 		w.switcher.Drain = w

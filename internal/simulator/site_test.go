@@ -57,7 +57,7 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 	if x.guests {
 		off = "ssh"
 	}
-	fleet, err := power.NewFleet(power.Config{Off: off, On: "portal", Locks: locks, Parallel: x.slots}, j, portal{p}, guest{p})
+	fleet, err := power.NewFleet(power.Config{Off: off, On: "portal", Locks: locks, Parallel: x.slots, WayBack: restore}, j, portal{p}, guest{p})
 	if err != nil {
 		panic(err)
 	}
@@ -72,7 +72,7 @@ func (x *site) start(st *stateDir, what string, called way) *parts {
 		st.printed = restore
 	}
 	return &parts{p: p, eyes: e, journal: j, fleet: fleet, switcher: &power.Switcher{
-		Fleet: fleet, Journal: j, Cluster: session.ClusterReader{Watcher: e, Now: time.Now}, Annotations: e, WayBack: restore,
+		Fleet: fleet, Cluster: session.ClusterReader{Watcher: e, Now: time.Now}, Annotations: e,
 	}, restore: restore}
 }
 
@@ -201,9 +201,6 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 			}
 			x.w.tell(a.p.name, "the journal is damaged: the operator names %v to power on, and leaves %v off", r.Nodes, leave)
 		}
-		if r.Nodes == nil {
-			r.Nodes = []string{} // like the command line; nil would mean all
-		}
 		a.p.agree(r.Nodes...)
 		a.p.expect(x, "restore", expected)
 		if err := a.switcher.Restore(a.p.ctx, r, power.Automatic{}); err != nil {
@@ -212,7 +209,7 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 		if err := a.switcher.SettleDamage(a.p.ctx, leave); err != nil {
 			return err
 		}
-		noted := &power.Switcher{Fleet: a.fleet, Journal: a.journal, DryRun: true}
+		noted := &power.Switcher{Fleet: a.fleet}
 		if others := noted.Sweep(nil); len(others) > 0 {
 			return fmt.Errorf("others have switched off %v", others)
 		}

@@ -233,7 +233,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return err
 	}
-	if due, err := power.Due(a, m, r, "; check it in the mdx portal"); !due {
+	if due, err := rest.Due(a, m, r, "; check it in the mdx portal"); !due {
 		return err
 	}
 	var body any

@@ -243,7 +243,7 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	if err != nil {
 		return err
 	}
-	if due, err := power.Due(a, m, reading(*s), ""); !due {
+	if due, err := rest.Due(a, m, reading(*s), ""); !due {
 		return err
 	}
 	nova, err := d.connect(ctx)

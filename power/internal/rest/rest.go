@@ -188,3 +188,19 @@ func (c *Client) status(what string, resp *http.Response, data []byte, secrets [
 	}
 	return e
 }
+
+// Due reports whether to send a request to an API that accepts an action in one state
+// only, by the machine's present state: not if the machine is in the wanted power state
+// already, and not in any other state, which the error names. It ends with the next
+// step.
+func Due(a power.Action, m power.Machine, now power.Reading, advice string) (bool, error) {
+	switch {
+	case now.State == a.Wanted():
+		return false, nil
+	case now.State == power.Transitioning:
+		return false, fmt.Errorf("%s is busy (%s); ask again when that has ended", m.Title(), now.Detail)
+	case now.State == power.Unknown:
+		return false, &power.RefusedError{Why: fmt.Sprintf("%s can't be switched now: %s%s", m.Title(), now.Detail, advice)}
+	}
+	return true, nil
+}

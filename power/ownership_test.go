@@ -50,8 +50,8 @@ func TestANotesTimeIsTheServers(t *testing.T) {
 	l := LeftOff{Entry: Entry{Node: "n1"}, Before: outage.Before{Asked: at}}
 	for ahead, after := range map[time.Duration]bool{-10 * time.Minute: true, 10 * time.Minute: false} {
 		note := Note{By: "tanaka@jump-7", At: at.Add(ahead / 2)}
-		if got := (NodeNote{Node: "n1", Note: note, Ahead: ahead}).Since(l); got != after {
-			t.Errorf("the server is %s ahead: since %t", ahead, got)
+		if got := OwnershipOf("n1", []LeftOff{l}, []NodeNote{{"n1", note, ahead}}).Owner; (got == TakenOver) != after {
+			t.Errorf("the server is %s ahead: %d", ahead, got)
 		}
 	}
 }

@@ -1,0 +1,124 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What became of a request at a power API is decided in this file alone, also when the power API
+// refuses a request and carries it out: see refused.
+
+// arrival is what became of a request to switch a machine.
+type arrival int
+
+const (
+	notSent     arrival = iota // lightsout sent nothing, or what it sent certainly did nothing
+	unconfirmed                // it was sent, and nobody can tell whether it arrived
+	rejected                   // the power API refused it, and may carry it out within refusedWithin
+	accepted                   // the power API accepted it
+)
+
+// arrivalOf returns what became of a request by its driver's error. sent is when lightsout let the driver
+// send it; zero if it did not.
+func arrivalOf(sent time.Time, err error) arrival {
+	switch {
+	case err == nil:
+		return accepted
+	case errors.As(err, new(*UnconfirmedError)):
+		return unconfirmed
+	case sent.IsZero(), errors.As(err, new(*ConflictError)), errors.As(err, new(*NotSentError)):
+		return notSent
+	}
+	return rejected
+}
+
+// UnconfirmedError reports that a request was sent, and that the driver cannot tell
+// whether it was carried out: poll, and never send it again without that.
+type UnconfirmedError struct{ Why string }
+
+// Error returns the reason why the outcome is unknown.
+func (e *UnconfirmedError) Error() string {
+	return "cannot tell whether the request arrived: " + e.Why
+}
+
+// RefusedError reports that a driver or the other side refused for a reason that a
+// repetition does not change (a wrong token, a missing VM, a state from which the
+// action is impossible).
+type RefusedError struct{ Why string }
+
+// Error gives the reason, which is one whole sentence.
+func (e *RefusedError) Error() string { return e.Why }
+
+// VetoedError reports that lightsout itself did not let a driver send the request.
+type VetoedError struct{ Why string }
+
+// Error gives the reason.
+func (e *VetoedError) Error() string { return "lightsout did not send the request: " + e.Why }
+
+// NotSentError reports that lightsout sent or started nothing, or that what it started did
+// nothing, although the driver had called BeforeSend: a machine that goes off later was switched
+// off by somebody else.
+type NotSentError struct{ Err error }
+
+// Error is the reason.
+func (e *NotSentError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *NotSentError) Unwrap() error { return e.Err }
+
+// ConflictError reports that the other side refused a request because of another one, which is
+// under way or has switched the machine: it counts as switched by that one. HTTP has status 409 for it.
+type ConflictError struct{ Err error }
+
+// Error is the reason.
+func (e *ConflictError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *ConflictError) Unwrap() error { return e.Err }
+
+const (
+	// refusedWithin is how long after its refusal a power API may still carry out a request to switch a
+	// machine off: as long as lightsout waits for a shutdown that was accepted.
+	refusedWithin = 3 * time.Minute
+	// refusedPolls is how often lightsout polls a machine after the power API has refused to switch
+	// it off.
+	refusedPolls = 5
+)
+
+// refused returns the stage after an error that ends the operation. A power API may carry out what it
+// refuses to do: if the machine is then proven off, the request counts as carried out; otherwise it may go
+// off, and the journal lists it for refusedWithin.
+func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
+	if o.arrival != rejected {
+		return StageFailed, refusal.Error()
+	}
+	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
+	if o.offAfterRefusal(deadline) {
+		return StageDone, fmt.Sprintf("%s is off (%s), although the power API refused: %s", o.machine.Title(), o.last.Detail, refusal)
+	}
+	stage := StageUncertain
+	if o.last.State == On {
+		stage = StageFailed
+	}
+	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
+		o.last.State, o.last.Detail, time.Now().Add(refusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
+}
+
+// offAfterRefusal polls the machine, and reports whether it is proven off since the request.
+func (o *operation) offAfterRefusal(deadline context.Context) bool {
+	o.last = Reading{}
+	for i := range refusedPolls {
+		if i > 0 && !sleep(deadline, o.fleet.cfg.PollInterval) {
+			break
+		}
+		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
+			o.last = r
+		}
+		if o.last.Proves(Off) && o.last.CountsFrom().After(o.sentAt) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Owner is who has switched a node's machine off last, as far as this journal and the annotations on
+// nodes show.
+type Owner int
+
+// Owners. A machine that another journal has switched off since this one did was on in between, and
+// belongs to the other operator.
+const (
+	Nobody    Owner = iota // neither names anybody
+	Ours                   // this journal, and no other since
+	TakenOver              // this journal, and another one since
+	Others                 // another journal
+)
+
+// Ownership is the Owner of a node's machine, with the newest annotation of another journal on the node
+// that counts; its Note is zero if there is none.
+type Ownership struct {
+	Owner Owner
+	Other NodeNote
+}
+
+// OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this
+// journal lists as off, and others are annotations of other journals that count; they may be about other
+// nodes too.
+func OwnershipOf(node string, listed []LeftOff, others []NodeNote) (o Ownership) {
+	for _, n := range others {
+		if n.Node == node && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
+			o = Ownership{Others, n}
+		}
+	}
+	for _, l := range listed {
+		switch {
+		case l.Node != node:
+		case o.Other.Note.At.Add(-o.Other.Ahead).After(l.Before.Asked):
+			o.Owner = TakenOver
+		case o.Owner != TakenOver:
+			o.Owner = Ours
+		}
+	}
+	return o
+}
+
+// others returns the annotations of other journals on a node that count.
+func (s *Switcher) others(n Node) (notes []NodeNote) {
+	for _, m := range n.Notes {
+		if !m.over(n) && !s.ours(m) {
+			notes = append(notes, NodeNote{Node: n.Name, Note: m, Ahead: n.Ahead})
+		}
+	}
+	return notes
+}
+
+// TakenOver returns, by node, who has switched off machines since that this journal lists
+// as off, according to the annotations on nodes. nodes are those of the view; none if the
+// cluster is not visible. It changes nothing.
+func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
+	out := map[string]NodeNote{}
+	left := s.leftOff()
+	for _, n := range nodes {
+		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner == TakenOver {
+			out[n.Name] = o.Other
+		}
+	}
+	return out
+}
+
+// RestoreOwn is Restore for nodes that nobody has chosen one by one: it leaves out those
+// whose machines another journal has switched off since. FailedNodes of the error has them too.
+func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
+	taken := map[string]string{}
+	state, _ := s.state(ctx, false) // without it, nobody is seen to have
+	for n, by := range s.TakenOver(state.Nodes) {
+		if slices.Contains(r.Nodes, n) {
+			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by.Note)
+			if r.Report != nil { // the others may take their time
+				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
+			}
+		}
+	}
+	if len(taken) == 0 {
+		return s.Restore(ctx, r, ask)
+	}
+	leftOut := &ActionError{Action: ActionOn, Failed: taken}
+	r.Nodes = slices.DeleteFunc(slices.Clone(r.Nodes), func(n string) bool { return taken[n] != "" })
+	if len(r.Nodes) == 0 {
+		return leftOut
+	}
+	return errors.Join(leftOut, s.Restore(ctx, r, ask))
+}
