@@ -8,7 +8,7 @@
 //
 // A condition is what a snapshot, or the ends of requests, show: a node is down, a service has no
 // endpoint, the API server does not answer, requests fail. All kinds are rows of
-// one table (conditions.go). While the API server does not answer, the state of nodes and
+// one table (kinds.go). While the API server does not answer, the state of nodes and
 // endpoints is unknown, and what showed before goes on.
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
@@ -31,5 +31,5 @@
 // on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it
 // did not switch are told.
 //
-// To add a kind of alert, begin at kinds.
+// To add a kind of alert, begin at rules.
 package recorder

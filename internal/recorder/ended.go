@@ -16,32 +16,32 @@ func (r *Recorder) Record(q loadgen.Record) bool {
 
 // spill begins the files of a record in dir, and returns exactly the requests in them that have
 // ended since zero.
-func (r *Recorder) spill(dir string, zero, now time.Time) (past record.Past, err error) {
+func (r *Recorder) spill(dir string, zero time.Time) (past record.Past, err error) {
 	r.follow(r.ended.Change(func() func(loadgen.Record) {
 		err = r.rolling.Spill(dir, zero)
 		past = r.rolling.Past(zero)
 		return r.rolling.Request
-	}), now)
+	}))
 	return past, err
 }
 
 // rest ends the files of the record, and follows exactly the requests in them: those that end
 // later are in flight.
-func (r *Recorder) rest(now time.Time) (err error) {
+func (r *Recorder) rest() (err error) {
 	r.follow(r.ended.Change(func() func(loadgen.Record) {
 		err = r.rolling.Rest()
 		if r.opt.Load != nil {
 			r.incident.open = record.InFlight(r.opt.Load, maps.Keys(r.specs))
 		}
 		return r.rolling.Request
-	}), now)
+	}))
 	return err
 }
 
 // follow follows requests that have ended.
-func (r *Recorder) follow(ended []loadgen.Record, now time.Time) {
+func (r *Recorder) follow(ended []loadgen.Record) {
 	for _, q := range ended {
-		if r.requests.note(&q, now) {
+		if r.requests.note(&q) {
 			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {

@@ -26,6 +26,7 @@ const unchangedMost = 12
 type incident struct {
 	r       *Recorder
 	dir     string
+	first   kind // of the alert that began it
 	zero    time.Time
 	tracker *phase.Tracker
 	focus   cluster.Key
@@ -43,9 +44,10 @@ type incident struct {
 }
 
 // newIncident makes the incident whose record begins in dir, with the requests that have ended.
-func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
+func newIncident(r *Recorder, dir string, s *cluster.Snapshot, first *alert, past record.Past) *incident {
+	zero := first.At
 	o := &incident{
-		r: r, dir: dir, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+		r: r, dir: dir, first: first.kind, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
 	}
 	o.sum = record.Summary{
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
@@ -119,14 +121,10 @@ func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
 	o.r.s.WantKubelets(node)
 }
 
-// ownSteady bounds Options.Steady for the operator's own outage: nodes that are switched on again
-// are back, and do not come and go.
-const ownSteady = 30 * time.Second
-
 // steady is for how long no alert must show until the outage is over.
 func (o *incident) steady() time.Duration {
-	if o.found.Signs[0].Kind == view.SignSwitchedOff {
-		return min(ownSteady, o.r.opt.Steady)
+	if most := rules[o.first].steady; most > 0 {
+		return min(most, o.r.opt.Steady)
 	}
 	return o.r.opt.Steady
 }
@@ -154,12 +152,12 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 // requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.muted = append(r.muted, mute{signs: []view.Sign{view.SignRequests}, from: o.zero, to: now})
-	r.accept()
+	r.muted = append(r.muted, mute{kind: requestsFail, from: o.zero, to: now})
+	r.usual.accept(r.s.Snapshot())
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
-	failed := r.rest(now)
+	failed := r.rest()
 	r.incident = nil
 	sum := o.summary(now, down)
 	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -25,12 +26,7 @@ type Recorder struct {
 	alerts   alerts
 	plans    plans
 	requests requests
-	// served names the services that had a ready endpoint.
-	served map[cluster.Key]bool
-	// waiting is the present number of pods without a node, usual the least since the record of the
-	// last incident; nil: unknown.
-	waiting int
-	usual   *int
+	usual    usual
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted    mutes
 	incident *incident // nil: there is none
@@ -66,7 +62,7 @@ type Recorder struct {
 func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}}, served: map[cluster.Key]bool{},
+		alerts: alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}}, usual: usual{served: map[cluster.Key]bool{}},
 		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
 	}
 	r.rolling.Redact(opt.Names)
@@ -91,7 +87,7 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case cluster.Transition:
 		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+			r.muted = append(r.muted, mute{kind: podsWait, from: e.When.By, to: e.When.By.Add(cordonCalm)})
 		}
 	case session.LoadStarted:
 		r.loadStarted(e.Number, e.Spec)
@@ -119,9 +115,12 @@ func (r *Recorder) switching(a power.Action, bindings []power.Binding) {
 	}
 }
 
-// findOn forgets the machines that are on again.
-func (r *Recorder) findOn() {
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) })
+// findOn forgets the machines that are on again, and whose nodes are back or deleted.
+func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool {
+		down := slices.ContainsFunc(s.Unwell(now), func(n *cluster.Node) bool { return n.Name == node && n.Gone.IsZero() })
+		return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) && !down
+	})
 }
 
 // observe searches a new snapshot for signs, also once a second.
@@ -136,7 +135,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	}
 	r.awake(now)
 	r.lead(now)
-	r.follow(r.ended.Take(), now)
+	r.follow(r.ended.Take())
 	first := r.looked.IsZero()
 	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -144,8 +143,9 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.looked = now
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
+		r.findOn(s, now)
 	}
-	r.findOn()
+	r.usual.learn(s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
 		r.sayDown(r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past }))
@@ -160,10 +160,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Kept != nil && r.opt.Kept() {
 		// The trial's record has them, but not nodes that it did not switch.
-		r.alerts.tell(func(a *alert) bool {
-			_, switched := r.switched[a.Subject]
-			return !a.Kind.OfNode() || switched
-		})
+		r.alerts.tell(func(a *alert) bool { return a.kind != nodeDown })
 		return
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -237,13 +234,13 @@ func (r *Recorder) startProbes() {
 
 // begin begins the record of an outage. If it can't, the next look tries again.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	dir, past, err := r.open(due[0].At, due[0].Kind == view.SignSwitchedOff, now)
+	dir, past, err := r.open(due[0].At, due[0].kind == machineOff, now)
 	if err != nil {
 		r.sayUnrecorded(due, err)
 		return
 	}
 	r.newest, r.unrecorded = dir, false
-	r.incident = newIncident(r, dir, s, due[0].At, past)
+	r.incident = newIncident(r, dir, s, due[0], past)
 }
 
 // sayUnrecorded reports, once, an outage that cannot be recorded here.
@@ -274,7 +271,7 @@ func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, pa
 	}
 	r.trim(now)
 	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err == nil {
-		if past, err = r.spill(dir, zero, now); err == nil {
+		if past, err = r.spill(dir, zero); err == nil {
 			return dir, past, nil
 		}
 		_ = os.RemoveAll(dir) // the next look makes another
@@ -339,7 +336,7 @@ func (r *Recorder) Running() bool { return r.incident != nil }
 
 // End ends the record under way.
 func (r *Recorder) End() {
-	r.follow(r.ended.Take(), r.opt.Now())
+	r.follow(r.ended.Take())
 	r.cut("the recorder was stopped before the end of the outage")
 	if err := r.rolling.Close(); err != nil {
 		r.opt.Print(err.Error())
