@@ -3,35 +3,46 @@ package recorder
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-// unchangedMost bounds a record whose alerts go on: it ends when none fired or resolved for this
-// many times Options.Steady.
-const unchangedMost = 12
+const (
+	// unchangedMost bounds a record whose alerts go on: it ends when none fired or resolved for this
+	// many times Options.Steady.
+	unchangedMost = 12
+	// noticeEvery is the least time between two notices of an outage, and noticesMost their
+	// number.
+	noticeEvery = 5 * time.Second
+	noticesMost = 20
+)
 
-// incident is the outage that is being recorded. Its zero is the time of its first sign.
+// incident is the outage that is being recorded.
 type incident struct {
 	r       *Recorder
 	dir     string
-	first   kind // of the alert that began it
+	unlock  func() // opt.Dir
+	first   kind   // of the alert that began it
 	zero    time.Time
 	tracker *phase.Tracker
 	focus   cluster.Key
-	down    map[string]bool // the nodes of the outage that are down
-	nodes   map[string]bool // all of them
+	nodes   map[string]bool // of the outage, and whether each is down
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
@@ -43,24 +54,69 @@ type incident struct {
 	inNotice int
 }
 
-// newIncident makes the incident whose record begins in dir, with the requests that have ended.
-func newIncident(r *Recorder, dir string, s *cluster.Snapshot, first *alert, past record.Past) *incident {
-	zero := first.At
-	o := &incident{
-		r: r, dir: dir, first: first.kind, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+// unrecorded is the topic of an outage that can't be recorded.
+const unrecorded = "unrecorded"
+
+// begin begins the record of an outage. If it can't, it reports that once, and the next look tries
+// again.
+func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
+	o, past, err := r.open(due[0])
+	if err == nil {
+		r.newest, r.incident = o.dir, o
+		delete(r.said, unrecorded)
+		o.begin(s, past)
+		return
 	}
+	switch {
+	case !r.said.news(unrecorded, "once"):
+	case errors.Is(err, errTaken):
+		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
+	default:
+		var signs []record.Sign
+		for _, a := range due {
+			signs = append(signs, a.Sign)
+		}
+		sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(err) + "."
+		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: signs[0].At, Sentence: sentence}, r.lead.leads)
+	}
+}
+
+// open makes the folder of a record, with the past.
+func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
+	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}}
+	if o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff); err != nil {
+		return o, past, err
+	}
+	r.trim()
+	if o.dir, err = record.NewSessionDir(r.opt.Dir, o.zero); err == nil {
+		r.follow(r.ended.Change(func() func(loadgen.Record) {
+			err = r.rolling.Spill(o.dir, o.zero)
+			past = r.rolling.Past(o.zero)
+			return r.rolling.Request
+		}))
+		if err == nil {
+			return o, past, nil
+		}
+		_ = os.RemoveAll(o.dir) // the next look makes another
+	}
+	o.unlock()
+	return o, past, err
+}
+
+// begin begins to follow the outage, with the requests that have ended since its zero.
+func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
+	r := o.r
 	o.sum = record.Summary{
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
-		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
+		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: o.zero, Settings: forecast.Settings(cmp.Or(r.calm, s), o.focus),
 	}
-	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
-	o.tracker = phase.NewTracker(o.focus)
 	before := r.calm
 	if before == nil { // nobody knows how things were before
 		before = cluster.NewSnapshot(cluster.Contents{})
 	}
+	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.sum.Started)
-	o.tracker.Zero(zero, before)
+	o.tracker.Zero(o.zero, before)
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
@@ -69,80 +125,65 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, first *alert, pas
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
 	past.Each(o.tracker.Request)
-	r.opt.Print("an outage began; its record is " + dir)
-	return o
+	r.opt.Print("an outage began; its record is " + o.dir)
 }
 
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
 // follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
-// alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.
+// alert shows and none fired or resolved for a while; see rule.steady, unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
 	for _, x := range news {
-		o.sign(x)
+		o.found.Signs = append(o.found.Signs, x)
+		if x.Kind.OfNode() {
+			o.nodes[x.Subject] = true
+			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
+			r.s.WantKubelets(x.Subject)
+		}
+		r.s.Say(signEvent(x))
 	}
 	if len(o.nodes) > before {
-		o.sum.Forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+		o.sum.Forecast = r.s.Outlook(o.down())
 	}
-	o.findReturned(s, now)
-	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
-		if n := forecast.Unscheduled(s); len(o.down) > 0 {
-			o.sum.Pending = &n
-		}
+		o.findReturned(s, now)
+	}
+	o.tracker.Observe(s, now)
+	if s.Link.State == cluster.LinkLive && len(o.down()) > 0 {
+		n := forecast.Unscheduled(s)
+		o.sum.Pending = &n
 	}
 	o.notifySigns(now)
 	quiet := now.Sub(r.alerts.changed)
-	if !r.leads {
+	if !r.lead.leads {
 		quiet -= standbyWaits
 	}
-	over := quiet >= o.steady() && !r.alerts.showing && o.whole(s)
+	steady := min(r.opt.Steady, cmp.Or(rules[o.first].steady, r.opt.Steady))
+	d := s.Deployment(o.focus)
+	over := quiet >= steady && !r.alerts.showing && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
 }
 
-// sign records a sign. The zero is already set: see Recorder.begin.
-func (o *incident) sign(x record.Sign) {
-	o.found.Signs = append(o.found.Signs, x)
-	if x.Kind.OfNode() {
-		o.nodeDown(x.Subject, cmp.Or(o.r.switched[x.Subject].how, power.ActionOff), x.At)
+// down names the nodes of the outage that are down.
+func (o *incident) down() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
+		if o.nodes[name] {
+			names = append(names, name)
+		}
 	}
-	o.r.s.Say(signEvent(x))
-}
-
-// nodeDown adds a node that went down, or whose machine was switched off, at that time.
-func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
-	o.down[node], o.nodes[node] = true, true
-	o.tracker.Switched(node, how, at)
-	o.r.s.WantKubelets(node)
-}
-
-// steady is for how long no alert must show until the outage is over.
-func (o *incident) steady() time.Duration {
-	if most := rules[o.first].steady; most > 0 {
-		return min(most, o.r.opt.Steady)
-	}
-	return o.r.opt.Steady
-}
-
-// whole reports whether all pods of the deployment are available.
-func (o *incident) whole(s *cluster.Snapshot) bool {
-	d := s.Deployment(o.focus)
-	return d == nil || d.Available >= d.Replicas
+	return names
 }
 
 // findReturned finds the nodes of the outage that are back. One that was deleted is not.
 func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
-	if s.Link.State != cluster.LinkLive {
-		return
-	}
-	for name := range o.down {
+	for _, name := range o.down() {
 		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.alerts.down(name) {
-			delete(o.down, name)
+			o.nodes[name] = false
 			o.tracker.Switched(name, power.ActionOn, now)
 		}
 	}
@@ -157,28 +198,91 @@ func (o *incident) finish(now time.Time) {
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
-	failed := r.rest()
-	r.incident = nil
-	sum := o.summary(now, down)
-	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {
-		if err != nil {
-			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
+	var failed error
+	r.follow(r.ended.Change(func() func(loadgen.Record) { // those that end later are in flight
+		failed = r.rolling.Rest()
+		if r.opt.Load != nil {
+			o.open = record.InFlight(r.opt.Load, maps.Keys(r.specs))
 		}
+		return r.rolling.Request
+	}))
+	r.incident = nil
+	o.summarize(now, down)
+	if err := errors.Join(failed, o.sum.Write(o.dir, r.opt.Names)); err != nil {
+		r.opt.Print(fmt.Sprintf("the record %s is not complete: %s", o.dir, oneLine(err)))
 	}
-	r.unlock()
-	severity := sum.Unplanned.Severity
+	o.unlock()
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
+		defer r.trim()
 		if err != nil {
 			r.opt.Print("the reports can't be written: " + err.Error())
-			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")
+			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", "")
 			return
 		}
 		path := filepath.Join(o.dir, record.HTMLFile)
-		o.notify(StateEnded, sentence, severity, path)
+		o.notify(StateEnded, sentence, path)
 		r.opt.Print("the report is " + path)
 	})
 }
+
+// notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
+func (o *incident) notifySigns(now time.Time) {
+	severity, _, clients := o.severity()
+	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
+	if !o.r.lead.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
+		return
+	}
+	sentence := sentenceOf(o.found.Signs, clients)
+	if err := o.r.rolling.Err(); err != nil {
+		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
+	}
+	state := StateChanged
+	if o.notices == 0 {
+		state = StateBegan
+	}
+	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
+	o.notify(state, sentence, "")
+}
+
+// notify reports the outage: the end to hooks too, unless this recorder has told them nothing.
+func (o *incident) notify(state State, sentence, path string) {
+	n := Notice{State: state, Sentence: sentence, Severity: o.found.Severity, Zero: o.zero, Record: o.dir, Report: path}
+	if state == StateEnded {
+		n.Ended = o.r.opt.Now()
+	}
+	o.r.report(n, o.notices > 0)
+}
+
+// report prints a notice, and gives it to the hooks.
+func (r *Recorder) report(n Notice, hooks bool) {
+	r.opt.Print(n.Sentence)
+	if n.Cluster = r.opt.Cluster; hooks {
+		r.opt.Notify(n)
+	}
+}
+
+// signEvent is a sign on the timeline.
+func signEvent(x record.Sign) view.Event {
+	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
+	e.At, e.Seen = x.At, x.Noticed
+	if x.Kind.OfNode() {
+		e.Kind = string(cluster.KindNode)
+	}
+	return e
+}
+
+// sentenceOf describes signs, and what clients notice.
+func sentenceOf(signs []record.Sign, clients string) string {
+	var events []view.Event
+	for _, x := range signs {
+		events = append(events, signEvent(x))
+	}
+	return report.SoFar(events, clients)
+}
+
+// oneLine is the text of an error in a sentence.
+func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }

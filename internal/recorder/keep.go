@@ -3,7 +3,6 @@ package recorder
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,36 +27,34 @@ func folders(dir string) (out []string) {
 	return out
 }
 
-// trim removes the oldest records in dir, except one, until all take at most that many
-// bytes. It returns the removed ones.
-func trim(dir string, most int64, except string) (gone []string, err error) {
-	all := folders(dir)
+// trim removes the oldest records until all take at most Options.KeepBytes, and never the newest.
+func (r *Recorder) trim() {
+	r.trimmed = r.opt.Now()
+	all := folders(r.opt.Dir)
 	sizes, sum := make([]int64, len(all)), int64(0)
 	for i, path := range all {
-		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return nil
-			}
-			if info, err := d.Info(); err == nil {
+		files, _ := os.ReadDir(path) // of one that was removed meanwhile there are none
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
 				sizes[i] += info.Size()
 			}
-			return nil
-		})
+		}
 		sum += sizes[i]
 	}
 	for i, path := range all {
-		if sum <= most {
-			break
-		}
-		if path == except {
+		switch {
+		case sum <= r.opt.KeepBytes:
+			return
+		case path == r.newest:
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {
-			return gone, err
+			r.opt.Print(err.Error())
+			return
 		}
-		gone, sum = append(gone, path), sum-sizes[i]
+		sum -= sizes[i]
+		r.opt.Print("removed the oldest record, for the room: " + path)
 	}
-	return gone, nil
 }
 
 // Interrupted writes the reports of the records in dir whose recorder was killed, and

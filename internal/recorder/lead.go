@@ -15,19 +15,25 @@ const (
 	standbyWaits = 30 * time.Second
 )
 
-// lead finds whether this recorder reports outages: without a Lease, if it was the holder
+// lead is whether this recorder reports outages, and when it saw the Lease change last.
+type lead struct {
+	leads   bool
+	changed time.Time
+}
+
+// takeLead finds whether this recorder reports outages: without a Lease, if it was the holder
 // when it saw the Lease last, or if it has not seen the Lease change for unledAfter.
-func (r *Recorder) lead(now time.Time) {
+func (r *Recorder) takeLead(now time.Time) {
 	if r.opt.Lease == nil {
-		r.leads = true
+		r.lead.leads = true
 		return
 	}
 	l := r.opt.Lease()
-	if l.Renewed.After(r.led) {
-		r.led = l.Renewed
+	if l.Renewed.After(r.lead.changed) {
+		r.lead.changed = l.Renewed
 	}
-	unled := now.Sub(r.led) >= unledAfter
-	r.leads = l.Mine || unled
+	unled := now.Sub(r.lead.changed) >= unledAfter
+	r.lead.leads = l.Mine || unled
 	f := view.Facts{Name: l.Holder}
 	switch {
 	case l.Mine:
@@ -42,8 +48,7 @@ func (r *Recorder) lead(now time.Time) {
 	if l.Err != "" {
 		role += "; " + l.Err
 	}
-	if role != r.role {
-		r.role = role
+	if r.said.news("role", role) {
 		r.s.Say(e)
 		r.opt.Print("this recorder " + role)
 	}

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"lightsout/cluster"
@@ -30,7 +31,7 @@ type Options struct {
 	Steady time.Duration
 	// KeepBytes bounds the size of all records; the oldest are removed first.
 	KeepBytes int64
-	// Notify receives what the hooks report. It must not block. Nil reports nothing.
+	// Notify receives what the hooks report. It must not block. Nil: there are none.
 	Notify func(Notice)
 	// Lease returns the newest state of the Lease by which several recorders choose the one
 	// that reports. Each records. Nil: there is no other recorder.
@@ -39,9 +40,8 @@ type Options struct {
 	Status *Status
 	// Print shows the operator a line.
 	Print func(line string)
-	// Kept is set on a screen, where an operator switches machines: it reports whether a trial
-	// keeps the record. The screen locks Dir for each record.
-	Kept func() bool
+	// Screen is the screen whose guest the Recorder is; nil: it has a program of its own.
+	Screen Screen
 	// Restore is the command that powers on the machines that an outage leaves off, for its
 	// summary; empty: none.
 	Restore string
@@ -64,4 +64,26 @@ type Session interface {
 	Machine(node string) view.MachineView
 	LeftOff(node string) bool
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
+}
+
+// Screen is a screen, where an operator switches machines and trials keep records too. It reports
+// whether a trial keeps the record now.
+type Screen func() bool
+
+// trial reports whether a trial keeps the record.
+func (s Screen) trial() bool { return s != nil && s() }
+
+// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
+// recorded in any case: another recorder mutes it.
+func (s Screen) lock(dir string, own bool) (unlock func(), err error) {
+	if s != nil {
+		unlock, err = Lock(dir)
+	}
+	if unlock == nil {
+		unlock = func() {}
+	}
+	if own && errors.Is(err, errTaken) {
+		err = nil
+	}
+	return unlock, err
 }

@@ -98,7 +98,7 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	}
 	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
-		Steady: 10 * time.Second, KeepBytes: 1 << 30, Kept: func() bool { return s.kept }, Now: clock,
+		Steady: 10 * time.Second, KeepBytes: 1 << 30, Screen: func() bool { return s.kept }, Now: clock,
 		Print: func(line string) { s.printed = append(s.printed, line) },
 	}
 	change(&opt)
@@ -109,6 +109,11 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 func (s *screen) setTime(at time.Time) {
 	s.now = at
 	s.shared.Store(&at)
+}
+
+// loadStarted has the operator start a load.
+func (s *screen) loadStarted(number int, spec loadgen.Spec) {
+	s.Handle(session.LoadStarted{Number: number, Spec: spec})
 }
 
 // look lets seconds pass, with a look in each.
@@ -192,7 +197,7 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 
 // cuts has the operator switch a machine off, returns powers it on, and its node is back.
 func (s *screen) cuts(node string) {
-	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}}})
+	s.Handle(session.Switching{Action: power.ActionOff, Bindings: []power.Binding{{Node: power.NodeRef{Name: node}}}})
 	s.noted[node], s.off[node] = true, true
 	s.fails(node)
 }
@@ -309,7 +314,7 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Kept = nil
+	s.opt.Screen = nil
 	s.look(3)
 	if len(s.printed) > 0 {
 		t.Fatalf("%q", s.printed)
@@ -326,7 +331,7 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 // hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Kept = nil
+	s.opt.Screen = nil
 	var got []Notice
 	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit
