@@ -23,9 +23,9 @@
 // flight (requests.go).
 //
 // The first alert that fires opens an incident, and its time is the zero. The incident ends when no
-// alert has shown for Options.Steady (incident.go). What clients noticed is in severity.go, what hooks
-// hear in notice.go and hooks.go, the record's summary in summary.go. keep.go keeps the folder of the
-// records in order; lead.go decides which of two recorders reports.
+// alert has shown for Options.Steady (incident.go). What others hear of it is in notice.go
+// and package reporting; its summary, and what clients noticed, in summary.go. keep.go keeps the
+// folder of the records in order; lead.go decides which of two recorders reports.
 //
 // On a screen, a machine that the operator switches off is a condition like the others, until it is
 // on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it

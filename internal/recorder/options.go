@@ -31,13 +31,13 @@ type Options struct {
 	Steady time.Duration
 	// KeepBytes bounds the size of all records; the oldest are removed first.
 	KeepBytes int64
-	// Notify receives what the hooks report. It must not block. Nil: there are none.
+	// Notify receives the notices of outages. It must not block. Nil: there are no hooks.
 	Notify func(Notice)
 	// Lease returns the newest state of the Lease by which several recorders choose the one
 	// that reports. Each records. Nil: there is no other recorder.
 	Lease func() cluster.LeaseState
-	// Status receives what the recorder sees; nil receives nothing.
-	Status *Status
+	// Health receives what the recorder sees, once a second; nil receives nothing.
+	Health func(Health)
 	// Print shows the operator a line.
 	Print func(line string)
 	// Screen is the screen whose guest the Recorder is; nil: it has a program of its own.

@@ -124,8 +124,10 @@ const lookEvery = time.Second / 2
 // observe searches a new snapshot for signs, also once a second.
 func (r *Recorder) observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
-	if r.opt.Status != nil {
-		defer func() { r.opt.Status.observe(s, r.incident != nil, r.lead.leads, now) }()
+	if r.opt.Health != nil {
+		defer func() {
+			r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
+		}()
 	}
 	r.clock.Look(now)
 	if r.running.IsZero() {
