@@ -41,8 +41,8 @@ type key struct {
 // alerts are all that show now.
 type alerts struct {
 	open map[key]*alert
-	// showing: at the newest look one was firing, or may soon.
-	showing bool
+	// showing: at the newest look one was firing, or may soon; muted: a mute covered one.
+	showing, muted bool
 	// changed is when one fired, or one that fired resolved; resolved when the newest of each kind did.
 	changed  time.Time
 	resolved map[kind]time.Time
@@ -60,11 +60,12 @@ func (a *alerts) look(f facts) (due []*alert) {
 			a.show(key{kind(k), x.Subject}, x, f)
 		}
 	}
-	a.showing = false
+	a.showing, a.muted = false, false
 	for id, o := range a.open {
 		switch {
 		case o.state == told:
 		case o.state == pending && f.mutes.cover(id, f.now, f.now):
+			a.muted = true
 			delete(a.open, id)
 		default:
 			a.showing = true

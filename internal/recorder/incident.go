@@ -194,7 +194,6 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 func (o *incident) finish(now time.Time) {
 	r := o.r
 	r.muted = append(r.muted, mute{kind: requestsFail, from: o.zero, to: now})
-	r.usual.accept(r.s.Snapshot())
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())

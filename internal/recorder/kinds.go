@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -107,7 +108,7 @@ func nodesDown(f facts) (found []finding, known bool) {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
-		case f.plans.overdue(n.Name):
+		case f.plans.overdue(n.Name, f.now):
 			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, n.Unschedulable})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
 			// Somebody takes a cordoned node down, and may uncordon it before it is back.
@@ -135,59 +136,31 @@ func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, 
 	return view.SignSilent, heard
 }
 
-// usual is what conditions compare with.
-type usual struct {
-	// served are the services that had a ready endpoint.
-	served map[cluster.Key]bool
-	// pods is how many had no node at least, since the last record ended; nil: unknown.
-	pods *int
+// before returns the snapshot to compare with. known: it and the present one have the objects of a kind.
+func (f facts) before(k cluster.Kind) (usual *cluster.Snapshot, known bool) {
+	known = f.usual != nil && f.usual.Access[k].Synced && f.s.Access[k].Synced && f.s.Link.State == cluster.LinkLive
+	return f.usual, known
 }
 
-// readable reports whether a snapshot has the present objects of a kind.
-func readable(s *cluster.Snapshot, k cluster.Kind) bool {
-	return s.Link.State == cluster.LinkLive && s.Access[k].Synced
-}
-
-// learn takes a new snapshot.
-func (u *usual) learn(s *cluster.Snapshot) {
-	if readable(s, cluster.KindEndpointSlice) {
-		for _, e := range s.Endpoints() {
-			switch {
-			case e.Ready > 0:
-				u.served[e.Service] = true
-			case e.Total == e.Terminating: // scaled to zero, or being deleted
-				delete(u.served, e.Service)
-			}
-		}
-	}
-	if readable(s, cluster.KindPod) && (u.pods == nil || forecast.Unscheduled(s) < *u.pods) {
-		u.accept(s)
-	}
-}
-
-// accept takes the pods that have no node now for usual.
-func (u *usual) accept(s *cluster.Snapshot) {
-	n := forecast.Unscheduled(s)
-	u.pods = &n
-}
-
-// unserved: a service that had a ready endpoint has none.
+// unserved: a service that had a ready endpoint has none, and was not scaled to zero.
 func unserved(f facts) (found []finding, known bool) {
-	if !readable(f.s, cluster.KindEndpointSlice) {
+	before, known := f.before(cluster.KindEndpointSlice)
+	if !known {
 		return nil, false
 	}
 	for _, e := range f.s.Endpoints() {
-		if e.Ready == 0 && f.usual.served[e.Service] {
+		served := func(x *cluster.Endpoints) bool { return x.Service == e.Service && x.Ready > 0 }
+		if e.Ready == 0 && e.Total > e.Terminating && slices.ContainsFunc(before.Endpoints(), served) {
 			found = append(found, finding{Sign: record.Sign{Kind: view.SignEndpoints, Subject: e.Service.String(), At: e.Changed}})
 		}
 	}
 	return found, true
 }
 
-// podsWaiting: more pods than usual have no node.
+// podsWaiting: more pods than before have no node.
 func podsWaiting(f facts) (found []finding, known bool) {
-	known = readable(f.s, cluster.KindPod)
-	if known && forecast.Unscheduled(f.s) > *f.usual.pods {
+	before, known := f.before(cluster.KindPod)
+	if known && forecast.Unscheduled(f.s) > forecast.Unscheduled(before) {
 		found = one(view.SignPending, time.Time{})
 	}
 	return found, known

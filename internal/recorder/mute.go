@@ -53,8 +53,8 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := append(slices.Clone(r.muted), mute{kind: requestsFail, to: r.requests.first}) // none had succeeded
 	for node, p := range r.plans {
-		all = append(all, mute{nodeDown, node, p.since, p.ended})
-		to := p.ended
+		to := p.until()
+		all = append(all, mute{nodeDown, node, p.since, to})
 		if !to.IsZero() {
 			to = to.Add(plannedReturn)
 		}

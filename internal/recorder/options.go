@@ -76,14 +76,12 @@ func (s Screen) trial() bool { return s != nil && s() }
 // lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
 // recorded in any case: another recorder mutes it.
 func (s Screen) lock(dir string, own bool) (unlock func(), err error) {
-	if s != nil {
-		unlock, err = Lock(dir)
+	if s == nil {
+		return func() {}, nil
 	}
-	if unlock == nil {
-		unlock = func() {}
-	}
+	unlock, err = Lock(dir)
 	if own && errors.Is(err, errTaken) {
-		err = nil
+		return func() {}, nil
 	}
 	return unlock, err
 }

@@ -32,20 +32,20 @@ type Recorder struct {
 	alerts   alerts
 	plans    plans
 	requests requests
-	usual    usual
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
 	// switched are the nodes whose machines the operator of the screen has switched off.
 	switched map[string]switchedOff
 	incident *incident // nil: there is none
 	newest   string    // the folder of the newest record
-	// calm is the newest snapshot without an alert that may fire.
-	calm    *cluster.Snapshot
-	looked  time.Time // for alerts
-	running time.Time // when observe began last
-	trimmed time.Time
-	lead    lead
-	said    said
+	// calm is the newest snapshot without an alert that may fire: how things were before an outage;
+	// usual the newest one without any alert.
+	calm, usual *cluster.Snapshot
+	looked      time.Time // for alerts
+	running     time.Time // when observe began last
+	trimmed     time.Time
+	lead        lead
+	said        said
 }
 
 // switchedOff is when and how the operator switched a machine off.
@@ -71,7 +71,7 @@ func New(s Session, opt Options) *Recorder {
 	}
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}}, usual: usual{served: map[cluster.Key]bool{}},
+		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
 		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
 	r.rolling.Redact(opt.Names)
@@ -145,7 +145,6 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 		r.findOn(s, now)
 	}
-	r.usual.learn(s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
 		old := r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
@@ -175,6 +174,9 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	case !r.alerts.showing:
 		r.calm = s
 		delete(r.said, unrecorded)
+		if !r.alerts.muted && s.Link.State == cluster.LinkLive {
+			r.usual = s
+		}
 	}
 }
 
@@ -235,7 +237,7 @@ func (r *Recorder) sayPlanned(went []string) {
 		return
 	}
 	for _, node := range went {
-		by := r.plans[node].note.By
+		by := r.plans[node].by
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
