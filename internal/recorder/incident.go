@@ -9,29 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
-	"lightsout/internal/text"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-const (
-	// unchangedMost bounds a record whose alerts go on: it ends when none fired or resolved for this
-	// many times Options.Steady.
-	unchangedMost = 12
-	// noticeEvery is the least time between two notices of an outage, and noticesMost their
-	// number.
-	noticeEvery = 5 * time.Second
-	noticesMost = 20
-)
+// unchangedMost bounds a record whose alerts go on: it ends when none fired or resolved for this
+// many times Options.Steady.
+const unchangedMost = 12
 
 // incident is the outage that is being recorded.
 type incident struct {
@@ -84,11 +76,13 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
 	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}}
-	if o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff); err != nil {
+	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff)
+	if err != nil {
 		return o, past, err
 	}
 	r.trim()
-	if o.dir, err = record.NewSessionDir(r.opt.Dir, o.zero); err == nil {
+	o.dir, err = record.NewSessionDir(r.opt.Dir, o.zero)
+	if err == nil {
 		r.follow(r.ended.Change(func() func(loadgen.Record) {
 			err = r.rolling.Spill(o.dir, o.zero)
 			past = r.rolling.Past(o.zero)
@@ -152,10 +146,6 @@ func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time
 		o.findReturned(s, now)
 	}
 	o.tracker.Observe(s, now)
-	if s.Link.State == cluster.LinkLive && len(o.down()) > 0 {
-		n := forecast.Unscheduled(s)
-		o.sum.Pending = &n
-	}
 	o.notifySigns(now)
 	quiet := now.Sub(r.alerts.changed)
 	if !r.lead.leads {
@@ -179,13 +169,18 @@ func (o *incident) down() (names []string) {
 	return names
 }
 
-// findReturned finds the nodes of the outage that are back. One that was deleted is not.
+// findReturned finds the nodes of the outage that are back, and counts the pods without a node until
+// all are. A node that was deleted is not back.
 func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 	for _, name := range o.down() {
 		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.alerts.down(name) {
 			o.nodes[name] = false
 			o.tracker.Switched(name, power.ActionOn, now)
 		}
+	}
+	if len(o.down()) > 0 {
+		n := forecast.Unscheduled(s)
+		o.sum.Pending = &n
 	}
 }
 
@@ -218,7 +213,6 @@ func (o *incident) finish(now time.Time) {
 	}, func(err error) {
 		defer r.trim()
 		if err != nil {
-			r.opt.Print("the reports can't be written: " + err.Error())
 			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", "")
 			return
 		}
@@ -227,61 +221,3 @@ func (o *incident) finish(now time.Time) {
 		r.opt.Print("the report is " + path)
 	})
 }
-
-// notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
-func (o *incident) notifySigns(now time.Time) {
-	severity, _, clients := o.severity()
-	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
-	if !o.r.lead.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
-		return
-	}
-	sentence := sentenceOf(o.found.Signs, clients)
-	if err := o.r.rolling.Err(); err != nil {
-		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
-	}
-	state := StateChanged
-	if o.notices == 0 {
-		state = StateBegan
-	}
-	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
-	o.notify(state, sentence, "")
-}
-
-// notify reports the outage: the end to hooks too, unless this recorder has told them nothing.
-func (o *incident) notify(state State, sentence, path string) {
-	n := Notice{State: state, Sentence: sentence, Severity: o.found.Severity, Zero: o.zero, Record: o.dir, Report: path}
-	if state == StateEnded {
-		n.Ended = o.r.opt.Now()
-	}
-	o.r.report(n, o.notices > 0)
-}
-
-// report prints a notice, and gives it to the hooks.
-func (r *Recorder) report(n Notice, hooks bool) {
-	r.opt.Print(n.Sentence)
-	if n.Cluster = r.opt.Cluster; hooks {
-		r.opt.Notify(n)
-	}
-}
-
-// signEvent is a sign on the timeline.
-func signEvent(x record.Sign) view.Event {
-	e := view.NewEvent(view.CodeOutageSign, cmp.Or(x.Subject, view.SignSubjects[x.Kind]), view.Facts{Sign: x.Kind})
-	e.At, e.Seen = x.At, x.Noticed
-	if x.Kind.OfNode() {
-		e.Kind = string(cluster.KindNode)
-	}
-	return e
-}
-
-// sentenceOf describes signs, and what clients notice.
-func sentenceOf(signs []record.Sign, clients string) string {
-	var events []view.Event
-	for _, x := range signs {
-		events = append(events, signEvent(x))
-	}
-	return report.SoFar(events, clients)
-}
-
-// oneLine is the text of an error in a sentence.
-func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }

@@ -5,62 +5,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"syscall"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 )
 
-// recordName matches the names that record.NewSessionDir gives to records.
-var recordName = regexp.MustCompile(`^\d{8}T\d{6}Z(-\d+)?$`)
-
-// folders lists the records in dir, the oldest first. Folders of other names are
-// somebody else's.
-func folders(dir string) (out []string) {
-	all, _ := os.ReadDir(dir) // without the folder there are none
-	for _, e := range all {
-		if e.IsDir() && recordName.MatchString(e.Name()) {
-			out = append(out, filepath.Join(dir, e.Name()))
-		}
-	}
-	return out
-}
-
-// trim removes the oldest records until all take at most Options.KeepBytes, and never the newest.
+// trim removes the oldest records if all of them are too large, and never the newest.
 func (r *Recorder) trim() {
 	r.trimmed = r.opt.Now()
-	all := folders(r.opt.Dir)
-	sizes, sum := make([]int64, len(all)), int64(0)
-	for i, path := range all {
-		files, _ := os.ReadDir(path) // of one that was removed meanwhile there are none
-		for _, f := range files {
-			if info, err := f.Info(); err == nil {
-				sizes[i] += info.Size()
-			}
-		}
-		sum += sizes[i]
+	gone, err := record.Trim(r.opt.Dir, r.opt.KeepBytes, r.newest)
+	for _, dir := range gone {
+		r.opt.Print("removed the oldest record, for the room: " + dir)
 	}
-	for i, path := range all {
-		switch {
-		case sum <= r.opt.KeepBytes:
-			return
-		case path == r.newest:
-			continue
-		}
-		if err := os.RemoveAll(path); err != nil {
-			r.opt.Print(err.Error())
-			return
-		}
-		sum -= sizes[i]
-		r.opt.Print("removed the oldest record, for the room: " + path)
+	if err != nil {
+		r.opt.Print(err.Error())
 	}
 }
 
 // Interrupted writes the reports of the records in dir whose recorder was killed, and
 // returns a sentence on each.
 func Interrupted(dir string) (out []string) {
-	for _, path := range folders(dir) {
+	for _, path := range record.SessionDirs(dir) {
 		if exists(filepath.Join(path, record.SummaryFile)) || exists(filepath.Join(path, record.HTMLFile)) {
 			continue
 		}

@@ -132,7 +132,7 @@ func (s *screen) fails(node string) { s.down[node] = s.now }
 func (s *screen) summaries() (out []*record.Summary) {
 	s.t.Helper()
 	s.End()
-	for _, dir := range folders(s.opt.Dir) {
+	for _, dir := range record.SessionDirs(s.opt.Dir) {
 		sum, err := record.Summarized(os.DirFS(dir))
 		if err != nil || sum == nil || sum.Unplanned == nil || !exists(filepath.Join(dir, record.HTMLFile)) {
 			s.t.Fatalf("%s: %+v %v", dir, sum, err)
@@ -345,7 +345,7 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	}
 	s.fails("n1")
 	s.look(10)
-	if dirs := folders(s.opt.Dir); len(dirs) > 0 || s.Running() {
+	if dirs := record.SessionDirs(s.opt.Dir); len(dirs) > 0 || s.Running() {
 		t.Errorf("recording: %v, folders %q", s.Running(), dirs)
 	}
 	if len(got) != 1 || got[0].State != StateBegan || got[0].Record != "" ||
@@ -362,7 +362,7 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	if len(got) != 2 || got[1].Record == "" {
 		t.Errorf("with file descriptors again the hooks hear %+v", got)
 	}
-	if dirs := folders(s.opt.Dir); len(dirs) != 1 || !s.Running() {
+	if dirs := record.SessionDirs(s.opt.Dir); len(dirs) != 1 || !s.Running() {
 		t.Errorf("with file descriptors again: recording: %v, folders %q", s.Running(), dirs)
 	}
 	s.End()
