@@ -17,7 +17,7 @@
 // is one that at the first look is older than Options.Past; a younger one begins a record, in which
 // the time until then is a blind span.
 //
-// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a
+// A mute keeps alerts from firing for a time: a planned switch-off (plan.go), a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began
 // at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
 // flight (requests.go).
@@ -25,7 +25,7 @@
 // The first alert that fires opens an incident, and its time is the zero. The incident ends when no
 // alert has shown for Options.Steady (incident.go). What others hear of it is in notice.go
 // and package reporting; its summary, and what clients noticed, in summary.go. keep.go keeps the
-// folder of the records in order; lead.go decides which of two recorders reports.
+// folder of the records in order.
 //
 // On a screen, a machine that the operator switches off is a condition like the others, until it is
 // on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it

@@ -38,6 +38,7 @@ type incident struct {
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
+	signs []view.Event // on the timeline
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// notices are how many there were, notified and inNotice when the newest was and its signs.
@@ -53,23 +54,20 @@ const unrecorded = "unrecorded"
 // again.
 func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 	o, past, err := r.open(due[0])
-	if err == nil {
-		r.newest, r.incident = o.dir, o
-		delete(r.said, unrecorded)
-		o.begin(s, past)
-		return
-	}
 	switch {
+	case err == nil:
+		r.newest, r.incident = o.dir, o
+		o.begin(s, past)
 	case !r.said.news(unrecorded, "once"):
 	case errors.Is(err, errTaken):
 		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
 	default:
-		var signs []record.Sign
+		var signs []view.Event
 		for _, a := range due {
-			signs = append(signs, a.Sign)
+			signs = append(signs, signEvent(a.Sign))
 		}
-		sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(err) + "."
-		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: signs[0].At, Sentence: sentence}, r.lead.leads)
+		sentence := report.SoFar(signs, "") + " lightsout cannot record it: " + oneLine(err) + "."
+		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: due[0].At, Sentence: sentence}, r.lead.leads)
 	}
 }
 
@@ -125,19 +123,21 @@ func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
-// follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
+// follow takes a snapshot with the alerts that fire. It ends the record when the deployment is whole, no
 // alert shows and none fired or resolved for a while; see rule.steady, unchangedMost and standbyWaits.
-func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
-	for _, x := range news {
-		o.found.Signs = append(o.found.Signs, x)
+	for _, x := range due {
+		x.state, x.Noticed, r.alerts.changed = firing, now, now
+		o.found.Signs = append(o.found.Signs, x.Sign)
+		o.signs = append(o.signs, signEvent(x.Sign))
 		if x.Kind.OfNode() {
 			o.nodes[x.Subject] = true
 			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
 			r.s.WantKubelets(x.Subject)
 		}
-		r.s.Say(signEvent(x))
+		r.s.Say(signEvent(x.Sign))
 	}
 	if len(o.nodes) > before {
 		o.sum.Forecast = r.s.Outlook(o.down())

@@ -56,7 +56,7 @@ func (o *incident) notifySigns(now time.Time) {
 	if !o.r.lead.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.found.Signs, clients)
+	sentence := report.SoFar(o.signs, clients)
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -81,7 +81,7 @@ func (o *incident) notify(state State, sentence, path string) {
 func (r *Recorder) report(n Notice, hooks bool) {
 	r.opt.Print(n.Sentence)
 	n.Cluster = r.opt.Cluster
-	if hooks {
+	if hooks && r.opt.Notify != nil {
 		r.opt.Notify(n)
 	}
 }
@@ -96,14 +96,53 @@ func signEvent(x record.Sign) view.Event {
 	return e
 }
 
-// sentenceOf describes signs, and what clients notice.
-func sentenceOf(signs []record.Sign, clients string) string {
-	var events []view.Event
-	for _, x := range signs {
-		events = append(events, signEvent(x))
-	}
-	return report.SoFar(events, clients)
-}
-
 // oneLine is the text of an error in a sentence.
 func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }
+
+const (
+	// unledAfter is how long a recorder must see no change of the Lease until it reports
+	// outages without holding it: the leader may be gone together with the API server.
+	unledAfter = time.Minute
+	// standbyWaits is how much longer a recorder that reports nothing goes on with a record.
+	// It takes over from a leader that ended within less, and then reports the end.
+	standbyWaits = 30 * time.Second
+)
+
+// lead is whether this recorder reports outages, and when it saw the Lease change last.
+type lead struct {
+	leads   bool
+	changed time.Time
+}
+
+// takeLead finds whether this recorder reports outages: without a Lease, if it was the holder
+// when it saw the Lease last, or if it has not seen the Lease change for unledAfter.
+func (r *Recorder) takeLead(now time.Time) {
+	if r.opt.Lease == nil {
+		r.lead.leads = true
+		return
+	}
+	l := r.opt.Lease()
+	if l.Renewed.After(r.lead.changed) {
+		r.lead.changed = l.Renewed
+	}
+	unled := now.Sub(r.lead.changed) >= unledAfter
+	r.lead.leads = l.Mine || unled
+	f := view.Facts{Name: l.Holder}
+	switch {
+	case l.Mine:
+		f.Reported = "it holds the lease"
+	case unled:
+		f.Reported = "nobody seems to renew the lease"
+	case l.Holder == "":
+		return
+	}
+	e := view.NewEvent(view.CodeLeads, "recorder", f)
+	role := e.Sentence()
+	if l.Err != "" {
+		role += "; " + l.Err
+	}
+	if r.said.news("role", role) {
+		r.s.Say(e)
+		r.opt.Print("this recorder " + role)
+	}
+}

@@ -66,9 +66,6 @@ func (s said) news(topic, line string) bool {
 
 // New makes a Recorder for a session.
 func New(s Session, opt Options) *Recorder {
-	if opt.Notify == nil {
-		opt.Notify = func(Notice) {}
-	}
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
@@ -124,17 +121,12 @@ const lookEvery = time.Second / 2
 // observe searches a new snapshot for signs, also once a second.
 func (r *Recorder) observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
-	if r.opt.Health != nil {
-		defer func() {
-			r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
-		}()
-	}
 	r.clock.Look(now)
-	if r.running.IsZero() {
-		r.startProbes()
-	}
 	r.awake(now)
 	r.takeLead(now)
+	if r.opt.Health != nil {
+		r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
+	}
 	r.follow(r.ended.Take())
 	first := r.looked.IsZero()
 	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
@@ -170,7 +162,7 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	}
 	switch {
 	case r.incident != nil:
-		r.incident.follow(s, r.alerts.fire(due, now), now)
+		r.incident.follow(s, due, now)
 	case !r.alerts.showing:
 		r.calm = s
 		delete(r.said, unrecorded)
@@ -222,10 +214,13 @@ func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
 // recorder reports. A stopped process, a suspended machine or a starved host is the cause.
 const pauseLeast = 10 * time.Second
 
-// awake reports a time in which an outage may have gone unnoticed. The timeline has
+// awake begins, and reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
-	if age := clock.Age(now, r.running); !r.running.IsZero() && age >= pauseLeast {
+	switch age := clock.Age(now, r.running); {
+	case r.running.IsZero():
+		r.startProbes()
+	case age >= pauseLeast:
 		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(age)))
 	}
 	r.running = now

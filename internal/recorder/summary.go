@@ -26,7 +26,6 @@ func (o *incident) summarize(now time.Time, down []string) {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
-	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
 	for _, name := range o.down() {
 		why := " was still down when the record ended"
