@@ -102,10 +102,7 @@ func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
 		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: o.zero, Settings: forecast.Settings(cmp.Or(r.calm, s), o.focus),
 	}
-	before := r.calm
-	if before == nil { // nobody knows how things were before
-		before = cluster.NewSnapshot(cluster.Contents{})
-	}
+	before := cmp.Or(r.calm, cluster.NewSnapshot(cluster.Contents{})) // perhaps nobody knows how things were
 	o.tracker = phase.NewTracker(o.focus)
 	o.tracker.Observe(before, o.sum.Started)
 	o.tracker.Zero(o.zero, before)
@@ -179,8 +176,7 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 		}
 	}
 	if len(o.down()) > 0 {
-		n := forecast.Unscheduled(s)
-		o.sum.Pending = &n
+		o.sum.Pending = new(forecast.Unscheduled(s))
 	}
 }
 

@@ -57,11 +57,10 @@ func (o *incident) sumLoads() {
 		if x.To.IsZero() {
 			x.From, x.To = o.zero, o.sum.Ended
 		}
-		from, to := o.offset(x.From), o.offset(x.To)
 		counts := x.Counts(o.open[run])
 		o.sum.Load = append(o.sum.Load, record.Load{
 			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-			Failures: record.FailuresOf(x.Window, o.zero), Started: &from, Ended: &to,
+			Failures: record.FailuresOf(x.Window, o.zero), Started: new(o.offset(x.From)), Ended: new(o.offset(x.To)),
 		})
 		o.sum.Ledger.Add(counts)
 	}
