@@ -137,6 +137,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 		r.findOn(s, now)
 	}
+	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
 		old := r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
