@@ -7,6 +7,7 @@ import (
 
 	"lightsout/internal/config"
 	"lightsout/internal/recorder"
+	"lightsout/internal/recorder/reporting"
 )
 
 // recording checks what the recorder needs beside the cluster. It sends no request and
@@ -46,7 +47,7 @@ func (c *checkup) hooks(ctx context.Context, set config.Recorder) {
 		c.add("hooks", note("hooks", "the recorder reports outages to nobody", "set recorder.command or recorder.webhook in lightsout.yaml"))
 		return
 	}
-	h := recorder.Hooks{Command: set.Command, URL: source}
+	h := reporting.Hooks{Command: set.Command, URL: source}
 	command, webhook := h.Reach(ctx)
 	var rows []checkRow
 	if len(set.Command) > 0 {

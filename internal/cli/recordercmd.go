@@ -15,6 +15,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/internal/config"
 	"lightsout/internal/recorder"
+	"lightsout/internal/recorder/reporting"
 	"lightsout/internal/session"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -105,7 +106,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: shownPace(cfg), Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Notify: hooks.Notify, Lease: lease, Status: status, Print: p.print, Now: time.Now,
+		Notify: hooks.Notify, Lease: lease, Health: status.Take, Print: p.print, Now: time.Now,
 	})
 	p.print("watching " + access.Context + "; records go to " + dir)
 	return followCluster(ctx, watcher, elect, s, guest)
@@ -183,17 +184,17 @@ func probed(cfg *config.Config, set config.Recorder) config.Load {
 }
 
 // newReports starts the hooks, /healthz and /metrics.
-func newReports(set config.Recorder, p printer) (h *recorder.Hooks, s *recorder.Status, end func(), err error) {
+func newReports(set config.Recorder, p printer) (h *reporting.Hooks, s *reporting.Status, end func(), err error) {
 	source, err := set.Webhook.Source()
 	if err != nil {
 		return nil, nil, nil, usageError{err}
 	}
-	s = &recorder.Status{}
+	s = &reporting.Status{}
 	stop, err := s.Serve(set.Listen, time.Now, p.print)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	h = &recorder.Hooks{Command: set.Command, URL: source, Format: recorder.Format(set.Webhook.Format), Fail: p.print}
+	h = &reporting.Hooks{Command: set.Command, URL: source, Format: reporting.Format(set.Webhook.Format), Fail: p.print}
 	h.Start()
 	return h, s, func() { stop(); h.Stop(hooksWait) }, nil
 }

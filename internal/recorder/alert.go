@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 )
 
-// state is the state of an alert. One that resolves is forgotten.
+// state is the state of an alert. One that resolves is forgotten, and so is a pending one that a
+// mute covers.
 type state int
 
 const (
-	// pending: the condition has not shown for the hold of its kind, a mute covers it, or no
-	// record could be begun.
+	// pending: the condition has not shown for the hold of its kind, or no record could be begun.
 	pending state = iota
 	// firing: it is of the incident.
 	firing
@@ -27,114 +26,93 @@ const (
 // alert is a condition that shows now.
 type alert struct {
 	record.Sign
+	kind  kind
 	state state
-	// since is when the condition began to show; while a mute covers it, now.
+	// since is when the condition began to show.
 	since time.Time
 }
 
-// key identifies an alert: a node is switched off, silent, not Ready or not back, and that is one alert.
+// key identifies an alert.
 type key struct {
-	sign    view.Sign
+	kind    kind
 	subject string
-}
-
-func keyOf(x record.Sign) key {
-	if x.Kind.OfNode() {
-		x.Kind = view.SignSilent
-	}
-	return key{x.Kind, x.Subject}
 }
 
 // alerts are all that show now.
 type alerts struct {
 	open map[key]*alert
-	// showing: at the newest look one was firing, or may soon.
-	showing bool
-	// changed is when one fired, or one that fired resolved.
-	changed time.Time
-	// apiBack is when the API server answered again last.
-	apiBack time.Time
+	// showing: at the newest look one was firing, or may soon; muted: a mute covered one.
+	showing, muted bool
+	// changed is when one fired, or one that fired resolved; resolved when the newest of each kind did.
+	changed  time.Time
+	resolved map[kind]time.Time
 }
 
 // look compares the alerts with the conditions. It returns those that are due to fire, the
 // earliest first.
 func (a *alerts) look(f facts) (due []*alert) {
-	a.showing = false
-	if o := a.open[key{sign: view.SignRequests}]; o != nil {
-		f.failing = o.state != pending
+	for k, rule := range rules {
+		found, known := rule.sees(f)
+		if known {
+			a.resolve(kind(k), found, f.now)
+		}
+		for _, x := range found {
+			a.show(key{kind(k), x.Subject}, x, f)
+		}
 	}
-	for _, k := range kinds {
-		found := map[key]bool{}
-		known := k.sees(f, func(x record.Sign) {
-			found[keyOf(x)] = true
-			a.show(x, f)
-		})
-		for id, o := range a.open {
-			switch {
-			case id.sign != k.sign:
-			case known && !found[id]:
-				a.resolve(id, f.now)
-			case o.state == pending && f.mutes.cover(id, f.now, f.now):
-				o.At, o.since = f.now, f.now
-			case o.state == pending:
-				a.showing = true
-				if !f.now.Before(a.firesAt(id, k.hold)) {
-					due = append(due, o)
-				}
-			case o.state == firing:
-				a.showing = true
+	a.showing, a.muted = false, false
+	for id, o := range a.open {
+		switch {
+		case o.state == told:
+		case o.state == pending && f.mutes.cover(id, f.now, f.now):
+			a.muted = true
+			delete(a.open, id)
+		default:
+			a.showing = true
+			if o.state == pending && f.now.Sub(o.since) >= rules[o.kind].hold {
+				due = append(due, o)
 			}
 		}
 	}
-	slices.SortFunc(due, func(x, y *alert) int { return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Subject, y.Subject)) })
+	slices.SortFunc(due, func(x, y *alert) int {
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.kind, y.kind), strings.Compare(x.Subject, y.Subject))
+	})
 	return due
 }
 
-// show opens the alert of a condition, unless it is open.
-func (a *alerts) show(x record.Sign, f facts) {
+// show opens the alert of a condition, unless it is open. One that was muted begins with the end of
+// the mute.
+func (a *alerts) show(id key, x finding, f facts) {
+	if o := a.open[id]; o != nil {
+		if o.state == pending {
+			o.Kind = x.Kind
+		}
+		return
+	}
 	if x.At.IsZero() || x.At.After(f.now) {
 		x.At = f.now
 	}
-	switch o := a.open[keyOf(x)]; {
-	case o == nil:
-		o = &alert{Sign: x, since: f.now}
-		if n := f.s.Node(x.Subject); x.Kind.OfNode() && x.Kind != view.SignSwitchedOff && n != nil && n.Unschedulable {
-			o.state = told // somebody takes a cordoned node down, and may uncordon it before it is back
+	if end := f.mutes.ended(id, f.now); end.After(x.At) {
+		x.At = end
+	}
+	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, since: f.now}
+	if x.expected {
+		a.open[id].state = told
+	}
+}
+
+// resolve forgets the alerts of a kind whose condition shows no longer.
+func (a *alerts) resolve(k kind, found []finding, now time.Time) {
+	for id, o := range a.open {
+		if id.kind != k || slices.ContainsFunc(found, func(x finding) bool { return x.Subject == id.subject }) {
+			continue
 		}
-		a.open[keyOf(x)] = o
-	case o.state == pending && f.mutes.cover(keyOf(x), o.since, f.now):
-		o.Kind = x.Kind // it begins when the mute ends
+		if o.state == firing {
+			a.changed = now
+		}
+		a.resolved[k] = now
+		delete(a.open, id)
 	}
-}
-
-// firesAt is when a pending alert fires. When the API server is back, the kubelets renew their
-// Leases first.
-func (a *alerts) firesAt(id key, hold time.Duration) time.Time {
-	at := a.open[id].since.Add(hold)
-	if settled := a.apiBack.Add(view.SettlesAfterAPI); id.sign == view.SignSilent && settled.After(at) {
-		return settled
-	}
-	return at
-}
-
-// resolve forgets an alert.
-func (a *alerts) resolve(id key, now time.Time) {
-	if id.sign == view.SignAPI {
-		a.apiBack = now
-	}
-	if a.open[id].state == firing {
-		a.changed = now
-	}
-	delete(a.open, id)
-}
-
-// fire makes alerts those of the incident, and returns their signs.
-func (a *alerts) fire(due []*alert, now time.Time) (news []record.Sign) {
-	for _, o := range due {
-		o.state, o.Noticed, a.changed = firing, now, now
-		news = append(news, o.Sign)
-	}
-	return news
 }
 
 // tell leaves alerts to a record that has them, or had them. It returns the nodes among them that
@@ -153,4 +131,74 @@ func (a *alerts) tell(which func(*alert) bool) (down []string) {
 }
 
 // down reports whether a node is switched off, silent or not Ready now.
-func (a *alerts) down(node string) bool { return a.open[key{view.SignSilent, node}] != nil }
+func (a *alerts) down(node string) bool {
+	return a.open[key{nodeDown, node}] != nil || a.open[key{machineOff, node}] != nil
+}
+
+// began reports whether an alert without a subject has fired, and goes on.
+func (a *alerts) began(k kind) bool {
+	o := a.open[key{kind: k}]
+	return o != nil && o.state != pending
+}
+
+// mute keeps alerts of a kind from firing for a time. One that fires already goes on.
+type mute struct {
+	kind kind
+	// node is what it covers; empty: all subjects.
+	node string
+	// from and to bound it; a zero to is open.
+	from, to time.Time
+}
+
+// mutes are all that hold or held within mutesKept.
+type mutes []mute
+
+const (
+	// mutesKept is the longest time that a request may be in flight and still belong to a mute.
+	mutesKept = time.Hour
+	// cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
+	// drain moves them.
+	cordonCalm = 15 * time.Minute
+	// plannedReturn is how long after its return a node that was switched off by plan explains
+	// failures.
+	plannedReturn = time.Minute
+)
+
+// of reports whether the mute is of an alert.
+func (m mute) of(id key) bool { return m.kind == id.kind && (m.node == "" || m.node == id.subject) }
+
+// cover reports whether one of the mutes covers an alert at some moment from one time to another.
+func (all mutes) cover(id key, from, to time.Time) bool {
+	return slices.ContainsFunc(all, func(m mute) bool {
+		return m.of(id) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from))
+	})
+}
+
+// ended is when the last mute of an alert ended; zero if none did.
+func (all mutes) ended(id key, now time.Time) (end time.Time) {
+	for _, m := range all {
+		if m.of(id) && !m.to.After(now) && m.to.After(end) {
+			end = m.to
+		}
+	}
+	return end
+}
+
+// mutesNow returns all mutes, also those that have ended.
+func (r *Recorder) mutesNow(now time.Time) mutes {
+	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
+	all := append(slices.Clone(r.muted), mute{kind: requestsFail, to: r.requests.first}) // none had succeeded
+	for node, p := range r.plans {
+		to := p.until()
+		all = append(all, mute{nodeDown, node, p.since, to})
+		if !to.IsZero() {
+			to = to.Add(plannedReturn)
+		}
+		for k, rule := range rules {
+			if rule.byPlan {
+				all = append(all, mute{kind(k), "", p.since, to})
+			}
+		}
+	}
+	return all
+}

@@ -8,7 +8,7 @@
 //
 // A condition is what a snapshot, or the ends of requests, show: a node is down, a service has no
 // endpoint, the API server does not answer, requests fail. All kinds are rows of
-// one table (conditions.go). While the API server does not answer, the state of nodes and
+// one table (kinds.go). While the API server does not answer, the state of nodes and
 // endpoints is unknown, and what showed before goes on.
 //
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
@@ -17,19 +17,19 @@
 // is one that at the first look is older than Options.Past; a younger one begins a record, in which
 // the time until then is a blind span.
 //
-// A mute keeps alerts from firing for a time (mute.go): a planned switch-off (plan.go), a
+// A mute keeps alerts from firing for a time: a planned switch-off (plan.go), a
 // record that has ended, the time before the first good answer. An alert that outlives its mute began
 // at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
 // flight (requests.go).
 //
 // The first alert that fires opens an incident, and its time is the zero. The incident ends when no
-// alert has shown for Options.Steady (incident.go). What clients noticed is in severity.go, what hooks
-// hear in notice.go and hooks.go, the record's summary in summary.go. keep.go keeps the folder of the
-// records in order; lead.go decides which of two recorders reports.
+// alert has shown for Options.Steady (incident.go). What others hear of it is in notice.go
+// and package reporting; its summary, and what clients noticed, in summary.go. keep.go keeps the
+// folder of the records in order.
 //
 // On a screen, a machine that the operator switches off is a condition like the others, until it is
 // on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it
 // did not switch are told.
 //
-// To add a kind of alert, begin at kinds.
+// To add a kind of alert, begin at rules.
 package recorder

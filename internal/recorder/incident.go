@@ -3,8 +3,10 @@ package recorder
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"lightsout/internal/report"
 	"lightsout/internal/trial/phase"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -22,18 +25,20 @@ import (
 // many times Options.Steady.
 const unchangedMost = 12
 
-// incident is the outage that is being recorded. Its zero is the time of its first sign.
+// incident is the outage that is being recorded.
 type incident struct {
 	r       *Recorder
 	dir     string
+	unlock  func() // opt.Dir
+	first   kind   // of the alert that began it
 	zero    time.Time
 	tracker *phase.Tracker
 	focus   cluster.Key
-	down    map[string]bool // the nodes of the outage that are down
-	nodes   map[string]bool // all of them
+	nodes   map[string]bool // of the outage, and whether each is down
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
+	signs []view.Event // on the timeline
 	// open are the requests of each run that were in flight when the record ended.
 	open map[int]int
 	// notices are how many there were, notified and inNotice when the newest was and its signs.
@@ -42,23 +47,65 @@ type incident struct {
 	inNotice int
 }
 
-// newIncident makes the incident whose record begins in dir, with the requests that have ended.
-func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, past record.Past) *incident {
-	o := &incident{
-		r: r, dir: dir, zero: zero, focus: r.s.Focus(), down: map[string]bool{}, nodes: map[string]bool{},
+// unrecorded is the topic of an outage that can't be recorded.
+const unrecorded = "unrecorded"
+
+// begin begins the record of an outage. If it can't, it reports that once, and the next look tries
+// again.
+func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
+	o, past, err := r.open(due[0])
+	switch {
+	case err == nil:
+		r.newest, r.incident = o.dir, o
+		o.begin(s, past)
+	case !r.said.news(unrecorded, "once"):
+	case errors.Is(err, errTaken):
+		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
+	default:
+		var signs []view.Event
+		for _, a := range due {
+			signs = append(signs, signEvent(a.Sign))
+		}
+		sentence := report.SoFar(signs, "") + " lightsout cannot record it: " + oneLine(err) + "."
+		r.report(Notice{State: StateBegan, Severity: record.SeverityUnknown, Zero: due[0].At, Sentence: sentence}, r.lead.leads)
 	}
+}
+
+// open makes the folder of a record, with the past.
+func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
+	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}}
+	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff)
+	if err != nil {
+		return o, past, err
+	}
+	r.trim()
+	o.dir, err = record.NewSessionDir(r.opt.Dir, o.zero)
+	if err == nil {
+		r.follow(r.ended.Change(func() func(loadgen.Record) {
+			err = r.rolling.Spill(o.dir, o.zero)
+			past = r.rolling.Past(o.zero)
+			return r.rolling.Request
+		}))
+		if err == nil {
+			return o, past, nil
+		}
+		_ = os.RemoveAll(o.dir) // the next look makes another
+	}
+	o.unlock()
+	return o, past, err
+}
+
+// begin begins to follow the outage, with the requests that have ended since its zero.
+func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
+	r := o.r
 	o.sum = record.Summary{
 		Version: record.SummaryVersion, Name: "outage", Pace: cmp.Or(r.opt.Pace, "real"), Cluster: r.opt.Cluster, Server: s.ServerVersion,
-		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: zero,
+		Deployment: o.focus.String(), Started: r.opt.Now(), Zero: o.zero, Settings: forecast.Settings(cmp.Or(r.calm, s), o.focus),
 	}
-	o.sum.Settings = forecast.Settings(cmp.Or(r.calm, s), o.focus)
+	before := cmp.Or(r.calm, cluster.NewSnapshot(cluster.Contents{})) // perhaps nobody knows how things were
 	o.tracker = phase.NewTracker(o.focus)
-	before := r.calm
-	if before == nil { // nobody knows how things were before
-		before = cluster.NewSnapshot(cluster.Contents{})
-	}
 	o.tracker.Observe(before, o.sum.Started)
-	o.tracker.Zero(zero, before)
+	o.tracker.Zero(o.zero, before)
 	if r.opt.Load != nil {
 		o.tracker.FailsWithin(r.opt.Load.FailsWithin(r.opt.Load.Run().Spec))
 	}
@@ -67,86 +114,69 @@ func newIncident(r *Recorder, dir string, s *cluster.Snapshot, zero time.Time, p
 		o.unseen(fmt.Sprintf("the recorder had forgotten the requests that ended before %s UTC: they are neither counted nor in requests.jsonl", past.From.UTC().Format("15:04:05")))
 	}
 	past.Each(o.tracker.Request)
-	r.opt.Print("an outage began; its record is " + dir)
-	return o
+	r.opt.Print("an outage began; its record is " + o.dir)
 }
 
 // unseen adds a sentence to those on things that the recorder did not see.
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
-// follow takes a snapshot with its new signs. It ends the record when the deployment is whole, no
-// alert shows and none fired or resolved for a while; see steady, unchangedMost and standbyWaits.
-func (o *incident) follow(s *cluster.Snapshot, news []record.Sign, now time.Time) {
+// follow takes a snapshot with the alerts that fire. It ends the record when the deployment is whole, no
+// alert shows and none fired or resolved for a while; see rule.steady, unchangedMost and standbyWaits.
+func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
-	for _, x := range news {
-		o.sign(x)
+	for _, x := range due {
+		x.state, x.Noticed, r.alerts.changed = firing, now, now
+		o.found.Signs = append(o.found.Signs, x.Sign)
+		o.signs = append(o.signs, signEvent(x.Sign))
+		if x.Kind.OfNode() {
+			o.nodes[x.Subject] = true
+			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
+			r.s.WantKubelets(x.Subject)
+		}
+		r.s.Say(signEvent(x.Sign))
 	}
 	if len(o.nodes) > before {
-		o.sum.Forecast = r.s.Outlook(slices.Sorted(maps.Keys(o.down)))
+		o.sum.Forecast = r.s.Outlook(o.down())
 	}
-	o.findReturned(s, now)
-	o.tracker.Observe(s, now)
 	if s.Link.State == cluster.LinkLive {
-		if n := forecast.Unscheduled(s); len(o.down) > 0 {
-			o.sum.Pending = &n
-		}
+		o.findReturned(s, now)
 	}
+	o.tracker.Observe(s, now)
 	o.notifySigns(now)
 	quiet := now.Sub(r.alerts.changed)
-	if !r.leads {
+	if !r.lead.leads {
 		quiet -= standbyWaits
 	}
-	over := quiet >= o.steady() && !r.alerts.showing && o.whole(s)
+	steady := min(r.opt.Steady, cmp.Or(rules[o.first].steady, r.opt.Steady))
+	d := s.Deployment(o.focus)
+	over := quiet >= steady && !r.alerts.showing && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
 }
 
-// sign records a sign. The zero is already set: see Recorder.begin.
-func (o *incident) sign(x record.Sign) {
-	o.found.Signs = append(o.found.Signs, x)
-	if x.Kind.OfNode() {
-		o.nodeDown(x.Subject, cmp.Or(o.r.switched[x.Subject].how, power.ActionOff), x.At)
+// down names the nodes of the outage that are down.
+func (o *incident) down() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
+		if o.nodes[name] {
+			names = append(names, name)
+		}
 	}
-	o.r.s.Say(signEvent(x))
+	return names
 }
 
-// nodeDown adds a node that went down, or whose machine was switched off, at that time.
-func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
-	o.down[node], o.nodes[node] = true, true
-	o.tracker.Switched(node, how, at)
-	o.r.s.WantKubelets(node)
-}
-
-// ownSteady bounds Options.Steady for the operator's own outage: nodes that are switched on again
-// are back, and do not come and go.
-const ownSteady = 30 * time.Second
-
-// steady is for how long no alert must show until the outage is over.
-func (o *incident) steady() time.Duration {
-	if o.found.Signs[0].Kind == view.SignSwitchedOff {
-		return min(ownSteady, o.r.opt.Steady)
-	}
-	return o.r.opt.Steady
-}
-
-// whole reports whether all pods of the deployment are available.
-func (o *incident) whole(s *cluster.Snapshot) bool {
-	d := s.Deployment(o.focus)
-	return d == nil || d.Available >= d.Replicas
-}
-
-// findReturned finds the nodes of the outage that are back. One that was deleted is not.
+// findReturned finds the nodes of the outage that are back, and counts the pods without a node until
+// all are. A node that was deleted is not back.
 func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
-	if s.Link.State != cluster.LinkLive {
-		return
-	}
-	for name := range o.down {
+	for _, name := range o.down() {
 		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.alerts.down(name) {
-			delete(o.down, name)
+			o.nodes[name] = false
 			o.tracker.Switched(name, power.ActionOn, now)
 		}
+	}
+	if len(o.down()) > 0 {
+		o.sum.Pending = new(forecast.Unscheduled(s))
 	}
 }
 
@@ -154,33 +184,36 @@ func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
 // requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.muted = append(r.muted, mute{signs: []view.Sign{view.SignRequests}, from: o.zero, to: now})
-	r.accept()
+	r.muted = append(r.muted, mute{kind: requestsFail, from: o.zero, to: now})
 	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
-	failed := r.rest(now)
-	r.incident = nil
-	sum := o.summary(now, down)
-	for _, err := range []error{failed, sum.Write(o.dir, r.opt.Names)} {
-		if err != nil {
-			r.opt.Print(fmt.Sprintf("the record %s is not complete: %v", o.dir, err))
+	var failed error
+	r.follow(r.ended.Change(func() func(loadgen.Record) { // those that end later are in flight
+		failed = r.rolling.Rest()
+		if r.opt.Load != nil {
+			o.open = record.InFlight(r.opt.Load, maps.Keys(r.specs))
 		}
+		return r.rolling.Request
+	}))
+	r.incident = nil
+	o.summarize(now, down)
+	if err := errors.Join(failed, o.sum.Write(o.dir, r.opt.Names)); err != nil {
+		r.opt.Print(fmt.Sprintf("the record %s is not complete: %s", o.dir, oneLine(err)))
 	}
-	r.unlock()
-	severity := sum.Unplanned.Severity
+	o.unlock()
 	var sentence string
 	r.s.Async(report.Within, func(context.Context) (err error) {
 		sentence, err = report.Write(o.dir)
 		return err
 	}, func(err error) {
+		defer r.trim()
 		if err != nil {
-			r.opt.Print("the reports can't be written: " + err.Error())
-			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", severity, "")
+			o.notify(StateEnded, "The outage is over. lightsout cannot write its reports: "+oneLine(err)+".", "")
 			return
 		}
 		path := filepath.Join(o.dir, record.HTMLFile)
-		o.notify(StateEnded, sentence, severity, path)
+		o.notify(StateEnded, sentence, path)
 		r.opt.Print("the report is " + path)
 	})
 }

@@ -3,67 +3,30 @@ package recorder
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"syscall"
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 )
 
-// recordName matches the names that record.NewSessionDir gives to records.
-var recordName = regexp.MustCompile(`^\d{8}T\d{6}Z(-\d+)?$`)
-
-// folders lists the records in dir, the oldest first. Folders of other names are
-// somebody else's.
-func folders(dir string) (out []string) {
-	all, _ := os.ReadDir(dir) // without the folder there are none
-	for _, e := range all {
-		if e.IsDir() && recordName.MatchString(e.Name()) {
-			out = append(out, filepath.Join(dir, e.Name()))
-		}
+// trim removes the oldest records if all of them are too large, and never the newest.
+func (r *Recorder) trim() {
+	r.trimmed = r.opt.Now()
+	gone, err := record.Trim(r.opt.Dir, r.opt.KeepBytes, r.newest)
+	for _, dir := range gone {
+		r.opt.Print("removed the oldest record, for the room: " + dir)
 	}
-	return out
-}
-
-// trim removes the oldest records in dir, except one, until all take at most that many
-// bytes. It returns the removed ones.
-func trim(dir string, most int64, except string) (gone []string, err error) {
-	all := folders(dir)
-	sizes, sum := make([]int64, len(all)), int64(0)
-	for i, path := range all {
-		_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return nil
-			}
-			if info, err := d.Info(); err == nil {
-				sizes[i] += info.Size()
-			}
-			return nil
-		})
-		sum += sizes[i]
+	if err != nil {
+		r.opt.Print(err.Error())
 	}
-	for i, path := range all {
-		if sum <= most {
-			break
-		}
-		if path == except {
-			continue
-		}
-		if err := os.RemoveAll(path); err != nil {
-			return gone, err
-		}
-		gone, sum = append(gone, path), sum-sizes[i]
-	}
-	return gone, nil
 }
 
 // Interrupted writes the reports of the records in dir whose recorder was killed, and
 // returns a sentence on each.
 func Interrupted(dir string) (out []string) {
-	for _, path := range folders(dir) {
+	for _, path := range record.SessionDirs(dir) {
 		if exists(filepath.Join(path, record.SummaryFile)) || exists(filepath.Join(path, record.HTMLFile)) {
 			continue
 		}

@@ -1,10 +1,6 @@
 package recorder
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,34 +8,6 @@ import (
 	"lightsout/internal/record"
 	"lightsout/loadgen"
 )
-
-// The oldest records go first, and never the one that is being written.
-func TestTheOldestRecordsGoFirst(t *testing.T) {
-	dir := t.TempDir()
-	name := func(i int) string { return fmt.Sprintf("20261126T00000%dZ", i) }
-	for _, name := range []string{"20251126-my-notes", name(1), name(2), name(3), name(4)} {
-		path := filepath.Join(dir, name)
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(path, "events.jsonl"), make([]byte, 100), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	gone, err := trim(dir, 250, filepath.Join(dir, name(1)))
-	if want := []string{filepath.Join(dir, name(2)), filepath.Join(dir, name(3))}; err != nil || !slices.Equal(gone, want) {
-		t.Errorf("%v %v", gone, err)
-	}
-	if gone, err := trim(dir, 250, ""); err != nil || len(gone) > 0 {
-		t.Errorf("%v %v", gone, err)
-	}
-	if left := folders(dir); len(left) != 2 {
-		t.Error(left)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "20251126-my-notes")); err != nil {
-		t.Errorf("the recorder removed a folder that is not a record: %v", err)
-	}
-}
 
 // A notice's sentence and severity agree, and hooks receive another when clients begin to
 // notice the outage.

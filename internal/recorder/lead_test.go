@@ -26,8 +26,8 @@ func TestSomebodyAlwaysReports(t *testing.T) {
 	step := func(what string, after time.Duration, leads bool) {
 		t.Helper()
 		now = now.Add(after)
-		if r.lead(now); r.leads != leads {
-			t.Errorf("%s: reports %t", what, r.leads)
+		if r.takeLead(now); r.lead.leads != leads {
+			t.Errorf("%s: reports %t", what, r.lead.leads)
 		}
 	}
 	step("before the first answer", time.Second, false)
@@ -48,7 +48,7 @@ func TestSomebodyAlwaysReports(t *testing.T) {
 		t.Errorf("timeline %+v\nprinted %q", s.events, printed)
 	}
 	r = New(&s, Options{Now: time.Now})
-	if r.lead(now); !r.leads {
+	if r.takeLead(now); !r.lead.leads {
 		t.Error("without a lease a recorder reports")
 	}
 }

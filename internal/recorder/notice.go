@@ -12,6 +12,36 @@ import (
 	"lightsout/internal/view"
 )
 
+// State is the stage of an outage that a notice is about.
+type State string
+
+// States of an outage in notices.
+const (
+	StateBegan   State = "began"
+	StateChanged State = "changed" // there are new signs
+	StateEnded   State = "ended"
+)
+
+// Notice is what hooks receive: the command as JSON on its standard input.
+type Notice struct {
+	State    State           `json:"state"`
+	Sentence string          `json:"sentence"`
+	Severity record.Severity `json:"severity"`
+	Cluster  string          `json:"cluster"`
+	Zero     time.Time       `json:"zero"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	// Record is the folder of the record; Report the path of its report, once it exists.
+	Record string `json:"record"`
+	Report string `json:"report,omitempty"`
+}
+
+// Health is what a recorder saw and did at a time.
+type Health struct {
+	At time.Time
+	// Connected: the API server answers. Recording: there is an outage. Leads: this recorder reports it.
+	Connected, Recording, Leads bool
+}
+
 const (
 	// noticeEvery is the least time between two notices of an outage, and noticesMost their
 	// number.
@@ -21,12 +51,12 @@ const (
 
 // notifySigns sends a notice of the outage, and of later signs, if this recorder leads.
 func (o *incident) notifySigns(now time.Time) {
-	severity, why := o.severity()
+	severity, _, clients := o.severity()
 	news := o.inNotice != len(o.found.Signs) || o.found.Severity != severity
-	if !o.r.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
+	if !o.r.lead.leads || !news || o.notices >= noticesMost || now.Sub(o.notified) < noticeEvery {
 		return
 	}
-	sentence := sentenceOf(o.found.Signs, o.sentence(severity, why))
+	sentence := report.SoFar(o.signs, clients)
 	if err := o.r.rolling.Err(); err != nil {
 		sentence += " lightsout cannot write its record: " + oneLine(err) + "."
 	}
@@ -35,21 +65,25 @@ func (o *incident) notifySigns(now time.Time) {
 		state = StateBegan
 	}
 	o.notices, o.notified, o.inNotice, o.found.Severity = o.notices+1, now, len(o.found.Signs), severity
-	o.notify(state, sentence, severity, "")
+	o.notify(state, sentence, "")
 }
 
-// notify prints a sentence and gives it to the hooks: the end too, unless this recorder
-// has reported nothing.
-func (o *incident) notify(state State, sentence string, severity record.Severity, path string) {
-	o.r.opt.Print(sentence)
-	if o.r.opt.Notify == nil || o.notices == 0 {
-		return
-	}
-	n := Notice{State: state, Sentence: sentence, Severity: severity, Cluster: o.r.opt.Cluster, Zero: o.zero, Record: o.dir, Report: path}
+// notify reports the outage: the end to hooks too, unless this recorder has told them nothing.
+func (o *incident) notify(state State, sentence, path string) {
+	n := Notice{State: state, Sentence: sentence, Severity: o.found.Severity, Zero: o.zero, Record: o.dir, Report: path}
 	if state == StateEnded {
 		n.Ended = o.r.opt.Now()
 	}
-	o.r.opt.Notify(n)
+	o.r.report(n, o.notices > 0)
+}
+
+// report prints a notice, and gives it to the hooks.
+func (r *Recorder) report(n Notice, hooks bool) {
+	r.opt.Print(n.Sentence)
+	n.Cluster = r.opt.Cluster
+	if hooks && r.opt.Notify != nil {
+		r.opt.Notify(n)
+	}
 }
 
 // signEvent is a sign on the timeline.
@@ -62,14 +96,53 @@ func signEvent(x record.Sign) view.Event {
 	return e
 }
 
-// sentenceOf describes signs, and what clients notice.
-func sentenceOf(signs []record.Sign, clients string) string {
-	var events []view.Event
-	for _, x := range signs {
-		events = append(events, signEvent(x))
-	}
-	return report.SoFar(events, clients)
-}
-
 // oneLine is the text of an error in a sentence.
 func oneLine(err error) string { return text.Clean(strings.ReplaceAll(err.Error(), "\n", "; "), 300) }
+
+const (
+	// unledAfter is how long a recorder must see no change of the Lease until it reports
+	// outages without holding it: the leader may be gone together with the API server.
+	unledAfter = time.Minute
+	// standbyWaits is how much longer a recorder that reports nothing goes on with a record.
+	// It takes over from a leader that ended within less, and then reports the end.
+	standbyWaits = 30 * time.Second
+)
+
+// lead is whether this recorder reports outages, and when it saw the Lease change last.
+type lead struct {
+	leads   bool
+	changed time.Time
+}
+
+// takeLead finds whether this recorder reports outages: without a Lease, if it was the holder
+// when it saw the Lease last, or if it has not seen the Lease change for unledAfter.
+func (r *Recorder) takeLead(now time.Time) {
+	if r.opt.Lease == nil {
+		r.lead.leads = true
+		return
+	}
+	l := r.opt.Lease()
+	if l.Renewed.After(r.lead.changed) {
+		r.lead.changed = l.Renewed
+	}
+	unled := now.Sub(r.lead.changed) >= unledAfter
+	r.lead.leads = l.Mine || unled
+	f := view.Facts{Name: l.Holder}
+	switch {
+	case l.Mine:
+		f.Reported = "it holds the lease"
+	case unled:
+		f.Reported = "nobody seems to renew the lease"
+	case l.Holder == "":
+		return
+	}
+	e := view.NewEvent(view.CodeLeads, "recorder", f)
+	role := e.Sentence()
+	if l.Err != "" {
+		role += "; " + l.Err
+	}
+	if r.said.news("role", role) {
+		r.s.Say(e)
+		r.opt.Print("this recorder " + role)
+	}
+}

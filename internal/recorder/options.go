@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"lightsout/cluster"
@@ -30,18 +31,17 @@ type Options struct {
 	Steady time.Duration
 	// KeepBytes bounds the size of all records; the oldest are removed first.
 	KeepBytes int64
-	// Notify receives what the hooks report. It must not block. Nil reports nothing.
+	// Notify receives the notices of outages. It must not block. Nil: there are no hooks.
 	Notify func(Notice)
 	// Lease returns the newest state of the Lease by which several recorders choose the one
 	// that reports. Each records. Nil: there is no other recorder.
 	Lease func() cluster.LeaseState
-	// Status receives what the recorder sees; nil receives nothing.
-	Status *Status
+	// Health receives what the recorder sees, once a second; nil receives nothing.
+	Health func(Health)
 	// Print shows the operator a line.
 	Print func(line string)
-	// Kept is set on a screen, where an operator switches machines: it reports whether a trial
-	// keeps the record. The screen locks Dir for each record.
-	Kept func() bool
+	// Screen is the screen whose guest the Recorder is; nil: it has a program of its own.
+	Screen Screen
 	// Restore is the command that powers on the machines that an outage leaves off, for its
 	// summary; empty: none.
 	Restore string
@@ -64,4 +64,24 @@ type Session interface {
 	Machine(node string) view.MachineView
 	LeftOff(node string) bool
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
+}
+
+// Screen is a screen, where an operator switches machines and trials keep records too. It reports
+// whether a trial keeps the record now.
+type Screen func() bool
+
+// trial reports whether a trial keeps the record.
+func (s Screen) trial() bool { return s != nil && s() }
+
+// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
+// recorded in any case: another recorder mutes it.
+func (s Screen) lock(dir string, own bool) (unlock func(), err error) {
+	if s == nil {
+		return func() {}, nil
+	}
+	unlock, err = Lock(dir)
+	if own && errors.Is(err, errTaken) {
+		return func() {}, nil
+	}
+	return unlock, err
 }

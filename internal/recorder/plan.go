@@ -6,22 +6,18 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	boots "lightsout/internal/outage"
 	"lightsout/power"
 )
 
 // plannedOff is the planned switch-off of a node's machine: lightsout annotates the node before,
 // and removes that when the node is back.
 type plannedOff struct {
-	note power.Note
-	text string // of the annotation
-	// since is when the recorder saw the annotation, removed when it was gone.
-	since, removed time.Time
+	by, text string // of the annotation
+	// since is when the recorder saw the annotation, removed when it was gone, back when the node had
+	// returned, though the annotation may stay: somebody else powered it on.
+	since, removed, back time.Time
 	// down: the node has been silent or not Ready.
 	down bool
-	// back is when the node had returned, though the annotation may stay: somebody else powered
-	// it on. ended is then, or returnsWithin after removed.
-	back, ended time.Time
 }
 
 const (
@@ -33,13 +29,22 @@ const (
 	plannedGoes = 45 * time.Second
 )
 
+// until is when the plan explains the node's outage no longer; zero: nobody knows yet.
+func (p *plannedOff) until() time.Time {
+	overdue := p.removed.Add(returnsWithin)
+	if p.removed.IsZero() || !p.back.IsZero() && p.back.Before(overdue) {
+		return p.back
+	}
+	return overdue
+}
+
 // plans are the newest planned switch-offs of each node.
 type plans map[string]*plannedOff
 
 // overdue reports whether the node should be back since its plan ended.
-func (all plans) overdue(node string) bool {
+func (all plans) overdue(node string, now time.Time) bool {
 	p := all[node]
-	return p != nil && p.back.IsZero() && !p.ended.IsZero()
+	return p != nil && p.back.IsZero() && !p.removed.IsZero() && !p.until().After(now)
 }
 
 // follow follows which nodes lightsout has switched off, and returns those that have gone down.
@@ -47,50 +52,40 @@ func (all plans) overdue(node string) bool {
 func (all plans) follow(s *cluster.Snapshot, isDown func(node string) bool, now time.Time) (went []string) {
 	for _, n := range s.Nodes() {
 		text := n.Annotations[power.AnnotationSwitchedOff]
-		switch p := all[n.Name]; {
-		case text == "":
-			if p != nil && p.removed.IsZero() {
-				p.removed = now
+		p := all[n.Name]
+		switch {
+		case p == nil || text != "" && p.text != text && !p.back.IsZero():
+			if text != "" && !isDown(n.Name) {
+				all[n.Name] = &plannedOff{by: power.NotesOn(n.Annotations)[0].By, text: text, since: now}
 			}
-		case p == nil || p.text != text && !p.back.IsZero():
-			if !isDown(n.Name) {
-				all[n.Name] = &plannedOff{note: power.NotesOn(n.Annotations)[0], text: text, since: now}
-			}
-		case p.text != text: // somebody else annotated the node too: it is the same outage
-			p.text, p.note, p.removed = text, power.NotesOn(n.Annotations)[0], time.Time{}
+		case text == "" && p.removed.IsZero():
+			p.removed = now
+		case text != "" && p.text != text: // somebody else annotated the node too: it is the same outage
+			p.text, p.by, p.removed = text, power.NotesOn(n.Annotations)[0].By, time.Time{}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		p := all[name]
-		was := p.down
-		if p.back.IsZero() {
-			p.observe(s, s.Node(name), now)
-		}
-		if p.down && !was {
+		if p := all[name]; p.back.IsZero() && p.goesDown(s, s.Node(name), now) {
 			went = append(went, name)
 		}
 	}
 	return went
 }
 
-// observe finds out whether the node is down, or back.
-func (p *plannedOff) observe(s *cluster.Snapshot, n *cluster.Node, now time.Time) {
+// goesDown takes a look at the node, and reports whether it has gone down.
+func (p *plannedOff) goesDown(s *cluster.Snapshot, n *cluster.Node, now time.Time) bool {
 	if n == nil {
 		p.back = now
-	} else {
-		_, heard := n.Heartbeat()
-		_, silent := s.Silent(n, now)
-		// A kubelet renews its Lease before its node is Ready, and the object may be older than its machine's boot.
-		up := n.Ready == cluster.TriTrue && !silent && (heard.IsZero() || heard.After(p.removed))
-		boot := boots.Before{ID: p.note.Boot, Asked: p.since}.Seen(s.Boot(n))
-		stayed := !p.down && now.Sub(p.since) > plannedGoes
-		if up && (boot == boots.Booted || p.down && boot == boots.CantTell || stayed || !p.removed.IsZero()) {
-			p.back = now
-		}
-		p.down = p.down || !up
+		return false
 	}
-	overdue := !p.removed.IsZero() && now.Sub(p.removed) >= returnsWithin
-	if p.ended.IsZero() && (overdue || !p.back.IsZero()) {
-		p.ended = now
+	was := p.down
+	_, heard := n.Heartbeat()
+	_, silent := s.Silent(n, now)
+	// A kubelet renews its Lease before its node is Ready, and the object may be older than its machine's boot.
+	up := n.Ready == cluster.TriTrue && !silent && (heard.IsZero() || heard.After(p.removed))
+	if up && (p.down || !p.removed.IsZero() || now.Sub(p.since) > plannedGoes) {
+		p.back = now
 	}
+	p.down = p.down || !up
+	return p.down && !was
 }

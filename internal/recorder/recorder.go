@@ -1,10 +1,11 @@
 package recorder
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
-	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -19,83 +20,32 @@ import (
 
 // Recorder notices and records outages, as the guest of a session: see session.Guest.
 type Recorder struct {
-	opt      Options
-	s        Session
-	rolling  *record.Rolling
+	opt     Options
+	s       Session
+	rolling *record.Rolling
+	ended   record.Ended // all requests
+	health  record.Health
+	// clock notices when the wall clock is set.
+	clock clock.Steps
+	specs map[int]loadgen.Spec // of loads, by the generator's numbers
+
 	alerts   alerts
 	plans    plans
 	requests requests
-	// served names the services that had a ready endpoint.
-	served map[cluster.Key]bool
-	// waiting is the present number of pods without a node, usual the least since the record of the
-	// last incident; nil: unknown.
-	waiting int
-	usual   *int
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
-	muted    mutes
-	incident *incident // nil: there is none
+	muted mutes
 	// switched are the nodes whose machines the operator of the screen has switched off.
 	switched map[string]switchedOff
-	health   record.Health
-	// clock notices when the wall clock is set.
-	clock clock.Steps
-	// calm is the newest snapshot without an alert that may fire.
-	calm    *cluster.Snapshot
-	looked  time.Time // for alerts
-	running time.Time // when observe began last
-	trimmed time.Time
-	// saidUnseen: it has printed why it has not seen the cluster.
-	saidUnseen bool
-
-	specs  map[int]loadgen.Spec // by the generator's numbers
-	newest string               // the folder of the newest record
-	// unlock unlocks opt.Dir, while a screen writes a record there.
-	unlock func()
-	// unrecorded: it has reported that it can't record the present outage.
-	unrecorded bool
-	// leads: this recorder reports outages. led is when the Lease changed last, role the
-	// newest sentence about it; see lead.
-	leads bool
-	led   time.Time
-	role  string
-
-	ended record.Ended // all requests
-}
-
-// New makes a Recorder for a session.
-func New(s Session, opt Options) *Recorder {
-	r := &Recorder{
-		opt: opt, s: s, led: opt.Now(), rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
-		alerts: alerts{open: map[key]*alert{}}, served: map[cluster.Key]bool{},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{},
-	}
-	r.rolling.Redact(opt.Names)
-	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
-	return r
-}
-
-// Handle handles what happens in the session.
-func (r *Recorder) Handle(e session.Event) {
-	switch e := e.(type) {
-	case *cluster.Snapshot:
-		r.observe(e)
-	case session.Switching:
-		r.switching(e.Action, e.Bindings)
-	case session.PowerOnSent:
-		if r.incident != nil {
-			r.incident.tracker.Switched(e.Node, power.ActionOn, e.At)
-		}
-	case session.Reading:
-		if r.incident != nil {
-			r.incident.tracker.Power(e.Node, e.Reading)
-		}
-	case cluster.Transition:
-		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{signs: []view.Sign{view.SignPending}, from: e.When.By, to: e.When.By.Add(cordonCalm)})
-		}
-	case session.LoadStarted:
-		r.loadStarted(e.Number, e.Spec)
-	}
+	incident *incident // nil: there is none
+	newest   string    // the folder of the newest record
+	// calm is the newest snapshot without an alert that may fire: how things were before an outage;
+	// usual the newest one without any alert.
+	calm, usual *cluster.Snapshot
+	looked      time.Time // for alerts
+	running     time.Time // when observe began last
+	trimmed     time.Time
+	lead        lead
+	said        said
 }
 
 // switchedOff is when and how the operator switched a machine off.
@@ -104,39 +54,80 @@ type switchedOff struct {
 	how power.Action
 }
 
-// switching follows the operator's switching off of machines.
-func (r *Recorder) switching(a power.Action, bindings []power.Binding) {
-	if a == power.ActionOn {
-		return
+// said is what the recorder printed last on some topics.
+type said map[string]string
+
+// news reports whether a line is new on a topic.
+func (s said) news(topic, line string) bool {
+	was := s[topic]
+	s[topic] = line
+	return line != was
+}
+
+// New makes a Recorder for a session.
+func New(s Session, opt Options) *Recorder {
+	r := &Recorder{
+		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
+		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
-	now := r.opt.Now()
-	r.alerts.changed = now
-	for _, b := range bindings {
-		r.switched[b.Node.Name] = switchedOff{now, a}
-		if r.incident != nil {
-			r.incident.nodeDown(b.Node.Name, a, now)
+	r.rolling.Redact(opt.Names)
+	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
+	return r
+}
+
+// Record keeps a request that has ended. It is safe for concurrent use.
+func (r *Recorder) Record(q loadgen.Record) bool {
+	r.ended.Record(q)
+	return false // observe takes it: thousands a second must not each take a turn
+}
+
+// Handle handles what happens in the session.
+func (r *Recorder) Handle(e session.Event) {
+	o := r.incident
+	switch e := e.(type) {
+	case *cluster.Snapshot:
+		r.observe(e)
+	case session.Switching:
+		for _, b := range e.Bindings {
+			if e.Action != power.ActionOn {
+				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action}
+			}
+		}
+	case session.PowerOnSent:
+		if o != nil {
+			o.tracker.Switched(e.Node, power.ActionOn, e.At)
+		}
+	case session.Reading:
+		if o != nil {
+			o.tracker.Power(e.Node, e.Reading)
+		}
+	case cluster.Transition:
+		if e.Change == cluster.ChangeCordon { // or uncordoned
+			r.muted = append(r.muted, mute{kind: podsWait, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+		}
+	case session.LoadStarted:
+		r.specs[e.Number] = e.Spec
+		if o != nil {
+			o.tracker.FailsWithin(r.opt.Load.FailsWithin(e.Spec))
 		}
 	}
 }
 
-// findOn forgets the machines that are on again.
-func (r *Recorder) findOn() {
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) })
-}
+// lookEvery is the least time between two searches for signs, which cost more in a larger
+// cluster.
+const lookEvery = time.Second / 2
 
 // observe searches a new snapshot for signs, also once a second.
 func (r *Recorder) observe(s *cluster.Snapshot) {
 	now := r.opt.Now()
-	if r.opt.Status != nil {
-		defer func() { r.opt.Status.observe(s, r.incident != nil, r.leads, now) }()
-	}
 	r.clock.Look(now)
-	if r.running.IsZero() {
-		r.startProbes()
-	}
 	r.awake(now)
-	r.lead(now)
-	r.follow(r.ended.Take(), now)
+	r.takeLead(now)
+	if r.opt.Health != nil {
+		r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
+	}
+	r.follow(r.ended.Take())
 	first := r.looked.IsZero()
 	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
 		return
@@ -144,66 +135,101 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.looked = now
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
+		r.findOn(s, now)
 	}
-	r.findOn()
+	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
-		r.sayDown(r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past }))
+		old := r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
+		if len(old) > 0 {
+			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
+		}
 	}
 	r.judge(s, due, now)
-	if (r.opt.Kept == nil || r.incident != nil) && now.Sub(r.trimmed) >= time.Minute {
-		r.trim(now)
+	if r.incident != nil && now.Sub(r.trimmed) >= time.Minute {
+		r.trim()
 	}
 }
 
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.opt.Kept != nil && r.opt.Kept() {
+	if r.opt.Screen.trial() {
 		// The trial's record has them, but not nodes that it did not switch.
-		r.alerts.tell(func(a *alert) bool {
-			_, switched := r.switched[a.Subject]
-			return !a.Kind.OfNode() || switched
-		})
+		r.alerts.tell(func(a *alert) bool { return a.kind != nodeDown })
 		return
 	}
 	if r.incident == nil && len(due) > 0 {
-		r.begin(s, due, now)
+		r.begin(s, due)
 	}
 	switch {
 	case r.incident != nil:
-		r.incident.follow(s, r.alerts.fire(due, now), now)
+		r.incident.follow(s, due, now)
 	case !r.alerts.showing:
-		r.calm, r.unrecorded = s, false
+		r.calm = s
+		delete(r.said, unrecorded)
+		if !r.alerts.muted && s.Link.State == cluster.LinkLive {
+			r.usual = s
+		}
 	}
 }
 
-// awake reports a time in which an outage may have gone unnoticed. The timeline has
+// judgedBy are the kinds by which an outage shows.
+var judgedBy = []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindEndpointSlice}
+
+// sees reports whether the recorder begins with a snapshot: the first that has all kinds which may
+// still come, and the nodes unless they are forbidden. It prints what the recorder does not see, and
+// once why it waits.
+func (r *Recorder) sees(s *cluster.Snapshot) bool {
+	var unread []string
+	wait, why := s.Link.State != cluster.LinkLive, s.Access[cluster.KindNode].Err
+	if s.Link.State == cluster.LinkDisconnected {
+		why = s.Link.Err
+	}
+	for _, k := range judgedBy {
+		if a := s.Access[k]; !a.Synced {
+			unread = append(unread, fmt.Sprintf("%s (%s)", k, cmp.Or(a.Err, "forbidden")))
+			wait = wait || !a.Forbidden && (a.Err == "" || k == cluster.KindNode)
+		}
+	}
+	switch {
+	case wait && why != "" && r.said.news("unseen", "why"):
+		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+	case wait:
+	case len(unread) > 0:
+		r.tell("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
+	default:
+		r.tell("the cluster is in view: outages are noticed from now on")
+	}
+	return !wait
+}
+
+// findOn forgets the machines that are on again, and whose nodes are back or deleted.
+func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool {
+		down := slices.ContainsFunc(s.Unwell(now), func(n *cluster.Node) bool { return n.Name == node && n.Gone.IsZero() })
+		return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) && !down
+	})
+}
+
+// awake begins, and reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
-	if pause := clock.Pause(now, r.running); pause > 0 {
+	switch pause := clock.Pause(now, r.running); {
+	case r.running.IsZero():
+		r.startProbes()
+	case pause > 0:
 		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
 }
 
-// lookEvery is the least time between two searches for signs, which cost more in a larger
-// cluster.
-const lookEvery = time.Second / 2
-
-// sayDown prints which nodes had been down for too long when the recorder began.
-func (r *Recorder) sayDown(nodes []string) {
-	if len(nodes) > 0 {
-		r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(nodes)))
-	}
-}
-
 // sayPlanned reports on the timeline which machines somebody switches off by plan.
 func (r *Recorder) sayPlanned(went []string) {
-	if r.opt.Kept != nil {
+	if r.opt.Screen != nil {
 		return
 	}
 	for _, node := range went {
-		by := r.plans[node].note.By
+		by := r.plans[node].by
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
@@ -213,7 +239,7 @@ func (r *Recorder) sayPlanned(went []string) {
 
 // tell prints a line, unless a screen shows the same.
 func (r *Recorder) tell(line string) {
-	if r.opt.Kept == nil {
+	if r.opt.Screen == nil {
 		r.opt.Print(line)
 	}
 }
@@ -231,69 +257,16 @@ func (r *Recorder) startProbes() {
 	r.specs[number] = spec
 }
 
-// begin begins the record of an outage. If it can't, the next look tries again.
-func (r *Recorder) begin(s *cluster.Snapshot, due []*alert, now time.Time) {
-	dir, past, err := r.open(due[0].At, due[0].Kind == view.SignSwitchedOff, now)
-	if err != nil {
-		r.sayUnrecorded(due, err)
-		return
-	}
-	r.newest, r.unrecorded = dir, false
-	r.incident = newIncident(r, dir, s, due[0].At, past)
-}
-
-// sayUnrecorded reports, once, an outage that cannot be recorded here.
-func (r *Recorder) sayUnrecorded(due []*alert, why error) {
-	if r.unrecorded {
-		return
-	}
-	r.unrecorded = true
-	if errors.Is(why, errTaken) {
-		r.opt.Print("another lightsout records this outage, in " + r.opt.Dir)
-		return
-	}
-	var signs []record.Sign
-	for _, a := range due {
-		signs = append(signs, a.Sign)
-	}
-	sentence := sentenceOf(signs, "") + " lightsout cannot record it: " + oneLine(why) + "."
-	r.opt.Print(sentence)
-	if r.opt.Notify != nil && r.leads {
-		r.opt.Notify(Notice{State: StateBegan, Severity: record.SeverityUnknown, Cluster: r.opt.Cluster, Zero: signs[0].At, Sentence: sentence})
-	}
-}
-
-// open makes the folder of a record, with the past.
-func (r *Recorder) open(zero time.Time, own bool, now time.Time) (dir string, past record.Past, err error) {
-	if err := r.lock(own); err != nil {
-		return dir, past, err
-	}
-	r.trim(now)
-	if dir, err = record.NewSessionDir(r.opt.Dir, zero); err == nil {
-		if past, err = r.spill(dir, zero, now); err == nil {
-			return dir, past, nil
+// follow follows requests that have ended.
+func (r *Recorder) follow(ended []loadgen.Record) {
+	for _, q := range ended {
+		if r.requests.note(&q) {
+			r.opt.Print("requests answered: failures are noticed from now on")
 		}
-		_ = os.RemoveAll(dir) // the next look makes another
+		if r.incident != nil {
+			r.incident.tracker.Request(q)
+		}
 	}
-	r.unlock()
-	return dir, past, err
-}
-
-// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
-// recorded in any case: another recorder mutes it.
-func (r *Recorder) lock(own bool) error {
-	r.unlock = func() {}
-	if r.opt.Kept == nil {
-		return nil
-	}
-	unlock, err := Lock(r.opt.Dir)
-	switch {
-	case err == nil:
-		r.unlock = unlock
-	case own && errors.Is(err, errTaken):
-		return nil
-	}
-	return err
 }
 
 // Newest returns the folder of the newest record; empty if there is none.
@@ -304,13 +277,12 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
-	if r.incident == nil {
-		return
+	if o := r.incident; o != nil {
+		if r.alerts.showing {
+			o.unseen(why)
+		}
+		o.finish(r.opt.Now())
 	}
-	if r.alerts.showing {
-		r.incident.unseen(why)
-	}
-	r.incident.finish(r.opt.Now())
 }
 
 // Show gives a frame to the record.
@@ -335,25 +307,9 @@ func (r *Recorder) Running() bool { return r.incident != nil }
 
 // End ends the record under way.
 func (r *Recorder) End() {
-	r.follow(r.ended.Take(), r.opt.Now())
+	r.follow(r.ended.Take())
 	r.cut("the recorder was stopped before the end of the outage")
 	if err := r.rolling.Close(); err != nil {
-		r.opt.Print(err.Error())
-	}
-}
-
-// trim removes the oldest records if all of them are too large.
-func (r *Recorder) trim(now time.Time) {
-	r.trimmed = now
-	writing := ""
-	if r.incident != nil {
-		writing = r.incident.dir
-	}
-	gone, err := trim(r.opt.Dir, r.opt.KeepBytes, writing)
-	for _, dir := range gone {
-		r.opt.Print("removed the oldest record, for the room: " + dir)
-	}
-	if err != nil {
 		r.opt.Print(err.Error())
 	}
 }

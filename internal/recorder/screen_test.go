@@ -98,7 +98,7 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	}
 	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
-		Steady: 10 * time.Second, KeepBytes: 1 << 30, Kept: func() bool { return s.kept }, Now: clock,
+		Steady: 10 * time.Second, KeepBytes: 1 << 30, Screen: func() bool { return s.kept }, Now: clock,
 		Print: func(line string) { s.printed = append(s.printed, line) },
 	}
 	change(&opt)
@@ -109,6 +109,11 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 func (s *screen) setTime(at time.Time) {
 	s.now = at
 	s.shared.Store(&at)
+}
+
+// loadStarted has the operator start a load.
+func (s *screen) loadStarted(number int, spec loadgen.Spec) {
+	s.Handle(session.LoadStarted{Number: number, Spec: spec})
 }
 
 // look lets seconds pass, with a look in each.
@@ -127,7 +132,7 @@ func (s *screen) fails(node string) { s.down[node] = s.now }
 func (s *screen) summaries() (out []*record.Summary) {
 	s.t.Helper()
 	s.End()
-	for _, dir := range folders(s.opt.Dir) {
+	for _, dir := range record.SessionDirs(s.opt.Dir) {
 		sum, err := record.Summarized(os.DirFS(dir))
 		if err != nil || sum == nil || sum.Unplanned == nil || !exists(filepath.Join(dir, record.HTMLFile)) {
 			s.t.Fatalf("%s: %+v %v", dir, sum, err)
@@ -192,7 +197,7 @@ func TestTheScreenRecordsAnOutageThatNobodyPlanned(t *testing.T) {
 
 // cuts has the operator switch a machine off, returns powers it on, and its node is back.
 func (s *screen) cuts(node string) {
-	s.switching(power.ActionOff, []power.Binding{{Node: power.NodeRef{Name: node}}})
+	s.Handle(session.Switching{Action: power.ActionOff, Bindings: []power.Binding{{Node: power.NodeRef{Name: node}}}})
 	s.noted[node], s.off[node] = true, true
 	s.fails(node)
 }
@@ -309,7 +314,7 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Kept = nil
+	s.opt.Screen = nil
 	s.look(3)
 	if len(s.printed) > 0 {
 		t.Fatalf("%q", s.printed)
@@ -326,7 +331,7 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 // hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Kept = nil
+	s.opt.Screen = nil
 	var got []Notice
 	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit
@@ -340,7 +345,7 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	}
 	s.fails("n1")
 	s.look(10)
-	if dirs := folders(s.opt.Dir); len(dirs) > 0 || s.Running() {
+	if dirs := record.SessionDirs(s.opt.Dir); len(dirs) > 0 || s.Running() {
 		t.Errorf("recording: %v, folders %q", s.Running(), dirs)
 	}
 	if len(got) != 1 || got[0].State != StateBegan || got[0].Record != "" ||
@@ -357,7 +362,7 @@ func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	if len(got) != 2 || got[1].Record == "" {
 		t.Errorf("with file descriptors again the hooks hear %+v", got)
 	}
-	if dirs := folders(s.opt.Dir); len(dirs) != 1 || !s.Running() {
+	if dirs := record.SessionDirs(s.opt.Dir); len(dirs) != 1 || !s.Running() {
 		t.Errorf("with file descriptors again: recording: %v, folders %q", s.Running(), dirs)
 	}
 	s.End()

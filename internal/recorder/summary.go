@@ -6,38 +6,18 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/report"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-// sumLoads adds the requests of each run that have ended since the zero, and those in flight.
-func (o *incident) sumLoads(sum *record.Summary) {
-	for run := range o.open {
-		o.tracker.Run(run) // none of it may have ended
-	}
-	for _, run := range o.tracker.Runs() {
-		x := o.tracker.Run(run)
-		if x.To.IsZero() {
-			x.From, x.To = o.zero, sum.Ended
-		}
-		from, to := x.From.Sub(o.zero).Seconds(), x.To.Sub(o.zero).Seconds()
-		counts := x.Counts(o.open[run])
-		sum.Load = append(sum.Load, record.Load{
-			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-			Failures: record.FailuresOf(x.Window, o.zero), Started: &from, Ended: &to,
-		})
-		sum.Ledger.Add(counts)
-	}
-}
-
-// summary sums the outage up.
-func (o *incident) summary(now time.Time, down []string) *record.Summary {
-	r := o.r
-	sum := &o.sum
-	sum.Ended, sum.Outages, sum.LowestAvailable = now, o.tracker.Outages(), o.tracker.Lowest()
-	o.sumLoads(sum)
-	sum.Ledger.Balanced = sum.Ledger.Adds()
-	o.found.Severity, o.found.Why = o.severity() // of the requests in flight too
+// summarize sums the outage up. down are the nodes that still are.
+func (o *incident) summarize(now time.Time, down []string) {
+	r, sum := o.r, &o.sum
+	sum.Ended, sum.Outages, sum.LowestAvailable, sum.Blind = now, o.tracker.Outages(), o.tracker.Lowest(), o.blind(now)
+	o.sumLoads()
+	o.found.Severity, o.found.Why, _ = o.severity() // of the requests in flight too
 	sum.Unplanned = &o.found
 	for _, p := range o.tracker.Table() {
 		// Perhaps nobody switched a machine, a node may come back without a boot, and nobody knows of errors.
@@ -46,31 +26,119 @@ func (o *incident) summary(now time.Time, down []string) *record.Summary {
 			sum.Phases = append(sum.Phases, p)
 		}
 	}
-	r.clock.Look(r.opt.Now())
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	sum.Blind = o.blind(now)
-	for _, name := range slices.Sorted(maps.Keys(o.down)) {
+	for _, name := range o.down() {
 		why := " was still down when the record ended"
 		if !slices.Contains(down, name) {
 			why = " was deleted"
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
-	o.sumOff(sum)
-	return sum
-}
-
-// sumOff names the machines that the operator left off.
-func (o *incident) sumOff(sum *record.Summary) {
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
-		switch m, left := o.r.s.Machine(name), o.r.s.LeftOff(name); {
+		switch m, left := r.s.Machine(name), r.s.LeftOff(name); {
 		case left && m.Reading.State != power.On:
 			sum.LeftOff = append(sum.LeftOff, name)
 		case left, m.Busy.GoesOff():
 			sum.MayGoOff = append(sum.MayGoOff, name)
 		}
 	}
-	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && o.r.opt.Names == nil { // otherwise it would contain names
-		sum.Restore = o.r.opt.Restore
+	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.opt.Names == nil { // otherwise it would contain names
+		sum.Restore = r.opt.Restore
 	}
+}
+
+// sumLoads adds the requests of each run that have ended since the zero, and those in flight.
+func (o *incident) sumLoads() {
+	for run := range o.open {
+		o.tracker.Run(run) // none of it may have ended
+	}
+	for _, run := range o.tracker.Runs() {
+		x := o.tracker.Run(run)
+		if x.To.IsZero() {
+			x.From, x.To = o.zero, o.sum.Ended
+		}
+		counts := x.Counts(o.open[run])
+		o.sum.Load = append(o.sum.Load, record.Load{
+			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
+			Failures: record.FailuresOf(x.Window, o.zero), Started: new(o.offset(x.From)), Ended: new(o.offset(x.To)),
+		})
+		o.sum.Ledger.Add(counts)
+	}
+	o.sum.Ledger.Balanced = o.sum.Ledger.Adds()
+}
+
+// offset is a moment in seconds from zero.
+func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds() }
+
+// downLeast is how many requests in a row fail while the service is down.
+const downLeast = 3
+
+// severity is what clients have noticed so far, why that is unknown, and a sentence on it; empty if
+// nobody knows. Of a target that has never answered the recorder, no failure shows that.
+func (o *incident) severity() (s record.Severity, why, clients string) {
+	failed := o.tracker.Requests().MostInRow()
+	switch own := o.r.opt.Every > 0; {
+	case len(o.tracker.Runs()) == 0:
+		return record.SeverityUnknown, "lightsout sent no requests", ""
+	case own && o.r.requests.first.IsZero():
+		return record.SeverityUnknown, report.NeverAnswered, report.NeverAnswered
+	case failed >= downLeast:
+		return record.SeverityDown, "", "clients see errors"
+	case failed > 0:
+		return record.SeverityDegraded, "", "clients see errors"
+	}
+	s, why = record.SeverityUnnoticed, o.unasked()
+	if why != "" {
+		s = record.SeverityUnknown
+	}
+	return s, why, "no request has failed so far"
+}
+
+// unasked is why the requests do not show that clients noticed nothing; empty if they do.
+func (o *incident) unasked() string {
+	var all loadgen.Counts
+	hung := 0
+	for _, run := range o.tracker.Runs() {
+		x := o.tracker.Run(run)
+		hung += x.Hung().Cancelled
+		all.Add(x.Counts(0))
+	}
+	stoodStill := slices.ContainsFunc(o.blind(o.r.opt.Now()), func(b record.Blind) bool { return b.StoodStill })
+	switch {
+	case stoodStill, all.ManyUnsent():
+		return "lightsout did not send requests all the time"
+	case o.found.RequestsFrom != nil:
+		return "lightsout had forgotten requests"
+	case o.waiting():
+		return "requests had not ended"
+	case hung > 0:
+		return "requests hung until lightsout ended them"
+	case all.OK == 0:
+		return "too few requests were answered"
+	}
+	return ""
+}
+
+// blind lists the blind spans of the outage until now.
+func (o *incident) blind(now time.Time) []record.Blind {
+	all := record.BlindOf(o.r.s.Snapshot(), o.offset, o.zero, now)
+	if began := o.tracker.Began(); !began.IsZero() {
+		all = slices.Insert(all, 0, record.Blind{To: o.offset(began), Why: "the recorder had not begun", StoodStill: true})
+	}
+	return all
+}
+
+// waiting reports whether requests have been in flight for so long that they may hang.
+func (o *incident) waiting() bool {
+	if o.r.opt.Load == nil {
+		return false
+	}
+	run := o.r.opt.Load.Run()
+	old := run.Totals.InFlight()
+	for _, x := range run.Seconds {
+		if o.r.opt.Now().Sub(x.At) < o.tracker.Requests().HangsAfter() {
+			old -= x.Unresolved
+		}
+	}
+	return old > 0
 }

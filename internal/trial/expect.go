@@ -13,10 +13,10 @@ import (
 
 const notObserved = "not observed"
 
-// JudgeExpectation compares an expectation with the observations in a summary. It uses nothing
+// judgeExpectation compares an expectation with the observations in a summary. It uses nothing
 // else, so every reader of the summary can repeat it. All values of the measure must lie within
 // their bounds. One that certainly lies outside is a miss; otherwise the expectation is not observed.
-func JudgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation {
+func judgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation {
 	out := view.Expectation{Name: x.Name(), Want: x.Want(), OK: true}
 	values := measure(x, sum)
 	if len(values) == 0 {
@@ -67,8 +67,7 @@ func trialValue(x plan.Expectation, sum *record.Summary) []value {
 		n = sum.Pending
 	case "skew":
 		if len(sum.Skew) > 0 {
-			most := skew(sum.Skew)
-			n = &most
+			n = new(skew(sum.Skew))
 		}
 	case "skew_before_rollout":
 		n = sum.SkewBeforeRollout

@@ -44,19 +44,19 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 	t.Parallel()
 	sum := outage(t, request(loadgen.ClassTruncated, -1, 85), request(loadgen.ClassTruncated, -2, 106), request(loadgen.ClassOK, 165, 1))
 	five := 5.0
-	got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, sum)
+	got := judgeExpectation(plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, sum)
 	if got.OK || got.Got != "104 s, 2 requests; 2 in flight at zero: 2 failed (2 truncated)" {
 		t.Errorf("error window: %+v", got)
 	}
 	p := &plan.Plan{}
-	if why := Shortcomings(p, sum); len(why) != 1 || !strings.Contains(why[0], "a: 1 hung through the outage (1 failed (1 truncated))") {
-		t.Errorf("why: %q", why)
+	if why := shortcomings(p, sum); len(why) != 1 || !strings.Contains(why[0].text, "a: 1 hung through the outage (1 failed (1 truncated))") {
+		t.Errorf("why: %+v", why)
 	}
 	p.Expect = []plan.Expectation{{Measure: "hung", Step: "a", Max: new(float64)}}
-	if why := Shortcomings(p, sum); why != nil {
-		t.Errorf("although the plan bounds them: %q", why)
+	if why := shortcomings(p, sum); why != nil {
+		t.Errorf("although the plan bounds them: %+v", why)
 	}
-	if got := JudgeExpectation(p.Expect[0], sum); got.OK || got.Got != "1" {
+	if got := judgeExpectation(p.Expect[0], sum); got.OK || got.Got != "1" {
 		t.Errorf("hung: %+v", got)
 	}
 }
@@ -115,12 +115,12 @@ func TestAMeasureIsAnInterval(t *testing.T) {
 		"a ledger without requests":              {plan.Expectation{Measure: "balanced", Min: f(1), Max: f(1)}, record.Summary{}, "?"},
 		"an estimated peak":                      {plan.Expectation{Measure: "peak_served", Step: "a", Min: f(2)}, record.Summary{Load: []record.Load{{Step: "a", PeakServed: 3, Basis: "estimated"}}}, "?"},
 	} {
-		got := JudgeExpectation(tc.x, &tc.sum)
+		got := judgeExpectation(tc.x, &tc.sum)
 		if is := map[[2]bool]string{{true, false}: "yes", {false, false}: "no", {false, true}: "?"}[[2]bool{got.OK, got.Unobserved}]; is != tc.want {
 			t.Errorf("%s: %q, wanted %q: %s", name, is, tc.want, got.Got)
 		}
 	}
-	if got := JudgeExpectation(within(nil, f(60)), &hidden); got.Got != "k8s2 between 4.0 s and 50.0 s" {
+	if got := judgeExpectation(within(nil, f(60)), &hidden); got.Got != "k8s2 between 4.0 s and 50.0 s" {
 		t.Errorf("%q", got.Got)
 	}
 }
@@ -146,7 +146,7 @@ func TestALaterFailureHasABoundOfItsOwn(t *testing.T) {
 		{plan.Expectation{Measure: "error_window", Predicted: true}, "51 s, 2 requests, the last ended at 53.0 s, with no forecast; 1 failed later, from 137.0 s to 140.0 s", false},
 	} {
 		tc.x.Step = "a"
-		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok {
+		if got := judgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok {
 			t.Errorf("%s: %+v, want %q %v", tc.x.Want(), got, tc.got, tc.ok)
 		}
 	}
@@ -172,19 +172,19 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	five, most := 5.0, 296.0
 	window, later := plan.Expectation{Measure: "error_window", Step: "a", Max: &five}, plan.Expectation{Measure: "later_failures", Step: "a", Max: &most}
 	sum := outage(t, requests...)
-	if got := JudgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no 10 s of success followed") {
+	if got := judgeExpectation(window, sum); got.OK || !got.Unobserved || !strings.Contains(got.Got, "no 10 s of success followed") {
 		t.Errorf("it never returns: %+v", got)
 	}
 	sum = outage(t, append(requests, request(loadgen.ClassOK, 460, 0.1))...)
-	if got := JudgeExpectation(window, sum); !got.OK {
+	if got := judgeExpectation(window, sum); !got.OK {
 		t.Errorf("it returns: %+v", got)
 	}
-	why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
-	if len(why) != 1 || why[0] != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
-		t.Errorf("why: %q", why)
+	why := shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
+	if len(why) != 1 || why[0].text != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
+		t.Errorf("why: %+v", why)
 	}
-	if why := Shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
-		t.Errorf("although the plan bounds them: %q", why)
+	if why := shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
+		t.Errorf("although the plan bounds them: %+v", why)
 	}
 }
 
@@ -226,11 +226,11 @@ func TestALoadThatEndedDuringTheOutageProvesNothing(t *testing.T) {
 			l.Cancelled = 1
 		}
 		l.Steady, l.FailedAfterDetection = tc.shape != loadgen.Burst, new([2]int)
-		if got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum); got.OK != (tc.got != none) {
+		if got := judgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum); got.OK != (tc.got != none) {
 			t.Errorf("%s: failed after detection: %+v", name, got)
 		}
 		for _, measure := range []string{"error_window", "hung", "later_failures"} {
-			got := JudgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: new(float64)}, sum)
+			got := judgeExpectation(plan.Expectation{Measure: measure, Step: "a", Max: new(float64)}, sum)
 			if got.OK != (tc.got == "") || got.Unobserved == got.OK || tc.got != "" && got.Got != "not observed: "+tc.got {
 				t.Errorf("%s: %s: %+v", name, measure, got)
 			}
@@ -263,7 +263,7 @@ func TestALoadOfUnsentRequestsProvesNothing(t *testing.T) {
 		l := &sum.Load[0]
 		l.Sent, l.Counts = 40, loadgen.Counts{Scheduled: 40 + tc.unsent, OK: 40, Unsent: tc.unsent}
 		tc.x.Step = "a"
-		if got := JudgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok || got.Unobserved == tc.ok {
+		if got := judgeExpectation(tc.x, sum); got.Got != tc.got || got.OK != tc.ok || got.Unobserved == tc.ok {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -303,19 +303,19 @@ func TestAnUnseenEndOfTheErrorWindowIsNotObserved(t *testing.T) {
 		"and then none":             {append(every(3, 18), every(100, 80)...), window, true, false, "15"},
 		"all ok":                    {[]loadgen.Record{before, request(loadgen.ClassOK, 8, 0.1)}, window, true, false, "none failed"},
 	} {
-		got := JudgeExpectation(c.expect, outage(t, c.requests...))
+		got := judgeExpectation(c.expect, outage(t, c.requests...))
 		if got.OK != c.ok || got.Unobserved != c.unobserved || !strings.Contains(got.Got, c.got) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	sum, back := outage(t, request(loadgen.ClassOK, 200, 1)), 150.0
 	sum.Outages, sum.Load[0].Started = loadgen.PowerOffs{{Off: zero, Returned: at(back)}}, &hour
-	if got := JudgeExpectation(window, sum); !got.Unobserved {
+	if got := judgeExpectation(window, sum); !got.Unobserved {
 		t.Errorf("a load that began after the return: %+v", got)
 	}
 	two := 2.0
 	sum.Load[0].Hung = &loadgen.Counts{Scheduled: 2, Cancelled: 2}
-	if got := JudgeExpectation(plan.Expectation{Measure: "hung", Step: "a", Max: &two}, sum); !got.OK || got.Got != "2" {
+	if got := judgeExpectation(plan.Expectation{Measure: "hung", Step: "a", Max: &two}, sum); !got.OK || got.Got != "2" {
 		t.Errorf("and hung: %+v", got)
 	}
 }
@@ -338,7 +338,7 @@ func TestJUnitSeparatesPhasesThatNobodyObserved(t *testing.T) {
 	} {
 		x := plan.Expectation{Measure: "ready", Max: &sixty}
 		s := &record.Summary{Verdict: view.NotObserved, Phases: tc.phases}
-		s.Expectations = []view.Expectation{JudgeExpectation(x, s)}
+		s.Expectations = []view.Expectation{judgeExpectation(x, s)}
 		var b strings.Builder
 		if err := report.JUnit(&b, report.Run{Name: s.Name, Summary: s}); err != nil || !strings.Contains(b.String(), tc.want) {
 			t.Errorf("%s: %v\n%s", tc.what, err, b.String())

@@ -9,6 +9,7 @@ import (
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
 	"lightsout/internal/record"
+	"lightsout/internal/session"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -37,6 +38,23 @@ func (r *run) show(f *view.Frame) {
 	}
 }
 
+// handle takes what happens in the session.
+func (r *run) handle(e session.Event) {
+	switch e := e.(type) {
+	case loadgen.Record: // and all others in the record
+		r.follow(r.t.ended.Take())
+	case *cluster.Snapshot:
+		r.tracker.Down(r.s.Down())
+		r.observe(e)
+	case session.Reading:
+		r.reading(e.Node, e.Reading)
+	case session.Switching:
+		r.switching(e.Action, e.Bindings)
+	case session.PowerOnSent:
+		r.tracker.Switched(e.Node, power.ActionOn, e.At)
+	}
+}
+
 // observe stores the parts of a snapshot that the trial needs.
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
@@ -44,8 +62,7 @@ func (r *run) observe(s *cluster.Snapshot) {
 	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
 		r.pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
-			n := forecast.Unscheduled(s)
-			r.pending = &n
+			r.pending = new(forecast.Unscheduled(s))
 		}
 	}
 }

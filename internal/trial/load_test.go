@@ -33,7 +33,7 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
 		sum.Outages = loadgen.PowerOffs{{Off: zero, Detected: at(observed)}}
 		sum.Load[0].FailedAfterDetection = windowOf(sum.Outages, requests...).FailedAfterDetection()
-		got := JudgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
+		got := judgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -76,7 +76,7 @@ func TestALoadBetweenTwoOutagesIsNotObserved(t *testing.T) {
 		}
 		most := 60.0
 		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Run(1).Window, zero), Started: &tc.from, Ended: &tc.to}}}
-		if got := JudgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); got.Unobserved != tc.unobserved || got.OK == tc.unobserved {
+		if got := judgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); got.Unobserved != tc.unobserved || got.OK == tc.unobserved {
 			t.Errorf("%v to %v s: %+v", tc.from, tc.to, got)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // Options holds the parts of a Runner.
@@ -170,29 +169,12 @@ func (t *Runner) rest(r *run) {
 	}))
 }
 
-// ifRunning calls to with the run under way, if there is one.
-func (t *Runner) ifRunning(to func(*run)) {
-	if t.Running() {
-		to(t.run)
-	}
-}
-
 // Handle handles what happens in the session.
 func (t *Runner) Handle(e session.Event) {
+	if t.Running() {
+		t.run.handle(e)
+	}
 	switch e := e.(type) {
-	case loadgen.Record: // and all others in the record
-		t.ifRunning(func(r *run) { r.follow(t.ended.Take()) })
-	case *cluster.Snapshot:
-		t.ifRunning(func(r *run) {
-			r.tracker.Down(t.s.Down())
-			r.observe(e)
-		})
-	case session.Reading:
-		t.ifRunning(func(r *run) { r.reading(e.Node, e.Reading) })
-	case session.Switching:
-		t.ifRunning(func(r *run) { r.switching(e.Action, e.Bindings) })
-	case session.PowerOnSent:
-		t.ifRunning(func(r *run) { r.tracker.Switched(e.Node, power.ActionOn, e.At) })
 	case session.Draining:
 		t.draining(e.Nodes)
 	case session.LoadStarted:
@@ -203,7 +185,9 @@ func (t *Runner) Handle(e session.Event) {
 		t.intent(e.Intent)
 	case session.TurnOver: // advances the trial
 		t.startPending()
-		t.ifRunning((*run).advance)
+		if t.Running() {
+			t.run.advance()
+		}
 	}
 }
 
@@ -254,13 +238,16 @@ func (t *Runner) intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		if t.s.Asking() {
+		switch {
+		case t.s.Asking():
 			t.s.SayPreparing()
-			return
+		case t.Running():
+			t.run.nextStep(i.Step)
 		}
-		t.ifRunning(func(r *run) { r.nextStep(i.Step) })
 	case view.AbortTrial:
-		t.ifRunning(func(r *run) { r.abort(i.Why) })
+		if t.Running() {
+			t.run.abort(i.Why)
+		}
 	}
 }
 

@@ -134,8 +134,7 @@ const hopelessFor = 2 * time.Second
 func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	k := deploymentOf(deployment, r.deployment)
 	if s := r.s.Snapshot(); r.skewRollout == nil && s.Link.State == cluster.LinkLive {
-		n := skew(podsByNode(s, r.deployment))
-		r.skewRollout = &n
+		r.skewRollout = new(skew(podsByNode(s, r.deployment)))
 	}
 	if within == 0 {
 		within = rolloutWithin

@@ -46,7 +46,7 @@ func summarize(r *run) *record.Summary {
 	}
 	if r.plan != nil {
 		for _, x := range r.plan.Expect {
-			sum.Expectations = append(sum.Expectations, JudgeExpectation(x, sum))
+			sum.Expectations = append(sum.Expectations, judgeExpectation(x, sum))
 		}
 	}
 	sum.Verdict, sum.Why = verdict(r, sum)
@@ -67,8 +67,7 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 	if t.IsZero() || r.zero.IsZero() {
 		return nil
 	}
-	d := t.Sub(r.zero).Seconds()
-	return &d
+	return new(r.offset(t))
 }
 
 func sumLoad(r *run, l *loadRun) record.Load {

@@ -38,50 +38,50 @@ func (r *run) conclude() {
 	}
 }
 
+// shortcoming is a reason why a trial does not pass.
+type shortcoming struct {
+	text string
+	// unobserved: nobody saw what it is about.
+	unobserved bool
+}
+
 // verdict judges a trial. To pass, the outage and the return of every node that was
 // switched off must have been observed, and lightsout must have run all the time.
-func verdict(r *run, sum *record.Summary) (view.Verdict, []string) {
-	failed := Shortcomings(r.plan, sum)
+func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
+	failed, seen := shortcomings(r.plan, sum), false
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
+	if r.aborted {
+		unseen = []string{"the trial ended early"}
+	}
+	why = unseen
+	for _, x := range failed {
+		why, seen = append(why, x.text), seen || !x.unobserved
+	}
 	switch {
 	case r.aborted:
-		return view.Aborted, append([]string{"the trial ended early"}, failed...)
-	case len(unseen) > 0:
-		return view.NotObserved, append(unseen, failed...)
-	case len(failed) > 0 && len(failed) == unobservedOf(sum):
-		return view.NotObserved, failed
+		return view.Aborted, why
+	case len(unseen) > 0, len(failed) > 0 && !seen:
+		return view.NotObserved, why
 	case len(failed) > 0:
-		return view.Fail, failed
+		return view.Fail, why
 	case len(sum.Expectations) == 0:
 		return view.NoExpectations, nil
 	}
 	return view.Pass, nil
 }
 
-// unobservedOf counts the expectations that are not met only because nobody observed what they are
-// about.
-func unobservedOf(sum *record.Summary) (n int) {
-	for _, got := range sum.Expectations {
-		if got.Unobserved {
-			n++
-		}
-	}
-	return n
-}
-
-// Shortcomings lists the reasons why a trial fails, according to its summary: steps,
+// shortcomings lists the reasons why a trial fails, according to its summary: steps,
 // expectations, requests that hung through the outage, and later failures that are more than
-// stray ones. p is nil for a trial by
-// keyboard.
-func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
+// stray ones. p is nil for a trial by keyboard.
+func shortcomings(p *plan.Plan, sum *record.Summary) (out []shortcoming) {
 	for _, st := range sum.Steps {
 		if st.State == view.StepFailed {
-			out = append(out, fmt.Sprintf("step %q: %s", st.Name, st.Text))
+			out = append(out, shortcoming{text: fmt.Sprintf("step %q: %s", st.Name, st.Text)})
 		}
 	}
 	for _, x := range sum.Expectations {
 		if !x.OK {
-			out = append(out, fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got))
+			out = append(out, shortcoming{fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got), x.Unobserved})
 		}
 	}
 	for _, l := range sum.Load {
@@ -93,7 +93,7 @@ func Shortcomings(p *plan.Plan, sum *record.Summary) (out []string) {
 			default:
 				text += fmt.Sprintf("; to accept that, expect %s: {max: %d} of this step", measure, n)
 			}
-			out = append(out, l.Step+": "+text)
+			out = append(out, shortcoming{text: l.Step + ": " + text})
 		}
 		if h := l.Hung; h != nil {
 			unless("hung", h.Scheduled, fmt.Sprintf("%d hung through the outage (%s)", h.Scheduled, h.Ends()))

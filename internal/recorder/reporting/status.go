@@ -1,4 +1,4 @@
-package recorder
+package reporting
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"lightsout/cluster"
+	"lightsout/internal/recorder"
 )
 
 // aliveWithin is how long ago a healthy recorder checked the cluster, which it does once
@@ -19,9 +19,8 @@ const aliveWithin = 15 * time.Second
 // yet. It is safe for concurrent use.
 type Status struct {
 	mu      sync.Mutex
-	checked time.Time
-	// values are those of metrics.
-	values [4]int
+	health  recorder.Health
+	outages int
 }
 
 // metrics are the names, types and descriptions of the metrics.
@@ -32,17 +31,14 @@ var metrics = [4][3]string{
 	{"outages_total", "counter", "Outages that the recorder has begun to record."},
 }
 
-// observe keeps the figures of a snapshot.
-func (s *Status) observe(snap *cluster.Snapshot, recording, leads bool, now time.Time) {
+// Take takes the newest health of the recorder.
+func (s *Status) Take(h recorder.Health) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := map[bool]int{true: 1}
-	outages := s.values[3]
-	if recording && s.values[1] == 0 {
-		outages++
+	if h.Recording && !s.health.Recording {
+		s.outages++
 	}
-	s.checked = now
-	s.values = [4]int{one[snap.Link.State == cluster.LinkLive], one[recording], one[leads], outages}
+	s.health = h
 }
 
 // Handler serves /healthz, which fails if the recorder has stopped checking the cluster,
@@ -52,7 +48,7 @@ func (s *Status) Handler(now func() time.Time) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
-		checked := s.checked
+		checked := s.health.At
 		s.mu.Unlock()
 		if since := now().Sub(checked); checked.IsZero() || since > aliveWithin {
 			http.Error(w, "the recorder does not check the cluster", http.StatusServiceUnavailable)
@@ -64,8 +60,10 @@ func (s *Status) Handler(now func() time.Time) http.Handler {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		one := map[bool]int{true: 1}
+		values := [4]int{one[s.health.Connected], one[s.health.Recording], one[s.health.Leads], s.outages}
 		for i, m := range metrics {
-			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m[0], m[1], m[2], s.values[i])
+			fmt.Fprintf(w, "# HELP lightsout_recorder_%[1]s %[3]s\n# TYPE lightsout_recorder_%[1]s %[2]s\nlightsout_recorder_%[1]s %[4]d\n", m[0], m[1], m[2], values[i])
 		}
 	})
 	return mux

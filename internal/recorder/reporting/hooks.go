@@ -1,4 +1,4 @@
-package recorder
+package reporting
 
 import (
 	"bytes"
@@ -14,32 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"lightsout/internal/record"
+	"lightsout/internal/recorder"
 	"lightsout/internal/text"
 )
-
-// State is the stage of an outage that a notice is about.
-type State string
-
-// States of an outage in notices.
-const (
-	StateBegan   State = "began"
-	StateChanged State = "changed" // there are new signs
-	StateEnded   State = "ended"
-)
-
-// Notice is what hooks receive: the command as JSON on its standard input.
-type Notice struct {
-	State    State           `json:"state"`
-	Sentence string          `json:"sentence"`
-	Severity record.Severity `json:"severity"`
-	Cluster  string          `json:"cluster"`
-	Zero     time.Time       `json:"zero"`
-	Ended    time.Time       `json:"ended,omitzero"`
-	// Record is the folder of the record; Report the path of its report, once it exists.
-	Record string `json:"record"`
-	Report string `json:"report,omitempty"`
-}
 
 // Format is the format of a webhook's body.
 type Format string
@@ -71,7 +48,7 @@ type Hooks struct {
 	// Fail receives a sentence on a notice that was given up. It contains no address.
 	Fail func(what string)
 
-	queues  []chan Notice
+	queues  []chan recorder.Notice
 	running sync.WaitGroup
 }
 
@@ -86,7 +63,7 @@ func (h *Hooks) Start() {
 }
 
 // Notify gives a notice to the hooks. It never blocks.
-func (h *Hooks) Notify(n Notice) {
+func (h *Hooks) Notify(n recorder.Notice) {
 	for _, q := range h.queues {
 		select {
 		case q <- n:
@@ -113,8 +90,8 @@ func (h *Hooks) Stop(within time.Duration) {
 }
 
 // serve reports the notices of a new queue.
-func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
-	q := make(chan Notice, hookQueue)
+func (h *Hooks) serve(name string, report func(context.Context, recorder.Notice) error) {
+	q := make(chan recorder.Notice, hookQueue)
 	h.queues = append(h.queues, q)
 	h.running.Go(func() {
 		for n := range q {
@@ -124,7 +101,7 @@ func (h *Hooks) serve(name string, report func(context.Context, Notice) error) {
 }
 
 // try gives a notice to a hook until it takes it, at most hookTries times.
-func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) error) {
+func (h *Hooks) try(name string, n recorder.Notice, report func(context.Context, recorder.Notice) error) {
 	pause := hookPause
 	for tried := 1; ; tried++ {
 		ctx, cancel := context.WithTimeout(context.Background(), hookWithin)
@@ -148,7 +125,7 @@ func (h *Hooks) try(name string, n Notice, report func(context.Context, Notice) 
 }
 
 // run runs the command with the notice on its standard input.
-func (h *Hooks) run(ctx context.Context, n Notice) error {
+func (h *Hooks) run(ctx context.Context, n recorder.Notice) error {
 	b, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -177,7 +154,7 @@ const hookPrinted = 500
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // post posts the notice to the webhook.
-func (h *Hooks) post(ctx context.Context, n Notice) error {
+func (h *Hooks) post(ctx context.Context, n recorder.Notice) error {
 	target, err := h.URL()
 	if err != nil {
 		return err
@@ -235,7 +212,7 @@ func (h *Hooks) Reach(ctx context.Context) (command, webhook error) {
 }
 
 // body is the notice in the webhook's format.
-func (h *Hooks) body(n Notice) any {
+func (h *Hooks) body(n recorder.Notice) any {
 	if h.Format == FormatAlertmanager {
 		a := map[string]any{
 			"labels":      map[string]string{"alertname": "LightsoutOutage", "cluster": n.Cluster, "outage": n.Zero.UTC().Format(time.RFC3339Nano)},

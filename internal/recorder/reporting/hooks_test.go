@@ -1,4 +1,4 @@
-package recorder
+package reporting
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lightsout/internal/recorder"
 )
 
 // A webhook that hangs delays no notice to others, and no error quotes its address.
@@ -22,7 +24,7 @@ func TestAHookThatHangsDelaysNobody(t *testing.T) {
 	h := &Hooks{URL: func() (string, error) { return web.URL + "/s3cret", nil }, Fail: func(s string) { failed <- s }}
 	h.Start()
 	for range hookQueue + 2 { // one is under way
-		h.Notify(Notice{})
+		h.Notify(recorder.Notice{})
 	}
 	if s := <-failed; !strings.Contains(s, "dropped") {
 		t.Error(s)
@@ -34,13 +36,13 @@ func TestNoErrorOfAWebhookQuotesItsAddress(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	for _, address := range []string{web.URL + "/s3cret", "http://127.0.0.1:1/s3cret", ":s3cret", "s3cret\n"} {
 		h := &Hooks{URL: func() (string, error) { return address, nil }}
-		if err := h.post(t.Context(), Notice{}); err == nil || strings.Contains(err.Error(), "s3cret") {
+		if err := h.post(t.Context(), recorder.Notice{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
 	web.Close()
 	h := &Hooks{URL: func() (string, error) { return "", errors.New("it is missing") }}
-	if err := h.post(t.Context(), Notice{}); err == nil {
+	if err := h.post(t.Context(), recorder.Notice{}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -48,7 +50,7 @@ func TestNoErrorOfAWebhookQuotesItsAddress(t *testing.T) {
 func TestANoticeInAlertmanagersFormat(t *testing.T) {
 	zero := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
 	h := &Hooks{Format: FormatAlertmanager}
-	b, err := json.Marshal(h.body(Notice{State: StateEnded, Sentence: "kube-node3 fell silent.", Zero: zero, Ended: zero.Add(time.Minute)}))
+	b, err := json.Marshal(h.body(recorder.Notice{State: recorder.StateEnded, Sentence: "kube-node3 fell silent.", Zero: zero, Ended: zero.Add(time.Minute)}))
 	var alerts []struct {
 		Labels, Annotations map[string]string
 		StartsAt, EndsAt    time.Time
@@ -71,7 +73,7 @@ func TestAWebhookFollowsNoRedirect(t *testing.T) {
 	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
 		web := httptest.NewServer(http.RedirectHandler(login.URL, code))
 		h := &Hooks{URL: func() (string, error) { return web.URL, nil }}
-		if err := h.post(t.Context(), Notice{State: StateBegan}); err == nil || elsewhere.Load() > 0 {
+		if err := h.post(t.Context(), recorder.Notice{State: recorder.StateBegan}); err == nil || elsewhere.Load() > 0 {
 			t.Errorf("%d: %v, %d requests elsewhere", code, err, elsewhere.Load())
 		}
 		web.Close()
@@ -82,7 +84,7 @@ func TestAWebhookFollowsNoRedirect(t *testing.T) {
 func TestACommandThatLeavesAProcessHasTakenItsNotice(t *testing.T) {
 	t.Parallel()
 	h := &Hooks{Command: []string{"sh", "-c", "sleep 3 &"}, Fail: func(line string) { t.Error(line) }}
-	if err := h.run(t.Context(), Notice{}); err != nil {
+	if err := h.run(t.Context(), recorder.Notice{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -97,7 +99,7 @@ func TestACommandsOutputIsPrintedHarmless(t *testing.T) {
 		defer mu.Unlock()
 		printed = append(printed, line)
 	}}
-	if err := h.run(t.Context(), Notice{}); err != nil {
+	if err := h.run(t.Context(), recorder.Notice{}); err != nil {
 		t.Fatal(err)
 	}
 	mu.Lock()

@@ -1,4 +1,4 @@
-package recorder
+package reporting
 
 import (
 	"net/http"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/cluster"
+	"lightsout/internal/recorder"
 )
 
 func TestStatusAnswersHealthzAndMetrics(t *testing.T) {
@@ -33,15 +33,12 @@ func TestStatusAnswersHealthzAndMetrics(t *testing.T) {
 			}
 		}
 	}
-	live := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkLive}})
-	lost := cluster.NewSnapshot(cluster.Contents{Link: cluster.Link{State: cluster.LinkDisconnected}})
-
 	health("before the first look", http.StatusServiceUnavailable)
-	s.observe(live, false, true, now)
+	s.Take(recorder.Health{At: now, Connected: true, Leads: true})
 	health("at rest", http.StatusOK)
 	metrics("at rest", "api_server_connected 1", "recording 0", "leads 1", "outages_total 0")
-	s.observe(lost, true, false, now)
-	s.observe(lost, true, false, now)
+	s.Take(recorder.Health{At: now, Recording: true})
+	s.Take(recorder.Health{At: now, Recording: true})
 	health("during an outage of the API server", http.StatusOK)
 	metrics("during an outage of the API server", "api_server_connected 0", "recording 1", "leads 0", "outages_total 1")
 	now = now.Add(time.Minute)

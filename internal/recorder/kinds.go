@@ -1,0 +1,180 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/cluster/forecast"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// kind is a kind of alert. Alerts of one kind are told apart by their subject.
+type kind int
+
+// The kinds of alerts.
+const (
+	apiGone kind = iota
+	machineOff
+	nodeDown
+	endpointsLost
+	podsWait
+	requestsFail
+)
+
+// rule is what makes a kind of alert.
+type rule struct {
+	// hold is how long the condition must show until the alert fires.
+	hold time.Duration
+	// steady bounds Options.Steady for an outage that begins with such an alert; 0: it does not.
+	steady time.Duration
+	// byPlan: a planned switch-off may cause it.
+	byPlan bool
+	// sees is the condition: the subjects for which it shows. known: all others are well.
+	sees func(facts) (found []finding, known bool)
+}
+
+// rules are all kinds of alerts. To add one, see CONTRIBUTING.md.
+//
+// A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
+// that restarts is soon back, and a heartbeat may be a little late.
+var rules = [...]rule{
+	apiGone: {hold: 2 * time.Second, sees: silentAPI},
+	// Nodes that the operator switches on again are back, and do not come and go.
+	machineOff:    {hold: 2 * time.Second, steady: 30 * time.Second, sees: machinesOff},
+	nodeDown:      {hold: 2 * time.Second, sees: nodesDown},
+	endpointsLost: {hold: 10 * time.Second, byPlan: true, sees: unserved},
+	podsWait:      {hold: 10 * time.Second, byPlan: true, sees: podsWaiting},
+	requestsFail:  {byPlan: true, sees: requestsFailing},
+}
+
+// AskEvery is how long the API server may send nothing before the recorder asks whether it
+// is ready. With the hold of apiGone and one look a second, the first sentence about
+// a killed API server comes within 5 s of its last answer.
+const AskEvery = time.Second
+
+// facts are what conditions judge: what the Recorder has followed until now, and the newest snapshot.
+type facts struct {
+	*Recorder
+	s     *cluster.Snapshot
+	now   time.Time
+	mutes mutes
+}
+
+// finding is a subject for which a condition shows. Its time is that at which all was well last;
+// zero: now.
+type finding struct {
+	record.Sign
+	// expected: somebody is at work there, and it begins no incident.
+	expected bool
+}
+
+// one is a condition without subjects, which shows since that time.
+func one(sign view.Sign, at time.Time) []finding {
+	return []finding{{Sign: record.Sign{Kind: sign, At: at}}}
+}
+
+// silentAPI: the API server does not answer.
+func silentAPI(f facts) (found []finding, known bool) {
+	if f.s.Link.State != cluster.LinkDisconnected {
+		return nil, true
+	}
+	last := f.s.Link.LastContact
+	for _, n := range f.s.Nodes() { // heartbeats have a connection of their own
+		if _, heard := n.Heartbeat(); heard.After(last) {
+			last = heard
+		}
+	}
+	return one(view.SignAPI, last), true
+}
+
+// machinesOff: the operator of the screen switched a node's machine off, and the node is not back.
+func machinesOff(f facts) (found []finding, known bool) {
+	for name, off := range f.switched {
+		found = append(found, finding{Sign: record.Sign{Kind: view.SignSwitchedOff, Subject: name, At: off.at}})
+	}
+	return found, true
+}
+
+// nodesDown: a node is silent or not Ready, or did not return after its planned switch-off. When
+// the API server is back, the kubelets renew their Leases first.
+func nodesDown(f facts) (found []finding, known bool) {
+	settling := f.now.Before(f.alerts.resolved[apiGone].Add(view.SettlesAfterAPI))
+	for _, n := range f.s.Unwell(f.now) {
+		_, own := f.switched[n.Name]
+		sign, at := downSince(f.s, n, f.now)
+		switch {
+		case own:
+		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
+			// Somebody deleted it, or it has never been Ready.
+		case f.plans.overdue(n.Name, f.now):
+			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, n.Unschedulable})
+		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
+			// Somebody takes a cordoned node down, and may uncordon it before it is back.
+			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, n.Unschedulable})
+		}
+	}
+	return found, f.s.Link.State == cluster.LinkLive
+}
+
+// joining is the time within which a node that is not Ready has just joined, and has not
+// been Ready yet.
+const joining = 5 * time.Second
+
+// downSince is the sign that a node which is silent or not Ready shows, and its time.
+func downSince(s *cluster.Snapshot, n *cluster.Node, now time.Time) (view.Sign, time.Time) {
+	_, heard := n.Heartbeat()
+	marked := n.ReadySince.Add(-s.Ahead())
+	_, silent := s.Silent(n, now)
+	switch {
+	case !silent:
+		return view.SignNotReady, marked
+	case heard.IsZero():
+		return view.SignSilent, marked
+	}
+	return view.SignSilent, heard
+}
+
+// before returns the snapshot to compare with. known: it and the present one have the objects of a kind.
+func (f facts) before(k cluster.Kind) (usual *cluster.Snapshot, known bool) {
+	known = f.usual != nil && f.usual.Access[k].Synced && f.s.Access[k].Synced && f.s.Link.State == cluster.LinkLive
+	return f.usual, known
+}
+
+// unserved: a service that had a ready endpoint has none, and was not scaled to zero.
+func unserved(f facts) (found []finding, known bool) {
+	before, known := f.before(cluster.KindEndpointSlice)
+	if !known {
+		return nil, false
+	}
+	for _, e := range f.s.Endpoints() {
+		served := func(x *cluster.Endpoints) bool { return x.Service == e.Service && x.Ready > 0 }
+		if e.Ready == 0 && e.Total > e.Terminating && slices.ContainsFunc(before.Endpoints(), served) {
+			found = append(found, finding{Sign: record.Sign{Kind: view.SignEndpoints, Subject: e.Service.String(), At: e.Changed}})
+		}
+	}
+	return found, true
+}
+
+// podsWaiting: more pods than before have no node.
+func podsWaiting(f facts) (found []finding, known bool) {
+	before, known := f.before(cluster.KindPod)
+	if known && forecast.Unscheduled(f.s) > forecast.Unscheduled(before) {
+		found = one(view.SignPending, time.Time{})
+	}
+	return found, known
+}
+
+// requestsFailing: several requests failed. Those that a mute covers do not begin an alert, and any
+// others make it last.
+func requestsFailing(f facts) (found []finding, known bool) {
+	covered := f.mutes
+	if f.alerts.began(requestsFail) {
+		covered = nil
+	}
+	if since, failing := f.requests.fail(covered, f.now); failing {
+		found = one(view.SignRequests, since)
+	}
+	return found, true
+}
