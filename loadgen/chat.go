@@ -19,7 +19,7 @@ func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
 	case t.Prompt != "":
 		prompts = []string{t.Prompt}
 	default:
-		prompts = BuiltinPrompts
+		prompts = builtinPrompts
 	}
 	body := map[string]any{"stream": true}
 	if !bare {

@@ -60,7 +60,7 @@ type Target struct {
 	// Body is sent with each request; not for Chat.
 	Body []byte
 	// Model, Prompt, Prompts and MaxTokens are for Chat. Prompts are sent in
-	// turn, instead of Prompt; with neither, BuiltinPrompts are. A MaxTokens of
+	// turn, instead of Prompt; with neither, builtinPrompts are. A MaxTokens of
 	// 0 leaves the length to the server.
 	Model     string
 	Prompt    string

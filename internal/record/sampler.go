@@ -79,7 +79,7 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
 	}
 	if render != nil {
-		s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names})
+		s.cast, err = newCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names})
 		if err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}

@@ -22,9 +22,9 @@ type Facts struct {
 	over      time.Time // To, or the end of the record
 }
 
-// FactsOf finds the outages of a record, in the order of time. If no node went down, the facts
+// factsOf finds the outages of a record, in the order of time. If no node went down, the facts
 // without nodes are those of the whole record.
-func FactsOf(r *record.Record) []Facts {
+func factsOf(r *record.Record) []Facts {
 	var out []Facts
 	for _, n := range nodesOf(r) {
 		if last := len(out) - 1; last >= 0 && (out[last].To.IsZero() || !n.From.After(out[last].To)) {

@@ -16,7 +16,7 @@ const outagesMost = 3
 // Opening is what a person would say of a record, as plain lines for a terminal,
 // at most 100 columns wide.
 func Opening(r *record.Record) (lines []string) {
-	for _, s := range opening(r, FactsOf(r)) {
+	for _, s := range opening(r, factsOf(r)) {
 		lines = append(lines, wrap(s, "")...)
 	}
 	return lines

@@ -48,7 +48,7 @@ func verdictOf(v view.Verdict) cell {
 }
 
 func pageOf(r *record.Record) *page {
-	all := FactsOf(r)
+	all := factsOf(r)
 	c := causesOf(r, all)
 	p := &page{Opening: opening(r, all)}
 	p.about.ID, p.about.Title = "about", "About this record"

@@ -29,7 +29,7 @@ func Write(dir string) (said string, err error) {
 		}
 		err = errors.Join(err, ferr)
 	}
-	said = strings.Join(opening(rec, FactsOf(rec)), " ")
+	said = strings.Join(opening(rec, factsOf(rec)), " ")
 	if err != nil {
 		return said, fmt.Errorf("the reports of %s: %w", dir, err)
 	}
