@@ -143,6 +143,9 @@ func equation(l record.Ledger) cell {
 }
 
 func ledgerOf(s *record.Summary) section {
-	e := equation(s.Ledger)
-	return section{ID: "ledger", Title: "Ledger", Lead: []cell{e}}
+	t := section{ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}
+	if s.Unplanned != nil {
+		t.say(plain, "It leaves out the requests that ended before zero.")
+	}
+	return t
 }

@@ -123,21 +123,13 @@ func who(all []NodeFacts) string {
 	return text.List(parts)
 }
 
-// namesMost is how many nodes of a sentence are named.
-const namesMost = 4
-
 // named names nodes, each once, or counts them where there are many.
 func named(nodes []NodeFacts) string {
 	var names []string
 	for _, n := range nodes {
 		names = append(names, clean(n.Node))
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if n := len(names) - namesMost; n > 1 {
-		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
-	}
-	return text.List(names)
+	return text.List(few(names, "more nodes"))
 }
 
 // text is what clients saw. Of several outages, nobody knows to which the requests without an

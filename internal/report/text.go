@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,18 @@ func brief(s string, most int) string {
 		s = host
 	}
 	return short(s, most)
+}
+
+// fewNames is how many names stand together.
+const fewNames = 4
+
+// few are names in order, each once; of many the first, and how many more there are.
+func few(names []string, more string) []string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if n := len(names) - fewNames; n > 1 {
+		names = append(names[:fewNames], fmt.Sprintf("%d %s", n, more))
+	}
+	return names
 }
 
 // offset writes seconds from zero as T+mm:ss.s, or T+h:mm:ss.s.
