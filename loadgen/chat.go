@@ -14,11 +14,7 @@ import (
 // one for each prompt. bare leaves out stream_options, which ask for the number of tokens.
 func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
 	prompts := t.Prompts
-	switch {
-	case len(prompts) > 0:
-	case t.Prompt != "":
-		prompts = []string{t.Prompt}
-	default:
+	if len(prompts) == 0 {
 		prompts = builtinPrompts
 	}
 	body := map[string]any{"stream": true}

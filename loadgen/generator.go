@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by Start after Close.
+// ErrClosed is returned by Begin after Close.
 var ErrClosed = errors.New("load: the generator is closed")
 
 // Generator sends requests to one target and accounts for them. All methods
@@ -27,7 +27,7 @@ type Generator struct {
 	spec    Spec
 	current *oneRun       // the hold or rate that is running
 	working int           // workers of holds that have a request in flight
-	started time.Time     // the last Start
+	started time.Time     // the last Begin
 	settled chan struct{} // closed when idle, for Wait; nil: nobody waits
 }
 
@@ -40,7 +40,7 @@ type common struct {
 	ledger *ledger
 }
 
-// New makes a generator; it sends nothing before Start. It returns an error
+// New makes a generator; it sends nothing before Begin. It returns an error
 // when the target or a bound makes no sense. Close must be called in the end.
 func New(o Options) (*Generator, error) {
 	o, err := o.withDefaults()
@@ -58,12 +58,6 @@ func New(o Options) (*Generator, error) {
 	c.ctx, g.cancel = context.WithCancel(context.Background())
 	g.wg.Go(g.sampler.loop)
 	return g, nil
-}
-
-// Start is Begin for those who don't need the run's number.
-func (g *Generator) Start(s Spec) error {
-	_, err := g.Begin(s)
-	return err
 }
 
 // Begin begins to send, and returns the number of the run, which its records carry

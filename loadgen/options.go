@@ -59,11 +59,9 @@ type Target struct {
 	Header http.Header
 	// Body is sent with each request; not for Chat.
 	Body []byte
-	// Model, Prompt, Prompts and MaxTokens are for Chat. Prompts are sent in
-	// turn, instead of Prompt; with neither, builtinPrompts are. A MaxTokens of
-	// 0 leaves the length to the server.
+	// Model, Prompts and MaxTokens are for Chat. Prompts are sent in turn; without
+	// any, builtinPrompts are. A MaxTokens of 0 leaves the length to the server.
 	Model     string
-	Prompt    string
 	Prompts   []string
 	MaxTokens int
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no

@@ -89,7 +89,7 @@ load:
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if err := g.Start(loadgen.Spec{Shape: loadgen.Hold, N: 1, Requests: 6}); err != nil {
+	if _, err := g.Begin(loadgen.Spec{Shape: loadgen.Hold, N: 1, Requests: 6}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Wait(t.Context()); err != nil {

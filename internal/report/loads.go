@@ -35,7 +35,7 @@ func loadOf(s *record.Summary) section {
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
-			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, some(l.PeakStreaming), orNone(l.Basis),
+			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, some(hung(l)))
 	}
 	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "hung")
@@ -115,19 +115,6 @@ func byCount(by map[loadgen.Class]int) []loadgen.Class {
 	keys = slices.DeleteFunc(keys, func(c loadgen.Class) bool { return by[c] <= 0 })
 	slices.SortStableFunc(keys, func(a, b loadgen.Class) int { return by[b] - by[a] })
 	return keys
-}
-
-func otherwise(cancelled, inFlight, unsent int) string {
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{cancelled, "cancelled"}, {inFlight, "in flight"}, {unsent, "unsent"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
-		}
-	}
-	return orNone(strings.Join(parts, ", "))
 }
 
 // equation writes the ledger out.
