@@ -77,7 +77,7 @@ const LlamaSlots = "llama.cpp slots"
 func (m *Metrics) Ask(b *loadgen.Backend) {
 	switch m.Server {
 	case LlamaSlots:
-		b.SlotsPort = m.Port
+		b.Metrics = loadgen.SlotsMetrics(m.Port)
 		return
 	case "llama.cpp":
 		b.Metrics = loadgen.LlamaMetrics(m.Port)
