@@ -52,7 +52,11 @@ func (cl *client) exchange(r *request) (Class, error) {
 	e := cl.route.enter(r)
 	for try := 1; ; try++ {
 		bare := cl.route.wire.withoutOptions.Load()
-		err := send(r, e, cl.route.wire.message(r.message, bare))
+		all := cl.route.wire.messages[0]
+		if bare {
+			all = cl.route.wire.messages[1]
+		}
+		err := send(r, e, &all[r.message%len(all)])
 		switch {
 		case r.aborted() != nil:
 			return r.judge(err)

@@ -22,10 +22,7 @@ type causes struct {
 }
 
 func causesOf(r *record.Record, all []Facts) *causes {
-	c := &causes{r: r, taints: map[string]string{}, shutdowns: map[string]bool{}}
-	for i := range all {
-		c.nodes = append(c.nodes, all[i].Nodes...)
-	}
+	c := &causes{r: r, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case e.Seen.Before(r.Zero.Add(-gap)): // of an earlier outage, in the past of a record

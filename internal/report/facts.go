@@ -47,6 +47,14 @@ func factsOf(r *record.Record) []Facts {
 	return out
 }
 
+// nodesIn are the nodes of all outages.
+func nodesIn(all []Facts) (nodes []NodeFacts) {
+	for i := range all {
+		nodes = append(nodes, all[i].Nodes...)
+	}
+	return nodes
+}
+
 // wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.
 func wholeRecord(r *record.Record) []Facts {
 	f := Facts{From: r.Start, To: r.End, over: r.End}

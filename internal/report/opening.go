@@ -38,11 +38,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		add(whatOf(r, f), f.Clients.text(len(all) > 1), podsOf(r, f), still(r, f.Nodes))
 	}
 	if n := len(all) - outagesMost; n > 0 {
-		var nodes []NodeFacts
-		for _, f := range all[outagesMost:] {
-			nodes = append(nodes, f.Nodes...)
-		}
-		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodes)))
+		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if c := &all[len(all)-1].Clients; len(all) > 1 {
 		add(c.unansweredText()) // nobody knows of which outage
