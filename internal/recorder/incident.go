@@ -116,6 +116,7 @@ func (o *incident) sign(x record.Sign) {
 func (o *incident) nodeDown(node string, how power.Action, at time.Time) {
 	o.down[node], o.nodes[node] = true, true
 	o.tracker.Switched(node, how, at)
+	o.tracker.Power(node, o.r.s.Machine(node).Reading) // it may have been read before the record began
 	o.r.s.WantKubelets(node)
 }
 
