@@ -102,7 +102,7 @@ func runNames(rs []*record.Record) []string {
 	seen := counter{}
 	var out []string
 	for i, r := range rs {
-		name := short(clean(filepath.Base(r.Dir)), 28)
+		name := text.Middle(clean(filepath.Base(r.Dir)), 28, "…")
 		if name == "" || name == "." || r.Dir == "" {
 			name = fmt.Sprintf("run %d", i+1)
 		}
