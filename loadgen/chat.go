@@ -14,12 +14,8 @@ import (
 // one for each prompt. bare leaves out stream_options, which ask for the number of tokens.
 func chatBodies(t *Target, bare bool) (bodies [][]byte, err error) {
 	prompts := t.Prompts
-	switch {
-	case len(prompts) > 0:
-	case t.Prompt != "":
-		prompts = []string{t.Prompt}
-	default:
-		prompts = BuiltinPrompts
+	if len(prompts) == 0 {
+		prompts = builtinPrompts
 	}
 	body := map[string]any{"stream": true}
 	if !bare {

@@ -11,12 +11,7 @@ import (
 // chatOf follows a stream in pieces of n bytes.
 func chatOf(stream string, n int) *chatStream {
 	c := newChatStream(time.Now, func(s string) string { return s })
-	for ; len(stream) > 0; stream = stream[min(n, len(stream)):] {
-		if c.feed([]byte(stream[:min(n, len(stream))])) != nil {
-			return c
-		}
-	}
-	c.flush()
+	_ = c.read(inPieces(stream, n), make([]byte, 0, 64), c.over)
 	return c
 }
 

@@ -150,7 +150,7 @@ func TestClassOfEachFault(t *testing.T) {
 			s := serveRaw(t, tt.answer)
 			o := Options{Target: Target{URL: s.url()}, Timeouts: tt.bounds}
 			if tt.chat {
-				o.Target.Profile, o.Target.Prompt = Chat, "hello"
+				o.Target.Profile, o.Target.Prompts = Chat, []string{"hello"}
 			}
 			rec := one(t, o)
 			if rec.Class != tt.want {

@@ -52,7 +52,11 @@ func (cl *client) exchange(r *request) (Class, error) {
 	e := cl.route.enter(r)
 	for try := 1; ; try++ {
 		bare := cl.route.wire.withoutOptions.Load()
-		err := send(r, e, cl.route.wire.message(r.message, bare))
+		all := cl.route.wire.messages[0]
+		if bare {
+			all = cl.route.wire.messages[1]
+		}
+		err := send(r, e, &all[r.message%len(all)])
 		switch {
 		case r.aborted() != nil:
 			return r.judge(err)
@@ -214,17 +218,7 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 		return &failure{class: ClassTruncated, text: "no event stream came: " + text}
 	}
 	stream := newChatStream(r.progress, cl.hide)
-	var err error
-	for err == nil && !stream.over() {
-		var n int
-		n, err = resp.Body.Read(buf)
-		if e := stream.feed(buf[:n]); e != nil {
-			err = &failure{class: ClassTruncated, text: e.Error()}
-		}
-	}
-	if err == io.EOF {
-		stream.flush()
-	}
+	err := stream.read(resp.Body, buf, stream.over)
 	r.Tokens, r.FirstToken, r.LastToken = stream.tokens(), stream.firstToken, stream.lastToken
 	switch {
 	case stream.state == chatDone && err == nil:
@@ -233,7 +227,9 @@ func (cl *client) readChat(r *request, resp *http.Response, buf []byte) error {
 		r.enter(waitRest, r.now())
 		io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		return nil
-	case err != nil && err != io.EOF && !stream.over():
+	case err == errSSETooLong:
+		return &failure{class: ClassTruncated, text: err.Error()}
+	case err != nil && !stream.over():
 		return err
 	}
 	if e := stream.verdict(); e != nil {

@@ -99,7 +99,7 @@ func (v *revision) backends() []Backend {
 	var out []Backend
 	for i, p := range v.pods {
 		out = append(out, Backend{Namespace: "default", Pod: p.name, Node: fmt.Sprintf("node%d", i/4), Ready: true,
-			Concurrency: 1, OnDead: p.dead, QueueProxy: true})
+			Concurrency: 1, OnDead: p.dead, Metrics: QueueProxyMetrics()})
 	}
 	return out
 }
@@ -174,12 +174,12 @@ func TestTheGaugeShowsServedAndQueued(t *testing.T) {
 		o.Backends = func() []Backend {
 			l := v.backends()
 			for i := range l {
-				l[i].QueueProxy, l[i].Metrics = false, LlamaMetrics(8080)
+				l[i].Metrics = LlamaMetrics(8080)
 			}
 			return l
 		}
 		o.Fetch = func(ctx context.Context, namespace, pod string, _ int32, path string) ([]byte, error) {
-			stat, err := fetch(ctx, namespace, pod, queueProxyPort, path)
+			stat, err := fetch(ctx, namespace, pod, QueueProxyMetrics().Port, path)
 			if err != nil {
 				return nil, err
 			}
@@ -369,7 +369,7 @@ func TestTheGaugeAsksNoMoreThanTenQuestionsASecond(t *testing.T) {
 				var questions atomic.Int64
 				backends := make([]Backend, pods)
 				for i := range backends {
-					backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, QueueProxy: true}
+					backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, Metrics: QueueProxyMetrics()}
 				}
 				opts, err := Options{Backends: func() []Backend { return backends }, Fetch: func(_ context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
 					questions.Add(1)
@@ -399,7 +399,7 @@ func TestASilentServerLeavesNoSecondUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backends := make([]Backend, 16)
 		for i := range backends {
-			backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, QueueProxy: true}
+			backends[i] = Backend{Namespace: "default", Pod: fmt.Sprint("llm-", i), Ready: true, Concurrency: 1, Metrics: QueueProxyMetrics()}
 		}
 		opts, err := Options{Backends: func() []Backend { return backends }, Fetch: func(ctx context.Context, _, pod string, _ int32, _ string) ([]byte, error) {
 			if pod == "llm-3" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by Start after Close.
+// ErrClosed is returned by Begin after Close.
 var ErrClosed = errors.New("load: the generator is closed")
 
 // Generator sends requests to one target and accounts for them. All methods
@@ -27,7 +27,7 @@ type Generator struct {
 	spec    Spec
 	current *oneRun       // the hold or rate that is running
 	working int           // workers of holds that have a request in flight
-	started time.Time     // the last Start
+	started time.Time     // the last Begin
 	settled chan struct{} // closed when idle, for Wait; nil: nobody waits
 }
 
@@ -40,7 +40,7 @@ type common struct {
 	ledger *ledger
 }
 
-// New makes a generator; it sends nothing before Start. It returns an error
+// New makes a generator; it sends nothing before Begin. It returns an error
 // when the target or a bound makes no sense. Close must be called in the end.
 func New(o Options) (*Generator, error) {
 	o, err := o.withDefaults()
@@ -60,12 +60,6 @@ func New(o Options) (*Generator, error) {
 	return g, nil
 }
 
-// Start is Begin for those who don't need the run's number.
-func (g *Generator) Start(s Spec) error {
-	_, err := g.Begin(s)
-	return err
-}
-
 // Begin begins to send, and returns the number of the run, which its records carry
 // (Record.Run). A burst is added to the running load, and its requests are in flight
 // when Begin returns. A hold or rate replaces the running hold or rate; requests of the
@@ -83,7 +77,6 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 		return 0, ErrClosed
 	}
 	g.started = now
-	shed := 0
 	number = len(l.runs) + 1
 	run := &oneRun{RunSum: RunSum{Result: Result{Number: number, Spec: s, Started: now}}, open: s.Shape != Burst}
 	l.runs = append(l.runs, run)
@@ -96,8 +89,8 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 		for range min(s.N, free) {
 			g.send(run, now)
 		}
-		if shed = s.N - min(s.N, free); shed > 0 {
-			l.skip(run, shed)
+		if s.N > free {
+			g.skip(run, now, s.N-free, shedText(g.opts.MaxInFlight))
 		}
 		l.settleRun(run, now) // when all were shed
 	case Hold, Rate:
@@ -105,9 +98,6 @@ func (g *Generator) Begin(s Spec) (number int, err error) {
 	}
 	l.notify()
 	l.mu.Unlock()
-	if shed > 0 {
-		g.unsent(run, now, shed, shedText(g.opts.MaxInFlight))
-	}
 	g.sampler.wake()
 	return number, nil
 }
@@ -268,10 +258,10 @@ func (g *Generator) settle() {
 
 // register schedules a request; the ledger's lock is held, and there is room.
 func (g *Generator) register(run *oneRun, now time.Time) *request {
-	g.lastID++
+	id := g.nextID()
 	r := &request{
 		client: g.client, of: run, total: g.opts.Timeouts.Total, message: int(g.lastID - 1),
-		Record: Record{ID: g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10), Run: run.Number, Shape: run.Spec.Shape},
+		Record: Record{ID: id, Run: run.Number, Shape: run.Spec.Shape},
 	}
 	if run.Spec.Timeout > 0 {
 		r.total = run.Spec.Timeout
@@ -308,18 +298,28 @@ func (g *Generator) endRun() {
 	}
 }
 
-// unsent hands out the record of n requests that were counted as unsent.
-func (g *Generator) unsent(run *oneRun, due time.Time, n int, text string) {
-	g.ledger.mu.Lock()
+// skip counts n requests of a run that are not sent, and has their record handed out; the ledger's
+// lock is held.
+func (g *Generator) skip(run *oneRun, due time.Time, n int, text string) {
+	run.Totals.Scheduled += n
+	run.Totals.Unsent += n
+	g.ledger.unsentRecords++
+	g.ledger.notify()
+	r := Record{ID: g.nextID(), Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, Error: text}
+	r.End = due.Add(g.now().Sub(due)) // on the clock of due, as of every request
+	g.wg.Go(func() {
+		g.emit(r)
+		g.ledger.mu.Lock()
+		g.ledger.unsentRecords--
+		g.ledger.mu.Unlock()
+		g.settle()
+	})
+}
+
+// nextID is the ID of a further record; the ledger's lock is held.
+func (g *Generator) nextID() string {
 	g.lastID++
-	id := g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
-	g.ledger.mu.Unlock()
-	end := due.Add(g.now().Sub(due)) // on the clock of due, as of every request
-	g.emit(Record{ID: id, Run: run.Number, Shape: run.Spec.Shape, Class: ClassUnsent, Count: n, Scheduled: due, End: end, Error: text})
-	g.ledger.mu.Lock()
-	g.ledger.unsentRecords--
-	g.ledger.mu.Unlock()
-	g.settle()
+	return g.client.route.wire.idPrefix + "-" + strconv.FormatUint(g.lastID, 10)
 }
 
 // emit hands out a record.

@@ -61,15 +61,6 @@ func (l *ledger) place(r *request, at time.Time) {
 	r.second.Unresolved++
 }
 
-// skip counts n requests of a run that are not sent; mu is held. The caller
-// hands out their record (unsent).
-func (l *ledger) skip(run *oneRun, n int) {
-	run.Totals.Scheduled += n
-	run.Totals.Unsent += n
-	l.unsentRecords++
-	l.notify()
-}
-
 // end takes a request that has been finished off the entries in flight.
 func (l *ledger) end(r *request) {
 	l.mu.Lock()

@@ -23,7 +23,7 @@ func TestSecondsBelongToTheSecondOfSending(t *testing.T) {
 		return now.Add(offset)
 	}
 	g := start(t, Options{Target: Target{URL: s.url()}, Now: clock, WindowLimit: 10, Timeouts: Timeouts{Total: time.Hour, Connect: time.Hour}})
-	if err := g.Start(Spec{Shape: Burst, N: 3}); err != nil {
+	if _, err := g.Begin(Spec{Shape: Burst, N: 3}); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "three requests at the server", func() bool { return s.requests() == 3 })
@@ -82,7 +82,7 @@ func TestKeptConnections(t *testing.T) {
 	})
 	var recs records
 	g := start(t, Options{Target: Target{URL: s.url(), Reuse: true}, Record: recs.add})
-	if err := g.Start(Spec{Shape: Hold, N: 1, Requests: 12}); err != nil {
+	if _, err := g.Begin(Spec{Shape: Hold, N: 1, Requests: 12}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, g)
@@ -103,7 +103,7 @@ func TestKeptConnections(t *testing.T) {
 	s2 := serveRaw(t, func(c *net.TCPConn, r *http.Request) { page(c, 200, "x"); c.CloseWrite() })
 	g2 := start(t, Options{Target: Target{URL: s2.url(), Reuse: true}})
 	for range 3 {
-		if err := g2.Start(Spec{Shape: Burst, N: 1}); err != nil {
+		if _, err := g2.Begin(Spec{Shape: Burst, N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		wait(t, g2)
@@ -131,8 +131,8 @@ func TestStallIsAFlagWithTimes(t *testing.T) {
 		write(c, fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(done), done))
 	})
 	var recs records
-	g := start(t, Options{Target: Target{URL: s.url(), Profile: Chat, Prompt: "x"}, Timeouts: Timeouts{Stall: 30 * time.Millisecond}, Record: recs.add})
-	if err := g.Start(Spec{Shape: Burst, N: 1}); err != nil {
+	g := start(t, Options{Target: Target{URL: s.url(), Profile: Chat, Prompts: []string{"x"}}, Timeouts: Timeouts{Stall: 30 * time.Millisecond}, Record: recs.add})
+	if _, err := g.Begin(Spec{Shape: Burst, N: 1}); err != nil {
 		t.Fatal(err)
 	}
 	stalled := func(n int) func() bool {

@@ -210,7 +210,7 @@ func one(t testing.TB, o Options) Record {
 	var recs records
 	o.Record = recs.add
 	g := start(t, o)
-	if err := g.Start(Spec{Shape: Burst, N: 1}); err != nil {
+	if _, err := g.Begin(Spec{Shape: Burst, N: 1}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, g)

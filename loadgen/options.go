@@ -59,11 +59,9 @@ type Target struct {
 	Header http.Header
 	// Body is sent with each request; not for Chat.
 	Body []byte
-	// Model, Prompt, Prompts and MaxTokens are for Chat. Prompts are sent in
-	// turn, instead of Prompt; with neither, BuiltinPrompts are. A MaxTokens of
-	// 0 leaves the length to the server.
+	// Model, Prompts and MaxTokens are for Chat. Prompts are sent in turn; without
+	// any, builtinPrompts are. A MaxTokens of 0 leaves the length to the server.
 	Model     string
-	Prompt    string
 	Prompts   []string
 	MaxTokens int
 	// APIKey is sent as "Authorization: Bearer"; empty: not sent. It is in no
@@ -105,26 +103,9 @@ type Backend struct {
 	// OnDead: its node is silent or its machine is off. The gauge does not poll it, and
 	// counts the requests that it held as on a dead node.
 	OnDead bool
-	// QueueProxy: the pod has Knative's queue-proxy, which the gauge polls at port
-	// 9090.
-	QueueProxy bool
-	// SlotsPort is the port of a llama.cpp server, whose /slots the gauge reads if
-	// there is no queue-proxy; 0: none.
-	SlotsPort int32
-	// Metrics are read if there is neither; the zero value: none. If they include
+	// Metrics are what the gauge reads of it; the zero value: nothing. If they include
 	// Queued, Gauge.Reported has it.
 	Metrics Metrics
-}
-
-// asks returns the metrics to read from the backend; the zero Metrics: none.
-func (b *Backend) asks() Metrics {
-	switch {
-	case b.QueueProxy:
-		return Metrics{Name: "queue-proxy", Port: queueProxyPort, load: decodeStat}
-	case b.SlotsPort > 0:
-		return Metrics{Name: "llama.cpp", Port: b.SlotsPort, Path: slotsPath, load: decodeSlots}
-	}
-	return b.Metrics
 }
 
 // Options holds the parts of a Generator. Only Target is required. All functions must

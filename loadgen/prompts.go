@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// BuiltinPrompts are sent, in turn, by a Chat that has no prompt of its own:
+// builtinPrompts are sent, in turn, by a Chat that has no prompt of its own:
 // short and long ones, in two languages, with answers of different length.
-var BuiltinPrompts = []string{
+var builtinPrompts = []string{
 	"Count from one to fifty in words.",
 	"How does a heartbeat between two machines work, and what can you conclude when it stops?",
 	"Explain to a child why the sky is dark at night.",

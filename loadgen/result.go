@@ -53,13 +53,9 @@ func (r *Result) Text() string {
 	if r.Redirects > 0 {
 		text += fmt.Sprintf(", %d of them redirects", r.Redirects)
 	}
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{r.Totals.FailedSum(), "failed"}, {r.Totals.Cancelled, "cancelled"}, {r.Totals.Unsent, "unsent"}} {
-		if c.n > 0 {
-			text += fmt.Sprintf(", %d %s", c.n, c.word)
-		}
+	others := Counts{Failed: r.Totals.FailedSum(), Cancelled: r.Totals.Cancelled, Unsent: r.Totals.Unsent}
+	if rest := others.Ends(); rest != "" {
+		text += ", " + rest
 	}
 	if r.Latency.Count > 0 {
 		text += fmt.Sprintf(", slowest %.1f s", r.Latency.Max.Seconds())

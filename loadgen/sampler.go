@@ -7,7 +7,7 @@ import (
 
 const (
 	sampleEach  = time.Second
-	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Start
+	sampleSoon  = 250 * time.Millisecond // while burstTime lasts after a Begin
 	burstTime   = 2 * time.Second
 	sampleAfter = 3 * time.Second // how long it continues after the last request
 	fetchBound  = time.Second
@@ -30,7 +30,7 @@ type server struct {
 type sampler struct {
 	*common
 	kick chan struct{} // requests a sample now
-	// state reports whether a hold or rate is running, and the time of the last Start;
+	// state reports whether a hold or rate is running, and the time of the last Begin;
 	// the caller holds the ledger's lock.
 	state func() (sending bool, started time.Time)
 

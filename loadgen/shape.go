@@ -115,37 +115,29 @@ func (g *Generator) tick(c *oneRun, i int, begin time.Time) (n int, more bool) {
 	due := now.Add(-late) // the wall clock may have been set since begin
 	l := g.ledger
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if g.current != c {
-		l.mu.Unlock()
 		return 0, false
 	}
 	if c.Spec.For > 0 && c.Spec.dueAfter(i) >= c.Spec.For {
 		g.endRun()
-		l.mu.Unlock()
 		return 0, false
 	}
 	n = 1
-	text := ""
-	if late > lateBound {
+	switch {
+	case late > lateBound:
 		for c.Spec.has(i+n) && c.Spec.dueAfter(i+n) < now.Add(-lateBound).Sub(begin) {
 			n++
 		}
-		text = fmt.Sprintf("late: it was due %v ago", late.Round(time.Millisecond))
-	} else if len(l.live) >= g.opts.MaxInFlight {
-		text = shedText(g.opts.MaxInFlight)
-	}
-	if text == "" {
+		g.skip(c, due, n, fmt.Sprintf("late: it was due %v ago", late.Round(time.Millisecond)))
+	case len(l.live) >= g.opts.MaxInFlight:
+		g.skip(c, due, n, shedText(g.opts.MaxInFlight))
+	default:
 		g.send(c, due)
-	} else {
-		l.skip(c, n)
 	}
 	more = c.Spec.Requests == 0 || i+n < c.Spec.Requests
 	if !more {
 		g.endRun()
-	}
-	l.mu.Unlock()
-	if text != "" {
-		g.unsent(c, due, n, text)
 	}
 	return n, more
 }

@@ -41,7 +41,7 @@ func serveGate(t *testing.T) *gate {
 
 func mustStart(t testing.TB, g *Generator, s Spec) {
 	t.Helper()
-	if err := g.Start(s); err != nil {
+	if _, err := g.Begin(s); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -152,7 +152,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if n := len(recs.all()); n != 8 {
 		t.Errorf("%d records", n)
 	}
-	if err := g.Start(Spec{Shape: Burst, N: 1}); !errors.Is(err, ErrClosed) {
+	if _, err := g.Begin(Spec{Shape: Burst, N: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("start after close: %v", err)
 	}
 	wait(t, g)
@@ -264,7 +264,7 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		{Shape: Rate}, {Shape: Rate, PerSecond: -1}, {Shape: Rate, PerSecond: math.NaN()}, {Shape: Rate, PerSecond: math.Inf(1)},
 		{Shape: Hold, N: 1, Requests: -1}, {Shape: Hold, N: 1, For: -1}, {Shape: "wave", N: 1},
 	} {
-		if err := g.Start(s); err == nil {
+		if _, err := g.Begin(s); err == nil {
 			t.Errorf("%+v was started", s)
 		}
 	}

@@ -67,9 +67,8 @@ func (sm *sampler) questions(m *measurement) (all []question) {
 			m.room += b.Concurrency
 			m.known = m.known && b.Concurrency > 0
 		}
-		asked := b.asks()
-		if (asked.Served != "" || asked.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
-			all = append(all, newQuestion(Source{b.Namespace, b.Pod, asked}, &b))
+		if (b.Metrics.Served != "" || b.Metrics.load != nil) && (b.Ready || sm.servers[b.key()].last > 0) {
+			all = append(all, newQuestion(Source{b.Namespace, b.Pod, b.Metrics}, &b))
 		}
 	}
 	if unlimited {

@@ -26,7 +26,7 @@ type SpellChange struct {
 }
 
 // leastQuiet ends a spell in which all requests failed: a request sent this long after the last
-// failure succeeds. It is in addition to the time that a failure takes to show. Recovered ends one
+// failure succeeds. It is in addition to the time that a failure takes to show. recovered ends one
 // in which a part of the requests failed, and failures that come sooner after a spell belong to it.
 const leastQuiet = 3 * time.Second
 
@@ -56,7 +56,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 	s.series.Note(r, at)
 	quiet := leastQuiet + s.longest
 	if s.part {
-		quiet = max(quiet, Recovered)
+		quiet = max(quiet, recovered)
 	}
 	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet
 	if s.open {
@@ -66,7 +66,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 }
 
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
-	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= Recovered)
+	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
 	if began {
 		s.series, s.all, s.longest, s.part = Series{}, Failures{}, 0, false
 	}

@@ -9,12 +9,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The port at which a queue-proxy reports its load to Knative's autoscaler, always on
+// QueueProxyMetrics is what a pod's queue-proxy reports to Knative's autoscaler, always on
 // (knative.dev/serving pkg/networking AutoscalingQueueMetricsPort).
-const (
-	queueProxyPort = 9090
-	slotsPath      = "slots"
-)
+func QueueProxyMetrics() Metrics { return Metrics{Name: "queue-proxy", Port: 9090, load: decodeStat} }
+
+// SlotsMetrics is the /slots of a llama.cpp server.
+func SlotsMetrics(port int32) Metrics {
+	return Metrics{Name: "llama.cpp", Port: port, Path: "slots", load: decodeSlots}
+}
 
 // decodeStat reads a queue-proxy's Stat (knative.dev/serving
 // pkg/autoscaler/metrics/stat.proto) and returns average_concurrent_requests,

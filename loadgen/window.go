@@ -41,12 +41,12 @@ func (f *Failures) join(o Failures) {
 	}
 }
 
-// Recovered is the time without a failed request, while others succeed, that keeps later failures
+// recovered is the time without a failed request, while others succeed, that keeps later failures
 // out of an error window. least is the shortest span that shows something: the silence of a request
 // that hung, the failures while the service was down, and the recovery before the failures of a
 // further power-off, or before the load ends.
 const (
-	Recovered = time.Minute
+	recovered = time.Minute
 	least     = 10 * time.Second
 )
 
@@ -114,7 +114,7 @@ func (w *Window) windows() (out []Failures) {
 // over reports whether requests have succeeded, and none has failed, for long enough before the
 // next failures.
 func (w *Window) over(f, next Failures) bool {
-	calm := Recovered
+	calm := recovered
 	if slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
 		calm = least
 	}

@@ -28,9 +28,9 @@ type wire struct {
 	addr       string // host:port to dial
 	tls        bool
 	serverName string
-	messages   []message // the bodies, sent in turn
-	// bare are a chat's messages without stream_options, once the server has refused it.
-	bare           []message
+	// messages are the bodies, sent in turn: [1] those of a chat without stream_options, once the
+	// server has refused it.
+	messages       [2][]message
 	withoutOptions atomic.Bool
 	idPrefix       string
 	target         Target // the target for which it was built
@@ -45,15 +45,6 @@ type wire struct {
 
 // message is one request in its HTTP/1.1 form, before and after the ID, and its body.
 type message struct{ head, tail, body []byte }
-
-// message returns the message of a turn.
-func (w *wire) message(turn int, bare bool) *message {
-	all := w.messages
-	if bare {
-		all = w.bare
-	}
-	return &all[turn%len(all)]
-}
 
 // newRequest makes the request for an HTTP/2 connection.
 func (w *wire) newRequest(ctx context.Context, id string, m *message) *http.Request {
@@ -90,12 +81,8 @@ func newWire(t Target) (*wire, error) {
 		target:     t,
 		shown:      clean(shown, maxErrorText),
 	}
-	w.messages, err = w.newMessages(t, id, false)
-	if err != nil {
-		return nil, err
-	}
-	if t.Profile == Chat {
-		w.bare, err = w.newMessages(t, id, true)
+	for i := range w.messages {
+		w.messages[i], err = w.newMessages(t, id, i == 1)
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func TestChatRequest(t *testing.T) {
 	s := serveRaw(t, func(c *net.TCPConn, r *http.Request) { page(c, 401, "Invalid API Key") })
 	var recs records
 	g := start(t, Options{Target: Target{
-		URL: s.url() + "?token=" + key, Profile: Chat, Model: "llm-jp", Prompt: "What \"is\" it?", MaxTokens: 64, APIKey: key,
+		URL: s.url() + "?token=" + key, Profile: Chat, Model: "llm-jp", Prompts: []string{"What \"is\" it?"}, MaxTokens: 64, APIKey: key,
 	}, Record: recs.add})
 	mustStart(t, g, Spec{Shape: Burst, N: 1})
 	wait(t, g)

@@ -212,7 +212,7 @@ func newGenerator(l config.Load, dial dialer, rec *session.RecordWriter, more fu
 	return loadgen.New(o)
 }
 
-// backends returns the target's backends, with the metrics that the config names.
+// backends returns the target's backends; those without a queue-proxy have the metrics that the config names.
 func backends(target *session.Target, m *config.Metrics) func() []loadgen.Backend {
 	if m == nil {
 		return target.Backends
@@ -220,7 +220,7 @@ func backends(target *session.Target, m *config.Metrics) func() []loadgen.Backen
 	return func() []loadgen.Backend {
 		all := target.Backends()
 		for i := range all {
-			if !all[i].QueueProxy {
+			if all[i].Metrics.Name == "" {
 				m.Ask(&all[i])
 			}
 		}

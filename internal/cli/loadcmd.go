@@ -201,7 +201,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	defer g.Close()
 	signals.inOrder.Store(true)
 	began := time.Now()
-	if err := g.Start(spec); err != nil {
+	if _, err := g.Begin(spec); err != nil {
 		return usageError{err}
 	}
 	if endless(spec) {

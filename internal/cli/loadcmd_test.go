@@ -24,7 +24,7 @@ func TestAnEndlessLoadEndsWithItsReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		if err := g.Start(loadgen.Spec{Shape: loadgen.Rate, PerSecond: 20, Requests: requests}); err != nil {
+		if _, err := g.Begin(loadgen.Spec{Shape: loadgen.Rate, PerSecond: 20, Requests: requests}); err != nil {
 			t.Fatal(err)
 		}
 		reader, writer, err := os.Pipe()

@@ -109,7 +109,7 @@ func TestAFailureBehindTheBastionIsTheTargets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Start(loadgen.Spec{Shape: loadgen.Burst, N: 1}); err != nil {
+		if _, err := g.Begin(loadgen.Spec{Shape: loadgen.Burst, N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Wait(context.Background()); err != nil {

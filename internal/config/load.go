@@ -77,7 +77,7 @@ const LlamaSlots = "llama.cpp slots"
 func (m *Metrics) Ask(b *loadgen.Backend) {
 	switch m.Server {
 	case LlamaSlots:
-		b.SlotsPort = m.Port
+		b.Metrics = loadgen.SlotsMetrics(m.Port)
 		return
 	case "llama.cpp":
 		b.Metrics = loadgen.LlamaMetrics(m.Port)
@@ -181,7 +181,7 @@ func (l Load) Options() (loadgen.Options, error) {
 		Target: loadgen.Target{
 			URL: l.URL, Host: l.Host, Entries: l.Entries, Protocol: loadgen.Protocol(l.Protocol),
 			Profile: loadgen.Profile(l.Profile), Method: l.Method, Header: http.Header{},
-			Model: l.Model, Prompt: l.Prompt, MaxTokens: l.MaxTokens,
+			Model: l.Model, MaxTokens: l.MaxTokens,
 		},
 		Timeouts:    loadgen.Timeouts{Connect: l.ConnectTimeout, FirstByte: l.FirstByteTimeout, Idle: l.IdleTimeout, Total: l.Timeout, Stall: l.Stall},
 		MaxInFlight: l.MaxInFlight,
@@ -223,6 +223,9 @@ func (l Load) ReadFiles(o *loadgen.Options) (err error) {
 		if err != nil {
 			return fmt.Errorf("the body can't be read: %w", err)
 		}
+	}
+	if l.Prompt != "" {
+		o.Target.Prompts = []string{l.Prompt}
 	}
 	if l.PromptFile != "" {
 		data, err := text.ReadFile(l.PromptFile)

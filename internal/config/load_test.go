@@ -89,7 +89,7 @@ load:
 		t.Fatal(err)
 	}
 	defer g.Close()
-	if err := g.Start(loadgen.Spec{Shape: loadgen.Hold, N: 1, Requests: 6}); err != nil {
+	if _, err := g.Begin(loadgen.Spec{Shape: loadgen.Hold, N: 1, Requests: 6}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Wait(t.Context()); err != nil {
@@ -116,10 +116,10 @@ load:
 func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
 	vllm, llama := loadgen.VLLMMetrics(8000), loadgen.LlamaMetrics(8080)
 	for config, want := range map[string]string{
-		"{server: ranker, port: 9191, path: stats, served: running, queued: waiting, labels: {pool: main}}": "0 ranker 9191 stats running waiting map[pool:[main]]",
-		"{server: llama.cpp, port: 8080}":                fmt.Sprintln(0, llama.Name, 8080, "", llama.Served, llama.Queued, "map[]"),
-		"{server: vllm, port: 8000, labels: {model: m}}": fmt.Sprintln(0, vllm.Name, 8000, "", vllm.Served, vllm.Queued, "map[model:[m]]"),
-		"{server: llama.cpp slots, port: 8080}":          fmt.Sprintln(8080, "", 0, "", "", "", "map[]"),
+		"{server: ranker, port: 9191, path: stats, served: running, queued: waiting, labels: {pool: main}}": "ranker 9191 stats running waiting map[pool:[main]]",
+		"{server: llama.cpp, port: 8080}":                fmt.Sprintln(llama.Name, 8080, "", llama.Served, llama.Queued, "map[]"),
+		"{server: vllm, port: 8000, labels: {model: m}}": fmt.Sprintln(vllm.Name, 8000, "", vllm.Served, vllm.Queued, "map[model:[m]]"),
+		"{server: llama.cpp slots, port: 8080}":          fmt.Sprintln("llama.cpp", 8080, "slots", "", "", "map[]"),
 	} {
 		c, err := Parse([]byte("load: {metrics: " + config + "}\n"))
 		if err != nil {
@@ -128,7 +128,7 @@ func TestPodsAreAskedWhatTheConfigSays(t *testing.T) {
 		var b loadgen.Backend
 		c.Load.Metrics.Ask(&b)
 		m := b.Metrics
-		if got := fmt.Sprintln(b.SlotsPort, m.Name, m.Port, m.Path, m.Served, m.Queued, m.Labels); strings.TrimSpace(got) != strings.TrimSpace(want) {
+		if got := fmt.Sprintln(m.Name, m.Port, m.Path, m.Served, m.Queued, m.Labels); strings.TrimSpace(got) != strings.TrimSpace(want) {
 			t.Errorf("%s: %q, want %q", config, got, want)
 		}
 	}

@@ -44,9 +44,9 @@ type castHeader struct {
 
 const noScreen = "the screen can't be recorded"
 
-// NewCast creates the file at path, with mode 0600. The error is the reason why it
+// newCast creates the file at path, with mode 0600. The error is the reason why it
 // cannot.
-func NewCast(path string, o CastOptions) (*Cast, error) {
+func newCast(path string, o CastOptions) (*Cast, error) {
 	f, err := openFile(path, noScreen)
 	return &Cast{o: o, file: f}, err
 }
@@ -152,7 +152,7 @@ func NewScreen(path, title string, o CastOptions) (*Screen, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("the screen can't be recorded to %s: the file already exists", path)
 	}
-	cast, err := NewCast(path, o)
+	cast, err := newCast(path, o)
 	if err != nil {
 		return nil, err
 	}

@@ -167,50 +167,38 @@ func clusterInto(x *Sample, old, now *cluster.Snapshot) (news bool) {
 }
 
 // objects takes the objects that have changed, and reports whether there are
-// any but heartbeats.
+// any but heartbeats, which are written beside.
 func (part *Cluster) objects(before, c *cluster.Contents) bool {
-	compare(before.Nodes, c.Nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) },
-		func(was, n *cluster.Node) {
-			if was == nil || !onlyBeat(was, n) { // beats are written beside
-				part.Nodes = append(part.Nodes, n)
-			}
-		},
-		func(n *cluster.Node) { part.GoneNodes = append(part.GoneNodes, n.Name) })
-	compare(before.Deployments, c.Deployments, func(a, b *cluster.Deployment) int { return compareKeys(a.Key, b.Key) },
-		func(_, d *cluster.Deployment) { part.Deployments = append(part.Deployments, d) },
-		func(d *cluster.Deployment) { part.GoneDeployments = append(part.GoneDeployments, d.Key) })
-	compare(before.Pods, c.Pods, func(a, b *cluster.Pod) int { return compareKeys(a.Key, b.Key) },
-		func(_, p *cluster.Pod) { part.Pods = append(part.Pods, p) },
-		func(p *cluster.Pod) { part.GonePods = append(part.GonePods, p.Key) })
-	compare(before.Endpoints, c.Endpoints, func(a, b *cluster.Endpoints) int { return compareKeys(a.Service, b.Service) },
-		func(_, e *cluster.Endpoints) { part.Endpoints = append(part.Endpoints, e) },
-		func(e *cluster.Endpoints) { part.GoneEndpoints = append(part.GoneEndpoints, e.Service) })
+	part.Nodes, part.GoneNodes = compare(before.Nodes, c.Nodes, func(n *cluster.Node) string { return n.Name }, cmp.Compare[string], onlyBeat)
+	part.Deployments, part.GoneDeployments = compare(before.Deployments, c.Deployments, func(d *cluster.Deployment) cluster.Key { return d.Key }, compareKeys, nil)
+	part.Pods, part.GonePods = compare(before.Pods, c.Pods, func(p *cluster.Pod) cluster.Key { return p.Key }, compareKeys, nil)
+	part.Endpoints, part.GoneEndpoints = compare(before.Endpoints, c.Endpoints, func(e *cluster.Endpoints) cluster.Key { return e.Service }, compareKeys, nil)
 	return len(part.Nodes)+len(part.Deployments)+len(part.Pods)+len(part.Endpoints)+
 		len(part.GoneNodes)+len(part.GoneDeployments)+len(part.GonePods)+len(part.GoneEndpoints) > 0
 }
 
-// compare walks two sorted lists: set receives new or changed objects with their
-// predecessor, and gone those that are missing.
-func compare[T any](old, now []*T, order func(a, b *T) int, set func(was, is *T), gone func(*T)) {
+// compare walks two sorted lists, and returns the objects that are new or have changed, and the keys of
+// those that are gone. Objects for which same is true count as unchanged; it may be nil.
+func compare[T, K any](old, now []*T, key func(*T) K, order func(a, b K) int, same func(was, is *T) bool) (changed []*T, gone []K) {
 	if len(old) == len(now) && (len(old) == 0 || &old[0] == &now[0]) {
-		return // the same list
+		return nil, nil // the same list
 	}
 	for _, is := range now {
-		for len(old) > 0 && old[0] != is && order(old[0], is) < 0 {
-			gone(old[0])
-			old = old[1:]
+		for len(old) > 0 && old[0] != is && order(key(old[0]), key(is)) < 0 {
+			gone, old = append(gone, key(old[0])), old[1:]
 		}
 		var was *T
-		if len(old) > 0 && (old[0] == is || order(old[0], is) == 0) {
+		if len(old) > 0 && (old[0] == is || order(key(old[0]), key(is)) == 0) {
 			was, old = old[0], old[1:]
 		}
-		if was != is {
-			set(was, is)
+		if was != is && (was == nil || same == nil || !same(was, is)) {
+			changed = append(changed, is)
 		}
 	}
 	for _, was := range old {
-		gone(was)
+		gone = append(gone, key(was))
 	}
+	return changed, gone
 }
 
 // onlyBeat reports whether a node differs in its heartbeat alone.

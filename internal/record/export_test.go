@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"io/fs"
 	"time"
 
@@ -28,11 +27,9 @@ func RecordFrames(dir string, render func(f *view.Frame, width, height int) stri
 
 // eventsIn are the events of a file.
 func eventsIn(fsys fs.FS, name string) (events []view.Event, torn bool, err error) {
-	torn, err = readLines(fsys, name, fileMost, func(_ int, line []byte) error {
-		var e view.Event
-		err := json.Unmarshal(line, &e)
-		events = append(events, e)
-		return err
+	torn, err = eachOf(fsys, name, fileMost, "an event", func(_ int, e *view.Event) error {
+		events = append(events, *e)
+		return nil
 	})
 	return events, torn, err
 }

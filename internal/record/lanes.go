@@ -3,6 +3,7 @@ package record
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
@@ -71,34 +72,29 @@ func eventFacts(events []view.Event) (out []laneFact) {
 
 // firstFacts are what the first samples of each node and each machine tell.
 func firstFacts(samples []Sample) (out []laneFact) {
-	nodes, machines := map[string]bool{}, map[string]bool{}
+	seen := map[view.NodeSpan]bool{}
+	first := func(at time.Time, node string, kind view.SpanKind, down bool) {
+		what := view.NodeSpan{Node: node, Kind: kind}
+		if down && !seen[what] {
+			out = append(out, laneFact{view.NodeSpan{Node: node, Kind: kind, From: at}, true, true})
+		}
+		seen[what] = true
+	}
 	for i := range samples {
 		x := &samples[i]
-		add := func(node string, kind view.SpanKind) {
-			out = append(out, laneFact{view.NodeSpan{Node: node, Kind: kind, From: x.At}, true, true})
-		}
 		if x.Cluster != nil {
 			for _, n := range x.Cluster.Nodes {
-				if n == nil || nodes[n.Name] {
-					continue
-				}
-				nodes[n.Name] = true
-				add(n.Name, "")
-				if n.Gone.IsZero() && (n.Overdue || n.Ready == cluster.TriUnknown) {
-					add(n.Name, view.SpanSilent)
-				}
-				if n.Gone.IsZero() && n.Ready != cluster.TriTrue {
-					add(n.Name, view.SpanNotReady)
+				if n != nil {
+					here := n.Gone.IsZero()
+					first(x.At, n.Name, "", true)
+					first(x.At, n.Name, view.SpanSilent, here && (n.Overdue || n.Ready == cluster.TriUnknown))
+					first(x.At, n.Name, view.SpanNotReady, here && n.Ready != cluster.TriTrue)
 				}
 			}
 		}
 		for name, m := range x.Machines {
-			if m == nil || machines[name] || m.Reading.Arrived.IsZero() {
-				continue
-			}
-			machines[name] = true
-			if m.Reading.State == power.Off {
-				add(name, view.SpanOff)
+			if m != nil && !m.Reading.Arrived.IsZero() {
+				first(x.At, name, view.SpanOff, m.Reading.State == power.Off)
 			}
 		}
 	}

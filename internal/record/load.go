@@ -1,8 +1,6 @@
 package record
 
 import (
-	"encoding/json"
-	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -20,14 +18,7 @@ const timedRuns = 500
 // that the last line is not whole. It ends at the first error; there may be no such file
 // (fs.ErrNotExist).
 func EachRequest(fsys fs.FS, each func(line int, r *loadgen.Record) error) (torn bool, err error) {
-	var q loadgen.Record
-	return readLines(fsys, RequestsFile, 0, func(n int, line []byte) error {
-		q = loadgen.Record{}
-		if err := json.Unmarshal(line, &q); err != nil {
-			return fmt.Errorf("line %d of %s is not a request: %w", n, RequestsFile, err)
-		}
-		return each(n, &q)
-	})
+	return eachOf(fsys, RequestsFile, 0, "a request", each)
 }
 
 // requestSums holds the sums of a record's requests: its memory grows with the seconds

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -111,35 +110,11 @@ func open(fsys fs.FS, name string, recording bool) (*Record, error) {
 	return r, nil
 }
 
-// EachEvent calls each with every event of the events.jsonl in fsys. torn reports that the
-// last line is not whole. It ends at the first error; there may be no such file
-// (fs.ErrNotExist).
-func EachEvent(fsys fs.FS, each func(e view.Event)) (torn bool, err error) {
-	return readLines(fsys, EventsFile, fileMost, func(n int, line []byte) error {
-		var e view.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("line %d of %s is not an event: %w", n, EventsFile, err)
-		}
-		each(e)
+func (r *Record) read(fsys fs.FS) (*requestSums, error) {
+	torn, err := eachOf(fsys, EventsFile, fileMost, "an event", func(_ int, e *view.Event) error {
+		r.Events = append(r.Events, *e)
 		return nil
 	})
-}
-
-// withReplicas returns an event with the number of available replicas, and of all, which early
-// versions recorded only as "3/6".
-func withReplicas(e view.Event) view.Event {
-	if e.Change != cluster.ChangeReplicas || e.Of != 0 {
-		return e
-	}
-	var n, of int
-	if fields, err := fmt.Sscanf(e.To, "%d/%d", &n, &of); fields == 2 && err == nil && n >= 0 && of >= 0 {
-		e.N, e.Of = n, of
-	}
-	return e
-}
-
-func (r *Record) read(fsys fs.FS) (*requestSums, error) {
-	torn, err := EachEvent(fsys, func(e view.Event) { r.Events = append(r.Events, withReplicas(e)) })
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +143,7 @@ func (r *Record) read(fsys fs.FS) (*requestSums, error) {
 	if err := r.tooLong(); err != nil {
 		return nil, err
 	}
-	r.Plan, err = ReadSmall(fsys, PlanFile)
+	r.Plan, err = readSmall(fsys, PlanFile)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +206,7 @@ func Summarized(fsys fs.FS) (*Summary, error) {
 }
 
 func (r *Record) readSummary(fsys fs.FS) error {
-	b, err := ReadSmall(fsys, SummaryFile)
+	b, err := readSmall(fsys, SummaryFile)
 	if err != nil || b == nil {
 		return err
 	}

@@ -32,9 +32,9 @@ func openRegular(fsys fs.FS, name string) (f fs.File, size int64, err error) {
 	return f, info.Size(), err
 }
 
-// ReadSmall reads a file of a record whole: one that is not written line by line. It
+// readSmall reads a file of a record whole: one that is not written line by line. It
 // is nil when it is not there.
-func ReadSmall(fsys fs.FS, name string) ([]byte, error) {
+func readSmall(fsys fs.FS, name string) ([]byte, error) {
 	f, size, err := openRegular(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -51,6 +51,19 @@ func ReadSmall(fsys fs.FS, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s can't be read: %w", name, err)
 	}
 	return b, nil
+}
+
+// eachOf calls each with what every line of a file of JSON holds, which is each's only until it
+// returns. It is readLines otherwise; what names the content in the error about a line.
+func eachOf[T any](fsys fs.FS, name string, most int64, what string, each func(n int, v *T) error) (torn bool, err error) {
+	v := new(T)
+	return readLines(fsys, name, most, func(n int, line []byte) error {
+		*v = *new(T)
+		if err := json.Unmarshal(line, v); err != nil {
+			return fmt.Errorf("line %d of %s is not %s: %w", n, name, what, err)
+		}
+		return each(n, v)
+	})
 }
 
 // readLines calls each with every line, by its number from 1. torn reports

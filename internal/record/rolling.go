@@ -37,13 +37,10 @@ func NewRolling(t *Timeline, size int, age time.Duration, now func() time.Time) 
 
 // newRolling returns a Rolling whose sampler does not run.
 func newRolling(t *Timeline, size int, age time.Duration, now func() time.Time) *Rolling {
-	r := &Rolling{timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}}}
-	samples := &file{past: newPast(size, age, now)}
-	r.sampler = &Sampler{
-		beats: beats{}, now: now, samples: samples,
-		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
+	return &Rolling{
+		timeline: t, age: age, now: now, requests: &Requests{&file{past: newPast(size/4, age, now)}},
+		sampler: samplerTo(&file{past: newPast(size, age, now)}, now),
 	}
-	return r
 }
 
 // Redact replaces names in the requests and samples; see Timeline.Redact for the events.

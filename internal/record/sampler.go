@@ -73,19 +73,24 @@ func makeSampler(dir string, render func(f *view.Frame, width, height int) strin
 		return nil, err
 	}
 	samples.Redact(names)
-	s := &Sampler{
-		beats:  beats{},
-		render: render, now: now, samples: samples,
-		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}), files: []*file{samples},
-	}
+	s := samplerTo(samples, now)
 	if render != nil {
-		s.cast, err = NewCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names})
+		s.render = render
+		s.cast, err = newCast(filepath.Join(dir, CastFile), CastOptions{Width: castWidth, Height: castHeight, Names: names})
 		if err != nil {
 			return nil, errors.Join(err, samples.Close())
 		}
 		s.files = append(s.files, s.cast.file)
 	}
 	return s, nil
+}
+
+// samplerTo returns a Sampler that writes samples alone, and does not run.
+func samplerTo(samples *file, now func() time.Time) *Sampler {
+	return &Sampler{
+		beats: beats{}, now: now, samples: samples, files: []*file{samples},
+		frames: make(chan *view.Frame, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 // Offer hands a frame over. It never blocks; one goroutine may call it.

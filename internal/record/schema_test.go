@@ -134,7 +134,7 @@ func TestTheExamplesKeepToTheSchema(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if b, err := ReadSmall(dir, SummaryFile); err != nil || strictly(b, &Summary{}) != nil {
+		if b, err := readSmall(dir, SummaryFile); err != nil || strictly(b, &Summary{}) != nil {
 			t.Errorf("%s: %v, %v", name, err, strictly(b, &Summary{}))
 		}
 	}

@@ -58,13 +58,6 @@ func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
 					windows[w.At.Unix()] = *w
 				}
 			}
-			if x.Load.Run != nil {
-				if g := x.Load.Run.Gauge; g.Basis != "" && g.Basis != loadgen.BasisIdle {
-					if s := at(g.At); s != nil {
-						s.Sample(g)
-					}
-				}
-			}
 		}
 	}
 	for unix, w := range windows {

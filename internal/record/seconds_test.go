@@ -61,7 +61,7 @@ func TestScreenAndReportCountAlike(t *testing.T) {
 	}
 	defer g.Close()
 	for range 4 {
-		if err := g.Start(loadgen.Spec{Shape: loadgen.Burst, N: 1}); err != nil {
+		if _, err := g.Begin(loadgen.Spec{Shape: loadgen.Burst, N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Wait(t.Context()); err != nil {

@@ -1,8 +1,8 @@
 package record
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +10,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -244,27 +245,13 @@ func (s *Summary) Write(dir string, names *Names) error {
 // at all. It replaces names. The error describes the failure.
 func WriteSummary(dir string, summary any, names *Names) error {
 	b, err := json.MarshalIndent(summary, "", "  ")
-	if err == nil {
-		err = writeWhole(filepath.Join(dir, SummaryFile), append(names.JSON(b), '\n'))
-	}
 	if err != nil {
 		return fmt.Errorf("the summary can't be written: %w", err)
 	}
-	return nil
-}
-
-// writeWhole writes a file, with mode 0600, under another name first.
-func writeWhole(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".part-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	if err = cmp.Or(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return text.WriteFile(filepath.Join(dir, SummaryFile), func(f *os.File) error {
+		_, err := f.Write(append(names.JSON(b), '\n'))
+		return errors.Join(err, f.Sync())
+	})
 }
 
 func some[T any](list []T) []T {

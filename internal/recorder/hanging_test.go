@@ -32,7 +32,7 @@ func hang(t *testing.T, answered int) {
 	defer g.Close()
 	s.opt.Load = g
 	hold := loadgen.Spec{Shape: loadgen.Hold, N: 4}
-	if err := g.Start(hold); err != nil {
+	if _, err := g.Begin(hold); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); g.Run().Totals.Sent < 4; time.Sleep(5 * time.Millisecond) {

@@ -132,6 +132,7 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		if x.Kind.OfNode() {
 			o.nodes[x.Subject] = true
 			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
+			o.tracker.Power(x.Subject, r.s.Machine(x.Subject).Reading) // it may have been read before the record began
 			r.s.WantKubelets(x.Subject)
 		}
 		r.s.Say(signEvent(x.Sign))

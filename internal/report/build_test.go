@@ -139,4 +139,4 @@ func reportsBoot(r *record.Record, node string, s float64, id string) {
 }
 
 // kube is what Kubernetes did by a record.
-func kube(r *record.Record) section { return kubernetesOf(r, causesOf(r, FactsOf(r))) }
+func kube(r *record.Record) section { return kubernetesOf(r, causesOf(r, factsOf(r))) }

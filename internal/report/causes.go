@@ -22,10 +22,7 @@ type causes struct {
 }
 
 func causesOf(r *record.Record, all []Facts) *causes {
-	c := &causes{r: r, taints: map[string]string{}, shutdowns: map[string]bool{}}
-	for i := range all {
-		c.nodes = append(c.nodes, all[i].Nodes...)
-	}
+	c := &causes{r: r, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case e.Seen.Before(r.Zero.Add(-gap)): // of an earlier outage, in the past of a record
@@ -63,39 +60,25 @@ func (c *causes) setting(name string) string {
 	return s
 }
 
-func (c *causes) detected(node string) string {
-	if c.shutdowns[node] {
-		return "its kubelet reported that it shuts down: " + c.setting(shutdownGrace)
+// why is why Kubernetes did something then: the cause of a phase of that subject.
+func (c *causes) why(phase, subject string) string {
+	switch phase {
+	case view.PhaseDetected:
+		if c.shutdowns[subject] {
+			return "its kubelet reported that it shuts down: " + c.setting(shutdownGrace)
+		}
+		return "no heartbeat for " + c.setting(gracePeriod) + ", checked every " + c.setting(monitorPeriod)
+	case view.PhaseEndpointsOut:
+		return "readiness: the pods of a NotReady node are not ready, and Services send requests only to ready pods"
+	case view.PhaseTainted: // node lifecycle controller, pkg/controller/nodelifecycle, ReducedQPSFunc and handleDisruption
+		return "one node after the other, by " + c.setting(evictionRate) + " a second, or fewer while many of a zone are not Ready: " + c.setting(unhealthyZone)
+	case view.PhaseEvicted:
+		return c.setting(tolerationOf + cmp.Or(c.taints[subject], unreachable))
+	case view.PhaseReplaced:
+		return cmp.Or(c.stillAttached(subject), "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)")
+	case view.PhaseReady:
+		return "its kubelet reports a new state at once, else every " + c.setting(statusUpdate)
 	}
-	return "no heartbeat for " + c.setting(gracePeriod) + ", checked every " + c.setting(monitorPeriod)
-}
-
-func (c *causes) endpoints(string) string {
-	return "readiness: the pods of a NotReady node are not ready, and Services send requests only to ready pods"
-}
-
-// tainted: node lifecycle controller, pkg/controller/nodelifecycle, ReducedQPSFunc and
-// handleDisruption.
-func (c *causes) tainted(string) string {
-	return "one node after the other, by " + c.setting(evictionRate) + " a second, or fewer while many of a zone are not Ready: " + c.setting(unhealthyZone)
-}
-
-func (c *causes) evicted(node string) string {
-	return c.setting(tolerationOf + cmp.Or(c.taints[node], unreachable))
-}
-
-func (c *causes) replaced(deployment string) string {
-	if why := c.stillAttached(deployment); why != "" {
-		return why
-	}
-	return "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)"
-}
-
-func (c *causes) ready(string) string {
-	return "its kubelet reports a new state at once, else every " + c.setting(statusUpdate)
-}
-
-func (c *causes) restored(string) string {
 	return "readiness: a pod counts once it is ready (readinessProbe, minReadySeconds)"
 }
 

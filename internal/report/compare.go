@@ -27,10 +27,14 @@ type matrix struct {
 	found map[string][]cell // the rows by their keys
 }
 
-// numbered is a name of which this is the nth.
-func numbered(name string, n int) string {
-	if n > 1 {
-		name += fmt.Sprintf(" (%d)", n)
+// counter numbers the names that come more than once.
+type counter map[string]int
+
+// name is the name of one more thing with that identity.
+func (c counter) name(id, name string) string {
+	c[id]++
+	if c[id] > 1 {
+		name += fmt.Sprintf(" (%d)", c[id])
 	}
 	return name
 }
@@ -95,15 +99,14 @@ func CompareMarkdown(w io.Writer, rs []*record.Record) error {
 
 // runNames names runs by their folders; folders of one name are numbered.
 func runNames(rs []*record.Record) []string {
-	seen := map[string]int{}
+	seen := counter{}
 	var out []string
 	for i, r := range rs {
-		name := short(clean(filepath.Base(r.Dir)), 28)
+		name := text.Middle(clean(filepath.Base(r.Dir)), 28, "…")
 		if name == "" || name == "." || r.Dir == "" {
 			name = fmt.Sprintf("run %d", i+1)
 		}
-		seen[name]++
-		out = append(out, numbered(name, seen[name]))
+		out = append(out, seen.name(name, name))
 	}
 	return out
 }
@@ -157,12 +160,10 @@ func phaseMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("phases, in seconds from zero: observed, difference to the first run, forecast", rs, "phase", "subject")
 	var reference map[string]*float64
 	for i, r := range rs {
-		observed, seen := map[string]*float64{}, map[string]int{}
+		observed, seen := map[string]*float64{}, counter{}
 		for _, p := range inOrder(summaryOf(r).Phases) {
-			id := p.Name + "\x00" + p.Subject
-			seen[id]++ // a phase may come twice
-			subject := numbered(p.Subject, seen[id])
-			id = p.Name + "\x00" + subject
+			subject := seen.name(p.Name+"\x00"+p.Subject, p.Subject) // a phase may come twice
+			id := p.Name + "\x00" + subject
 			observed[id] = p.Observed
 			row := m.row(p.Name, subject)
 			row[i].Text = phaseCell(p, reference[id])
@@ -200,11 +201,9 @@ func phaseCell(p view.Phase, first *float64) string {
 func expectationMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("expectations", rs, "expectation", "wanted")
 	for i, r := range rs {
-		seen := map[[2]string]int{}
+		seen := counter{}
 		for _, e := range summaryOf(r).Expectations {
-			id := [2]string{e.Name, e.Want}
-			seen[id]++
-			m.row(numbered(e.Name, seen[id]), e.Want)[i].Text = held(e)
+			m.row(seen.name(e.Name+"\x00"+e.Want, e.Name), e.Want)[i].Text = held(e)
 		}
 	}
 	return m
@@ -229,12 +228,11 @@ func held(e view.Expectation) string {
 func loadMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("load", rs, "step", "")
 	for i, r := range rs {
-		t, seen := loadOf(summaryOf(r)), map[string]int{}
+		t, seen := loadOf(summaryOf(r)), counter{}
 		for _, row := range t.Rows {
-			step := row[0].Text
-			seen[step]++
+			step := seen.name(row[0].Text, row[0].Text)
 			for j, c := range row[1:] {
-				m.row(numbered(step, seen[step]), t.Head[j+1].Name)[i].Text = c.Text
+				m.row(step, t.Head[j+1].Name)[i].Text = c.Text
 			}
 		}
 	}

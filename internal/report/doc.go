@@ -7,7 +7,7 @@
 // forecasts nothing again. It only computes how far an observation is from its
 // forecast.
 //
-// FactsOf reads the outages out of a record (nodes.go, clients.go, workloads.go); opening.go makes
+// factsOf reads the outages out of a record (nodes.go, clients.go, workloads.go); opening.go makes
 // the sentences of them and facttables.go the tables, for every format.
 //
 // A record may hold anything: it comes from a cluster, from servers and

@@ -22,9 +22,9 @@ type Facts struct {
 	over      time.Time // To, or the end of the record
 }
 
-// FactsOf finds the outages of a record, in the order of time. If no node went down, the facts
+// factsOf finds the outages of a record, in the order of time. If no node went down, the facts
 // without nodes are those of the whole record.
-func FactsOf(r *record.Record) []Facts {
+func factsOf(r *record.Record) []Facts {
 	var out []Facts
 	for _, n := range nodesOf(r) {
 		if last := len(out) - 1; last >= 0 && (out[last].To.IsZero() || !n.From.After(out[last].To)) {
@@ -45,6 +45,14 @@ func FactsOf(r *record.Record) []Facts {
 		out[i].Workloads = workloadsOf(r, &out[i], readings)
 	}
 	return out
+}
+
+// nodesIn are the nodes of all outages.
+func nodesIn(all []Facts) (nodes []NodeFacts) {
+	for i := range all {
+		nodes = append(nodes, all[i].Nodes...)
+	}
+	return nodes
 }
 
 // wholeRecord are the facts of a record as one outage without nodes, from the zero of a recorded one.

@@ -216,7 +216,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := bare()
 			c.happens(r)
-			if got := strings.Join(opening(r, FactsOf(r)), " "); got != c.want {
+			if got := strings.Join(opening(r, factsOf(r)), " "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -234,7 +234,7 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	x := &r.Seconds[50] // in flight through the second one
 	x.Sent, x.Failed, x.Later = 3, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
 	r.Seconds[131].Earlier = x.Later
-	all := FactsOf(r)
+	all := factsOf(r)
 	if len(all) != 2 || all[0].Clients.Before != 3 || all[0].Clients.Failed != 0 || all[1].Clients.Failed != 2 {
 		t.Errorf("%+v", all)
 	}
@@ -247,7 +247,7 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	lose(r, 5, 4, 6) // and is there again
 	lose(r, 4, 10, 40)
 	off(r, 60)
-	if all := FactsOf(r); len(all[0].Workloads) != 1 || !all[0].Workloads[0].From.Equal(at(10).Truncate(time.Second)) || all[0].Workloads[0].Lowest != 4 {
+	if all := factsOf(r); len(all[0].Workloads) != 1 || !all[0].Workloads[0].From.Equal(at(10).Truncate(time.Second)) || all[0].Workloads[0].Lowest != 4 {
 		t.Errorf("%+v", all[0].Workloads)
 	}
 }
@@ -258,7 +258,7 @@ func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 	asks(r, "k8s2", 20.2, power.ActionOff, power.StageSending)
 	down(r, "k8s2", view.SpanOff, 21, 60)
 	fail(r, 20, 22)
-	c := FactsOf(r)[0].Clients
+	c := factsOf(r)[0].Clients
 	if c.Failed != 2 || !c.First.Equal(at(20.2)) {
 		t.Errorf("%+v", c)
 	}
@@ -271,7 +271,7 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	fail(r, 45, 60)
 	signs(r, 20, "k8s2", view.SignSilent)
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
-	if got := rowsOf(clientsTable(r, FactsOf(r))); !strings.Contains(got, ", not seen whole") || strings.Contains(got, "end not seen") {
+	if got := rowsOf(clientsTable(r, factsOf(r))); !strings.Contains(got, ", not seen whole") || strings.Contains(got, "end not seen") {
 		t.Error(got)
 	}
 }
@@ -296,7 +296,7 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 		reportsBoot(r, "k8s2", 150, c.after)
 		down(r, "k8s2", c.kind, 21, 150)
 		down(r, "k8s2", view.SpanNotReady, 70, 150)
-		if got := rowsOf(nodesTable(r, FactsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
+		if got := rowsOf(nodesTable(r, factsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -306,7 +306,7 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	r := bare()
 	signAPI(r, 20)
 	loseAPI(r, 20, 46)
-	want := strings.Join(opening(r, FactsOf(r)), " ")
+	want := strings.Join(opening(r, factsOf(r)), " ")
 	names := record.NewNames()
 	names.Add(record.NameNamespace, "api", "sign", "lost", "server", "answers")
 	names.Add(record.NameHost, "outage", "local")
@@ -318,7 +318,7 @@ func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	if err := json.Unmarshal(names.JSON(b), &r.Events); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(opening(r, FactsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
+	if got := strings.Join(opening(r, factsOf(r)), " "); got != want || !strings.Contains(got, "gave lightsout no answer") {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

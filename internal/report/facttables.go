@@ -20,12 +20,8 @@ func nodesTable(r *record.Record, all []Facts) section {
 	t := section{ID: "nodes", Title: "Nodes that went down"}
 	t.columns("node", "how")
 	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
-	var nodes []NodeFacts
-	for i := range all {
-		nodes = append(nodes, all[i].Nodes...)
-	}
 	ids := bootIDsOf(r)
-	for _, n := range nodes {
+	for _, n := range nodesIn(all) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
@@ -34,7 +35,7 @@ func actsOf(c *causes) []act {
 			continue
 		}
 		all = append(all, act{phase: p.Name, at: *p.Observed, subjects: []string{p.Subject},
-			hidden: p.HiddenFrom != nil, why: d.why(c, p.Subject), wait: c.waited(p, d.after, d.since)})
+			hidden: p.HiddenFrom != nil, why: c.why(p.Name, p.Subject), wait: c.waited(p, d.after, d.since)})
 	}
 	slices.SortStableFunc(all, func(a, b act) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), phaseRank(a.phase)-phaseRank(b.phase))
@@ -63,21 +64,16 @@ const (
 	notReady    = "node.kubernetes.io/not-ready"
 )
 
-// does says of each phase that is Kubernetes' own what Kubernetes did, why it did so
-// at that time, and which phase the wait counts from; "" is the request to go down.
-var does = map[string]struct {
-	what  string
-	why   func(c *causes, subject string) string
-	after string
-	since string
-}{
-	view.PhaseDetected:     {"marks %s NotReady", (*causes).detected, "", ""},
-	view.PhaseEndpointsOut: {"takes the pods on %s out of their Services", (*causes).endpoints, view.PhaseDetected, "NotReady"},
-	view.PhaseTainted:      {"taints %s with NoExecute", (*causes).tainted, view.PhaseDetected, "NotReady"},
-	view.PhaseEvicted:      {"begins to delete the pods on %s", (*causes).evicted, view.PhaseTainted, "the taint"},
-	view.PhaseReplaced:     {"has all pods of %s available on other nodes", (*causes).replaced, view.PhaseEvicted, "the deletion"},
-	view.PhaseReady:        {"marks %s Ready", (*causes).ready, view.PhaseBooted, "the boot"},
-	view.PhaseRestored:     {"has all pods of %s available", (*causes).restored, view.PhaseReady, "Ready"},
+// does says of each phase that is Kubernetes' own what Kubernetes did, and which phase the wait
+// counts from, with the words for that; "" is the request to go down.
+var does = map[string]struct{ what, after, since string }{
+	view.PhaseDetected:     {"marks %s NotReady", "", ""},
+	view.PhaseEndpointsOut: {"takes the pods on %s out of their Services", view.PhaseDetected, "NotReady"},
+	view.PhaseTainted:      {"taints %s with NoExecute", view.PhaseDetected, "NotReady"},
+	view.PhaseEvicted:      {"begins to delete the pods on %s", view.PhaseTainted, "the taint"},
+	view.PhaseReplaced:     {"has all pods of %s available on other nodes", view.PhaseEvicted, "the deletion"},
+	view.PhaseReady:        {"marks %s Ready", view.PhaseBooted, "the boot"},
+	view.PhaseRestored:     {"has all pods of %s available", view.PhaseReady, "Ready"},
 }
 
 // actsMost is the largest number of actions of Kubernetes in the table.
@@ -95,7 +91,7 @@ func kubernetesOf(r *record.Record, c *causes) section {
 			break
 		}
 		d := does[a.phase]
-		what := fmt.Sprintf(d.what, entry{Subjects: a.subjects}.who())
+		what := fmt.Sprintf(d.what, strings.Join(few(a.subjects, "more"), ", "))
 		at := offset(a.at)
 		if a.hidden {
 			at += " or before"

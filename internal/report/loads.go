@@ -35,7 +35,7 @@ func loadOf(s *record.Summary) section {
 			served, queued = none, none
 		}
 		t.row(l.Step, offsetOrNone(l.Started), offsetOrNone(l.Ended), l.Sent, l.OK, failed, classes(l.FailedByClass),
-			otherwise(l.Cancelled, l.InFlight, l.Unsent), served, queued, some(l.PeakStreaming), orNone(l.Basis),
+			orNone(loadgen.Counts{Cancelled: l.Cancelled, InFlight: l.InFlight, Unsent: l.Unsent}.Ends()), served, queued, some(l.PeakStreaming), orNone(l.Basis),
 			windows(l.ErrorWindows), later(l.LaterFailures), after, some(hung(l)))
 	}
 	t.trim("of these", "else", "peak streaming", "basis", "error window", "failed later", "failed, sent after detection", "hung")
@@ -117,19 +117,6 @@ func byCount(by map[loadgen.Class]int) []loadgen.Class {
 	return keys
 }
 
-func otherwise(cancelled, inFlight, unsent int) string {
-	var parts []string
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{cancelled, "cancelled"}, {inFlight, "in flight"}, {unsent, "unsent"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
-		}
-	}
-	return orNone(strings.Join(parts, ", "))
-}
-
 // equation writes the ledger out.
 func equation(l record.Ledger) cell {
 	switch text := l.Equation(); {
@@ -143,6 +130,9 @@ func equation(l record.Ledger) cell {
 }
 
 func ledgerOf(s *record.Summary) section {
-	e := equation(s.Ledger)
-	return section{ID: "ledger", Title: "Ledger", Lead: []cell{e}}
+	t := section{ID: "ledger", Title: "Ledger", Lead: []cell{equation(s.Ledger)}}
+	if s.Unplanned != nil {
+		t.say(plain, "It leaves out the requests that ended before zero.")
+	}
+	return t
 }

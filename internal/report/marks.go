@@ -36,17 +36,8 @@ type entry struct {
 	from, to string
 }
 
-// whoMost is the most subjects that are named.
-const whoMost = 4
-
 // who names the subjects, or counts them if there are many.
-func (e entry) who() string {
-	names := slices.Sorted(slices.Values(e.Subjects))
-	if n := len(names) - whoMost; n > 1 {
-		names = append(names[:whoMost], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(names, ", ")
-}
+func (e entry) who() string { return strings.Join(few(e.Subjects, "more"), ", ") }
 
 // weights say how much the events of a lane tell the reader of a report, from 1 to
 // 9. What Kubernetes' own events say is in other lanes as well.

@@ -150,8 +150,8 @@ func (n *NodeFacts) apart(r *record.Record) bool {
 	})
 }
 
-// request is a request of lightsout to take a machine down, or a sign that the recorder noticed.
-type request struct {
+// reason is a request of lightsout to take a machine down, or a sign that the recorder noticed.
+type reason struct {
 	at    time.Time
 	cause cause
 	sign  bool
@@ -163,18 +163,18 @@ type request struct {
 var signCauses = map[view.Sign]cause{view.SignSilent: causeSilent, view.SignNotReady: causeNotReady, view.SignNotBack: causeNotBack}
 
 // requestsOf lists by node the requests to take its machine down, and the recorder's signs.
-func requestsOf(events []view.Event) map[string][]request {
+func requestsOf(events []view.Event) map[string][]reason {
 	causes := map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
-	out := map[string][]request{}
+	out := map[string][]reason{}
 	for i := range events {
 		e := &events[i]
 		all := out[e.Subject]
 		switch cause := causes[e.Action]; {
 		case e.Code == view.CodeOutageSign && signCauses[e.Sign] != "":
-			out[e.Subject] = append(all, request{at: e.At, cause: signCauses[e.Sign], sign: true})
+			out[e.Subject] = append(all, reason{at: e.At, cause: signCauses[e.Sign], sign: true})
 		case e.Code != view.CodePowerOperation || cause == "":
 		case e.Stage == power.StageSending:
-			out[e.Subject] = append(all, request{at: e.At, cause: cause})
+			out[e.Subject] = append(all, reason{at: e.At, cause: cause})
 		case e.Stage == power.StageFailed && len(all) > 0:
 			all[len(all)-1].failed = e.At
 		}
@@ -184,7 +184,7 @@ func requestsOf(events []view.Event) map[string][]request {
 
 // explains reports whether the node went down by the request, or with the sign: a poll can find a
 // machine off a second before its last heartbeat arrives.
-func (q *request) explains(n *NodeFacts) bool {
+func (q *reason) explains(n *NodeFacts) bool {
 	if q.cause == causeNotBack {
 		return true
 	}
@@ -197,7 +197,7 @@ func (q *request) explains(n *NodeFacts) bool {
 
 // explained gives each time that a node was down the last request or sign before it, and adds the
 // deletion of a node that no span shows, and the last request if the node did not go.
-func explained(r *record.Record, node string, downs []NodeFacts, requests []request) []NodeFacts {
+func explained(r *record.Record, node string, downs []NodeFacts, requests []reason) []NodeFacts {
 	for i := range requests {
 		q := &requests[i]
 		at := slices.IndexFunc(downs, func(n NodeFacts) bool { return n.To.IsZero() || q.at.Before(n.To) })

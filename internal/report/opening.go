@@ -16,7 +16,7 @@ const outagesMost = 3
 // Opening is what a person would say of a record, as plain lines for a terminal,
 // at most 100 columns wide.
 func Opening(r *record.Record) (lines []string) {
-	for _, s := range opening(r, FactsOf(r)) {
+	for _, s := range opening(r, factsOf(r)) {
 		lines = append(lines, wrap(s, "")...)
 	}
 	return lines
@@ -38,11 +38,7 @@ func opening(r *record.Record, all []Facts) (out []string) {
 		add(whatOf(r, f), f.Clients.text(len(all) > 1), podsOf(r, f), still(r, f.Nodes))
 	}
 	if n := len(all) - outagesMost; n > 0 {
-		var nodes []NodeFacts
-		for _, f := range all[outagesMost:] {
-			nodes = append(nodes, f.Nodes...)
-		}
-		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodes)))
+		add(fmt.Sprintf("%s of %s followed: see the tables", text.Count(n, "more outage", "more outages"), named(nodesIn(all[outagesMost:]))))
 	}
 	if c := &all[len(all)-1].Clients; len(all) > 1 {
 		add(c.unansweredText()) // nobody knows of which outage
@@ -123,21 +119,13 @@ func who(all []NodeFacts) string {
 	return text.List(parts)
 }
 
-// namesMost is how many nodes of a sentence are named.
-const namesMost = 4
-
 // named names nodes, each once, or counts them where there are many.
 func named(nodes []NodeFacts) string {
 	var names []string
 	for _, n := range nodes {
 		names = append(names, clean(n.Node))
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if n := len(names) - namesMost; n > 1 {
-		names = append(names[:namesMost], fmt.Sprintf("%d more nodes", n))
-	}
-	return text.List(names)
+	return text.List(few(names, "more nodes"))
 }
 
 // text is what clients saw. Of several outages, nobody knows to which the requests without an

@@ -48,7 +48,7 @@ func verdictOf(v view.Verdict) cell {
 }
 
 func pageOf(r *record.Record) *page {
-	all := FactsOf(r)
+	all := factsOf(r)
 	c := causesOf(r, all)
 	p := &page{Opening: opening(r, all)}
 	p.about.ID, p.about.Title = "about", "About this record"
@@ -75,7 +75,7 @@ func (p *page) fromSummary(r *record.Record, c *causes) {
 	s := r.Summary
 	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
 	p.Verdict = judged(s)
-	if u := s.Unplanned; u != nil {
+	if s.Unplanned != nil && severityMeans(r) != "" {
 		p.Why = append(p.Why, severityMeans(r))
 	}
 	if s.Verdict == view.NotObserved {

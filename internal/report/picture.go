@@ -76,19 +76,14 @@ const (
 	linesMost  = 30
 )
 
-// lanesOf are the lanes to be drawn: of all nodes to which something happened.
-func lanesOf(r *record.Record) []record.Lane {
-	return slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool { return len(l.Spans) == 0 })
-}
-
 // laneRows are a lane's rows: kinds of spans, from top to bottom.
 var laneRows = []view.SpanKind{view.SpanOff, view.SpanSilent, view.SpanNotReady}
 
 const laneRow = 13.0
 
-// lanes draws the nodes.
+// lanes draws the nodes to which something happened.
 func (d *drawing) lanes(r *record.Record) {
-	all := lanesOf(r)
+	all := slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool { return len(l.Spans) == 0 })
 	for i, l := range all {
 		if i == lanesMost {
 			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %s more", text.Count(len(all)-i, "node", "nodes")))

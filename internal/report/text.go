@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,16 +21,7 @@ const none = "–"
 // here, and puts it on one line.
 func clean(s string) string { return text.Clean(s, textMost) }
 
-// short cuts s in its middle to at most most cells.
-func short(s string, most int) string {
-	if text.Width(s) <= most {
-		return s
-	}
-	head, w := text.CutLeft(s, (most-1)/2)
-	return head + "…" + text.CutRight(s, most-1-w)
-}
-
-// brief is short for a name, of which the namespace and the domain go first.
+// brief cuts a name in its middle to so many cells; the namespace and the domain go first.
 func brief(s string, most int) string {
 	if _, name, ok := strings.Cut(s, "/"); ok && text.Width(s) > most {
 		s = name
@@ -37,7 +29,19 @@ func brief(s string, most int) string {
 	if host, _, ok := strings.Cut(s, "."); ok && host != "" && text.Width(s) > most {
 		s = host
 	}
-	return short(s, most)
+	return text.Middle(s, most, "…")
+}
+
+// fewNames is how many names stand together.
+const fewNames = 4
+
+// few are names in order, each once; of many the first, and how many more there are.
+func few(names []string, more string) []string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if n := len(names) - fewNames; n > 1 {
+		names = append(names[:fewNames], fmt.Sprintf("%d %s", n, more))
+	}
+	return names
 }
 
 // offset writes seconds from zero as T+mm:ss.s, or T+h:mm:ss.s.

@@ -96,15 +96,13 @@ func judged(s *record.Summary) cell {
 	return cell{text.Clean(string(s.Unplanned.Severity), 40), warning}
 }
 
-// severityMeans explains the severity of a recorded outage.
+// severityMeans explains the severity of a recorded outage; empty if the opening does.
 func severityMeans(r *record.Record) string {
 	switch r.Summary.Unplanned.Severity {
 	case record.SeverityDown:
 		return "several requests in a row failed"
 	case record.SeverityDegraded:
 		return "some requests failed"
-	case record.SeverityUnnoticed:
-		return "no request failed"
 	case record.SeverityUnknown:
 		return clean(r.Summary.Unplanned.Why) + ": what clients noticed is unknown"
 	}

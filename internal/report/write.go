@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 )
 
 // Within is far longer than Write takes: lightsout waits for every report.
@@ -23,13 +24,9 @@ func Write(dir string) (said string, err error) {
 		return "", err
 	}
 	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: Markdown, record.HTMLFile: HTML} {
-		f, ferr := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-		if ferr == nil {
-			ferr = errors.Join(write(f, rec), f.Close())
-		}
-		err = errors.Join(err, ferr)
+		err = errors.Join(err, text.WriteFile(filepath.Join(dir, name), func(f *os.File) error { return write(f, rec) }))
 	}
-	said = strings.Join(opening(rec, FactsOf(rec)), " ")
+	said = strings.Join(opening(rec, factsOf(rec)), " ")
 	if err != nil {
 		return said, fmt.Errorf("the reports of %s: %w", dir, err)
 	}

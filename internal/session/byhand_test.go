@@ -53,6 +53,11 @@ func TestAnOutageByHandLeavesOneRecord(t *testing.T) {
 				if err != nil || r.Summary == nil || len(r.Summary.Load) != 1 || !slices.Equal(r.Summary.LeftOff, tc.left) {
 					t.Fatalf("the summary: %+v, %v", r.Summary, err)
 				}
+				seen := slices.IndexFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeMachineState && e.To == power.Off.String() })
+				off := slices.IndexFunc(r.Summary.Phases, func(p view.Phase) bool { return p.Name == view.PhaseOff && p.Observed != nil })
+				if seen < 0 || off < 0 || *r.Summary.Phases[off].Observed != r.Events[seen].At.Sub(r.Summary.Zero).Seconds() {
+					t.Errorf("the machine was seen off by event %d, and the phase is %d of %+v", seen, off, r.Summary.Phases)
+				}
 				var had loadgen.Totals
 				_, err = record.EachRequest(os.DirFS(dirs[0]), func(_ int, q *loadgen.Record) error {
 					if !q.End.Before(r.Summary.Zero) {

@@ -135,10 +135,14 @@ func (t *Target) Backends() []loadgen.Backend {
 			if !p.Gone.IsZero() || p.Node == "" {
 				continue
 			}
-			out = append(out, loadgen.Backend{
+			b := loadgen.Backend{
 				Namespace: p.Namespace, Pod: p.Name, Node: p.Node, Ready: receives && p.Ready && p.Deleting.IsZero(),
-				Concurrency: p.Concurrency, OnDead: t.dead(s, p.Node, now), QueueProxy: d.Knative != nil,
-			})
+				Concurrency: p.Concurrency, OnDead: t.dead(s, p.Node, now),
+			}
+			if d.Knative != nil {
+				b.Metrics = loadgen.QueueProxyMetrics()
+			}
+			out = append(out, b)
 		}
 	}
 	return out
