@@ -84,7 +84,8 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.send(ctx, watchEnded{src, src.watchedUntil})
+		until := src.watchedUntil
+		w.send(ctx, func(s *state) { s.watchEnded(src, until) })
 		gone := errors.Is(err, errGone)
 		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
@@ -101,9 +102,10 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
-			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
+			w.send(ctx, func(s *state) { s.followed(src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}) })
 		default:
-			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg), err)})
+			failed := w.failed(src.line(), describe(err, w.client.cfg), err)
+			w.send(ctx, func(s *state) { s.followed(src, failed) })
 			w.checkLink(src.line())
 		}
 		w.followPause(ctx, pause)
@@ -163,7 +165,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer stream.Stop()
 	defer w.stopped(src)
 	w.started(src, time.Now())
-	w.send(ctx, followed{src, Access{Synced: true}})
+	w.send(ctx, func(s *state) { s.followed(src, Access{Synced: true}) })
 	return w.read(ctx, src, stream, version)
 }
 
@@ -192,9 +194,9 @@ func (w *Watcher) handOn(ctx context.Context, item object, what watch.EventType,
 	switch {
 	case item == nil:
 	case what == watch.Deleted:
-		w.send(ctx, deleted{item, now})
+		w.send(ctx, func(s *state) { item.drop(s, now) })
 	default:
-		w.send(ctx, changed{item, now})
+		w.send(ctx, func(s *state) { item.put(s, now, false) })
 	}
 }
 
@@ -234,11 +236,12 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			}
 			return nil
 		})
-		w.send(ctx, reading{src, len(items)})
+		read := len(items)
+		w.send(ctx, func(s *state) { s.reading(src, read) })
 		p.opts.Continue = m.GetContinue()
 		if p.opts.Continue == "" {
 			src.watchedUntil = asked
-			w.send(ctx, listed{src, items, src.watchedUntil})
+			w.send(ctx, func(s *state) { s.listed(src, items, asked) })
 			return m.GetResourceVersion(), nil
 		}
 	}

@@ -81,7 +81,8 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			asking, cancel := context.WithTimeout(ctx, probeTimeout)
 			version, _ := w.client.Version(asking) // an unknown one is a new one
 			cancel()
-			w.send(ctx, linked{link, version})
+			live := link
+			w.send(ctx, func(s *state) { s.linked(live, version) })
 			w.gate.set(true)
 		case link.State == LinkLive && !isOtherCluster(err) && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
@@ -96,7 +97,8 @@ func (w *Watcher) keepLink(ctx context.Context) {
 				since = w.client.traffic.knownUntil(mainLine)
 			}
 			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg), NextTry: time.Now().Add(pause)}
-			w.send(ctx, linked{link: link})
+			lost := link
+			w.send(ctx, func(s *state) { s.linked(lost, "") })
 			lostPause(ctx, w, mainLine, pause)
 		}
 	}
@@ -175,23 +177,18 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg))
 	}
 	published := make(chan struct{})
-	w.send(ctx, publishing{published})
+	w.send(ctx, func(s *state) { // all news that came before it
+		if s.dirty {
+			s.publish(time.Now())
+		}
+		close(published)
+	})
 	select {
 	case <-published:
 		return nodesAreCurrent(ctx, w)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// publishing asks the owner for a Snapshot with all news that came before it.
-type publishing struct{ done chan<- struct{} }
-
-func (d publishing) apply(s *state) {
-	if s.dirty {
-		s.publish(time.Now())
-	}
-	close(d.done)
 }
 
 // notReady is the content of /readyz while the server runs but cannot serve.
