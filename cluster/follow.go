@@ -33,6 +33,8 @@ type source struct {
 	later bool
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}
+	// tried is to be called once its list has arrived or failed; may be nil.
+	tried func()
 
 	// opened is when the watch last worked, and ended when it last ended. Only the
 	// follower uses them and watchedUntil.
@@ -139,10 +141,11 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		}
 	}
 	if version == "" {
-		w.order.wait(ctx, src.kind)
 		var err error
 		version, err = w.list(ctx, src)
-		w.order.tried(src)
+		if src.tried != nil {
+			src.tried()
+		}
 		if err != nil {
 			return "", err
 		}

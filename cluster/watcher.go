@@ -35,8 +35,6 @@ type Watcher struct {
 	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
-	// order makes the watcher read the most urgent kinds first.
-	order *readingOrder
 	// knative is closed by seesKnative, when there is a deployment of Knative's.
 	knative     chan struct{}
 	seesKnative func()
@@ -44,7 +42,6 @@ type Watcher struct {
 	// don't.
 	leasesFrom atomic.Pointer[time.Time]
 
-	running  atomic.Pointer[[]*source] // the followed sources
 	snapshot atomic.Pointer[Snapshot]
 	changed  chan struct{}
 	ran      atomic.Bool
@@ -60,7 +57,6 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
-	w.running.Store(&[]*source{})
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
 	return w
 }
@@ -92,8 +88,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		wg.Go(func() { w.askKubelets(ctx) })
 	}
 	sources := w.sources()
-	w.running.Store(&sources)
-	w.order = newReadingOrder(sources)
+	readFirst(sources)
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })
 	}
