@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // keepHeartbeats asks on the heartbeats' connection whenever somebody checks it, until
@@ -38,7 +40,7 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			failures++
 			failed := w.failed(heartbeatLine, describe(err, w.client.cfg), err)
 			w.send(ctx, func(s *state) { s.beatline(failed) })
-			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && utilnet.IsTimeout(err) {
 				t.cut(heartbeatLine)
 			}
 			lostPause(ctx, w, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))

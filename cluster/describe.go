@@ -41,7 +41,7 @@ func (r resource) path() string {
 	return "/apis/" + r.apiVersion
 }
 
-// resources are the kinds that can be described.
+// resources are where the objects are.
 var resources = map[Kind]resource{
 	KindNode:           {"v1", "nodes", "Node"},
 	KindPod:            {"v1", "pods", "Pod"},
@@ -51,6 +51,15 @@ var resources = map[Kind]resource{
 	KindDaemonSet:      {"apps/v1", "daemonsets", "DaemonSet"},
 	KindJob:            {"batch/v1", "jobs", "Job"},
 	KindService:        {"v1", "services", "Service"},
+	KindNamespace:      {"v1", "namespaces", "Namespace"},
+	KindVolume:         {"v1", "persistentvolumes", "PersistentVolume"},
+	KindClaim:          {"v1", "persistentvolumeclaims", "PersistentVolumeClaim"},
+	KindQuota:          {"v1", "resourcequotas", "ResourceQuota"},
+	KindStorageClass:   {"storage.k8s.io/v1", "storageclasses", "StorageClass"},
+	KindCSIDriver:      {"storage.k8s.io/v1", "csidrivers", "CSIDriver"},
+	KindBudget:         {"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"},
+	KindLease:          {"coordination.k8s.io/v1", "leases", "Lease"},
+	KindEndpointSlice:  {"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"},
 	KindRevision:       {"serving.knative.dev/v1", "revisions", "Revision"},
 	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
 }

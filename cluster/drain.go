@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -203,19 +202,15 @@ func (p *Pod) Drained() bool { return p.Deleting.IsZero() && drained(p.Static, p
 
 // evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
-	body, err := json.Marshal(&policyv1.Eviction{
-		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+	eviction := policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 		DeleteOptions: metav1.NewPreconditionDeleteOptions(string(pod.UID)),
-	})
-	if err != nil {
-		return "", err
 	}
 	ask, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
 	if err = d.c.sameCluster(ask, mainLine); err == nil {
 		err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
-			SetHeader("Content-Type", "application/json").Body(body).Do(ask).Error()
+			Body(&eviction).Do(ask).Error()
 	}
 	what := fmt.Sprintf("pod %s/%s can't be evicted: ", pod.Namespace, pod.Name)
 	switch {

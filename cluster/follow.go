@@ -24,7 +24,6 @@ import (
 // the program ends.
 type source struct {
 	kind      Kind
-	resource  resource
 	namespace string // empty: all
 	selector  string // of labels
 	fields    string // selector of fields
@@ -41,6 +40,17 @@ type source struct {
 	opened, ended time.Time
 	// watchedUntil is up to when the owner has received everything; zero before the first list.
 	watchedUntil time.Time
+}
+
+// resource is where its objects are.
+func (s *source) resource() resource {
+	switch s.kind {
+	case KindEvent:
+		return events
+	case KindNeighbour, kindComponent:
+		return resources[KindPod]
+	}
+	return resources[s.kind]
 }
 
 // line is the one that the source is followed on.
@@ -271,7 +281,7 @@ func (w *Watcher) stopped(src *source) {
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 	opts.LabelSelector, opts.FieldSelector = src.selector, src.fields
-	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource.path()).Resource(src.resource.plural).VersionedParams(&opts, parameterCodec)
+	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource().path()).Resource(src.resource().plural).VersionedParams(&opts, parameterCodec)
 	if src.namespace != "" {
 		r.Namespace(src.namespace)
 	}

@@ -128,7 +128,7 @@ func addKnative(s *runtime.Scheme) error {
 // without a deployment of Knative's is not asked for them.
 func (w *Watcher) knativeSources(namespace string) (all []*source) {
 	for _, kind := range []Kind{KindKnativeService, KindRevision} {
-		all = append(all, &source{kind: kind, resource: resources[kind], namespace: namespace, after: w.knative, trim: func(o runtime.Object) object {
+		all = append(all, &source{kind: kind, namespace: namespace, after: w.knative, trim: func(o runtime.Object) object {
 			if x, ok := o.(*knativeObject); ok {
 				return trimKnative(kind, x)
 			}

@@ -5,15 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 const (
@@ -89,7 +89,7 @@ func (w *Watcher) keepLink(ctx context.Context) {
 		default:
 			w.gate.set(false)
 			failures++
-			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && utilnet.IsTimeout(err) {
 				w.client.traffic.cut(mainLine)
 			}
 			pause, since := pauseAfter(err, failures, retryMin, retryMax), link.LastContact
@@ -235,26 +235,15 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 // ask asks /readyz, which covers the database behind the server too. A server that
 // forbids the path, or does not have it, has answered too.
 func (w *Watcher) ask(ctx context.Context, l line) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.lines[l].Get().AbsPath("/readyz").URL().String(), nil)
-	if err != nil {
+	err := w.client.lines[l].Get().MaxRetries(0).AbsPath("/readyz").Do(ctx).Error()
+	var status apierrors.APIStatus
+	switch answered := errors.As(err, &status); {
+	case err == nil:
+	case !answered, apierrors.IsUnauthorized(err), apierrors.IsTooManyRequests(err):
 		return err
-	}
-	resp, err := w.client.lines[l].Client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	switch {
-	case resp.StatusCode == http.StatusUnauthorized:
-		return apierrors.NewUnauthorized("")
-	case resp.StatusCode == http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return apierrors.NewTooManyRequests("", seconds)
-	case resp.StatusCode >= 500:
-		return &notReady{failedChecks(string(body))}
-	case err != nil:
-		return err
+	case status.Status().Code >= http.StatusInternalServerError:
+		cause, _ := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+		return &notReady{failedChecks(cause.Message)}
 	}
 	w.client.traffic.answered[l].set(time.Now())
 	return nil

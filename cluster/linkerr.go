@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // reported is an error whose text is a sentence of ours; the cause stays
@@ -123,7 +124,7 @@ func unconnected(err error, at string, c *Config) string {
 // has no error value for a connection that was closed for this reason, and a watch
 // delivers it as a status.
 func timedOut(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
+	return errors.Is(err, context.DeadlineExceeded) || utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // passes reports whether the same request may succeed in a while, because the API server,
@@ -147,11 +148,6 @@ func connLost(err error) bool {
 // write to it. net/http has no error value for that.
 func writeFailed(err error) bool {
 	return strings.Contains(err.Error(), "http2: client connection force closed")
-}
-
-func isTimeout(err error) bool {
-	var ne net.Error
-	return errors.As(err, &ne) && ne.Timeout()
 }
 
 // withoutURL drops the "Get https://…:" that net/http puts before an error.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
 
@@ -239,16 +240,10 @@ func trimPod(p *corev1.Pod) *Pod {
 // when there is none with a limit; 0 when nothing matches
 // (pkg/controller/tainteviction, getMinTolerationTime).
 func toleratedFor(ts []corev1.Toleration, key string) time.Duration {
+	taint := corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute}
 	matched, limit := false, time.Duration(-1)
 	for _, t := range ts {
-		if t.Effect != "" && t.Effect != corev1.TaintEffectNoExecute {
-			continue
-		}
-		exists := t.Operator == corev1.TolerationOpExists
-		switch {
-		case t.Key == "" && exists:
-		case t.Key == key && (exists || t.Value == ""):
-		default:
+		if !t.ToleratesTaint(klog.Logger{}, &taint, false) {
 			continue
 		}
 		matched = true

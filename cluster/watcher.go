@@ -112,11 +112,10 @@ const kindComponent Kind = "component"
 
 // sources lists the watched kinds.
 func (w *Watcher) sources() []*source {
-	pods := resources[KindPod]
 	all := []*source{
-		{kind: KindNode, resource: resources[KindNode], trim: trimming(trimNode)},
-		{kind: KindLease, resource: resource{"coordination.k8s.io/v1", "leases", "Lease"}, namespace: "kube-node-lease", trim: trimming(trimLease)},
-		{kind: kindComponent, resource: pods, namespace: "kube-system", trim: trimming(trimComponent),
+		{kind: KindNode, trim: trimming(trimNode)},
+		{kind: KindLease, namespace: "kube-node-lease", trim: trimming(trimLease)},
+		{kind: kindComponent, namespace: "kube-system", trim: trimming(trimComponent),
 			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)"},
 	}
 	namespaces := w.opts.Namespaces
@@ -124,17 +123,17 @@ func (w *Watcher) sources() []*source {
 		namespaces = []string{""}
 	} else if !slices.Contains(namespaces, "default") {
 		// Nodes have no namespace; their events are in this one.
-		all = append(all, &source{kind: KindEvent, resource: events, namespace: "default", trim: trimming(trimEvent),
+		all = append(all, &source{kind: KindEvent, namespace: "default", trim: trimming(trimEvent),
 			fields: "involvedObject.kind=Node", later: true})
 	}
 	all = append(all, placeSources(namespaces)...)
 	for _, ns := range namespaces {
 		all = append(all, w.knativeSources(ns)...)
 		all = append(all,
-			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},
-			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
-			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},
-			&source{kind: KindEvent, resource: events, namespace: ns, trim: trimming(trimEvent), later: true},
+			&source{kind: KindPod, namespace: ns, trim: trimming(trimPod)},
+			&source{kind: KindDeployment, namespace: ns, trim: trimming(trimDeployment)},
+			&source{kind: KindEndpointSlice, namespace: ns, trim: trimming(trimSlice)},
+			&source{kind: KindEvent, namespace: ns, trim: trimming(trimEvent), later: true},
 		)
 	}
 	return all
