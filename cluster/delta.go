@@ -37,19 +37,24 @@ func (s *state) listed(src *source, objects []object, seen time.Time) {
 // kept gives the objects of a source that are known, without those that are
 // gone. Leases stay with their nodes.
 func (s *state) kept(src *source) (out []object) {
-	add := func(o object, gone time.Time) bool {
+	add := func(o object, gone time.Time) {
 		if gone.IsZero() && (src.namespace == "" || src.namespace == o.id().Namespace) {
 			out = append(out, o)
 		}
-		return true
 	}
 	switch src.kind {
 	case KindNode:
-		s.t.nodes.each(func(n *Node) bool { return add(n, n.Gone) })
+		for n := range s.t.nodes.each {
+			add(n, n.Gone)
+		}
 	case KindPod:
-		s.t.pods.each(func(p *Pod) bool { return add(p, p.Gone) })
+		for p := range s.t.pods.each {
+			add(p, p.Gone)
+		}
 	case KindDeployment:
-		s.t.deployments.each(func(d *Deployment) bool { return add(d, d.Gone) })
+		for d := range s.t.deployments.each {
+			add(d, d.Gone)
+		}
 	case KindEndpointSlice:
 		for _, sl := range s.slices {
 			add(sl, time.Time{})
@@ -59,8 +64,10 @@ func (s *state) kept(src *source) (out []object) {
 			out = append(out, c)
 		}
 	case KindKnativeService, KindRevision:
-		for _, o := range s.keptKnative(src.kind) {
-			add(o, time.Time{})
+		for ref, o := range s.knative {
+			if ref.Kind == src.kind {
+				add(o, time.Time{})
+			}
 		}
 	default:
 		for _, o := range s.t.objects.span(func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind }) {

@@ -135,10 +135,7 @@ type described struct {
 		Template corev1.PodTemplateSpec
 	}
 	Status struct {
-		Conditions []struct {
-			Type, Status, Reason, Message string
-			LastTransitionTime            metav1.Time
-		}
+		Conditions                               []metav1.Condition
 		ContainerStatuses, InitContainerStatuses []corev1.ContainerStatus
 	}
 }
@@ -240,7 +237,7 @@ func ownerOf(o *described, ref Ref) Ref {
 func conditionsOf(o *described) []Condition {
 	var out []Condition
 	for _, c := range o.Status.Conditions {
-		out = append(out, Condition{harmless(c.Type), harmless(c.Status), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
+		out = append(out, Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
 	}
 	return out
 }

@@ -150,7 +150,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		key := Key{Namespace: pod.Namespace, Name: pod.Name}
-		if stays(pod) {
+		if trimmed := trimPod(pod); !drained(trimmed.Static, trimmed.OwnerKind) {
 			p.Stay = append(p.Stay, key)
 			continue
 		}
@@ -179,16 +179,6 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 // hasLocalData reports whether a pod has an emptyDir.
 func hasLocalData(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
-}
-
-// stays reports whether a pod is left on the node that is drained.
-func stays(pod *corev1.Pod) bool {
-	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	kind := ""
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		kind = owner.Kind
-	}
-	return !drained(mirror, kind)
 }
 
 // drained reports whether a drain evicts a pod: static ones and those of daemon sets belong

@@ -159,12 +159,7 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var errs [lineCount]error
 	for l := range lineCount {
-		wg.Go(func() {
-			errs[l] = w.ask(ctx, l)
-			if errs[l] == nil {
-				errs[l] = w.client.sameCluster(ctx, l)
-			}
-		})
+		wg.Go(func() { errs[l] = w.answers(ctx, l) })
 	}
 	wg.Wait()
 	for l, err := range errs {
@@ -206,13 +201,7 @@ func (e *notReady) Error() string {
 func (w *Watcher) probe(ctx context.Context, l line) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answer := make(chan error, 1)
-	go func() {
-		err := w.ask(ctx, l)
-		if err == nil {
-			err = w.client.sameCluster(ctx, l)
-		}
-		answer <- err
-	}()
+	go func() { answer <- w.answers(ctx, l) }()
 	look := time.NewTicker(probeTimeout)
 	defer look.Stop()
 	for {
@@ -230,6 +219,14 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 			}
 		}
 	}
+}
+
+// answers asks a line once whether the server is ready, and for which cluster it answers.
+func (w *Watcher) answers(ctx context.Context, l line) error {
+	if err := w.ask(ctx, l); err != nil {
+		return err
+	}
+	return w.client.sameCluster(ctx, l)
 }
 
 // ask asks /readyz, which covers the database behind the server too. A server that
