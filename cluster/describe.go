@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"lightsout/internal/text"
@@ -173,7 +172,7 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 	if namespace != "" {
 		path += "/namespaces/" + namespace
 	}
-	body, err := read(ctx, asJSON(c.get().AbsPath(path, r.plural)).Param("fieldSelector", fields), describeMax)
+	body, err := read(ctx, c.get().AbsPath(path, r.plural).SetHeader("Accept", "application/json").Param("fieldSelector", fields), describeMax)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +181,6 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 		return nil, fmt.Errorf("lightsout cannot parse the answer, or it is longer than %d MiB", describeMax>>20)
 	}
 	return list.Items, nil
-}
-
-func asJSON(r *rest.Request) *rest.Request {
-	return r.SetHeader("Accept", "application/json")
 }
 
 // eventsOn reads the events on an object, oldest first.

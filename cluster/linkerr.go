@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -139,15 +140,12 @@ func passes(err error) bool {
 // connLost reports whether err means that a connection, or its stream, ended before the answer.
 // net/http has no error values for those of HTTP/2.
 func connLost(err error) bool {
-	http2 := strings.Contains(err.Error(), "http2: server sent GOAWAY") || strings.Contains(err.Error(), "; received from peer")
+	http2 := slices.ContainsFunc([]string{
+		"http2: server sent GOAWAY", "; received from peer",
+		"http2: client connection force closed", // net/http could not write to it
+	}, func(text string) bool { return strings.Contains(err.Error(), text) })
 	return http2 || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, net.ErrClosed) || writeFailed(err)
-}
-
-// writeFailed reports whether net/http closed an HTTP/2 connection because it could not
-// write to it. net/http has no error value for that.
-func writeFailed(err error) bool {
-	return strings.Contains(err.Error(), "http2: client connection force closed")
+		errors.Is(err, net.ErrClosed)
 }
 
 // withoutURL drops the "Get https://…:" that net/http puts before an error.
