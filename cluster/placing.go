@@ -229,7 +229,7 @@ func (s Spec) Decode() *corev1.PodSpec {
 	return out
 }
 
-// NewSpec marshalled these bytes
+// extraResources lists the resources beside CPU, memory and pods: see Node.Resources.
 func extraResources(all corev1.ResourceList) string {
 	var pairs []string
 	for name, q := range all {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -159,14 +160,7 @@ func trimNode(n *corev1.Node) *Node {
 }
 
 func tri(s corev1.ConditionStatus) Tri {
-	switch s {
-	case corev1.ConditionTrue:
-		return TriTrue
-	case corev1.ConditionFalse:
-		return TriFalse
-	default:
-		return TriUnknown
-	}
+	return cmp.Or(map[corev1.ConditionStatus]Tri{corev1.ConditionTrue: TriTrue, corev1.ConditionFalse: TriFalse}[s], TriUnknown)
 }
 
 // Reasons of the condition DisruptionTarget (pkg/controller/tainteviction/taint_eviction.go and
