@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // keepHeartbeats asks on the heartbeats' connection whenever somebody checks it, until
@@ -33,11 +35,12 @@ func (w *Watcher) keepHeartbeats(ctx context.Context) {
 			if from != nil && from == w.leasesFrom.Load() && began.Sub(*from) > settledAfter {
 				t.complete.set(began)
 			}
-			w.send(ctx, lineAsked{})
+			w.send(ctx, func(s *state) { s.beatline(Access{}) })
 		default:
 			failures++
-			w.send(ctx, lineAsked{w.failed(heartbeatLine, describe(err, w.client.cfg), err)})
-			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
+			failed := w.failed(heartbeatLine, describe(err, w.client.cfg), err)
+			w.send(ctx, func(s *state) { s.beatline(failed) })
+			if isOtherCluster(err) || failures > 1 && utilnet.IsTimeout(err) {
 				t.cut(heartbeatLine)
 			}
 			lostPause(ctx, w, heartbeatLine, pauseAfter(err, failures, retryMin, retryMax))
@@ -54,17 +57,15 @@ func (w *Watcher) failed(l line, why string, err error) Access {
 	return Access{Err: why, Until: w.client.traffic.knownUntil(l)}
 }
 
-// lineAsked: the heartbeats' line has answered, or has not and why.
-type lineAsked struct{ Access }
-
-func (d lineAsked) apply(s *state) {
-	if d.Err != "" {
-		d.Until = earliest(s.heartbeats.Until, d.Until)
+// beatline: the heartbeats' line has answered, or has not and why.
+func (s *state) beatline(a Access) {
+	if a.Err != "" {
+		a.Until = earliest(s.heartbeats.Until, a.Until)
 	}
-	if s.heartbeats == d.Access {
+	if s.heartbeats == a {
 		return
 	}
-	s.heartbeats = d.Access
+	s.heartbeats = a
 	s.sumAccess(KindLease)
 	s.heartbeatsWatched(time.Now())
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,22 +72,13 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	review := authorizationv1.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Name: r.Name,
 		}},
 	}
-	body, err := json.Marshal(&review)
-	if err != nil {
-		return false, err
-	}
-	body, err = c.lines[mainLine].Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").
-		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").Body(body).Do(ctx).Raw()
+	err := c.lines[mainLine].Post().MaxRetries(0).AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews").Body(&review).Do(ctx).Into(&review)
 	if err != nil {
 		return false, sentence("cannot tell whether the user may "+r.String()+": "+c.because(ctx, err), err)
-	}
-	if err := json.Unmarshal(body, &review); err != nil {
-		return false, fmt.Errorf("cannot tell whether the user may %s: the answer is not valid JSON", r)
 	}
 	return review.Status.Allowed, nil
 }
@@ -128,18 +117,7 @@ func statusReported(n *corev1.Node) time.Time {
 
 // Namespaces lists the names of all namespaces, sorted.
 func (c *Client) Namespaces(ctx context.Context) ([]string, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	var list corev1.NamespaceList
-	if err := c.get().Resource("namespaces").Do(ctx).Into(&list); err != nil {
-		return nil, sentence("the namespaces can't be listed: "+c.why(ctx, err, "list on namespaces", ""), err)
-	}
-	var out []string
-	for i := range list.Items {
-		out = append(out, nameOf(list.Items[i].Name))
-	}
-	slices.Sort(out)
-	return out, nil
+	return c.names(ctx, resources[KindNamespace], "")
 }
 
 // OnlyNamespace returns the namespace of the kubeconfig's context if the account may not
@@ -156,23 +134,28 @@ func (c *Client) OnlyNamespace(ctx context.Context) string {
 // Deployments lists the names (namespace/name) of a namespace's deployments, or with an
 // empty one of all, sorted.
 func (c *Client) Deployments(ctx context.Context, namespace string) ([]string, error) {
+	return c.names(ctx, resources[KindDeployment], namespace)
+}
+
+// names lists what the objects of a resource are called, sorted.
+func (c *Client) names(ctx context.Context, r resource, namespace string) ([]string, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	r := c.get().AbsPath("/apis/apps/v1").SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
+	request := c.get().AbsPath(r.path()).Resource(r.plural).SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
 	if namespace != "" {
-		r = r.Namespace(namespace)
+		request = request.Namespace(namespace)
 	}
-	body, err := r.Resource("deployments").Do(ctx).Raw()
+	body, err := request.Do(ctx).Raw()
 	if err != nil {
-		return nil, sentence("the deployments can't be listed: "+c.why(ctx, err, "list on deployments", ""), err)
+		return nil, sentence("the "+r.plural+" can't be listed: "+c.why(ctx, err, "list on "+r.plural, ""), err)
 	}
 	var list metav1.PartialObjectMetadataList
 	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, errors.New("the deployments can't be listed: the answer is not valid JSON")
+		return nil, errors.New("the " + r.plural + " can't be listed: the answer is not valid JSON")
 	}
 	var out []string
 	for i := range list.Items {
-		out = append(out, nameOf(list.Items[i].Namespace)+"/"+nameOf(list.Items[i].Name))
+		out = append(out, Key{nameOf(list.Items[i].Namespace), nameOf(list.Items[i].Name)}.String())
 	}
 	slices.Sort(out)
 	return out, nil
@@ -220,21 +203,8 @@ func (c *Client) PodProxyGet(ctx context.Context, namespace, pod string, port in
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	what := fmt.Sprintf("pod %s/%s port %d", harmless(namespace), harmless(pod), port)
-	path, query, _ := strings.Cut(path, "?")
-	req := c.get().
-		Namespace(namespace).Resource("pods").Name(pod+":"+strconv.Itoa(port)).
-		SubResource("proxy").Suffix(path).
-		SetHeader("Accept", "*/*")
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, fmt.Errorf("lightsout cannot query %s: the query %q is not valid", what, harmless(query))
-	}
-	for name, all := range values {
-		for _, v := range all {
-			req.Param(name, v)
-		}
-	}
-	data, err := read(ctx, req, proxyBodyMax)
+	uri := fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:%d/proxy/%s", namespace, pod, port, strings.TrimPrefix(path, "/"))
+	data, err := read(ctx, c.get().RequestURI(uri).SetHeader("Accept", "*/*"), proxyBodyMax)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, sentence(what+" did not answer in time", err)

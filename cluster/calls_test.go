@@ -3,12 +3,15 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // clientOf is a Client of the server.
@@ -29,24 +32,25 @@ func clientOf(t *testing.T, h http.Handler) *Client {
 }
 
 func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
-	var asked map[string]string
+	var asked Right
 	i := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var q struct {
-			Spec struct {
-				ResourceAttributes map[string]string
-			}
+		body, _ := io.ReadAll(r.Body)
+		var q authorizationv1.SelfSubjectAccessReview
+		if err := runtime.DecodeInto(codecs.UniversalDeserializer(), body, &q); err != nil {
+			t.Error(err)
+			return
 		}
-		_ = json.NewDecoder(r.Body).Decode(&q)
-		asked = q.Spec.ResourceAttributes
+		a := q.Spec.ResourceAttributes
+		asked = Right{a.Group, a.Resource, a.Subresource, a.Verb, a.Namespace, a.Name}
 		w.Header().Set("Content-Type", "application/json")
-		switch asked["resource"] {
+		switch asked.Resource {
 		case "broken":
 			_, _ = w.Write([]byte("{"))
 		case "error":
 			w.WriteHeader(500)
 			_ = json.NewEncoder(w).Encode(status(500, metav1.StatusReasonInternalError, "\x1b[31mbroken"))
 		default:
-			_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]bool{"allowed": asked["verb"] == "list"}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"status": map[string]bool{"allowed": asked.Verb == "list"}})
 		}
 	}))
 	for r, want := range map[Right]bool{
@@ -58,8 +62,8 @@ func TestRightsAreAskedForAsTheyAreGranted(t *testing.T) {
 		if err != nil || ok != want {
 			t.Errorf("%s: %v, %v", r, ok, err)
 		}
-		if asked["group"] != r.Group || asked["resource"] != r.Resource || asked["subresource"] != r.Subresource || asked["verb"] != r.Verb || asked["namespace"] != r.Namespace {
-			t.Errorf("%s was asked as %v", r, asked)
+		if asked != r {
+			t.Errorf("%s was asked as %+v", r, asked)
 		}
 	}
 	for _, resource := range []string{"broken", "error"} {

@@ -7,93 +7,54 @@ import (
 	"time"
 )
 
-// delta is one piece of news for the owner of the state.
-type delta interface{ apply(*state) }
+// delta is one piece of news: a change of the state, made by its owner.
+type delta func(*state)
 
-type (
-	// listed: these are all the objects of a source.
-	listed struct {
-		src     *source
-		objects []object
-		seen    time.Time
-	}
-	// changed: an object is new or has changed.
-	changed struct {
-		object object
-		seen   time.Time
-	}
-	// deleted: an object is gone.
-	deleted struct {
-		object object
-		seen   time.Time
-	}
-	// watchEnded: the watch of a source, or its list, has ended, which delivered everything up to until.
-	watchEnded struct {
-		src   *source
-		until time.Time
-	}
-	// followed: how far a source can be read has changed.
-	followed struct {
-		src    *source
-		access Access
-	}
-	// reading holds the number of objects of a list that have arrived.
-	reading struct {
-		src  *source
-		read int
-	}
-	// linked reports a changed link; version is the server's version, if the server
-	// reported it.
-	linked struct {
-		link    Link
-		version string
-	}
-)
-
-func (d changed) apply(s *state) { d.object.put(s, d.seen, false) }
-
-func (d deleted) apply(s *state) { d.object.drop(s, d.seen) }
-
-// apply replaces the objects of a source by a whole list: objects that the list lacks
+// listed replaces the objects of a source by a whole list: objects that the list lacks
 // are gone. The first list of a source makes no transitions.
-func (d listed) apply(s *state) {
-	first := !s.sources[d.src].Synced
-	still := make(map[Key]bool, len(d.objects))
-	for _, o := range d.objects {
+func (s *state) listed(src *source, objects []object, seen time.Time) {
+	first := !s.sources[src].Synced
+	still := make(map[Key]bool, len(objects))
+	for _, o := range objects {
 		still[o.id()] = true
 	}
-	for _, o := range s.kept(d.src) {
+	for _, o := range s.kept(src) {
 		if !still[o.id()] {
-			o.drop(s, d.seen)
+			o.drop(s, seen)
 		}
 	}
-	for _, o := range d.objects {
+	for _, o := range objects {
 		if l, ok := o.(*lease); ok {
-			s.setLease(l, d.seen, true)
+			s.setLease(l, seen, true)
 			continue
 		}
-		o.put(s, d.seen, first)
+		o.put(s, seen, first)
 	}
-	s.setAccess(d.src, Access{Synced: true}, d.seen)
-	s.unwatched[d.src] = d.seen
+	s.setAccess(src, Access{Synced: true}, seen)
+	s.unwatched[src] = seen
 }
 
 // kept gives the objects of a source that are known, without those that are
 // gone. Leases stay with their nodes.
 func (s *state) kept(src *source) (out []object) {
-	add := func(o object, gone time.Time) bool {
+	add := func(o object, gone time.Time) {
 		if gone.IsZero() && (src.namespace == "" || src.namespace == o.id().Namespace) {
 			out = append(out, o)
 		}
-		return true
 	}
 	switch src.kind {
 	case KindNode:
-		s.t.nodes.each(func(n *Node) bool { return add(n, n.Gone) })
+		for n := range s.t.nodes.each {
+			add(n, n.Gone)
+		}
 	case KindPod:
-		s.t.pods.each(func(p *Pod) bool { return add(p, p.Gone) })
+		for p := range s.t.pods.each {
+			add(p, p.Gone)
+		}
 	case KindDeployment:
-		s.t.deployments.each(func(d *Deployment) bool { return add(d, d.Gone) })
+		for d := range s.t.deployments.each {
+			add(d, d.Gone)
+		}
 	case KindEndpointSlice:
 		for _, sl := range s.slices {
 			add(sl, time.Time{})
@@ -103,8 +64,10 @@ func (s *state) kept(src *source) (out []object) {
 			out = append(out, c)
 		}
 	case KindKnativeService, KindRevision:
-		for _, o := range s.keptKnative(src.kind) {
-			add(o, time.Time{})
+		for ref, o := range s.knative {
+			if ref.Kind == src.kind {
+				add(o, time.Time{})
+			}
 		}
 	default:
 		for _, o := range s.t.objects.span(func(o *Object) bool { return o.Kind >= src.kind }, func(o *Object) bool { return o.Kind > src.kind }) {
@@ -114,9 +77,10 @@ func (s *state) kept(src *source) (out []object) {
 	return out
 }
 
-func (d watchEnded) apply(s *state) {
-	if s.sources[d.src].Synced {
-		s.unwatched[d.src] = d.until
+// watchEnded: the watch of a source, or its list, has ended, which delivered everything up to until.
+func (s *state) watchEnded(src *source, until time.Time) {
+	if s.sources[src].Synced {
+		s.unwatched[src] = until
 	}
 }
 
@@ -133,34 +97,38 @@ func (s *state) dateUnwatched(now time.Time) {
 	}
 }
 
-func (d followed) apply(s *state) {
-	if s.sources[d.src].Synced {
-		d.access.Synced = true
+// followed: how far a source can be read has changed.
+func (s *state) followed(src *source, access Access) {
+	if s.sources[src].Synced {
+		access.Synced = true
 	}
-	if d.access.Err == "" {
-		delete(s.unwatched, d.src)
+	if access.Err == "" {
+		delete(s.unwatched, src)
 	} else {
-		d.access.Until = earliest(d.access.Until, s.unwatched[d.src])
+		access.Until = earliest(access.Until, s.unwatched[src])
 	}
-	s.setAccess(d.src, d.access, time.Now())
+	s.setAccess(src, access, time.Now())
 }
 
-func (d reading) apply(s *state) {
-	if a := s.sources[d.src]; !a.Synced {
-		a.Read = d.read
-		s.setAccess(d.src, a, time.Now())
+// reading holds the number of objects of a list that have arrived.
+func (s *state) reading(src *source, read int) {
+	if a := s.sources[src]; !a.Synced {
+		a.Read = read
+		s.setAccess(src, a, time.Now())
 	}
 }
 
-func (d linked) apply(s *state) {
-	if d.link.State == LinkLive {
+// linked reports a changed link; version is the server's version, if the server
+// reported it.
+func (s *state) linked(link Link, version string) {
+	if link.State == LinkLive {
 		s.resetHeartbeatClocks(time.Now())
-		if d.version != "" {
-			s.serverVersion = d.version
+		if version != "" {
+			s.serverVersion = version
 		}
 		s.renewSettings()
 	}
-	s.link, s.dirty = d.link, true
+	s.link, s.dirty = link, true
 }
 
 // setAccess notes how far a source can be read, and sums up its kind.

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"lightsout/internal/text"
@@ -41,7 +40,7 @@ func (r resource) path() string {
 	return "/apis/" + r.apiVersion
 }
 
-// resources are the kinds that can be described.
+// resources are where the objects are.
 var resources = map[Kind]resource{
 	KindNode:           {"v1", "nodes", "Node"},
 	KindPod:            {"v1", "pods", "Pod"},
@@ -51,6 +50,15 @@ var resources = map[Kind]resource{
 	KindDaemonSet:      {"apps/v1", "daemonsets", "DaemonSet"},
 	KindJob:            {"batch/v1", "jobs", "Job"},
 	KindService:        {"v1", "services", "Service"},
+	KindNamespace:      {"v1", "namespaces", "Namespace"},
+	KindVolume:         {"v1", "persistentvolumes", "PersistentVolume"},
+	KindClaim:          {"v1", "persistentvolumeclaims", "PersistentVolumeClaim"},
+	KindQuota:          {"v1", "resourcequotas", "ResourceQuota"},
+	KindStorageClass:   {"storage.k8s.io/v1", "storageclasses", "StorageClass"},
+	KindCSIDriver:      {"storage.k8s.io/v1", "csidrivers", "CSIDriver"},
+	KindBudget:         {"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"},
+	KindLease:          {"coordination.k8s.io/v1", "leases", "Lease"},
+	KindEndpointSlice:  {"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"},
 	KindRevision:       {"serving.knative.dev/v1", "revisions", "Revision"},
 	KindKnativeService: {"serving.knative.dev/v1", "services", "Service"},
 }
@@ -126,10 +134,7 @@ type described struct {
 		Template corev1.PodTemplateSpec
 	}
 	Status struct {
-		Conditions []struct {
-			Type, Status, Reason, Message string
-			LastTransitionTime            metav1.Time
-		}
+		Conditions                               []metav1.Condition
 		ContainerStatuses, InitContainerStatuses []corev1.ContainerStatus
 	}
 }
@@ -167,7 +172,7 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 	if namespace != "" {
 		path += "/namespaces/" + namespace
 	}
-	body, err := read(ctx, asJSON(c.get().AbsPath(path, r.plural)).Param("fieldSelector", fields), describeMax)
+	body, err := read(ctx, c.get().AbsPath(path, r.plural).SetHeader("Accept", "application/json").Param("fieldSelector", fields), describeMax)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +181,6 @@ func (c *Client) listed(ctx context.Context, r resource, namespace, fields strin
 		return nil, fmt.Errorf("lightsout cannot parse the answer, or it is longer than %d MiB", describeMax>>20)
 	}
 	return list.Items, nil
-}
-
-func asJSON(r *rest.Request) *rest.Request {
-	return r.SetHeader("Accept", "application/json")
 }
 
 // eventsOn reads the events on an object, oldest first.
@@ -231,7 +232,7 @@ func ownerOf(o *described, ref Ref) Ref {
 func conditionsOf(o *described) []Condition {
 	var out []Condition
 	for _, c := range o.Status.Conditions {
-		out = append(out, Condition{harmless(c.Type), harmless(c.Status), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
+		out = append(out, Condition{harmless(c.Type), harmless(string(c.Status)), harmless(c.Reason), harmless(c.Message), moment(c.LastTransitionTime.Time)})
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,7 +150,7 @@ func (d *drain) round(ctx context.Context) (DrainProgress, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		key := Key{Namespace: pod.Namespace, Name: pod.Name}
-		if stays(pod) {
+		if trimmed := trimPod(pod); !drained(trimmed.Static, trimmed.OwnerKind) {
 			p.Stay = append(p.Stay, key)
 			continue
 		}
@@ -182,16 +181,6 @@ func hasLocalData(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
 }
 
-// stays reports whether a pod is left on the node that is drained.
-func stays(pod *corev1.Pod) bool {
-	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	kind := ""
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		kind = owner.Kind
-	}
-	return !drained(mirror, kind)
-}
-
 // drained reports whether a drain evicts a pod: static ones and those of daemon sets belong
 // to the node, and nobody would recreate one without a controller.
 func drained(static bool, ownerKind string) bool {
@@ -203,19 +192,15 @@ func (p *Pod) Drained() bool { return p.Deleting.IsZero() && drained(p.Static, p
 
 // evict requests one eviction. held is the reason why the server refuses it for now.
 func (d *drain) evict(ctx context.Context, pod *corev1.Pod) (held string, err error) {
-	body, err := json.Marshal(&policyv1.Eviction{
-		TypeMeta:      metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
+	eviction := policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
 		DeleteOptions: metav1.NewPreconditionDeleteOptions(string(pod.UID)),
-	})
-	if err != nil {
-		return "", err
 	}
 	ask, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
 	if err = d.c.sameCluster(ask, mainLine); err == nil {
 		err = d.c.lines[mainLine].Post().MaxRetries(0).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("eviction").
-			SetHeader("Content-Type", "application/json").Body(body).Do(ask).Error()
+			Body(&eviction).Do(ask).Error()
 	}
 	what := fmt.Sprintf("pod %s/%s can't be evicted: ", pod.Namespace, pod.Name)
 	switch {

@@ -24,7 +24,6 @@ import (
 // the program ends.
 type source struct {
 	kind      Kind
-	resource  resource
 	namespace string // empty: all
 	selector  string // of labels
 	fields    string // selector of fields
@@ -33,12 +32,25 @@ type source struct {
 	later bool
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}
+	// tried is to be called once its list has arrived or failed; may be nil.
+	tried func()
 
 	// opened is when the watch last worked, and ended when it last ended. Only the
 	// follower uses them and watchedUntil.
 	opened, ended time.Time
 	// watchedUntil is up to when the owner has received everything; zero before the first list.
 	watchedUntil time.Time
+}
+
+// resource is where its objects are.
+func (s *source) resource() resource {
+	switch s.kind {
+	case KindEvent:
+		return events
+	case KindNeighbour, kindComponent:
+		return resources[KindPod]
+	}
+	return resources[s.kind]
 }
 
 // line is the one that the source is followed on.
@@ -84,7 +96,8 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.send(ctx, watchEnded{src, src.watchedUntil})
+		until := src.watchedUntil
+		w.send(ctx, func(s *state) { s.watchEnded(src, until) })
 		gone := errors.Is(err, errGone)
 		if lasted := src.opened.After(began) && time.Since(src.opened) > settledAfter; lasted && !gone || (err == nil && next != version) {
 			failures = 0
@@ -101,9 +114,10 @@ func (w *Watcher) follow(ctx context.Context, src *source) {
 			pause = relistPause()
 		case apierrors.IsForbidden(err):
 			pause = jitter(deniedPause)
-			w.send(ctx, followed{src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}})
+			w.send(ctx, func(s *state) { s.followed(src, Access{Forbidden: true, Err: deniedSentence(src.kind, src.namespace)}) })
 		default:
-			w.send(ctx, followed{src, w.failed(src.line(), describe(err, w.client.cfg), err)})
+			failed := w.failed(src.line(), describe(err, w.client.cfg), err)
+			w.send(ctx, func(s *state) { s.followed(src, failed) })
 			w.checkLink(src.line())
 		}
 		w.followPause(ctx, pause)
@@ -137,10 +151,11 @@ func (w *Watcher) stream(ctx context.Context, src *source, version string) (stri
 		}
 	}
 	if version == "" {
-		w.order.wait(ctx, src.kind)
 		var err error
 		version, err = w.list(ctx, src)
-		w.order.tried(src)
+		if src.tried != nil {
+			src.tried()
+		}
 		if err != nil {
 			return "", err
 		}
@@ -163,7 +178,7 @@ func (w *Watcher) watch(ctx context.Context, src *source, version string) (strin
 	defer stream.Stop()
 	defer w.stopped(src)
 	w.started(src, time.Now())
-	w.send(ctx, followed{src, Access{Synced: true}})
+	w.send(ctx, func(s *state) { s.followed(src, Access{Synced: true}) })
 	return w.read(ctx, src, stream, version)
 }
 
@@ -192,9 +207,9 @@ func (w *Watcher) handOn(ctx context.Context, item object, what watch.EventType,
 	switch {
 	case item == nil:
 	case what == watch.Deleted:
-		w.send(ctx, deleted{item, now})
+		w.send(ctx, func(s *state) { item.drop(s, now) })
 	default:
-		w.send(ctx, changed{item, now})
+		w.send(ctx, func(s *state) { item.put(s, now, false) })
 	}
 }
 
@@ -234,11 +249,12 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 			}
 			return nil
 		})
-		w.send(ctx, reading{src, len(items)})
+		read := len(items)
+		w.send(ctx, func(s *state) { s.reading(src, read) })
 		p.opts.Continue = m.GetContinue()
 		if p.opts.Continue == "" {
 			src.watchedUntil = asked
-			w.send(ctx, listed{src, items, src.watchedUntil})
+			w.send(ctx, func(s *state) { s.listed(src, items, asked) })
 			return m.GetResourceVersion(), nil
 		}
 	}
@@ -265,7 +281,7 @@ func (w *Watcher) stopped(src *source) {
 
 func (w *Watcher) request(src *source, opts metav1.ListOptions) *rest.Request {
 	opts.LabelSelector, opts.FieldSelector = src.selector, src.fields
-	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource.path()).Resource(src.resource.plural).VersionedParams(&opts, parameterCodec)
+	r := w.client.lines[src.line()].Get().MaxRetries(0).AbsPath(src.resource().path()).Resource(src.resource().plural).VersionedParams(&opts, parameterCodec)
 	if src.namespace != "" {
 		r.Namespace(src.namespace)
 	}

@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 // ZoneCount is how many nodes a zone has, as the node lifecycle controller
@@ -12,48 +15,55 @@ type ZoneCount struct {
 	Nodes, NotReady int
 }
 
-// nodeHealth is the cached result for a piece of the nodes.
-type nodeHealth struct {
+// census is what all nodes of a Snapshot tell together. Snapshots whose nodes are the same share it.
+type census struct {
 	ready, total int
 	zones        []ZoneCount
 	// unwell are gone, not Ready or overdue, whatever the time is.
 	unwell []*Node
-	// quiet is the time until which no other node can turn silent.
-	quiet atomic.Pointer[quiet]
+	// proves has the boot IDs that prove a boot.
+	proves map[string]bool
+	quiet  atomic.Pointer[quiet]
 }
 
-// quiet: a renewal can only make the time later.
+// quiet is the time until which no other node than the unwell ones can turn silent: a renewal can
+// only make it later.
 type quiet struct{ watchedSince, until time.Time }
 
 func (n *Node) unwell() bool { return !n.Gone.IsZero() || n.Ready != TriTrue || n.Overdue }
 
-func healthOf(nodes []*Node) *nodeHealth {
-	h := &nodeHealth{}
-	for _, n := range nodes {
+// census counts the nodes once.
+func (s *Snapshot) census() *census {
+	whole := cmp.Or(s.nodes.whole, &whole[Node]{})
+	if known, ok := whole.note.Load().(*census); ok {
+		return known
+	}
+	c := &census{}
+	zones, ids := map[string]int{}, []string{}
+	for n := range s.nodes.each {
 		if n.unwell() {
-			h.unwell = append(h.unwell, n)
+			c.unwell = append(c.unwell, n)
 		}
 		if !n.Gone.IsZero() {
 			continue
 		}
-		h.total++
-		h.ready += btoi(n.Ready == TriTrue)
-		if !n.ExcludeDisruption {
-			h.zones = addZone(h.zones, ZoneCount{n.Zone, 1, btoi(n.Ready != TriTrue)})
+		ids = append(ids, n.BootID)
+		c.total++
+		c.ready += btoi(n.Ready == TriTrue)
+		if n.ExcludeDisruption {
+			continue
 		}
-	}
-	return h
-}
-
-func addZone(all []ZoneCount, z ZoneCount) []ZoneCount {
-	for i := range all {
-		if all[i].Zone == z.Zone {
-			all[i].Nodes += z.Nodes
-			all[i].NotReady += z.NotReady
-			return all
+		i, known := zones[n.Zone]
+		if !known {
+			i = len(c.zones)
+			zones[n.Zone], c.zones = i, append(c.zones, ZoneCount{Zone: n.Zone})
 		}
+		c.zones[i].Nodes++
+		c.zones[i].NotReady += btoi(n.Ready != TriTrue)
 	}
-	return append(all, z)
+	c.proves = outage.Proving(ids)
+	whole.note.Store(c)
+	return c
 }
 
 func btoi(b bool) int {
@@ -63,54 +73,32 @@ func btoi(b bool) int {
 	return 0
 }
 
-// eachHealth calls f with the cached results of every piece of the nodes.
-func eachHealth(s *Snapshot, f func(h *nodeHealth, nodes []*Node)) {
-	for _, c := range s.nodes.chunks {
-		f(noted(c, healthOf), c.items)
-	}
-}
-
 // NodeCount is how many nodes are Ready, of how many, those gone left out.
 func (s *Snapshot) NodeCount() (ready, total int) {
-	eachHealth(s, func(h *nodeHealth, _ []*Node) { ready, total = ready+h.ready, total+h.total })
-	return ready, total
+	c := s.census()
+	return c.ready, c.total
 }
 
 // Zones counts the nodes of every zone, in no order.
-func (s *Snapshot) Zones() (out []ZoneCount) {
-	eachHealth(s, func(h *nodeHealth, _ []*Node) {
-		for _, z := range h.zones {
-			out = addZone(out, z)
-		}
-	})
-	return out
-}
+func (s *Snapshot) Zones() []ZoneCount { return s.census().zones }
 
-// Unwell gives the nodes that are gone, not Ready or silent at now, by name. Its
-// cost follows their number; it checks all nodes only when one of them may
-// have turned silent since the last time.
+// Unwell gives the nodes that are gone, not Ready or silent at now, by name. It checks all nodes only
+// when one has changed or may have turned silent since the last time.
 func (s *Snapshot) Unwell(now time.Time) (out []*Node) {
-	seeing := seeingUntil(s, now)
-	eachHealth(s, func(h *nodeHealth, nodes []*Node) {
-		if q := h.quiet.Load(); q != nil && q.watchedSince.Equal(s.heartbeatsSince) && !seeing.After(q.until) {
-			out = append(out, h.unwell...)
-			return
+	c, seeing := s.census(), seeingUntil(s, now)
+	if q := c.quiet.Load(); q != nil && q.watchedSince.Equal(s.heartbeatsSince) && !seeing.After(q.until) {
+		return c.unwell
+	}
+	next := quiet{s.heartbeatsSince, seeing.Add(time.Hour)}
+	for n := range s.nodes.each {
+		at, ok := overdueAt(n, s.heartbeatsSince)
+		if n.unwell() || ok && seeing.After(at) {
+			out = append(out, n)
 		}
-		next := quiet{s.heartbeatsSince, seeing.Add(time.Hour)}
-		for _, n := range nodes {
-			at, ok := overdueAt(n, s.heartbeatsSince)
-			switch {
-			case n.unwell():
-				out = append(out, n)
-				continue
-			case ok && seeing.After(at):
-				out = append(out, n)
-			}
-			if ok && at.Before(next.until) {
-				next.until = at
-			}
+		if !n.unwell() && ok && at.Before(next.until) {
+			next.until = at
 		}
-		h.quiet.Store(&next)
-	})
+	}
+	c.quiet.Store(&next)
 	return out
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,12 +44,7 @@ type Readiness struct {
 func (r Readiness) NotReady() bool { return r.Ready == TriFalse || r.Ready == TriUnknown }
 
 // Why is the condition's reason and message; empty without both.
-func (r Readiness) Why() string {
-	if r.Reason == "" || r.Message == "" {
-		return r.Reason + r.Message
-	}
-	return r.Reason + ": " + r.Message
-}
+func (r Readiness) Why() string { return explained(r.Reason, r.Message) }
 
 // Split is the share of a revision in the requests to a Knative service. A revision has at
 // most one.
@@ -128,12 +122,8 @@ func addKnative(s *runtime.Scheme) error {
 // without a deployment of Knative's is not asked for them.
 func (w *Watcher) knativeSources(namespace string) (all []*source) {
 	for _, kind := range []Kind{KindKnativeService, KindRevision} {
-		all = append(all, &source{kind: kind, resource: resources[kind], namespace: namespace, after: w.knative, trim: func(o runtime.Object) object {
-			if x, ok := o.(*knativeObject); ok {
-				return trimKnative(kind, x)
-			}
-			return nil
-		}})
+		all = append(all, &source{kind: kind, namespace: namespace, after: w.knative,
+			trim: trimming(func(o *knativeObject) *knativePart { return trimKnative(kind, o) })})
 	}
 	return all
 }
@@ -255,14 +245,4 @@ func (s *state) withKnative(d *Deployment) *Deployment {
 	x := *d
 	x.Knative = &k
 	return &x
-}
-
-// keptKnative gives the known objects of one of Knative's kinds.
-func (s *state) keptKnative(kind Kind) (out []object) {
-	for ref := range maps.Keys(s.knative) {
-		if ref.Kind == kind {
-			out = append(out, s.knative[ref])
-		}
-	}
-	return out
 }

@@ -62,13 +62,6 @@ func parseConfigz(body []byte) (Kubelet, error) {
 	return k, nil
 }
 
-// kubeletAnswer is the answer of one kubelet, or the error.
-type kubeletAnswer struct {
-	node   string
-	config *Kubelet
-	err    string // one sentence when config is nil
-}
-
 // kubelets keeps whom to ask. Safe for use by several goroutines.
 type kubelets struct {
 	queue chan string // nodes whose kubelets to ask
@@ -135,7 +128,8 @@ func (w *Watcher) askKubelets(ctx context.Context) {
 
 // askKubelet asks one kubelet, and hands on its answer or the error.
 func (w *Watcher) askKubelet(ctx context.Context, node string) {
-	answer := kubeletAnswer{node: node}
+	var config *Kubelet
+	failure := "" // one sentence when config is nil
 	asking, cancel := context.WithTimeout(ctx, kubeletTimeout)
 	defer cancel()
 	k, err := w.client.Kubelet(asking, node)
@@ -144,28 +138,28 @@ func (w *Watcher) askKubelet(ctx context.Context, node string) {
 		return
 	case apierrors.IsForbidden(err):
 		w.kubelets.denied.Store(true)
-		answer.err = kubeletForbidden
+		failure = kubeletForbidden
 	case err != nil:
 		w.kubelets.failed(node)
-		answer.err = err.Error()
+		failure = err.Error()
 	default:
-		answer.config = &k
+		config = &k
 	}
-	w.send(ctx, answer)
+	w.send(ctx, func(s *state) { s.kubeletAnswered(node, config, failure) })
 }
 
-// apply takes an answer.
-func (a kubeletAnswer) apply(s *state) {
-	if a.config == nil {
-		s.kubeletErrs[a.node] = a.err
+// kubeletAnswered takes the answer of a kubelet, or the error.
+func (s *state) kubeletAnswered(node string, config *Kubelet, failure string) {
+	if config == nil {
+		s.kubeletErrs[node] = failure
 		s.renewSettings()
 		return
 	}
-	delete(s.kubeletErrs, a.node)
-	s.kubelets[a.node] = *a.config
-	if n := s.node(a.node); n != nil && (n.Kubelet == nil || *n.Kubelet != *a.config) {
+	delete(s.kubeletErrs, node)
+	s.kubelets[node] = *config
+	if n := s.node(node); n != nil && (n.Kubelet == nil || *n.Kubelet != *config) {
 		x := *n
-		x.Kubelet = a.config
+		x.Kubelet = config
 		s.t.nodes.set(&x)
 	}
 	s.renewSettings()

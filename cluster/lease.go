@@ -28,10 +28,9 @@ const (
 // which would compile every client of every API group into the program. Safe for use by several
 // goroutines.
 type Lease struct {
-	c     *Client
-	calls *rest.RESTClient
-	key   Key
-	id    string
+	c   *Client
+	key Key
+	id  string
 
 	// version is what Run saw last, and since when; a failure begins a new time, in which the holder
 	// can renew the Lease after an outage of the API server. Only Run uses them.
@@ -55,15 +54,9 @@ type LeaseState struct {
 
 // NewLease takes part in the election by the Lease with that key, which Run creates if it
 // is missing.
-func (c *Client) NewLease(k Key) (*Lease, error) {
-	rc := rest.CopyConfig(c.cfg.rest)
-	rc.GroupVersion, rc.APIPath, rc.NegotiatedSerializer = &coordinationv1.SchemeGroupVersion, "/apis", codecs.WithoutConversion()
-	calls, err := rest.RESTClientForConfigAndClient(rc, c.lines[mainLine].Client)
-	if err != nil {
-		return nil, err
-	}
+func (c *Client) NewLease(k Key) *Lease {
 	host, _ := os.Hostname()
-	return &Lease{c: c, calls: calls, key: k, id: host + "_" + string(uuid.NewUUID())}, nil
+	return &Lease{c: c, key: k, id: host + "_" + string(uuid.NewUUID())}
 }
 
 // Run takes part until ctx ends, and then gives the Lease to others.
@@ -95,11 +88,12 @@ func (l *Lease) look(ctx context.Context, holder string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*leaseCall)
 	defer cancel()
 	var x coordinationv1.Lease
-	err := l.at(l.calls.Get()).Name(l.key.Name).Timeout(leaseCall).Do(ctx).Into(&x)
-	request := l.at(l.calls.Put()).Name(l.key.Name)
+	calls := l.c.lines[mainLine]
+	err := l.at(calls.Get()).Name(l.key.Name).Timeout(leaseCall).Do(ctx).Into(&x)
+	request := l.at(calls.Put()).Name(l.key.Name)
 	if apierrors.IsNotFound(err) {
 		x = coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: l.key.Name}}
-		request, err = l.at(l.calls.Post()), nil
+		request, err = l.at(calls.Post()), nil
 	}
 	l.saw(ctx, &x, err)
 	was := ptr.Deref(x.Spec.HolderIdentity, "")
@@ -116,7 +110,7 @@ func (l *Lease) look(ctx context.Context, holder string) {
 }
 
 func (l *Lease) at(r *rest.Request) *rest.Request {
-	return r.MaxRetries(0).Namespace(l.key.Namespace).Resource("leases")
+	return r.MaxRetries(0).AbsPath(resources[KindLease].path()).Namespace(l.key.Namespace).Resource("leases")
 }
 
 // saw keeps what the Lease contains, or why a call failed.

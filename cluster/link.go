@@ -5,15 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 const (
@@ -81,14 +81,15 @@ func (w *Watcher) keepLink(ctx context.Context) {
 			asking, cancel := context.WithTimeout(ctx, probeTimeout)
 			version, _ := w.client.Version(asking) // an unknown one is a new one
 			cancel()
-			w.send(ctx, linked{link, version})
+			live := link
+			w.send(ctx, func(s *state) { s.linked(live, version) })
 			w.gate.set(true)
 		case link.State == LinkLive && !isOtherCluster(err) && w.client.traffic.heard(mainLine).After(began):
 			// Something else got through: only this one question did not.
 		default:
 			w.gate.set(false)
 			failures++
-			if isOtherCluster(err) || failures > 1 && isTimeout(err) {
+			if isOtherCluster(err) || failures > 1 && utilnet.IsTimeout(err) {
 				w.client.traffic.cut(mainLine)
 			}
 			pause, since := pauseAfter(err, failures, retryMin, retryMax), link.LastContact
@@ -96,7 +97,8 @@ func (w *Watcher) keepLink(ctx context.Context) {
 				since = w.client.traffic.knownUntil(mainLine)
 			}
 			link = Link{State: LinkDisconnected, LastContact: since, Err: describe(err, w.client.cfg), NextTry: time.Now().Add(pause)}
-			w.send(ctx, linked{link: link})
+			lost := link
+			w.send(ctx, func(s *state) { s.linked(lost, "") })
 			lostPause(ctx, w, mainLine, pause)
 		}
 	}
@@ -157,12 +159,7 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var errs [lineCount]error
 	for l := range lineCount {
-		wg.Go(func() {
-			errs[l] = w.ask(ctx, l)
-			if errs[l] == nil {
-				errs[l] = w.client.sameCluster(ctx, l)
-			}
-		})
+		wg.Go(func() { errs[l] = w.answers(ctx, l) })
 	}
 	wg.Wait()
 	for l, err := range errs {
@@ -175,23 +172,18 @@ func (w *Watcher) Confirm(ctx context.Context) error {
 		return fmt.Errorf("the API server did not answer: %s", describe(cmp.Or(errs[:]...), w.client.cfg))
 	}
 	published := make(chan struct{})
-	w.send(ctx, publishing{published})
+	w.send(ctx, func(s *state) { // all news that came before it
+		if s.dirty {
+			s.publish(time.Now())
+		}
+		close(published)
+	})
 	select {
 	case <-published:
 		return nodesAreCurrent(ctx, w)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// publishing asks the owner for a Snapshot with all news that came before it.
-type publishing struct{ done chan<- struct{} }
-
-func (d publishing) apply(s *state) {
-	if s.dirty {
-		s.publish(time.Now())
-	}
-	close(d.done)
 }
 
 // notReady is the content of /readyz while the server runs but cannot serve.
@@ -209,13 +201,7 @@ func (e *notReady) Error() string {
 func (w *Watcher) probe(ctx context.Context, l line) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answer := make(chan error, 1)
-	go func() {
-		err := w.ask(ctx, l)
-		if err == nil {
-			err = w.client.sameCluster(ctx, l)
-		}
-		answer <- err
-	}()
+	go func() { answer <- w.answers(ctx, l) }()
 	look := time.NewTicker(probeTimeout)
 	defer look.Stop()
 	for {
@@ -235,29 +221,26 @@ func (w *Watcher) probe(ctx context.Context, l line) error {
 	}
 }
 
+// answers asks a line once whether the server is ready, and for which cluster it answers.
+func (w *Watcher) answers(ctx context.Context, l line) error {
+	if err := w.ask(ctx, l); err != nil {
+		return err
+	}
+	return w.client.sameCluster(ctx, l)
+}
+
 // ask asks /readyz, which covers the database behind the server too. A server that
 // forbids the path, or does not have it, has answered too.
 func (w *Watcher) ask(ctx context.Context, l line) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.client.lines[l].Get().AbsPath("/readyz").URL().String(), nil)
-	if err != nil {
+	err := w.client.lines[l].Get().MaxRetries(0).AbsPath("/readyz").Do(ctx).Error()
+	var status apierrors.APIStatus
+	switch answered := errors.As(err, &status); {
+	case err == nil:
+	case !answered, apierrors.IsUnauthorized(err), apierrors.IsTooManyRequests(err):
 		return err
-	}
-	resp, err := w.client.lines[l].Client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	switch {
-	case resp.StatusCode == http.StatusUnauthorized:
-		return apierrors.NewUnauthorized("")
-	case resp.StatusCode == http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return apierrors.NewTooManyRequests("", seconds)
-	case resp.StatusCode >= 500:
-		return &notReady{failedChecks(string(body))}
-	case err != nil:
-		return err
+	case status.Status().Code >= http.StatusInternalServerError:
+		cause, _ := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+		return &notReady{failedChecks(cause.Message)}
 	}
 	w.client.traffic.answered[l].set(time.Now())
 	return nil

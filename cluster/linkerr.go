@@ -9,10 +9,12 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // reported is an error whose text is a sentence of ours; the cause stays
@@ -123,7 +125,7 @@ func unconnected(err error, at string, c *Config) string {
 // has no error value for a connection that was closed for this reason, and a watch
 // delivers it as a status.
 func timedOut(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || isTimeout(err) || strings.Contains(err.Error(), "http2: client connection lost")
+	return errors.Is(err, context.DeadlineExceeded) || utilnet.IsTimeout(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // passes reports whether the same request may succeed in a while, because the API server,
@@ -138,20 +140,12 @@ func passes(err error) bool {
 // connLost reports whether err means that a connection, or its stream, ended before the answer.
 // net/http has no error values for those of HTTP/2.
 func connLost(err error) bool {
-	http2 := strings.Contains(err.Error(), "http2: server sent GOAWAY") || strings.Contains(err.Error(), "; received from peer")
+	http2 := slices.ContainsFunc([]string{
+		"http2: server sent GOAWAY", "; received from peer",
+		"http2: client connection force closed", // net/http could not write to it
+	}, func(text string) bool { return strings.Contains(err.Error(), text) })
 	return http2 || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, net.ErrClosed) || writeFailed(err)
-}
-
-// writeFailed reports whether net/http closed an HTTP/2 connection because it could not
-// write to it. net/http has no error value for that.
-func writeFailed(err error) bool {
-	return strings.Contains(err.Error(), "http2: client connection force closed")
-}
-
-func isTimeout(err error) bool {
-	var ne net.Error
-	return errors.As(err, &ne) && ne.Timeout()
+		errors.Is(err, net.ErrClosed)
 }
 
 // withoutURL drops the "Get https://…:" that net/http puts before an error.

@@ -121,14 +121,14 @@ func hasTaint(n *Node, t Taint) bool {
 	return slices.ContainsFunc(n.Taints, func(x Taint) bool { return x.Key == t.Key && x.Effect == t.Effect })
 }
 
-func reasonOf(n *Node) string {
-	switch {
-	case n.Message == "":
-		return n.Reason
-	case n.Reason == "":
-		return n.Message
+func reasonOf(n *Node) string { return explained(n.Reason, n.Message) }
+
+// explained joins the reason and the message of a condition; either may be empty.
+func explained(reason, message string) string {
+	if reason == "" || message == "" {
+		return reason + message
 	}
-	return n.Reason + ": " + n.Message
+	return reason + ": " + message
 }
 
 func (c *component) id() Key { return Key{Name: c.pod} }

@@ -1,52 +1,27 @@
 package cluster
 
 import (
-	"context"
 	"sync"
+	"sync/atomic"
 )
 
-// readingOrder delays the other lists until lightsout has tried those of nodes and heartbeats: over a
+// readFirst delays the other lists until lightsout has tried those of nodes and heartbeats: over a
 // slow connection the screen shows the nodes while the pods, which are most of the data, are still
-// arriving.
-type readingOrder struct {
-	done chan struct{}
-
-	mu   sync.Mutex
-	left map[*source]bool // not tried yet
-}
-
-func readFirst(k Kind) bool { return k == KindNode || k == KindLease || k == kindComponent }
-
-func newReadingOrder(sources []*source) *readingOrder {
-	o := &readingOrder{done: make(chan struct{}), left: map[*source]bool{}}
+// arriving. A kind that lightsout cannot read does not delay the others.
+func readFirst(sources []*source) {
+	read := make(chan struct{})
+	var left atomic.Int32
 	for _, src := range sources {
-		if readFirst(src.kind) {
-			o.left[src] = true
-		}
-	}
-	return o
-}
-
-// wait waits until the kind's turn, or until ctx ends.
-func (o *readingOrder) wait(ctx context.Context, k Kind) {
-	if readFirst(k) {
-		return
-	}
-	select {
-	case <-o.done:
-	case <-ctx.Done():
-	}
-}
-
-// tried records that the list of a source has arrived, or has failed once: a kind that
-// lightsout cannot read must not delay the others.
-func (o *readingOrder) tried(src *source) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.left[src] {
-		delete(o.left, src)
-		if len(o.left) == 0 {
-			close(o.done)
+		switch {
+		case src.kind == KindNode || src.kind == KindLease || src.kind == kindComponent:
+			left.Add(1)
+			src.tried = sync.OnceFunc(func() {
+				if left.Add(-1) == 0 {
+					close(read)
+				}
+			})
+		case src.after == nil:
+			src.after = read
 		}
 	}
 }
@@ -55,7 +30,7 @@ func (o *readingOrder) tried(src *source) {
 func unread(sources []*source) map[Kind]Access {
 	out := map[Kind]Access{}
 	for _, src := range sources {
-		if src.kind != kindComponent && src.after == nil {
+		if src.kind != kindComponent && src.kind != KindKnativeService && src.kind != KindRevision {
 			out[src.kind] = Access{}
 		}
 	}

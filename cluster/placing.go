@@ -37,48 +37,31 @@ const (
 // PlaceKinds lists the kinds of Snapshot.Objects.
 var PlaceKinds = []Kind{KindVolume, KindClaim, KindStorageClass, KindCSIDriver, KindQuota, KindJob, KindBudget, KindNamespace, KindNeighbour}
 
-// clustered are the sources of kinds without a namespace.
-var clustered = []*source{
-	{kind: KindVolume, resource: resource{"v1", "persistentvolumes", "PersistentVolume"}, trim: trimObject},
-	{kind: KindStorageClass, resource: resource{"storage.k8s.io/v1", "storageclasses", "StorageClass"}, trim: trimObject},
-	{kind: KindCSIDriver, resource: resource{"storage.k8s.io/v1", "csidrivers", "CSIDriver"}, trim: trimObject},
-	{kind: KindNamespace, resource: resource{"v1", "namespaces", "Namespace"}, trim: trimObject},
-}
-
-// namespaced are the sources for each watched namespace.
-var namespaced = []*source{
-	{kind: KindClaim, resource: resource{"v1", "persistentvolumeclaims", "PersistentVolumeClaim"}, trim: trimObject},
-	{kind: KindQuota, resource: resource{"v1", "resourcequotas", "ResourceQuota"}, trim: trimObject},
-	{kind: KindJob, resource: resource{"batch/v1", "jobs", "Job"}, trim: trimObject},
-	{kind: KindBudget, resource: resource{"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget"}, trim: trimObject},
-	{kind: KindStatefulSet, resource: resources[KindStatefulSet], trim: trimObject},
-	{kind: KindDaemonSet, resource: resources[KindDaemonSet], trim: trimObject},
-}
+// clustered are those of them without a namespace, and namespaced those with one, beside two kinds
+// of workloads.
+var (
+	clustered  = []Kind{KindVolume, KindStorageClass, KindCSIDriver, KindNamespace}
+	namespaced = []Kind{KindClaim, KindQuota, KindJob, KindBudget, KindStatefulSet, KindDaemonSet}
+)
 
 // placeSources returns the sources of Objects: for forecasts of where pods go, and of
-// workloads. When lightsout
-// watches only some namespaces, one more source follows the pods of all other
-// namespaces.
+// workloads. When lightsout watches only some namespaces, one more source follows the pods of all
+// other namespaces.
 func placeSources(namespaces []string) (all []*source) {
-	for _, src := range clustered {
-		all = append(all, src.in(""))
+	for _, kind := range clustered {
+		all = append(all, &source{kind: kind, trim: trimObject})
 	}
 	others := "status.phase!=Succeeded,status.phase!=Failed"
 	for _, ns := range namespaces {
-		for _, src := range namespaced {
-			all = append(all, src.in(ns))
+		for _, kind := range namespaced {
+			all = append(all, &source{kind: kind, namespace: ns, trim: trimObject})
 		}
 		others += ",metadata.namespace!=" + ns
 	}
 	if namespaces[0] != "" {
-		all = append(all, &source{kind: KindNeighbour, resource: resources[KindPod], fields: others, trim: trimNeighbour})
+		all = append(all, &source{kind: KindNeighbour, fields: others, trim: trimNeighbour})
 	}
 	return all
-}
-
-// in returns a new source of the same kind for one namespace; for all, if it is empty.
-func (s *source) in(namespace string) *source {
-	return &source{kind: s.kind, resource: s.resource, namespace: namespace, trim: s.trim}
 }
 
 // Object is an object that decides where pods go, or a workload, trimmed to the fields
@@ -246,7 +229,7 @@ func (s Spec) Decode() *corev1.PodSpec {
 	return out
 }
 
-// NewSpec marshalled these bytes
+// extraResources lists the resources beside CPU, memory and pods: see Node.Resources.
 func extraResources(all corev1.ResourceList) string {
 	var pairs []string
 	for name, q := range all {

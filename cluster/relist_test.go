@@ -11,8 +11,11 @@ func TestDataThatIsNotWatchedAgainIsDated(t *testing.T) {
 	t.Parallel()
 	at := func(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
 	src := &source{kind: KindPod}
-	list, watched, ends := listed{src: src, seen: at(0)}, followed{src, Access{Synced: true}}, watchEnded{src, at(100)}
-	failed := followed{src, Access{Err: "no answer", Until: at(108)}}
+	list := func(s *state) { s.listed(src, nil, at(0)) }
+	watched := func(s *state) { s.followed(src, Access{Synced: true}) }
+	ends := func(s *state) { s.watchEnded(src, at(100)) }
+	failed := func(s *state) { s.followed(src, Access{Err: "no answer", Until: at(108)}) }
+	again := func(s *state) { s.listed(src, nil, at(110)) }
 	for name, tc := range map[string]struct {
 		news []delta
 		now  int
@@ -25,13 +28,13 @@ func TestDataThatIsNotWatchedAgainIsDated(t *testing.T) {
 		"the next one hangs":                {[]delta{list, watched, ends}, 106, at(100)},
 		"the next one fails":                {[]delta{list, watched, ends, failed}, 109, at(100)},
 		"it is watched again":               {[]delta{list, watched, ends, watched}, 160, time.Time{}},
-		"listed again, and the watch hangs": {[]delta{list, watched, ends, failed, listed{src: src, seen: at(110)}}, 116, at(110)},
+		"listed again, and the watch hangs": {[]delta{list, watched, ends, failed, again}, 116, at(110)},
 	} {
 		w := &Watcher{client: &Client{cfg: &Config{}, traffic: newTraffic()}, changed: make(chan struct{}, 1), kubelets: newKubelets()}
 		w.snapshot.Store(NewSnapshot(Contents{}))
 		s := newState(w, src)
 		for _, d := range tc.news {
-			d.apply(s)
+			d(s)
 		}
 		s.look(at(tc.now))
 		if a := s.access[KindPod]; !a.Until.Equal(tc.want) || a.Synced != (len(tc.news) > 0) {

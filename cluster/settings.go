@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // Sources of a Setting beside the names of the control plane's components.
@@ -68,7 +70,7 @@ const (
 // 50 s since (kubernetes#126287); an unknown version is taken for a new one.
 func DefaultSettings(serverVersion string) Settings {
 	grace := 50 * time.Second
-	if major, minor, ok := parseVersion(serverVersion); ok && major == 1 && minor < 32 {
+	if v, err := version.ParseGeneric(serverVersion); err == nil && v.LessThan(version.MajorMinor(1, 32)) {
 		grace = 40 * time.Second
 	}
 	return Settings{
@@ -150,24 +152,10 @@ func settingsFromArgs(component string, args []string) Settings {
 // condition first: the feature gate PodDisruptionConditions can't be switched off from v1.31 on
 // (pkg/features/versioned_kube_features.go).
 func reportsEvictions(serverVersion string) bool {
-	major, minor, ok := parseVersion(serverVersion)
-	return ok && (major > 1 || minor >= 31)
+	v, err := version.ParseGeneric(serverVersion)
+	return err == nil && v.AtLeast(version.MajorMinor(1, 31))
 }
 
 // ReportsEvictions reports whether a pod that is being deleted, and is not Evicted, is certainly
 // not evicted. Older control planes do not distinguish the two.
 func (s *Snapshot) ReportsEvictions() bool { return reportsEvictions(s.ServerVersion) }
-
-// parseVersion reads "v1.31.4-eks-1" as 1, 31.
-func parseVersion(v string) (major, minor int, ok bool) {
-	parts := strings.SplitN(strings.TrimPrefix(v, "v"), ".", 3)
-	if len(parts) < 2 {
-		return 0, 0, false
-	}
-	major, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return 0, 0, false
-	}
-	minor, err = strconv.Atoi(strings.TrimRight(parts[1], "+"))
-	return major, minor, err == nil
-}

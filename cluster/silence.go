@@ -50,17 +50,10 @@ func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
 	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
 		return false
 	}
-	if n := s.Node(p.Node); n != nil {
-		return nodeLost(s, n, now)
-	}
-	return s.Access[KindNode].Synced
-}
-
-// nodeLost: the node is not Ready and nothing is heard of it.
-func nodeLost(s *Snapshot, n *Node, now time.Time) bool {
-	if !n.Gone.IsZero() {
-		return true
+	n := s.Node(p.Node)
+	if n == nil {
+		return s.Access[KindNode].Synced
 	}
 	_, silent := s.Silent(n, now)
-	return silent && n.Ready != TriTrue
+	return !n.Gone.IsZero() || silent && n.Ready != TriTrue
 }

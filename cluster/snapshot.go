@@ -213,19 +213,7 @@ func (s *Snapshot) Boot(n *Node) (now outage.Now) {
 	if n == nil {
 		return now
 	}
-	whole := cmp.Or(s.nodes.whole, &whole[Node]{})
-	prove, known := whole.note.Load().(map[string]bool)
-	if !known { // for all Snapshots with these nodes
-		var ids []string
-		for _, n := range s.Nodes() {
-			if n.Gone.IsZero() {
-				ids = append(ids, n.BootID)
-			}
-		}
-		prove = outage.Proving(ids)
-		whole.note.Store(prove)
-	}
-	if prove[n.BootID] {
+	if s.census().proves[n.BootID] {
 		now.ID = n.BootID
 	}
 	if n.Ready == TriTrue && !n.ReadySince.IsZero() {

@@ -17,18 +17,6 @@ const chunkMax = 256
 type chunk[T any] struct {
 	epoch uint64
 	items []*T
-	note  atomic.Value // the result of find once frozen; see noted
-}
-
-// noted gives what find says of a chunk of a frozen view. It is found out once:
-// unchanged pieces are not processed again.
-func noted[T, S any](c *chunk[T], find func([]*T) *S) *S {
-	if known := c.note.Load(); known != nil {
-		return known.(*S)
-	}
-	s := find(c.items)
-	c.note.Store(s)
-	return s
 }
 
 // view is an immutable sorted list, cut into chunks. The zero view is empty.

@@ -85,7 +85,7 @@ func (s *state) run(ctx context.Context) {
 			return
 		case d := <-s.w.deltas:
 			s.look(time.Now())
-			d.apply(s)
+			d(s)
 			s.applyWaiting(time.Now().Add(publishEvery))
 		case <-timer.C:
 		}
@@ -117,7 +117,7 @@ func (s *state) applyWaiting(until time.Time) {
 	for n := 1; ; n++ {
 		select {
 		case d := <-s.w.deltas:
-			d.apply(s)
+			d(s)
 		default:
 			return
 		}

@@ -37,12 +37,7 @@ const (
 // Evicts reports whether a pod that is deleted for this reason is evicted.
 func (c Cause) Evicts() bool { return c == CauseEvicted || c == CauseNodeNotReady }
 
-func (n *Node) health() Health {
-	if n.Ready == TriTrue {
-		return HealthGood
-	}
-	return HealthBad
-}
+func (n *Node) health() Health { return conditionHealth(n.Ready == TriTrue) }
 
 // cause returns the reason for the node's status.
 func (n *Node) cause() Cause {
@@ -84,10 +79,5 @@ var deploymentHealths = map[string]Health{
 	"Running": HealthGood, "Down": HealthBad, "Failed": HealthBad, "Scaling": HealthChanging,
 }
 
-// eventHealth returns the health of an Event of the cluster.
-func eventHealth(kind string) Health {
-	if kind == corev1.EventTypeWarning {
-		return HealthBad
-	}
-	return ""
-}
+// eventHealths maps the types of Events of the cluster.
+var eventHealths = map[string]Health{corev1.EventTypeWarning: HealthBad}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
 
@@ -158,14 +160,7 @@ func trimNode(n *corev1.Node) *Node {
 }
 
 func tri(s corev1.ConditionStatus) Tri {
-	switch s {
-	case corev1.ConditionTrue:
-		return TriTrue
-	case corev1.ConditionFalse:
-		return TriFalse
-	default:
-		return TriUnknown
-	}
+	return cmp.Or(map[corev1.ConditionStatus]Tri{corev1.ConditionTrue: TriTrue, corev1.ConditionFalse: TriFalse}[s], TriUnknown)
 }
 
 // Reasons of the condition DisruptionTarget (pkg/controller/tainteviction/taint_eviction.go and
@@ -239,16 +234,10 @@ func trimPod(p *corev1.Pod) *Pod {
 // when there is none with a limit; 0 when nothing matches
 // (pkg/controller/tainteviction, getMinTolerationTime).
 func toleratedFor(ts []corev1.Toleration, key string) time.Duration {
+	taint := corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute}
 	matched, limit := false, time.Duration(-1)
 	for _, t := range ts {
-		if t.Effect != "" && t.Effect != corev1.TaintEffectNoExecute {
-			continue
-		}
-		exists := t.Operator == corev1.TolerationOpExists
-		switch {
-		case t.Key == "" && exists:
-		case t.Key == key && (exists || t.Value == ""):
-		default:
+		if !t.ToleratesTaint(klog.Logger{}, &taint, false) {
 			continue
 		}
 		matched = true

@@ -189,7 +189,7 @@ func trimEvent(e *corev1.Event) *clusterEvent {
 	if !notable[e.Reason] {
 		return nil
 	}
-	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), health: eventHealth(e.Type)}
+	out := &clusterEvent{uid: string(e.UID), reason: word(e.Reason), message: harmless(e.Message), health: eventHealths[e.Type]}
 	out.at, out.count = lastOf(e)
 	kind := cmp.Or(eventKinds[e.InvolvedObject.Kind], KindEvent)
 	out.subject = Ref{kind, Key{word(e.InvolvedObject.Namespace), nameOf(e.InvolvedObject.Name)}}

@@ -35,8 +35,6 @@ type Watcher struct {
 	gate   *gate
 	// kubelets are those to be asked for their configuration.
 	kubelets *kubelets
-	// order makes the watcher read the most urgent kinds first.
-	order *readingOrder
 	// knative is closed by seesKnative, when there is a deployment of Knative's.
 	knative     chan struct{}
 	seesKnative func()
@@ -44,7 +42,6 @@ type Watcher struct {
 	// don't.
 	leasesFrom atomic.Pointer[time.Time]
 
-	running  atomic.Pointer[[]*source] // the followed sources
 	snapshot atomic.Pointer[Snapshot]
 	changed  chan struct{}
 	ran      atomic.Bool
@@ -60,7 +57,6 @@ func NewWatcher(c *Client, o WatchOptions) *Watcher {
 		gate: newGate(), kubelets: newKubelets(), changed: make(chan struct{}, 1), knative: make(chan struct{}),
 	}
 	w.seesKnative = sync.OnceFunc(func() { close(w.knative) })
-	w.running.Store(&[]*source{})
 	w.snapshot.Store(NewSnapshot(Contents{Context: c.cfg.Context, Server: c.cfg.Server, Access: unread(w.sources())}))
 	return w
 }
@@ -92,8 +88,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		wg.Go(func() { w.askKubelets(ctx) })
 	}
 	sources := w.sources()
-	w.running.Store(&sources)
-	w.order = newReadingOrder(sources)
+	readFirst(sources)
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })
 	}
@@ -117,11 +112,10 @@ const kindComponent Kind = "component"
 
 // sources lists the watched kinds.
 func (w *Watcher) sources() []*source {
-	pods := resources[KindPod]
 	all := []*source{
-		{kind: KindNode, resource: resources[KindNode], trim: trimming(trimNode)},
-		{kind: KindLease, resource: resource{"coordination.k8s.io/v1", "leases", "Lease"}, namespace: "kube-node-lease", trim: trimming(trimLease)},
-		{kind: kindComponent, resource: pods, namespace: "kube-system", trim: trimming(trimComponent),
+		{kind: KindNode, trim: trimming(trimNode)},
+		{kind: KindLease, namespace: "kube-node-lease", trim: trimming(trimLease)},
+		{kind: kindComponent, namespace: "kube-system", trim: trimming(trimComponent),
 			selector: "component in (etcd," + apiServer + "," + controllerManager + ",kube-scheduler)"},
 	}
 	namespaces := w.opts.Namespaces
@@ -129,17 +123,17 @@ func (w *Watcher) sources() []*source {
 		namespaces = []string{""}
 	} else if !slices.Contains(namespaces, "default") {
 		// Nodes have no namespace; their events are in this one.
-		all = append(all, &source{kind: KindEvent, resource: events, namespace: "default", trim: trimming(trimEvent),
+		all = append(all, &source{kind: KindEvent, namespace: "default", trim: trimming(trimEvent),
 			fields: "involvedObject.kind=Node", later: true})
 	}
 	all = append(all, placeSources(namespaces)...)
 	for _, ns := range namespaces {
 		all = append(all, w.knativeSources(ns)...)
 		all = append(all,
-			&source{kind: KindPod, resource: pods, namespace: ns, trim: trimming(trimPod)},
-			&source{kind: KindDeployment, resource: resources[KindDeployment], namespace: ns, trim: trimming(trimDeployment)},
-			&source{kind: KindEndpointSlice, resource: resource{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice"}, namespace: ns, trim: trimming(trimSlice)},
-			&source{kind: KindEvent, resource: events, namespace: ns, trim: trimming(trimEvent), later: true},
+			&source{kind: KindPod, namespace: ns, trim: trimming(trimPod)},
+			&source{kind: KindDeployment, namespace: ns, trim: trimming(trimDeployment)},
+			&source{kind: KindEndpointSlice, namespace: ns, trim: trimming(trimSlice)},
+			&source{kind: KindEvent, namespace: ns, trim: trimming(trimEvent), later: true},
 		)
 	}
 	return all

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"lightsout/cluster"
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -68,27 +66,3 @@ func (h Hits) Delayed(workload cluster.Key) string {
 	}
 	return ""
 }
-
-// attached names the volumes that stay attached to a node whose pods hang in Terminating, by
-// name: no pod on another node starts with one of them.
-func (x *Next) attached(s *cluster.Snapshot, node string) (out []string) {
-	for _, p := range s.PodsOn(node) {
-		if p.Deleting.IsZero() || !p.Gone.IsZero() || p.Finished() {
-			continue
-		}
-		if x.specs == nil || len(x.specs) > specsKept {
-			x.specs = map[cluster.Spec]*corev1.PodSpec{}
-		}
-		spec := x.specs[p.Spec]
-		if spec == nil {
-			spec = p.Spec.Decode()
-			x.specs[p.Spec] = spec
-		}
-		out = append(out, s.AttachedAlone(p.Namespace, spec)...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// specsKept bounds the specifications that a Next keeps decoded.
-const specsKept = 1000

@@ -74,7 +74,10 @@ func (f *Forecast) Hits() Hits {
 }
 
 func (f *Forecast) count() Hits {
-	h := Hits{Unread: unread(f.s)}
+	var h Hits
+	if why := cluster.WhyUnknown(f.s, cluster.KindPod, cluster.KindDeployment); why != "" {
+		h.Unread = "impact unknown: " + why
+	}
 	h.countUnwatched(f.s, f.down)
 	impacts := map[cluster.Key]*Impact{}
 	for _, n := range f.Nodes {
@@ -141,15 +144,6 @@ func (f *Forecast) Staying() (nodes []string, why string) {
 		}
 	}
 	return nodes, why
-}
-
-// unread returns the reason why the impact of an outage is unknown; empty when it is
-// known.
-func unread(s *cluster.Snapshot) string {
-	if why := cluster.WhyUnknown(s, cluster.KindPod, cluster.KindDeployment); why != "" {
-		return "impact unknown: " + why
-	}
-	return ""
 }
 
 // countUnwatched counts the pods of namespaces that lightsout does not watch.

@@ -95,16 +95,41 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 	return out
 }
 
-// stuck describes what stays on a silent node: pods that end, and attached volumes.
+// stuck describes what stays on a silent node: pods that end, and the volumes that they keep
+// attached, by name: no pod on another node starts with one of them.
 func (x *Next) stuck(s *cluster.Snapshot, node string) (out []event) {
-	if n := ending(s, node); n > 0 {
-		out = append(out, event{text: pods(n, "of "+node+" stays", "of "+node+" stay") + " Terminating until it returns"})
+	ending, names := 0, []string(nil)
+	for _, p := range s.PodsOn(node) {
+		if !p.Deleting.IsZero() && p.Gone.IsZero() && !p.Finished() {
+			ending++
+			names = append(names, s.AttachedAlone(p.Namespace, x.spec(p))...)
+		}
 	}
-	if names := x.attached(s, node); len(names) > 0 {
+	if ending > 0 {
+		out = append(out, event{text: pods(ending, "of "+node+" stays", "of "+node+" stay") + " Terminating until it returns"})
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > 0 {
 		out = append(out, event{text: text.Clean(fmt.Sprintf("%s %s stays attached to %s: %s",
 			text.Noun(len(names), "volume", "each volume of"), text.List(names), node, detaching), 400)})
 	}
 	return out
+}
+
+// specsKept bounds the specifications that a Next keeps decoded.
+const specsKept = 1000
+
+// spec decodes a pod's specification once.
+func (x *Next) spec(p *cluster.Pod) *corev1.PodSpec {
+	if x.specs == nil || len(x.specs) > specsKept {
+		x.specs = map[cluster.Spec]*corev1.PodSpec{}
+	}
+	spec := x.specs[p.Spec]
+	if spec == nil {
+		spec = p.Spec.Decode()
+		x.specs[p.Spec] = spec
+	}
+	return spec
 }
 
 // notReadyNext forecasts when a silent node is marked NotReady.
@@ -164,16 +189,6 @@ func later(d time.Duration) string {
 		return "right after"
 	}
 	return spaced(d) + " later"
-}
-
-// ending counts the pods on a node that are being deleted and are still there.
-func ending(s *cluster.Snapshot, node string) (n int) {
-	for _, p := range s.PodsOn(node) {
-		if !p.Deleting.IsZero() && p.Gone.IsZero() && !p.Finished() {
-			n++
-		}
-	}
-	return n
 }
 
 // Unscheduled counts the pods that wait for a node, without those that scheduling gates

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	resources "k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
 )
@@ -56,8 +57,8 @@ type needs struct {
 	// a container without a request as 100m and 200 Mi.
 	scoreCPU, scoreMem int64
 	priority           int32
-	affinity           *corev1.PodAffinity
-	anti               *corev1.PodAntiAffinity
+	affinity           corev1.PodAffinity
+	anti               corev1.PodAntiAffinity
 	ports              []corev1.ContainerPort
 }
 
@@ -81,11 +82,9 @@ func (w *World) compile(spec cluster.Spec) *needs {
 	}
 	counted := resources.PodRequests(n.pod, resources.PodResourcesOptions{NonMissingContainerRequests: missing})
 	n.scoreCPU, n.scoreMem = counted.Cpu().MilliValue(), counted.Memory().Value()
-	if n.spec.Priority != nil {
-		n.priority = *n.spec.Priority
-	}
+	n.priority = ptr.Deref(n.spec.Priority, 0)
 	if a := n.spec.Affinity; a != nil {
-		n.affinity, n.anti = a.PodAffinity, a.PodAntiAffinity
+		n.affinity, n.anti = ptr.Deref(a.PodAffinity, n.affinity), ptr.Deref(a.PodAntiAffinity, n.anti)
 	}
 	for _, list := range [][]corev1.Container{n.spec.Containers, n.spec.InitContainers} {
 		for i := range list {
@@ -132,7 +131,7 @@ func (w *World) classOf(p *cluster.Pod) *class {
 		c.workload.Name = p.Name
 	}
 	w.byKey[k], w.classes = c, append(w.classes, c)
-	if c.anti != nil || c.affinity != nil {
+	if a := c.spec.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
 		w.guards = append(w.guards, c)
 	}
 	return c
@@ -202,26 +201,16 @@ func (w *World) terms(c *class, list []corev1.PodAffinityTerm) []term {
 	return out
 }
 
-func (n *needs) antiTerms() []corev1.PodAffinityTerm {
-	if n.anti == nil {
+// unselected marks the nodes that the node selector or the required node affinity of a class
+// excludes; nil when it has none.
+func (w *World) unselected(c *class) []bool {
+	if len(c.spec.NodeSelector) == 0 && (c.spec.Affinity == nil || c.spec.Affinity.NodeAffinity == nil) {
 		return nil
 	}
-	return n.anti.RequiredDuringSchedulingIgnoredDuringExecution
-}
-
-func (n *needs) affinityTerms() []corev1.PodAffinityTerm {
-	if n.affinity == nil {
-		return nil
+	required, out := nodeaffinity.GetRequiredNodeAffinity(c.pod), make([]bool, len(w.nodes))
+	for i, n := range w.nodes {
+		fits, _ := required.Match(n.api)
+		out[i] = !fits
 	}
-	return n.affinity.RequiredDuringSchedulingIgnoredDuringExecution
-}
-
-// required returns the node selector and the required node affinity of a pod; nil when
-// it has none.
-func (n *needs) required() *nodeaffinity.RequiredNodeAffinity {
-	if len(n.spec.NodeSelector) == 0 && (n.spec.Affinity == nil || n.spec.Affinity.NodeAffinity == nil) {
-		return nil
-	}
-	r := nodeaffinity.GetRequiredNodeAffinity(n.pod)
-	return &r
+	return out
 }

@@ -1,10 +1,12 @@
 package place
 
 import (
+	"cmp"
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 )
 
 // counter counts the pods that match a rule, for each domain of a topology.
@@ -92,7 +94,7 @@ func (s *spread) minimum(counts []int32) int32 {
 // affinityCounters returns a counter for each required affinity term; a pod must match
 // all terms to count. alone: the class matches its own terms.
 func (w *World) affinityCounters(c *class) (out []*counter, alone bool) {
-	terms := w.terms(c, c.affinityTerms())
+	terms := w.terms(c, c.affinity.RequiredDuringSchedulingIgnoredDuringExecution)
 	all := func(x *class) bool {
 		for i := range terms {
 			if !terms[i].matches(w, x) {
@@ -110,12 +112,12 @@ func (w *World) affinityCounters(c *class) (out []*counter, alone bool) {
 // antiBlockers keep the class away from pods that it must avoid, and from pods that
 // must avoid it.
 func (w *World) antiBlockers(c *class) (out []blocker) {
-	for _, t := range w.terms(c, c.antiTerms()) {
+	for _, t := range w.terms(c, c.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
 		out = append(out, blocker{w.newCounter(w.topology(t.key), false, nil, func(x *class) bool { return t.matches(w, x) }), antiAffinity})
 	}
 	keys := map[string]map[*class]bool{}
 	for _, g := range w.guards {
-		for _, t := range w.terms(g, g.antiTerms()) {
+		for _, t := range w.terms(g, g.anti.RequiredDuringSchedulingIgnoredDuringExecution) {
 			if t.matches(w, c) {
 				if keys[t.key] == nil {
 					keys[t.key] = map[*class]bool{}
@@ -149,12 +151,7 @@ func (w *World) portBlocker(c *class) []blocker {
 }
 
 func portsMeet(a, b corev1.ContainerPort) bool {
-	protocol := func(p corev1.ContainerPort) corev1.Protocol {
-		if p.Protocol == "" {
-			return corev1.ProtocolTCP
-		}
-		return p.Protocol
-	}
+	protocol := func(p corev1.ContainerPort) corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
 	any := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
 	return a.HostPort == b.HostPort && protocol(a) == protocol(b) && (any(a.HostIP) || any(b.HostIP) || a.HostIP == b.HostIP)
 }
@@ -166,15 +163,12 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 	if soft {
 		action = corev1.ScheduleAnyway
 	}
-	required := c.required()
+	unfit := w.unselected(c)
 	for _, t := range c.spec.TopologySpreadConstraints {
 		if t.WhenUnsatisfiable != action {
 			continue
 		}
-		s := spread{skew: t.MaxSkew, least: 1, hostname: t.TopologyKey == corev1.LabelHostname}
-		if t.MinDomains != nil {
-			s.least = *t.MinDomains
-		}
+		s := spread{skew: t.MaxSkew, least: ptr.Deref(t.MinDomains, 1), hostname: t.TopologyKey == corev1.LabelHostname}
 		sel := selector(t.LabelSelector)
 		for _, key := range t.MatchLabelKeys {
 			if v, ok := c.labelSet()[key]; ok {
@@ -191,10 +185,7 @@ func (w *World) spreads(c *class, soft bool) (out []spread) {
 					skip[i] = skip[i] || !has
 				}
 			}
-			if required != nil {
-				fits, _ := required.Match(n.api)
-				skip[i] = skip[i] || !fits
-			}
+			skip[i] = skip[i] || at(unfit, i)
 		}
 		empty := sel.Empty()
 		s.counter = w.newCounter(w.topology(t.TopologyKey), true, skip, func(x *class) bool {
@@ -223,20 +214,12 @@ func (w *World) defaultSpreads(c *class) (out []spread) {
 	if len(c.spec.TopologySpreadConstraints) > 0 {
 		return nil
 	}
+	unfit := w.unselected(c)
 	for _, d := range []struct {
 		key  string
 		skew int32
 	}{{corev1.LabelHostname, 3}, {corev1.LabelTopologyZone, 5}} {
-		t := w.topology(d.key)
-		var skip []bool
-		if required := c.required(); required != nil {
-			skip = make([]bool, len(w.nodes))
-			for i, n := range w.nodes {
-				fits, _ := required.Match(n.api)
-				skip[i] = !fits
-			}
-		}
-		out = append(out, spread{skew: d.skew, hostname: d.key == corev1.LabelHostname, counter: w.newCounter(t, true, skip, func(x *class) bool {
+		out = append(out, spread{skew: d.skew, hostname: d.key == corev1.LabelHostname, counter: w.newCounter(w.topology(d.key), true, unfit, func(x *class) bool {
 			return x.namespace == c.namespace && x.kind == c.kind && x.owner == c.owner
 		})})
 	}
@@ -261,17 +244,13 @@ func (w *World) preferences(c *class) (out []weighted) {
 		}
 	}
 	for _, x := range w.guards {
-		if x.affinity != nil {
-			toward(x, x.affinity.PreferredDuringSchedulingIgnoredDuringExecution, 1)
-			for _, t := range w.terms(x, x.affinityTerms()) {
-				if t.matches(w, c) {
-					add(t, 1, func(o *class) bool { return o == x })
-				}
+		toward(x, x.affinity.PreferredDuringSchedulingIgnoredDuringExecution, 1)
+		for _, t := range w.terms(x, x.affinity.RequiredDuringSchedulingIgnoredDuringExecution) {
+			if t.matches(w, c) {
+				add(t, 1, func(o *class) bool { return o == x })
 			}
 		}
-		if x.anti != nil {
-			toward(x, x.anti.PreferredDuringSchedulingIgnoredDuringExecution, -1)
-		}
+		toward(x, x.anti.PreferredDuringSchedulingIgnoredDuringExecution, -1)
 	}
 	return out
 }

@@ -42,20 +42,16 @@ func (r Range) with(n int, first bool) Range {
 // Outcome is the final state of the pods of lost nodes, as long as those nodes stay
 // away.
 type Outcome struct {
-	// Moving is the number of new pods that need a node because of the outage. Pending
-	// is the number of pods that get no node in the end, including those that had none
-	// before (Waiting, without those that scheduling gates hold back).
-	Moving, Pending Range
-	Waiting         int
+	Losses
+	// Moving is the number of new pods that need a node because of the outage, Waiting the
+	// number of pods that had none before, without those that scheduling gates hold back.
+	Moving  Range
+	Waiting int
 	// Likely is the median of Pending over all runs; the range leaves out the rarest
 	// runs.
 	Likely int
-	// Missing counts pods that a quota forbids for good, Stuck those that their owner does not
-	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
-	// attached to the lost node as long, Over those of a
-	// failed Job, Victims the preempted ones, and Orphans those without an owner that is
-	// known to recreate them.
-	Missing, Stuck, Over, Victims, Orphans Range
+	// Victims counts the preempted pods.
+	Victims Range
 	// Workloads lists, by key, the workloads that lose a pod or whose pods find no
 	// node.
 	Workloads []Workload
@@ -65,8 +61,26 @@ type Outcome struct {
 	Moves []Move
 	// Unknown lists, one sentence each, what the forecast could not take into account.
 	Unknown []string
-	// Runs is the number of simulated runs; 1 when all of them end alike.
-	Runs int
+}
+
+// Losses counts the pods that do not run in the end, by the reason.
+type Losses struct {
+	// Pending counts pods that get no node, including those that had none before.
+	Pending Range `json:"pending"`
+	// Missing counts pods that a quota forbids for good, Stuck those that their owner does not
+	// recreate while the lost pod exists (it may not even be evicted), or whose volume stays
+	// attached to the lost node as long, Over those of a failed Job, and Orphans those without an
+	// owner that is known to recreate them.
+	Missing Range `json:"missing"`
+	Stuck   Range `json:"stuck"`
+	Over    Range `json:"over"`
+	Orphans Range `json:"orphans"`
+}
+
+// take adds the result of a run.
+func (l *Losses) take(t tally, first bool) {
+	l.Pending, l.Missing = l.Pending.with(t.pending, first), l.Missing.with(t.missing, first)
+	l.Stuck, l.Over, l.Orphans = l.Stuck.with(t.stuck, first), l.Over.with(t.over, first), l.Orphans.with(t.orphans, first)
 }
 
 // Homeless is the number of pods that get no node because of the outage: Pending without
@@ -83,14 +97,9 @@ type Workload struct {
 	// nodes that are down.
 	Running int `json:"running"`
 	Lost    int `json:"lost"`
-	// After is the number of pods that run in the end; Pending, Missing, Stuck, Over and
-	// Orphans are those of Outcome for this workload.
-	After   Range `json:"after"`
-	Pending Range `json:"pending"`
-	Missing Range `json:"missing"`
-	Stuck   Range `json:"stuck"`
-	Over    Range `json:"over"`
-	Orphans Range `json:"orphans"`
+	// After is the number of pods that run in the end.
+	After Range `json:"after"`
+	Losses
 	// Reasons are the scheduler's own messages for pods that get no node, the most
 	// frequent first.
 	Reasons []string `json:"reasons"`
@@ -128,7 +137,8 @@ func (w *World) Lose(names []string, o Options) *Outcome {
 	w.mark(lost)
 	stay := sortedNodes(w, o.Stay)
 	evicted := slices.DeleteFunc(slices.Clone(lost), func(i int) bool { return slices.Contains(stay, i) })
-	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, ill: map[*class]int{}, pending: map[int]int{}}
+	s := &sum{w: w, o: &Outcome{Unknown: w.unknown(evicted)}, lost: map[*class]int{}, ill: map[*class]int{}, pending: map[int]int{},
+		of: map[cluster.Key]*Workload{}, reasons: map[cluster.Key]map[string]int{}, budgets: map[*budget]Range{}}
 	for _, i := range lost {
 		for _, p := range w.nodes[i].pods {
 			if !p.ending {
@@ -183,19 +193,18 @@ type sum struct {
 	of      map[cluster.Key]*Workload
 	reasons map[cluster.Key]map[string]int
 	budgets map[*budget]Range // healthy pods
-	runs    int
 }
 
 // tally is the result of a run for one workload, in pods.
 type tally struct {
-	kind                 string
-	running, lost, after int
-	pending, missing     int
-	stuck, over, orphans int
+	fate
+	kind             string
+	running, lost    int
+	pending, missing int
 }
 
 // tallies returns the result of a run by workload; all is their sum.
-func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
+func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all tally) {
 	each = map[cluster.Key]*tally{}
 	of := func(c *class) *tally {
 		t := each[c.workload]
@@ -206,11 +215,10 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 		return t
 	}
 	for c, f := range r.fates {
-		t := of(c)
-		t.stuck, t.over, t.orphans = t.stuck+f.stuck, t.over+f.over, t.orphans+f.orphans
-		t.after += f.placed - f.victims - f.ended
-		all.made, all.stuck, all.over, all.victims, all.orphans = all.made+f.made, all.stuck+f.stuck, all.over+f.over, all.victims+f.victims, all.orphans+f.orphans
+		of(c).add(f)
+		all.add(f)
 	}
+	all.pending, all.missing = len(r.asleep), len(r.unmade)
 	for _, i := range r.asleep {
 		of(i.class).pending++
 	}
@@ -235,15 +243,9 @@ func (s *sum) tallies(r *run) (each map[cluster.Key]*tally, all fate) {
 // take adds the result of a run.
 func (s *sum) take(r *run, first bool) {
 	each, all := s.tallies(r)
-	o := s.o
-	pending := len(r.asleep)
-	s.pending[pending]++
-	o.Pending, o.Moving = o.Pending.with(pending, first), o.Moving.with(all.made, first)
-	o.Missing, o.Stuck, o.Over = o.Missing.with(len(r.unmade), first), o.Stuck.with(all.stuck, first), o.Over.with(all.over, first)
-	o.Victims, o.Orphans = o.Victims.with(all.victims, first), o.Orphans.with(all.orphans, first)
-	if first {
-		s.of, s.reasons = map[cluster.Key]*Workload{}, map[cluster.Key]map[string]int{}
-	}
+	s.pending[all.pending]++
+	s.o.take(all, first)
+	s.o.Moving, s.o.Victims = s.o.Moving.with(all.made, first), s.o.Victims.with(all.victims, first)
 	for k, t := range each {
 		x := s.of[k]
 		fresh := x == nil
@@ -252,31 +254,24 @@ func (s *sum) take(r *run, first bool) {
 			x.After = Range{t.running - t.lost, t.running - t.lost}
 			s.of[k] = x
 		}
-		x.After = x.After.with(t.running-t.lost+t.after, fresh && first)
-		x.count(t, fresh && first)
+		x.After = x.After.with(t.running-t.lost+t.grown(), fresh && first)
+		x.take(*t, fresh && first)
 	}
 	for k, x := range s.of {
 		if each[k] == nil { // this run changed nothing for it
-			x.count(&tally{}, false)
+			x.take(tally{}, false)
 		}
 	}
 	s.explain(r)
 	s.attach(r)
-	s.protect(r, first)
+	s.protect(r)
 	if first {
 		s.moves(r)
 	}
-	s.runs++
-}
-
-// count adds the result of a run, apart from the pods that run in the end.
-func (x *Workload) count(t *tally, first bool) {
-	x.Pending, x.Missing = x.Pending.with(t.pending, first), x.Missing.with(t.missing, first)
-	x.Stuck, x.Over, x.Orphans = x.Stuck.with(t.stuck, first), x.Over.with(t.over, first), x.Orphans.with(t.orphans, first)
 }
 
 // protect counts the healthy pods that each budget has left.
-func (s *sum) protect(r *run, first bool) {
+func (s *sum) protect(r *run) {
 	change := map[*budget]int{}
 	count := func(c *class, n int) {
 		for _, b := range c.budgetsIn(s.w) {
@@ -284,13 +279,10 @@ func (s *sum) protect(r *run, first bool) {
 		}
 	}
 	for c, f := range r.fates {
-		count(c, f.placed-f.victims-f.ended)
+		count(c, f.grown())
 	}
 	for c, n := range s.lost {
 		count(c, s.ill[c]-n)
-	}
-	if first {
-		s.budgets = map[*budget]Range{}
 	}
 	for b, n := range change {
 		_, known := s.budgets[b]
@@ -345,7 +337,6 @@ func (s *sum) finish(orders int) *Outcome {
 	}
 	slices.SortFunc(o.Budgets, func(a, b Budget) int { return a.Key.Compare(b.Key) })
 	slices.SortFunc(o.Workloads, func(a, b Workload) int { return a.Key.Compare(b.Key) })
-	o.Runs = orders
 	return o
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/utils/ptr"
 
 	"lightsout/cluster"
 )
@@ -22,6 +23,15 @@ type fate struct {
 	ended   int // of these, those that ran on a node that is not lost
 	orphans int // without a controller, or with an unknown one
 }
+
+// add adds the fate of other pods.
+func (f *fate) add(o *fate) {
+	f.victims, f.made, f.placed, f.stuck = f.victims+o.victims, f.made+o.made, f.placed+o.placed, f.stuck+o.stuck
+	f.over, f.ended, f.orphans = f.over+o.over, f.ended+o.ended, f.orphans+o.orphans
+}
+
+// grown is how many more of them run in the end.
+func (f *fate) grown() int { return f.placed - f.victims - f.ended }
 
 // fates holds the fate of each class that the outage touches.
 type fates map[*class]*fate
@@ -145,7 +155,7 @@ func (r *run) replaceJob(c *class, at time.Duration) {
 		return
 	}
 	spec := &j.job.Spec
-	if spec.PodFailurePolicy != nil || spec.PodReplacementPolicy != nil && *spec.PodReplacementPolicy == batchv1.Failed {
+	if spec.PodFailurePolicy != nil || ptr.Deref(spec.PodReplacementPolicy, "") == batchv1.Failed {
 		f.stuck++
 		return
 	}
@@ -154,10 +164,7 @@ func (r *run) replaceJob(c *class, at time.Duration) {
 		f.over++
 		return
 	}
-	limit := int32(6)
-	if spec.BackoffLimit != nil {
-		limit = *spec.BackoffLimit
-	}
+	limit := ptr.Deref(spec.BackoffLimit, 6)
 	if spec.BackoffLimitPerIndex != nil {
 		limit = 1<<31 - 1
 	}

@@ -66,7 +66,7 @@ func (w *World) compileRules(c *class) {
 	c.rules = r
 	r.tolerates = tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoSchedule}) &&
 		tolerates(c.spec.Tolerations, corev1.Taint{Key: cluster.TaintUnreachable, Effect: corev1.TaintEffectNoExecute})
-	required := c.required()
+	unfit := w.unselected(c)
 	note := func(i int, why string) {
 		if r.before == nil {
 			r.before = make([]string, len(w.nodes))
@@ -79,15 +79,13 @@ func (w *World) compileRules(c *class) {
 			note(i, unschedulable)
 		case n.tainted && untoleratedTaint(n.api, c.spec):
 			note(i, taints)
-		case required != nil:
-			if fits, _ := required.Match(n.api); !fits {
-				note(i, nodeAffinity)
-			}
+		case at(unfit, i):
+			note(i, nodeAffinity)
 		}
 	}
 	r.ports, r.anti, r.spreads = w.portBlocker(c), w.antiBlockers(c), w.spreads(c, false)
 	r.affinity, r.alone = w.affinityCounters(c)
-	(&volumeRules{w, c, r}).add()
+	w.volumesOf(c, r)
 	w.score(c, r)
 }
 

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,61 +12,38 @@ import (
 	"lightsout/cluster"
 )
 
-// claims returns the names of a class's claims, and the specifications of its
-// ephemeral volumes.
-func (c *class) claims() (names []string, ephemeral []*corev1.PersistentVolumeClaimSpec) {
-	for _, v := range c.spec.Volumes {
-		if v.PersistentVolumeClaim != nil {
-			names = append(names, v.PersistentVolumeClaim.ClaimName)
-		} else if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-			ephemeral = append(ephemeral, &v.Ephemeral.VolumeClaimTemplate.Spec)
-		}
-	}
-	return names, ephemeral
-}
-
-// volumeRules adds to rules what the volumes of a class require of a node.
-type volumeRules struct {
-	*World
-	class *class
-	rules *rules
-}
-
-// add adds the conditions of all volumes of the class.
-func (w *volumeRules) add() {
-	c, r := w.class, w.rules
-	names, ephemeral := c.claims()
-	if len(names)+len(ephemeral) == 0 {
+// volumesOf adds to the rules of a class what its volumes require of a node. A class of volumes that
+// binds them when a pod has a node is taken to have one on each.
+func (w *World) volumesOf(c *class, r *rules) {
+	if len(c.spec.Volumes) == 0 {
 		return
 	}
 	r.after = make([]string, len(w.nodes))
 	if access := w.s.Access; access[cluster.KindClaim].Forbidden || access[cluster.KindVolume].Forbidden {
 		return
 	}
-	for _, name := range names {
+	for _, v := range c.spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			if e := v.Ephemeral; e != nil && e.VolumeClaimTemplate != nil {
+				w.unbound(&e.VolumeClaimTemplate.Spec, r)
+			}
+			continue
+		}
+		name := v.PersistentVolumeClaim.ClaimName
 		claim := w.claims[cluster.Key{Namespace: c.namespace, Name: name}]
 		switch {
 		case claim == nil:
 			r.never = `persistentvolumeclaim "` + name + `" not found`
+			return
 		case claim.DeletionTimestamp != nil:
 			r.never = `persistentvolumeclaim "` + name + `" is being deleted`
+			return
 		case claim.Spec.VolumeName == "":
-			ephemeral = append(ephemeral, &claim.Spec)
+			w.unbound(&claim.Spec, r)
 		default:
-			w.pinned(w.volumes[claim.Spec.VolumeName])
-		}
-	}
-	for _, spec := range ephemeral {
-		w.unbound(spec)
-	}
-}
-
-// pinned limits the class to the nodes that can use a volume.
-func (w *volumeRules) pinned(v *corev1.PersistentVolume) {
-	after := w.rules.after
-	for i, n := range w.nodes {
-		if after[i] == "" {
-			after[i] = unfit(n.api, v)
+			for i, n := range w.nodes {
+				r.after[i] = cmp.Or(r.after[i], unfit(n.api, w.volumes[claim.Spec.VolumeName]))
+			}
 		}
 	}
 }
@@ -83,12 +61,11 @@ func unfit(n *corev1.Node, v *corev1.PersistentVolume) string {
 	return ""
 }
 
-// unbound adds the condition of a claim without a volume. A class of volumes that binds them when
-// a pod has a node is taken to have one on each.
-func (w *volumeRules) unbound(claim *corev1.PersistentVolumeClaimSpec) {
+// unbound adds the condition of a claim without a volume.
+func (w *World) unbound(claim *corev1.PersistentVolumeClaimSpec, r *rules) {
 	sc := w.storages[ptr.Deref(claim.StorageClassName, "")]
 	if sc == nil || ptr.Deref(sc.VolumeBindingMode, "") != storagev1.VolumeBindingWaitForFirstConsumer {
-		w.rules.never = "pod has unbound immediate PersistentVolumeClaims"
+		r.never = "pod has unbound immediate PersistentVolumeClaims"
 	}
 }
 

@@ -99,10 +99,7 @@ func runRecorder(ctx context.Context, o options, f config.Recorder, out io.Write
 		NoPower: "the recorder switches nothing", RecordWriter: rec, Questions: session.NewQuestions(), Watcher: watcher,
 		Target: session.NewTarget(watcher, focus(cfg), time.Now), Load: load, Pace: shownPace(cfg),
 	})
-	elect, lease, err := newElection(api, set)
-	if err != nil {
-		return err
-	}
+	elect, lease := newElection(api, set)
 	guest := recorder.New(s.Controls(), recorder.Options{
 		Cluster: access.Context, Pace: shownPace(cfg), Dir: dir, Timeline: rec.Timeline(), Load: load, Every: set.Every,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
@@ -130,15 +127,12 @@ func openRecords(cfg *config.Config, context string, p printer) (dir string, unl
 
 // newElection returns what takes part in the election of the recorder that reports, until
 // its context ends, and the state of the Lease. Without a Lease that is nil.
-func newElection(api *cluster.Client, set config.Recorder) (run func(context.Context), state func() cluster.LeaseState, err error) {
+func newElection(api *cluster.Client, set config.Recorder) (run func(context.Context), state func() cluster.LeaseState) {
 	if set.Lease == "" {
-		return func(context.Context) {}, nil, nil
+		return func(context.Context) {}, nil
 	}
-	l, err := api.NewLease(leaseKey(set))
-	if err != nil {
-		return nil, nil, err
-	}
-	return l.Run, l.State, nil
+	l := api.NewLease(leaseKey(set))
+	return l.Run, l.State
 }
 
 // leaseKey is the key of the recorders' Lease.

@@ -149,7 +149,7 @@ func (a *asker) without(nodes []string) *place.Outcome {
 func (a *asker) lose(nodes []string) *place.Outcome {
 	if len(nodes) == 0 {
 		o := a.w.Lose(nil, place.Options{Orders: 1})
-		return &place.Outcome{Waiting: o.Waiting, Pending: place.Range{Low: o.Waiting, High: o.Waiting}, Unknown: o.Unknown}
+		return &place.Outcome{Waiting: o.Waiting, Losses: place.Losses{Pending: place.Range{Low: o.Waiting, High: o.Waiting}}, Unknown: o.Unknown}
 	}
 	stay, _ := forecast.Outage(a.s, nodes, a.q.Off, a.s.At).Staying()
 	return a.w.Lose(nodes, place.Options{Stay: stay})
