@@ -74,7 +74,7 @@ func (c *chart) rule(x, n int, look style, over bool) {
 // sees how much the pods can serve.
 func (c *chart) capacities() {
 	for x := range c.bins {
-		c.rule(x, c.bins[x].Capacity, c.t.bars.capacity, true)
+		c.rule(x, c.bins[x].Capacity, c.t.accent, true)
 	}
 }
 
@@ -142,7 +142,7 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		n  int
 		as span
 	}
-	ticks := []tick{{g.Capacity, span{t.bars.capacity, t.tickNow}}, {g.Target, span{t.dim, t.tickTarget}}}
+	ticks := []tick{{g.Capacity, span{t.accent, t.tickNow}}, {g.Target, span{t.dim, t.tickTarget}}}
 	if g.Target == g.Capacity {
 		ticks = ticks[:1]
 	}

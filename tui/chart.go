@@ -195,7 +195,7 @@ func (c *chart) axis() {
 		case b.Unresolved > 0:
 			g, st = t.open, t.accent
 		case b.fails > 0 && c.down == 0:
-			g, st = loadgen.Groups[largest(b.failed)].Letter, t.bars.failed
+			g, st = loadgen.Groups[largest(b.failed)].Letter, t.alarm
 		case lost:
 			g, st = t.sent, t.bad
 		case b.Sent > 0:
@@ -230,7 +230,7 @@ func (c *chart) lines(w int, run *loadgen.Run) []string {
 		unit = "/s"
 		put(c.scale.top, c.t.dim)
 	} else {
-		put(g.Capacity, c.t.bars.capacity)
+		put(g.Capacity, c.t.accent)
 		put(g.Target, c.t.dim)
 		if c.first >= 0 || g.Target > 0 {
 			put(c.scale.top, c.t.dim)

@@ -89,11 +89,7 @@ func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	facts := p.position(s)
-	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
-		facts = fmt.Sprint(n)
-	}
-	return drawing{"Deployments", facts, lines}
+	return drawing{"Deployments", p.count(s), lines}
 }
 
 // rank sorts objects in trouble first.

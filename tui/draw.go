@@ -44,7 +44,7 @@ func (m *Model) draw() []string {
 	lines := append(make([]string, 0, h), header(m, w))
 	if text := banner(m, w-2); text != "" {
 		text = " " + text
-		lines = append(lines, newRow(w).put(t.banner, text+blank(w-width(text))).String())
+		lines = append(lines, newRow(w).put(t.alarm, text+blank(w-width(text))).String())
 	}
 	caption := captionLines(m, w)
 	left := h - len(lines) - 1 - len(caption)

@@ -33,6 +33,16 @@ func (l *list[K, R]) position(s *scene) string {
 	return inSight(s.t, l.top, l.page, len(l.rows))
 }
 
+// count is the position or, if all rows are visible, their number unless that of the
+// filter has it.
+func (l *list[K, R]) count(s *scene) string {
+	facts := l.position(s)
+	if n := len(l.rows); facts == "" && n > 1 && l.by.title(s) == "" {
+		return fmt.Sprint(n)
+	}
+	return facts
+}
+
 // inSight describes which of all lines are visible, with room for this many from the
 // one at top; empty if all are.
 func inSight(t *theme, top, room, all int) string {

@@ -33,10 +33,7 @@ func newPicturePane() *picturePane {
 	}}
 }
 
-// settle does nothing: the picture finds its nodes while it is shown.
-func (p *picturePane) settle(*scene) {}
-
-func (p *picturePane) find(s *scene) {
+func (p *picturePane) settle(s *scene) {
 	if !p.stale(s.snap) {
 		return
 	}
@@ -49,17 +46,10 @@ func (p *picturePane) find(s *scene) {
 
 func (p *picturePane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
 
-func (p *picturePane) key(s *scene, m motion) {
-	p.find(s)
-	p.list.key(s, m)
-	s.node = p.cursor
-}
-
 // It has no rows to be filtered, or to be chosen by their lines.
 func (p *picturePane) filter() *filter { return nil }
 
 func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
-	p.find(s)
 	d := drawing{title: "Picture of the cluster"}
 	if len(p.rows) == 0 {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)

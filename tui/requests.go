@@ -388,6 +388,6 @@ func (s *scene) chartLegend() [][2]span {
 	if perSecond(&s.f.Load) {
 		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
 	}
-	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
+	return [][2]span{{{t.accent, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
 		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
 }

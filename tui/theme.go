@@ -21,8 +21,8 @@ type theme struct {
 
 	dim, strong, accent, head style
 	good, warn, bad           style
-	fresh, active, banner     style
-	bars                      barStyles
+	fresh, active, alarm      style
+	off                       style           // a node's lane
 	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
@@ -46,13 +46,6 @@ type theme struct {
 	eighths                               []string  // from empty to full
 	lowest                                string    // the sign for 0 in a graph
 	box                                   boxGlyphs
-}
-
-// barStyles are the styles of a chart's cells other than the theme's good (served),
-// warning (queued, not Ready) and bad (on dead nodes).
-type barStyles struct {
-	failed, capacity style
-	off              style // a node's lane
 }
 
 type boxGlyphs struct {
@@ -83,12 +76,8 @@ func newTheme(o Options) *theme {
 		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
 	t.active = newStyle(reverse.Foreground(c.accent))
-	t.banner = newStyle(reverse.Foreground(c.bad))
-	t.bars = barStyles{
-		capacity: newStyle(base.Foreground(c.accent)),
-		failed:   newStyle(reverse.Foreground(c.bad)),
-		off:      newStyle(base.Foreground(c.bad)),
-	}
+	t.alarm = newStyle(reverse.Foreground(c.bad))
+	t.off = newStyle(base.Foreground(c.bad))
 	t.paint(c, o.NoColor || t.ascii)
 	return t
 }

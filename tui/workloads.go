@@ -91,9 +91,6 @@ func newWorkloadsPane() *workloadsPane {
 	return p
 }
 
-// settle does nothing: the pane finds its rows while it is shown.
-func (p *workloadsPane) settle(*scene) {}
-
 // kinds are those that are shown.
 func (p *workloadsPane) kinds() []shownKind {
 	if p.only != "" {
@@ -102,7 +99,7 @@ func (p *workloadsPane) kinds() []shownKind {
 	return shownKinds[1:]
 }
 
-func (p *workloadsPane) find(s *scene) {
+func (p *workloadsPane) settle(s *scene) {
 	if !p.stale(s.snap, p.only, s.only.text) {
 		return
 	}
@@ -124,13 +121,7 @@ func (p *workloadsPane) find(s *scene) {
 
 func (p *workloadsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
 
-func (p *workloadsPane) key(s *scene, m motion) {
-	p.find(s)
-	p.list.key(s, m)
-}
-
 func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
-	p.find(s)
 	notes := p.unread(s)
 	lines := make([]string, 0, h)
 	if len(p.rows) == 0 && len(notes) > 0 {
@@ -142,11 +133,7 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
 		}
 	}
-	facts := p.position(s)
-	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
-		facts = fmt.Sprint(n)
-	}
-	return drawing{shownKindOf(p.only).title, facts, lines}
+	return drawing{shownKindOf(p.only).title, p.count(s), lines}
 }
 
 // unread are the reasons why a kind is not shown, in a sentence each.
