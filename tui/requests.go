@@ -364,30 +364,25 @@ func ledger(s *scene, w int) string {
 		return newRow(w).space(1).put(t.bad, t.badSign+" does not balance: "+strings.TrimSpace(stripped(r.String()))).String()
 	}
 	var legend []span
-	room := 1
 	for i, l := range s.chartLegend() {
-		entry := []span{{"", blank(2 * min(i, 1))}, l[0], {t.dim, " " + l[1].s}}
-		wide := width(entry[0].s) + width(entry[1].s) + width(entry[2].s)
-		if room+wide+2 > r.left {
+		l = append([]span{{"", blank(2 * min(i, 1))}}, l...)
+		if spansWidth(legend)+spansWidth(l)+3 > r.left {
 			break
 		}
-		legend, room = append(legend, entry...), room+wide
+		legend = append(legend, l...)
 	}
-	r.space(r.left - room)
-	for _, l := range legend {
-		r.put(l.st, l.s)
-	}
-	return r.String()
+	return r.space(r.left-1-spansWidth(legend)).spans(t, legend, r.left, fit).String()
 }
 
 // chartLegend explains, with their signs, the parts of the chart that have no label
 // above it. The most important ones come first, and stay when there is little room.
-func (s *scene) chartLegend() [][2]span {
+func (s *scene) chartLegend() [][]span {
 	t := s.t
-	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
+	what := func(text string) span { return span{t.dim, " " + text} }
+	column := []span{what(fmt.Sprintf("%d s a column", chartSpans[s.span]))}
 	if perSecond(&s.f.Load) {
-		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
+		return [][]span{{{t.dim, "failures"}, what("when they end")}, column}
 	}
-	return [][2]span{{{t.accent, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
-		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
+	return [][]span{{{t.accent, t.rules[4]}, what("capacity")}, {{t.accent, t.open}, what("not ended yet")},
+		{{t.dim, t.rules[4]}, what("target")}, column}
 }
