@@ -36,7 +36,7 @@ var trialSpec = &paneSpec{
 // otherwise all of it.
 type trialPane struct {
 	unmoving
-	top, rows, room int
+	pager
 }
 
 // row is the path of the report, to be copied.
@@ -82,9 +82,7 @@ func trialWord(t *theme, v *view.TrialView) string {
 	return strings.TrimRight("trial "+t.text(v.Name)+" "+stepCount(v, "/"), " ")
 }
 
-func (p *trialPane) key(_ *scene, m motion) {
-	p.top = m.moved(p.top, max(0, p.rows-p.room)+1, p.room)
-}
+func (p *trialPane) key(_ *scene, m motion) { p.scroll(m) }
 
 func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	t, v := s.t, s.f.Trial
@@ -95,7 +93,7 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	if count := stepCount(v, " of "); count != "" {
 		facts = "step " + count
 	}
-	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, p.rows), facts), lines}
+	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, len(p.pager.lines)), facts), lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {
@@ -110,13 +108,10 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 			from := max(0, min(v.Next+1, len(v.Steps)-(h-1)))
 			out = append(out, stepLines(s, w, from, min(from+h-1, len(v.Steps)))...)
 		}
-		p.top, p.rows, p.room = 0, 0, h
+		p.pager = pager{}
 		return fill(out, w, h)
 	}
-	lines := p.whole(s, w)
-	p.rows, p.room = len(lines), h
-	p.top = max(0, min(p.top, p.rows-p.room))
-	return fill(lines[p.top:], w, h)
+	return fill(p.pager.draw(s, p.whole(s, w), w, h), w, h)
 }
 
 // doing describes the running or waiting step, or the end of the trial.

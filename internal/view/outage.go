@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,10 +50,7 @@ func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
 		o.spans, o.handed = slices.Clone(o.spans), false
 	}
 	if !down {
-		o.spans[i].To = at
-		if at.Before(o.spans[i].From) {
-			o.spans[i].To = o.spans[i].From
-		}
+		o.spans[i].To = slices.MaxFunc([]time.Time{at, o.spans[i].From}, time.Time.Compare)
 		return
 	}
 	if o.last == nil {
@@ -97,25 +96,19 @@ func (s Sign) OfNode() bool {
 	return s == SignSilent || s == SignNotReady || s == SignNotBack || s == SignSwitchedOff
 }
 
+// lastGood describes, for each sign, the last observation before it; … is its subject.
+var lastGood = map[Sign]string{
+	SignSilent:      "the last heartbeat of …",
+	SignNotReady:    "the end of …'s readiness",
+	SignNotBack:     "the end of the planned switch-off of …",
+	SignSwitchedOff: "the request to switch off …",
+	SignEndpoints:   "the loss of the last ready endpoint of …",
+	SignRequests:    "the last good answer to a request",
+	SignPending:     "the first pod without a node",
+	SignAPI:         "the last answer of the API server",
+}
+
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
-	switch s {
-	case SignSilent:
-		return "the last heartbeat of " + subject
-	case SignNotReady:
-		return "the end of " + subject + "'s readiness"
-	case SignNotBack:
-		return "the end of the planned switch-off of " + subject
-	case SignSwitchedOff:
-		return "the request to switch off " + subject
-	case SignEndpoints:
-		return "the loss of the last ready endpoint of " + subject
-	case SignRequests:
-		return "the last good answer to a request"
-	case SignPending:
-		return "the first pod without a node"
-	case SignAPI:
-		return "the last answer of the API server"
-	}
-	return string(s)
+	return strings.ReplaceAll(cmp.Or(lastGood[s], string(s)), "…", subject)
 }
