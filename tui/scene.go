@@ -71,9 +71,17 @@ func (s *scene) facts(all ...string) string {
 	return strings.Join(all, " "+s.t.bullet+" ")
 }
 
+// after puts words around a text; empty for an empty text.
+func after(before, text, behind string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text + behind
+}
+
 // some formats a number of things; empty for none.
 func some(n int, what string) string {
-	if n == 0 {
+	if n <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d %s", n, what)

@@ -118,7 +118,7 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 func doing(r *row, s *scene) *row {
 	t, v := s.t, s.f.Trial
 	if v.Verdict != "" {
-		sign, st := verdictStyle(t, v.Verdict)
+		sign, st := verdictStyle(t, string(v.Verdict))
 		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
 		if len(v.Why) > 0 {
 			r.put("", fit(": "+t.text(v.Why[0]), r.left-1, t.ellipsis))
@@ -196,12 +196,14 @@ func okStyle(t *theme, ok bool) (string, style) {
 	return levelStyle(t, view.Bad)
 }
 
-// verdictStyle returns the sign and style of a verdict.
-func verdictStyle(t *theme, v view.Verdict) (string, style) {
-	if v == view.Pass || v == view.Fail {
-		return okStyle(t, v == view.Pass)
-	}
-	if v == view.NoExpectations {
+// verdictStyle returns the sign and style of a verdict, or of an outage's severity.
+func verdictStyle(t *theme, verdict string) (string, style) {
+	switch verdict {
+	case string(view.Pass), "unnoticed":
+		return levelStyle(t, view.Good)
+	case string(view.Fail), "down":
+		return levelStyle(t, view.Bad)
+	case string(view.NoExpectations), "unknown":
 		return levelStyle(t, view.Info)
 	}
 	return levelStyle(t, view.Warning)

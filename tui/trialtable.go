@@ -16,7 +16,7 @@ func (p *trialPane) whole(s *scene, w int) []string {
 	if v.Verdict == "" {
 		out = append(out, doing(newRow(w).space(1), s).String())
 	} else {
-		sign, st := verdictStyle(t, v.Verdict)
+		sign, st := verdictStyle(t, string(v.Verdict))
 		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
 	}
 	for _, why := range v.Why {

@@ -55,7 +55,7 @@ func newWorkloadsPane() *workloadsPane {
 	p.list = list[cluster.Ref, *cluster.Workload]{
 		id: (*cluster.Workload).Ref, object: func(_ *scene, w *cluster.Workload) object { return objectAt(w.Ref()) },
 		trouble: func(s *scene, w *cluster.Workload) int {
-			if _, st := p.fate(s, w); st != s.t.dim || workloadStyle(s.t, w.Word) == s.t.bad {
+			if _, st := p.fate(s, w); st != s.t.dim || wordStyle(s.t, w.Word) == s.t.bad {
 				return 0
 			}
 			return 1
@@ -81,10 +81,10 @@ func newWorkloadsPane() *workloadsPane {
 				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
 			}, nil},
 			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
-				return textCell(workloadStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
+				return textCell(wordStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
 			}, func(_ *scene, a, b *cluster.Workload) int { return cmp.Compare(a.Ready-a.Desired, b.Ready-b.Desired) }},
 			{fitting{least: 8, drop: 1}, "STATUS", func(s *scene, w *cluster.Workload) cell {
-				return textCell(workloadStyle(s.t, w.Word), s.t.text(w.Word))
+				return textCell(wordStyle(s.t, w.Word), s.t.text(w.Word))
 			}, nil},
 		},
 	}
@@ -248,7 +248,7 @@ func (d *details) workload(ref cluster.Ref) {
 		d.described(ref)
 		return
 	}
-	d.addStyled(workloadStyle(s.t, w.Word), "status", w.Word)
+	d.addStyled(wordStyle(s.t, w.Word), "status", w.Word)
 	d.add("ready", fmt.Sprintf("%d of %d", w.Ready, w.Desired))
 	if w.Kind == cluster.KindJob {
 		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
@@ -275,9 +275,17 @@ func (d *details) workload(ref cluster.Ref) {
 	d.events(ref.Key)
 }
 
-func workloadStyle(t *theme, word string) style {
+// Words of workloads that have a look of their own.
+const (
+	wordStopped = "Stopped"
+	wordDown    = "Down"
+	wordFailed  = "Failed"
+)
+
+// wordStyle is the look of a deployment's or another workload's word.
+func wordStyle(t *theme, word string) style {
 	switch word {
-	case wordRunning, cluster.WordServing, cluster.WordComplete:
+	case cluster.WordRunning, cluster.WordServing, cluster.WordComplete:
 		return t.good
 	case wordDown, wordFailed:
 		return t.bad
@@ -289,7 +297,7 @@ func workloadStyle(t *theme, word string) style {
 
 // workloadSign is the sign before a workload: never its colour alone tells its state.
 func workloadSign(t *theme, w *cluster.Workload) (string, style) {
-	switch st := workloadStyle(t, w.Word); st {
+	switch st := wordStyle(t, w.Word); st {
 	case t.good:
 		return t.up, st
 	case t.dim:
