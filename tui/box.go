@@ -18,11 +18,7 @@ type section struct {
 // bottom line; it may be empty. A box that is not closed has no bottom line:
 // another is joined to it.
 func drawBox(t *theme, w int, sections []section, closed bool, foot span) []string {
-	lines := 1
-	for _, s := range sections {
-		lines += 1 + len(s.lines)
-	}
-	out := make([]string, 0, lines)
+	var out []string
 	for i, s := range sections {
 		l, r := t.box.tl, t.box.tr
 		if i > 0 || s.joined {
@@ -95,12 +91,8 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 		r.put(edge, t.box.h).put(t.dim, " "+other+" ")
 	}
 	fill := max(0, r.left-1-width(facts))
-	if facts != "" && fill > 1 {
-		r.repeat(edge, t.box.h, fill-1).put("", facts).put(edge, t.box.h)
-	} else {
-		r.repeat(edge, t.box.h, fill).put("", facts)
-	}
-	return r.put(edge, right).String()
+	end := btoi(facts != "" && fill > 1)
+	return r.repeat(edge, t.box.h, fill-end).put("", facts).repeat(edge, t.box.h, end).put(edge, right).String()
 }
 
 // fill gives exactly h lines of w cells from lines that are w wide.

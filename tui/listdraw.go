@@ -88,10 +88,13 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	}
 	if l.needW != w {
 		l.fits, l.needW = nil, w
-		for i := range l.columns {
-			l.fits = append(l.fits, l.columns[i].fitting)
+		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
+		for i, c := range l.columns {
+			l.fits = append(l.fits, c.fitting)
+			if !c.extra {
+				l.need.full[i] = titles[i]
+			}
 		}
-		l.need = l.titled(titles)
 	}
 	out := make([][]cell, len(rows))
 	l.drawn = slices.Grow(l.drawn[:0], len(rows)*len(l.columns))
@@ -109,17 +112,6 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		}
 	}
 	return out
-}
-
-// titled returns the widths that the titles need.
-func (l *list[K, R]) titled(titles []int) widths {
-	n := widths{make([]int, len(titles)), make([]int, len(titles))}
-	for i, c := range l.fits {
-		if !c.extra {
-			n.full[i] = titles[i]
-		}
-	}
-	return n
 }
 
 // plan fits the columns, with room for the tail if that costs nothing.

@@ -21,7 +21,6 @@ var nodesSpec = &paneSpec{
 // pods as dots.
 type nodesPane struct {
 	list[string, *cluster.Node]
-	ready, total int
 }
 
 func newNodesPane() *nodesPane {
@@ -55,7 +54,6 @@ func newNodesPane() *nodesPane {
 func (p *nodesPane) settle(s *scene) {
 	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
 		all, deleted := s.snap.Nodes(), leftOffDeleted(s)
-		p.ready, p.total = s.snap.NodeCount()
 		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
 		} else {
@@ -101,7 +99,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Nodes", s.facts(p.position(s), readyOf(p.ready, p.total), some(len(s.marks), "marked")), lines}
+	return drawing{"Nodes", s.facts(p.position(s), readyOf(s.snap.NodeCount()), some(len(s.marks), "marked")), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

@@ -23,7 +23,6 @@ var pictureSpec = &paneSpec{
 type picturePane struct {
 	list[string, *cluster.Node]
 	homeless []*cluster.Pod // on no node
-	ready    int
 }
 
 func newPicturePane() *picturePane {
@@ -39,7 +38,6 @@ func (p *picturePane) settle(s *scene) {
 	}
 	p.homeless = homeless(s)
 	nodes := slices.DeleteFunc(slices.Clone(s.snap.Nodes()), func(n *cluster.Node) bool { return !n.Gone.IsZero() })
-	p.ready, _ = s.snap.NodeCount()
 	p.take(s, nodes)
 	p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 }
@@ -55,7 +53,8 @@ func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)
 		return d
 	}
-	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
+	ready, _ := s.snap.NodeCount()
+	d.facts = s.facts(readyOf(ready, len(p.rows)), some(len(s.marks), "marked"))
 	room := h - btoi(h >= 8)
 	c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1))
 	if c == 0 {

@@ -104,13 +104,10 @@ func (p *workloadsPane) settle(s *scene) {
 		return
 	}
 	var all []*cluster.Workload
-	p.many = false
 	for _, k := range p.kinds() {
 		all = append(all, s.snap.Workloads(k.kind)...)
 	}
-	for _, w := range all {
-		p.many = p.many || w.Namespace != all[0].Namespace
-	}
+	p.many = slices.ContainsFunc(all, func(w *cluster.Workload) bool { return w.Namespace != all[0].Namespace })
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
 		p.none = "no " + shownKindOf(p.only).title
