@@ -106,11 +106,11 @@ func (t *theme) swatch(l layer) span { return span{t.fills[l].look, t.fills[l].f
 // legend is what a legend shows of a layer: the sign of a full cell, and before it the
 // sign of a half one where a texture tells the layers apart and both signs differ.
 func (t *theme) legend(l layer) span {
-	f := t.fills[l]
+	s := t.swatch(l)
 	if t.textured && l != layerServed {
-		return span{f.look, f.half + f.full}
+		s.s = t.fills[l].half + s.s
 	}
-	return span{f.look, f.full}
+	return s
 }
 
 func newStyle(s lipgloss.Style) style {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -125,17 +126,14 @@ func doing(r *row, s *scene) *row {
 		}
 		return r
 	}
-	text, step := t.text(v.Doing), currentStep(v)
-	if text == "" && step != nil {
-		text = t.text(step.Text)
-	}
-	switch {
-	case text != "":
-	case v.Keyboard:
+	text, step := "all steps have ended", currentStep(v)
+	if v.Keyboard {
 		text = "the trial records what you do: t ends it"
-	default:
-		text = "all steps have ended"
 	}
+	if step != nil {
+		text = cmp.Or(t.text(step.Text), text)
+	}
+	text = cmp.Or(t.text(v.Doing), text)
 	if !v.Driven || !v.Waiting {
 		if step != nil && !strings.Contains(text, t.text(step.Name)) {
 			text = t.text(step.Name) + ": " + text
@@ -157,27 +155,22 @@ func doing(r *row, s *scene) *row {
 // outcome counts the met expectations and forecasts, and lists those that were not met.
 func outcome(s *scene, w int) string {
 	t, v := s.t, s.f.Trial
-	met, inside, judged := 0, 0, 0
+	inside, judged := 0, 0
 	var missed []string
 	for _, e := range v.Expectations {
-		if e.OK {
-			met++
-			continue
+		if !e.OK {
+			missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
 		}
-		missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
 	}
 	for _, p := range v.Phases {
 		if p.Inside != nil {
-			judged++
-			if *p.Inside {
-				inside++
-			}
+			judged, inside = judged+1, inside+btoi(*p.Inside)
 		}
 	}
 	r := newRow(w).space(1)
 	if n := len(v.Expectations); n > 0 {
-		sign, st := okStyle(t, met == n)
-		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", met, n)).space(3)
+		sign, st := okStyle(t, len(missed) == 0)
+		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", n-len(missed), n)).space(3)
 	}
 	if judged > 0 {
 		r.put(t.dim, fmt.Sprintf("%d of %d forecasts right", inside, judged)).space(3)
@@ -190,10 +183,7 @@ func outcome(s *scene, w int) string {
 
 // okStyle returns the sign and style for a met or missed expectation.
 func okStyle(t *theme, ok bool) (string, style) {
-	if ok {
-		return levelStyle(t, view.Good)
-	}
-	return levelStyle(t, view.Bad)
+	return levelStyle(t, map[bool]view.Level{true: view.Good, false: view.Bad}[ok])
 }
 
 // verdictStyle returns the sign and style of a verdict, or of an outage's severity.
