@@ -192,7 +192,12 @@ func markNode(m *Model) {
 	case !n.Gone.IsZero():
 		m.say("this node is gone")
 	default:
-		m.s.toggleMark(n.Name)
+		if m.s.marks[n.Name] {
+			delete(m.s.marks, n.Name)
+		} else {
+			m.s.marks[n.Name] = true
+		}
+		m.s.showPods(scopeAuto)
 	}
 }
 

@@ -167,7 +167,8 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		text := t.text(b.firstKey()) + " " + b.short
+		first, _, _ := strings.Cut(b.key.Help().Key, " ")
+		text := t.text(first) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break
 		}

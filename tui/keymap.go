@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -147,10 +146,4 @@ func (p *paneSpec) inBar() []string {
 		}
 	}
 	return out
-}
-
-// firstKey is the key that the key bar names for a binding.
-func (b *binding) firstKey() string {
-	first, _, _ := strings.Cut(b.key.Help().Key, " ")
-	return first
 }

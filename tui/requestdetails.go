@@ -26,7 +26,10 @@ func (d *details) requests() {
 	if failed == 0 {
 		d.addStyled(d.s.t.good, "failed", "none")
 	}
-	d.failedByClass(run)
+	d.head("Failed requests by class")
+	for _, c := range mostFirst(run.Totals.Failed) {
+		d.addStyled(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), fmt.Sprint(run.Totals.Failed[c]))
+	}
 	if single != nil {
 		d.failedByEndpoint(single)
 	}
@@ -43,13 +46,6 @@ func (d *details) requests() {
 	d.head("Newest ok requests")
 	for _, r := range single.Answers[:min(len(single.Answers), mostRequests)] {
 		d.request(&r, "")
-	}
-}
-
-func (d *details) failedByClass(run *loadgen.Run) {
-	d.head("Failed requests by class")
-	for _, c := range mostFirst(run.Totals.Failed) {
-		d.addStyled(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), fmt.Sprint(run.Totals.Failed[c]))
 	}
 }
 

@@ -45,16 +45,6 @@ func (s *scene) showPods(sc scope) {
 	s.marked++
 }
 
-// toggleMark marks a node, or takes its mark away.
-func (s *scene) toggleMark(node string) {
-	if s.marks[node] {
-		delete(s.marks, node)
-	} else {
-		s.marks[node] = true
-	}
-	s.showPods(scopeAuto)
-}
-
 // dropMarks forgets the marks of nodes that are no longer there.
 func (s *scene) dropMarks() {
 	for name := range s.marks {

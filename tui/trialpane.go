@@ -66,14 +66,6 @@ func stepCount(v *view.TrialView, of string) string {
 	return fmt.Sprint(min(max(v.Next, 0)+1, len(v.Steps)), of, len(v.Steps))
 }
 
-// currentStep is the one under way or to come; nil when all are over.
-func currentStep(v *view.TrialView) *view.StepView {
-	if v.Next < 0 || v.Next >= len(v.Steps) {
-		return nil
-	}
-	return &v.Steps[v.Next]
-}
-
 // trialWord returns the trial's name and progress, for the header; empty if there is
 // none.
 func trialWord(t *theme, v *view.TrialView) string {
@@ -126,7 +118,11 @@ func doing(r *row, s *scene) *row {
 		}
 		return r
 	}
-	text, step := "all steps have ended", currentStep(v)
+	text := "all steps have ended"
+	var step *view.StepView // under way or to come
+	if v.Next >= 0 && v.Next < len(v.Steps) {
+		step = &v.Steps[v.Next]
+	}
 	if v.Keyboard {
 		text = "the trial records what you do: t ends it"
 	}

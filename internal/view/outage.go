@@ -29,9 +29,8 @@ type NodeSpan struct {
 // NodeSpans follows the outages of nodes. The zero value has none. One goroutine may use
 // it; the slices that it returns never change.
 type NodeSpans struct {
-	spans  []NodeSpan
-	last   map[spanKey]int // of each kind of a node
-	handed bool            // spans is in other hands
+	spans []NodeSpan
+	last  map[spanKey]int // of each kind of a node
 }
 
 type spanKey struct {
@@ -46,9 +45,6 @@ func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
 	if down == (known && o.spans[i].To.IsZero()) {
 		return // as it was
 	}
-	if o.handed {
-		o.spans, o.handed = slices.Clone(o.spans), false
-	}
 	if !down {
 		o.spans[i].To = slices.MaxFunc([]time.Time{at, o.spans[i].From}, time.Time.Compare)
 		return
@@ -61,10 +57,7 @@ func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
 }
 
 // Spans are the outages so far, in the order in which they began.
-func (o *NodeSpans) Spans() []NodeSpan {
-	o.handed = true
-	return slices.Clip(o.spans)
-}
+func (o *NodeSpans) Spans() []NodeSpan { return slices.Clone(o.spans) }
 
 // Sign is what shows that an outage has begun.
 type Sign string
