@@ -1,6 +1,10 @@
 package tui
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // section is one titled part of a box.
 type section struct {
@@ -46,13 +50,10 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 
 // look is the look of its frame.
 func (s section) look(t *theme) style {
-	switch {
-	case s.edge != "":
-		return s.edge
-	case s.active:
-		return t.accent
+	if s.active {
+		return cmp.Or(s.edge, t.accent)
 	}
-	return t.dim
+	return cmp.Or(s.edge, t.dim)
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {
@@ -97,11 +98,6 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 
 // fill gives exactly h lines of w cells from lines that are w wide.
 func fill(lines []string, w, h int) []string {
-	if len(lines) > h {
-		return lines[:max(h, 0)]
-	}
-	for len(lines) < h {
-		lines = append(lines, blank(w))
-	}
-	return lines
+	lines = lines[:min(len(lines), max(h, 0))]
+	return append(lines, slices.Repeat([]string{blank(w)}, max(h-len(lines), 0))...)
 }

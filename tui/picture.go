@@ -127,16 +127,12 @@ func headLines(h int) int { return btoi(h >= 5) + btoi(h >= 9) }
 func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here bool) []string {
 	t := s.t
 	sign, st := nodeSign(s, n)
-	edge := t.dim
+	edge, title := t.dim, t.text(n.Name)
 	if sign != " " {
-		edge = st
+		edge, title = st, sign+" "+title
 	}
 	if here {
 		edge = t.accent
-	}
-	title := t.text(n.Name)
-	if sign != " " {
-		title = sign + " " + title
 	}
 	if s.marks[n.Name] {
 		title = t.mark + " " + title

@@ -55,7 +55,7 @@ func newWorkloadsPane() *workloadsPane {
 	p.list = list[cluster.Ref, *cluster.Workload]{
 		id: (*cluster.Workload).Ref, object: func(_ *scene, w *cluster.Workload) object { return objectAt(w.Ref()) },
 		trouble: func(s *scene, w *cluster.Workload) int {
-			if _, st := p.fate(s, w); st != s.t.dim || wordStyle(s.t, w.Word) == s.t.bad {
+			if _, st := fate(s, w, p.lost[w.Ref()]); st != s.t.dim || wordStyle(s.t, w.Word) == s.t.bad {
 				return 0
 			}
 			return 1
@@ -72,7 +72,7 @@ func newWorkloadsPane() *workloadsPane {
 		leadWidth: 2,
 		tailTitle: "WHEN ITS NODE GOES DOWN", tailLeast: 30,
 		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
-			text, st := p.fate(s, w)
+			text, st := fate(s, w, p.lost[w.Ref()])
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
@@ -170,13 +170,8 @@ func podsOnDownNodes(s *scene) map[cluster.Ref][]*cluster.Pod {
 	return out
 }
 
-// fate describes what a node that goes down means for a workload: now, or in general, then
-// in the faint look.
-func (p *workloadsPane) fate(s *scene, w *cluster.Workload) (string, style) {
-	return fate(s, w, p.lost[w.Ref()])
-}
-
-// fate describes what nodes that are down mean for a workload with these pods on them.
+// fate describes what nodes that are down mean for a workload with these pods on them; or,
+// without such pods and in the faint look, what a node that goes down means in general.
 func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
 	who, where := podsAndNodes(w, lost)
 	counted := "counts as failed"
