@@ -141,12 +141,9 @@ func (l *list[K, R]) follow() {
 		l.at = n - 1
 	case !l.moved:
 		l.at = 0
-	case l.at < n && l.id(l.rows[l.at]) == l.cursor:
-		return
-	default:
+	case l.at >= n || l.id(l.rows[l.at]) != l.cursor:
 		if i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor }); i >= 0 {
 			l.at = i
-			return
 		}
 	}
 	l.at = min(l.at, n-1)

@@ -186,39 +186,36 @@ func (sz size) fits(w, h int) (side, below int) {
 	return (w + gapX) / (sz.w + gapX), (h + gapY) / (sz.h + gapY)
 }
 
-// podTiles gives a tile for each pod in w x h cells.
+// podTiles gives a tile for each pod in w x h cells, side by side, with gaps between larger
+// ones.
 func podTiles(s *scene, pods []*cluster.Pod, w, h int, tile size) []string {
 	if tile.w == 0 {
 		return []string{newRow(w).put("", fmt.Sprintf("%d pods", len(pods))).String()}
 	}
 	side, below := tile.fits(w, h)
-	return tileRows(s, pods[:min(len(pods), side*below)], w, tile, side)
-}
-
-// tileRows lays tiles side by side, with gaps between larger ones.
-func tileRows(s *scene, pods []*cluster.Pod, w int, sz size, side int) []string {
+	pods = pods[:min(len(pods), side*below)]
 	var out []string
-	gap := btoi(sz.w > 1)
+	gap := btoi(tile.w > 1)
 	for from := 0; from < len(pods); from += side {
-		if from > 0 && sz.h > 1 {
+		if from > 0 && tile.h > 1 {
 			out = append(out, blank(w))
 		}
-		for y := range sz.h {
+		for y := range tile.h {
 			r := newRow(w)
 			for i, p := range pods[from:min(from+side, len(pods))] {
 				if i > 0 {
 					r.space(gap)
 				}
 				sign, st := podSign(s, p)
-				if sz.w == 1 {
+				if tile.w == 1 {
 					r.put(st, sign)
 					continue
 				}
-				if y != sz.h/2 {
+				if y != tile.h/2 {
 					sign = " "
 				}
 				look := s.t.tile(st)
-				r.put(look, blank((sz.w-1)/2)+sign+blank(sz.w-1-(sz.w-1)/2))
+				r.put(look, blank((tile.w-1)/2)+sign+blank(tile.w-1-(tile.w-1)/2))
 			}
 			out = append(out, r.String())
 		}
