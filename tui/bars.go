@@ -74,7 +74,7 @@ func (c *chart) rule(x, n int, look style, over bool) {
 // sees how much the pods can serve.
 func (c *chart) capacities() {
 	for x := range c.bins {
-		c.rule(x, c.bins[x].Capacity, c.t.bars.capacity, true)
+		c.rule(x, c.bins[x].Capacity, c.t.accent, true)
 	}
 }
 
@@ -126,10 +126,11 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 		}
 	}
 	sum := 0
-	for _, part := range []struct {
+	type piece struct {
 		n  int
 		as span
-	}{{g.Served, t.swatch(layerServed)}, {g.Stalled, t.swatch(layerStalled)}, {g.OnDead, t.swatch(layerOnDead)},
+	}
+	for _, part := range []piece{{g.Served, t.swatch(layerServed)}, {g.Stalled, t.swatch(layerStalled)}, {g.OnDead, t.swatch(layerOnDead)},
 		{max(g.Capacity-g.Served-g.Stalled-g.OnDead, 0), span{t.good, t.free}}, {g.Queued, t.swatch(layerQueued)}, {g.Unknown, t.swatch(layerUnknown)}} {
 		if part.n > 0 {
 			sum += part.n
@@ -138,15 +139,11 @@ func gaugeBar(t *theme, r *row, g loadgen.Gauge, top, w int) {
 	}
 	put(span{t.dim, t.none}, w)
 
-	type tick struct {
-		n  int
-		as span
-	}
-	ticks := []tick{{g.Capacity, span{t.bars.capacity, t.tickNow}}, {g.Target, span{t.dim, t.tickTarget}}}
+	ticks := []piece{{g.Capacity, span{t.accent, t.tickNow}}, {g.Target, span{t.dim, t.tickTarget}}}
 	if g.Target == g.Capacity {
 		ticks = ticks[:1]
 	}
-	slices.SortStableFunc(ticks, func(a, b tick) int { return at(a.n) - at(b.n) })
+	slices.SortStableFunc(ticks, func(a, b piece) int { return at(a.n) - at(b.n) })
 	from, end := 0, r.left-w-2
 	for _, tick := range ticks {
 		if tick.n > 0 {

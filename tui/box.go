@@ -1,6 +1,10 @@
 package tui
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // section is one titled part of a box.
 type section struct {
@@ -18,11 +22,7 @@ type section struct {
 // bottom line; it may be empty. A box that is not closed has no bottom line:
 // another is joined to it.
 func drawBox(t *theme, w int, sections []section, closed bool, foot span) []string {
-	lines := 1
-	for _, s := range sections {
-		lines += 1 + len(s.lines)
-	}
-	out := make([]string, 0, lines)
+	var out []string
 	for i, s := range sections {
 		l, r := t.box.tl, t.box.tr
 		if i > 0 || s.joined {
@@ -50,13 +50,10 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 
 // look is the look of its frame.
 func (s section) look(t *theme) style {
-	switch {
-	case s.edge != "":
-		return s.edge
-	case s.active:
-		return t.accent
+	if s.active {
+		return cmp.Or(s.edge, t.accent)
 	}
-	return t.dim
+	return cmp.Or(s.edge, t.dim)
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {
@@ -95,21 +92,12 @@ func titleLine(t *theme, w int, s section, left, right string) string {
 		r.put(edge, t.box.h).put(t.dim, " "+other+" ")
 	}
 	fill := max(0, r.left-1-width(facts))
-	if facts != "" && fill > 1 {
-		r.repeat(edge, t.box.h, fill-1).put("", facts).put(edge, t.box.h)
-	} else {
-		r.repeat(edge, t.box.h, fill).put("", facts)
-	}
-	return r.put(edge, right).String()
+	end := btoi(facts != "" && fill > 1)
+	return r.repeat(edge, t.box.h, fill-end).put("", facts).repeat(edge, t.box.h, end).put(edge, right).String()
 }
 
 // fill gives exactly h lines of w cells from lines that are w wide.
 func fill(lines []string, w, h int) []string {
-	if len(lines) > h {
-		return lines[:max(h, 0)]
-	}
-	for len(lines) < h {
-		lines = append(lines, blank(w))
-	}
-	return lines
+	lines = lines[:min(len(lines), max(h, 0))]
+	return append(lines, slices.Repeat([]string{blank(w)}, max(h-len(lines), 0))...)
 }

@@ -195,7 +195,7 @@ func (c *chart) axis() {
 		case b.Unresolved > 0:
 			g, st = t.open, t.accent
 		case b.fails > 0 && c.down == 0:
-			g, st = loadgen.Groups[largest(b.failed)].Letter, t.bars.failed
+			g, st = loadgen.Groups[largest(b.failed)].Letter, t.alarm
 		case lost:
 			g, st = t.sent, t.bad
 		case b.Sent > 0:
@@ -209,20 +209,16 @@ func (c *chart) axis() {
 
 // lines writes the grid with the numbers at its left.
 func (c *chart) lines(w int, run *loadgen.Run) []string {
-	type label struct {
-		text string
-		look style
-	}
-	labels := map[int]label{c.up: {"0", c.t.dim}}
+	labels := map[int]span{c.up: {c.t.dim, "0"}}
 	unit := ""
 	put := func(n int, look style) {
 		value, y := fmt.Sprint(n)+unit, c.level(n)
 		switch {
-		case y < 0 || labels[y].text == value:
-		case labels[y].text == "":
-			labels[y] = label{value, look}
-		case len(labels[y].text)+1+len(value) < c.label: // two values end in this row
-			labels[y] = label{labels[y].text + "/" + value, labels[y].look}
+		case y < 0 || labels[y].s == value:
+		case labels[y].s == "":
+			labels[y] = span{look, value}
+		case len(labels[y].s)+1+len(value) < c.label: // two values end in this row
+			labels[y] = span{labels[y].st, labels[y].s + "/" + value}
 		}
 	}
 	g := run.Gauge
@@ -230,18 +226,18 @@ func (c *chart) lines(w int, run *loadgen.Run) []string {
 		unit = "/s"
 		put(c.scale.top, c.t.dim)
 	} else {
-		put(g.Capacity, c.t.bars.capacity)
+		put(g.Capacity, c.t.accent)
 		put(g.Target, c.t.dim)
 		if c.first >= 0 || g.Target > 0 {
 			put(c.scale.top, c.t.dim)
 		}
 	}
 	if c.scale.fail > 0 && c.down > 0 {
-		labels[c.up+c.down] = label{fmt.Sprintf("-%d%s", c.scale.fail, unit), c.t.dim}
+		labels[c.up+c.down] = span{c.t.dim, fmt.Sprintf("-%d%s", c.scale.fail, unit)}
 	}
 	var out []string
 	for y := range c.up + 1 + c.down {
-		out = append(out, newRow(w).right(c.t, labels[y].look, labels[y].text, c.label-1).space(1).runs(c.grid[y*c.w:(y+1)*c.w]).String())
+		out = append(out, newRow(w).right(c.t, labels[y].st, labels[y].s, c.label-1).space(1).runs(c.grid[y*c.w:(y+1)*c.w]).String())
 	}
 	return out
 }

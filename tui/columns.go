@@ -120,7 +120,7 @@ func (n *widths) grow(cells []cell) {
 
 // plan is the outcome of fitting columns: a width each, 0 for those left away,
 // whether each is in its short form, the gap between them, and how to shorten the cells
-// of a column; nil as its fitting has it.
+// of each column.
 type plan struct {
 	widths  []int
 	short   []bool
@@ -134,7 +134,6 @@ type shortener func(s string, w int, ellipsis string) string
 // tellApart chooses for each column of names a way to shorten them that keeps the
 // names of these rows different.
 func (p *plan) tellApart(t *theme, cols []fitting, rows [][]cell) {
-	p.shorten = make([]shortener, len(cols))
 	for i, c := range cols {
 		if c.middle && p.widths[i] > 0 {
 			p.shorten[i] = tellsApart(t, p.widths[i], rows, i)
@@ -198,10 +197,13 @@ func (p *plan) used() int {
 // everything in full, shortening a little, the first short forms, narrow gaps,
 // the other short forms, shortening much, leaving columns away.
 func fitColumns(w int, cols []fitting, need widths) plan {
-	p := plan{widths: make([]int, len(cols)), short: make([]bool, len(cols)), gap: 2}
+	p := plan{make([]int, len(cols)), make([]bool, len(cols)), 2, make([]shortener, len(cols))}
 	gone := make([]bool, len(cols))
 	for i, c := range cols {
-		gone[i] = c.extra
+		gone[i], p.shorten[i] = c.extra, fit
+		if c.middle {
+			p.shorten[i] = middle
+		}
 	}
 	fits := func(floor func(fitting) int) bool {
 		for i, c := range cols {
@@ -273,27 +275,19 @@ func (r *row) cells(t *theme, p plan, cols []fitting, cs []cell) {
 		if cols[i].right {
 			r.space(wide - spansWidth(spans))
 		}
-		shorten := fit
-		if cols[i].middle {
-			shorten = middle
-		}
-		if p.shorten != nil && p.shorten[i] != nil {
-			shorten = p.shorten[i]
-		}
-		used := r.spans(t, spans, wide, shorten)
+		end := r.left - wide
+		r.spans(t, spans, wide, p.shorten[i])
 		if !cols[i].right {
-			r.space(wide - used)
+			r.space(r.left - end)
 		}
 	}
 }
 
-// spans writes spans in at most w cells, and gives how many they took.
-func (r *row) spans(t *theme, spans []span, w int, shorten shortener) int {
-	used := 0
+// spans writes spans in at most w cells.
+func (r *row) spans(t *theme, spans []span, w int, shorten shortener) *row {
+	end := r.left - w
 	for _, s := range spans {
-		before := r.left
-		r.put(s.st, shortened(s.s, w-used, t.ellipsis, shorten))
-		used += before - r.left
+		r.put(s.st, shortened(s.s, r.left-end, t.ellipsis, shorten))
 	}
-	return used
+	return r
 }

@@ -165,15 +165,14 @@ func askPower(a power.Action) func(*Model) {
 		if n := nodeUnderCursor(m); len(nodes) == 0 && n != nil {
 			nodes = []string{n.Name}
 		}
-		if len(nodes) == 0 && m.active.name == "Nodes" {
+		switch {
+		case len(nodes) > 0:
+			m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
+		case m.active.name == "Nodes":
 			m.say("no node matches the filter: esc clears it")
-			return
-		}
-		if len(nodes) == 0 {
+		default:
 			m.say("choose nodes first: 1 goes to the nodes, space marks")
-			return
 		}
-		m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
 	}
 }
 
@@ -193,7 +192,12 @@ func markNode(m *Model) {
 	case !n.Gone.IsZero():
 		m.say("this node is gone")
 	default:
-		m.s.toggleMark(n.Name)
+		if m.s.marks[n.Name] {
+			delete(m.s.marks, n.Name)
+		} else {
+			m.s.marks[n.Name] = true
+		}
+		m.s.showPods(scopeAuto)
 	}
 }
 

@@ -16,14 +16,6 @@ var deploymentsSpec = &paneSpec{
 	open: func() pane { return newDeploymentsPane() },
 }
 
-// Words of deployments that have a look of their own.
-const (
-	wordRunning = "Running"
-	wordStopped = "Stopped"
-	wordDown    = "Down"
-	wordFailed  = "Failed"
-)
-
 // deploymentsPane lists deployments with their replicas, word and history.
 type deploymentsPane struct {
 	list[cluster.Key, *cluster.Deployment]
@@ -89,17 +81,13 @@ func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	facts := p.position(s)
-	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
-		facts = fmt.Sprint(n)
-	}
-	return drawing{"Deployments", facts, lines}
+	return drawing{"Deployments", p.count(s), lines}
 }
 
 // rank sorts objects in trouble first.
 func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 	switch d.Word {
-	case wordRunning:
+	case cluster.WordRunning:
 		return 1
 	case wordStopped:
 		return 2
@@ -108,21 +96,9 @@ func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {
-	return textCell(deploymentStyle(s.t, d), fmt.Sprintf("%d/%d", d.Available, d.Replicas))
+	return textCell(wordStyle(s.t, d.Word), fmt.Sprintf("%d/%d", d.Available, d.Replicas))
 }
 
 func deploymentStatus(s *scene, d *cluster.Deployment) cell {
-	return textCell(s.just(deploymentStyle(s.t, d), d.Changed), s.t.text(d.Word))
-}
-
-func deploymentStyle(t *theme, d *cluster.Deployment) style {
-	switch d.Word {
-	case wordRunning:
-		return t.good
-	case wordDown, wordFailed:
-		return t.bad
-	case wordStopped:
-		return t.dim
-	}
-	return t.warn
+	return textCell(s.just(wordStyle(s.t, d.Word), d.Changed), s.t.text(d.Word))
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -63,10 +62,7 @@ func (d *details) services(kind cluster.Kind, o *cluster.Description) {
 		d.addStyled(d.s.t.dim, "none", "no service selects these pods")
 	}
 	for _, s := range o.Services {
-		text, st := s.Name+": "+s.Type, style("")
-		if s.Ports != "" {
-			text += " " + d.s.t.bullet + " " + s.Ports
-		}
+		text, st := d.s.facts(s.Name+": "+s.Type, s.Ports), style("")
 		for _, e := range d.s.snap.Endpoints() {
 			if e.Service != s.Key {
 				continue
@@ -74,7 +70,7 @@ func (d *details) services(kind cluster.Kind, o *cluster.Description) {
 			if e.Ready == 0 {
 				st = d.s.t.bad
 			}
-			text += fmt.Sprintf(" %s %d ready endpoints", d.s.t.bullet, e.Ready)
+			text = d.s.facts(text, fmt.Sprint(e.Ready, " ready endpoints"))
 		}
 		d.addStyled(st, "service", text)
 	}
@@ -99,12 +95,7 @@ func (d *details) state(word string, since time.Time, reason, message string) st
 	if !since.IsZero() {
 		word += " for " + age(d.s.now.Sub(since))
 	}
-	for _, part := range []string{reason, message} {
-		if part != "" {
-			word += ": " + part
-		}
-	}
-	return word
+	return word + after(": ", reason, "") + after(": ", message, "")
 }
 
 // container adds a container: its state, its last end, its requests.
@@ -122,13 +113,7 @@ func (d *details) container(c cluster.Container) {
 	}
 	state = d.state(state, c.Since, c.Reason, c.Message)
 	if c.Restarts > 0 {
-		state += fmt.Sprintf(" %s restarts %d", t.bullet, c.Restarts)
-	}
-	var asks []string
-	for _, part := range [][2]string{{"requests", c.Requests}, {"limits", c.Limits}} {
-		if part[1] != "" {
-			asks = append(asks, part[0]+" "+part[1])
-		}
+		state = d.s.facts(state, fmt.Sprint("restarts ", c.Restarts))
 	}
 	if state == "" {
 		state, st = c.Image, "" // of a template
@@ -140,5 +125,5 @@ func (d *details) container(c cluster.Container) {
 	if c.State != "" {
 		d.add("", c.Image)
 	}
-	d.add("", strings.Join(asks, " "+t.bullet+" "))
+	d.add("", d.s.facts(after("requests ", c.Requests, ""), after("limits ", c.Limits, "")))
 }

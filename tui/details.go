@@ -230,7 +230,7 @@ func (d *details) deployment(ref cluster.Ref) {
 		d.add("deployment", "is no longer there")
 		return
 	}
-	d.addStyled(deploymentStyle(s.t, dep), "status", dep.Word)
+	d.addStyled(wordStyle(s.t, dep.Word), "status", dep.Word)
 	d.number("replicas", dep.Replicas)
 	d.number("available", dep.Available)
 	d.number("ready", dep.ReadyReplicas)

@@ -121,18 +121,12 @@ func (g *grace) shown(now time.Time) {
 
 // absorbs reports whether a key pressed now must be ignored.
 func (g *grace) absorbs(now time.Time) bool {
-	if g.over {
-		return false
+	if g.over || g.drawn.IsZero() {
+		return !g.over
 	}
-	if g.drawn.IsZero() {
-		return true
-	}
-	if now.Sub(g.last) >= graceQuiet || now.Sub(g.drawn) >= graceMost {
-		g.over = true
-		return false
-	}
+	g.over = now.Sub(g.last) >= graceQuiet || now.Sub(g.drawn) >= graceMost
 	g.last = now
-	return true
+	return !g.over
 }
 
 // mostDialog is how wide a dialog is at most, without its frame.
@@ -146,20 +140,13 @@ func frameDialog(s *scene, d dialog, w, h int) (lines []string, x, y, wide int) 
 		widest = wide.widest()
 	}
 	inW, inH := min(w-6, widest), h-4
-	body, wide := d.draw(s, inW, inH)
+	body, had := d.draw(s, inW, inH)
 	title := t.text(d.title())
 	foot := span{t.dim, " " + fit(t.text(d.foot()), inW-4, t.ellipsis) + " "}
-	if need := min(inW, max(width(title)+6, width(foot.s)+4)); need > wide {
-		for i := range body {
-			body[i] += blank(need - wide)
-		}
-		wide = need
-	}
-	if len(body) > inH {
-		body = body[:max(inH, 0)]
-	}
+	wide = max(had, min(inW, max(width(title)+6, width(foot.s)+4)))
+	body = body[:min(len(body), max(inH, 0))]
 	for i, l := range body {
-		body[i] = " " + l + " "
+		body[i] = " " + l + blank(wide-had) + " "
 	}
 	wide += 4
 	lines = drawBox(t, wide, []section{{drawing: drawing{title, "", body}, active: true}}, true, foot)

@@ -44,7 +44,7 @@ func (m *Model) draw() []string {
 	lines := append(make([]string, 0, h), header(m, w))
 	if text := banner(m, w-2); text != "" {
 		text = " " + text
-		lines = append(lines, newRow(w).put(t.banner, text+blank(w-width(text))).String())
+		lines = append(lines, newRow(w).put(t.alarm, text+blank(w-width(text))).String())
 	}
 	caption := captionLines(m, w)
 	left := h - len(lines) - 1 - len(caption)
@@ -167,7 +167,8 @@ func (m *Model) keyBar(w int) string {
 	used := width(strings.Join(always, sep)) + 2
 	var parts []string
 	for _, b := range barBindings(m) {
-		text := t.text(b.firstKey()) + " " + b.short
+		first, _, _ := strings.Cut(b.key.Help().Key, " ")
+		text := t.text(first) + " " + b.short
 		if used+width(text)+width(sep) > w {
 			break
 		}

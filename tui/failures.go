@@ -36,7 +36,7 @@ func (c *chart) failures(x int, b *bin) {
 	y := c.up + 1
 	for group, n := range share(b.failed, b.fails, min(cells, c.down)) {
 		for range n {
-			c.set(y, x, loadgen.Groups[group].Letter, c.t.bars.failed)
+			c.set(y, x, loadgen.Groups[group].Letter, c.t.alarm)
 			y++
 		}
 	}

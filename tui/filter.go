@@ -57,17 +57,11 @@ const mostFilter = 20
 // title is the first part of a pane's title: the filter, and the number of rows that it
 // leaves; empty without a filter.
 func (f filter) title(s *scene) string {
-	var by []string
-	if f.only != "" {
-		by = append(by, "in "+s.t.text(f.only))
-	}
-	if f.text != "" {
-		by = append(by, "/"+s.t.text(f.text))
-	}
-	if by == nil {
+	by := strings.TrimLeft(after("in ", s.t.text(f.only), "")+after(" /", s.t.text(f.text), ""), " ")
+	if by == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %d of %d shown", fit(strings.Join(by, " "), mostFilter, s.t.ellipsis), f.shown, f.all)
+	return fmt.Sprintf("%s: %d of %d shown", fit(by, mostFilter, s.t.ellipsis), f.shown, f.all)
 }
 
 // labelled reports whether labels, in the format of a Pod, match a selector: each of

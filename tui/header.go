@@ -15,10 +15,7 @@ func header(m *Model, w int) string {
 	t, f := m.s.t, m.s.f
 	state := linkState(m)
 	right := badges(m, w)
-	rightWidth := 1
-	for _, p := range right {
-		rightWidth += width(p.s) + 3
-	}
+	rightWidth := 1 + spansWidth(right)
 	r := newRow(w).space(1).put(t.strong, "lightsout").space(2)
 	name, via := t.text(f.Cluster), t.text(f.Via)
 	if shown := cmp.Or(m.s.only.text, f.Namespaces); shown != "" {
@@ -36,10 +33,9 @@ func header(m *Model, w int) string {
 	if m.any || name != "" {
 		r.space(3)
 	}
-	r.put(state.st, state.s)
-	r.space(r.left - rightWidth)
+	r.put(state.st, state.s).space(r.left - rightWidth)
 	for _, p := range right {
-		r.space(3).put(p.st, p.s)
+		r.put(p.st, p.s)
 	}
 	return r.String()
 }
@@ -78,7 +74,7 @@ const headerTrial = 100
 // of the session, whether it is recorded.
 func badges(m *Model, w int) (right []span) {
 	t, f := m.s.t, m.s.f
-	add := func(st style, s string) { right = append(right, span{st, s}) }
+	add := func(st style, s string) { right = append(right, span{"", "   "}, span{st, s}) }
 	// Once a trial is judged nothing is waited for, and its clock is at rest.
 	if judged := f.Trial != nil && f.Trial.Verdict != ""; !f.Zero.IsZero() && (f.Replay != nil || !judged) {
 		add(t.strong, signed(m.s.now.Sub(f.Zero), false))

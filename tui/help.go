@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// helpFacts is the help, from the keys themselves: the active pane first.
-func helpFacts(m *Model) func(*scene) []fact {
+// openHelp opens the help, from the keys themselves: the active pane first.
+func openHelp(m *Model) {
 	active := m.active.paneSpec
-	return func(s *scene) []fact {
-		t := s.t
+	m.dialogs.open(&factsDialog{heading: "Help", facts: func(s *scene) []fact {
 		var out []fact
 		for _, g := range usableGroups(m, active) {
 			out = append(out, fact{}, fact{label: g.title})
 			for _, b := range g.bindings {
 				h := b.key.Help()
-				out = append(out, fact{label: "  " + t.text(h.Key), value: t.text(h.Desc)})
+				out = append(out, fact{label: "  " + s.t.text(h.Key), value: s.t.text(h.Desc)})
 			}
 		}
-		for _, part := range signs(t) {
+		for _, part := range signs(s.t) {
 			if ok, _ := (binding{need: part.need}).usable(m); !ok {
 				continue
 			}
@@ -29,7 +28,7 @@ func helpFacts(m *Model) func(*scene) []fact {
 			}
 		}
 		return out[1:]
-	}
+	}})
 }
 
 // Keys lists every key of the screen as text, in the groups of the help: keys of all
@@ -118,8 +117,4 @@ func (t *theme) byColour() string {
 		return ""
 	}
 	return ", in the colour of its label"
-}
-
-func openHelp(m *Model) {
-	m.dialogs.open(&factsDialog{heading: "Help", facts: helpFacts(m)})
 }

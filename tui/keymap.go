@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -124,18 +123,11 @@ func barBindings(m *Model) []*binding {
 	var out []*binding
 	for _, short := range order {
 		i := slices.IndexFunc(m.active.all, func(b *binding) bool {
-			if b.short != short {
-				return false
-			}
 			ok, _ := b.usable(m)
-			return ok
+			return ok && b.short == short
 		})
-		if i < 0 {
-			continue
-		}
-		b := m.active.all[i]
-		if b.when == nil || b.when(m) {
-			out = append(out, b)
+		if i >= 0 && (m.active.all[i].when == nil || m.active.all[i].when(m)) {
+			out = append(out, m.active.all[i])
 		}
 	}
 	return out
@@ -154,10 +146,4 @@ func (p *paneSpec) inBar() []string {
 		}
 	}
 	return out
-}
-
-// firstKey is the key that the key bar names for a binding.
-func (b *binding) firstKey() string {
-	first, _, _ := strings.Cut(b.key.Help().Key, " ")
-	return first
 }

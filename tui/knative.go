@@ -7,17 +7,18 @@ import (
 	"lightsout/cluster"
 )
 
-// knative adds the facts about a deployment's revision and its Knative service.
+// knative adds the facts about a deployment's revision and its Knative service: how the
+// service splits its requests, how far the revision scales, and how many requests each of its
+// pods takes.
 func (d *details) knative(kn *cluster.Knative) {
 	d.head("Knative")
 	d.readiness("service", kn.Service, kn.ServiceReady, cluster.KindKnativeService)
 	d.readiness("revision", kn.Revision, kn.RevisionReady, cluster.KindRevision)
-	d.traffic(kn.Traffic)
-	d.bounds(kn)
-}
-
-// bounds adds how far a revision scales, and how many requests each of its pods takes.
-func (d *details) bounds(kn *cluster.Knative) {
+	label := "traffic"
+	for _, s := range kn.Traffic {
+		d.add(label, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
+		label = ""
+	}
 	d.add("scale", fmt.Sprintf("%d to %s", kn.MinScale, bound(kn.MaxScale)))
 	d.add("concurrency", bound(kn.ContainerConcurrency))
 	if kn.TimeoutSeconds > 0 {
@@ -39,16 +40,5 @@ func (d *details) readiness(label, name string, r cluster.Readiness, kind cluste
 		d.addStyled(d.s.t.warn, label, fmt.Sprintf("%s: whether it is Ready is unknown: this account may not list %ss", name, kind))
 	default:
 		d.add(label, name)
-	}
-}
-
-// traffic adds how a Knative service splits its requests.
-func (d *details) traffic(all []cluster.Split) {
-	for i, s := range all {
-		label := ""
-		if i == 0 {
-			label = "traffic"
-		}
-		d.add(label, fmt.Sprintf("%d%% to %s", s.Percent, s.Revision))
 	}
 }

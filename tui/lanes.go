@@ -75,7 +75,7 @@ func (l *lane) state(from, to time.Time) (bits int) {
 func (c *chart) lane(l lane, w int) string {
 	t := c.t
 	cells := make([]span, c.w)
-	signs := [...]span{{}, {t.bars.off, t.offOnly}, {t.warn, t.notReady}, {t.bars.off, t.offNotReady}}
+	signs := [...]span{{}, {t.off, t.offOnly}, {t.warn, t.notReady}, {t.off, t.offNotReady}}
 	words := [...]string{"", "off", "NotReady", "off, NotReady"}
 	states := make([]int, c.w)
 	for x := range c.bins {

@@ -114,18 +114,10 @@ func (l *list[K, R]) order(s *scene) {
 			}
 			return less(s, a, b)
 		})
-	case l.trouble != nil:
-		l.rows = byTrouble(s, l.rows, l.trouble)
+	case l.trouble != nil && !slices.IsSortedFunc(l.rows, func(a, b R) int { return l.trouble(s, a) - l.trouble(s, b) }):
+		ranks := ranked(s, l.rows, l.trouble)
+		l.rows = slices.Concat(ranks[:]...)
 	}
-}
-
-// byTrouble puts rows of lower ranks first and otherwise leaves them in order.
-func byTrouble[R any](s *scene, rows []R, trouble func(*scene, R) int) []R {
-	if slices.IsSortedFunc(rows, func(a, b R) int { return trouble(s, a) - trouble(s, b) }) {
-		return rows
-	}
-	ranks := ranked(s, rows, trouble)
-	return slices.Concat(ranks[:]...)
 }
 
 // ranked sorts rows by their ranks.
@@ -149,12 +141,9 @@ func (l *list[K, R]) follow() {
 		l.at = n - 1
 	case !l.moved:
 		l.at = 0
-	case l.at < n && l.id(l.rows[l.at]) == l.cursor:
-		return
-	default:
+	case l.at >= n || l.id(l.rows[l.at]) != l.cursor:
 		if i := slices.IndexFunc(l.rows, func(r R) bool { return l.id(r) == l.cursor }); i >= 0 {
 			l.at = i
-			return
 		}
 	}
 	l.at = min(l.at, n-1)

@@ -33,6 +33,16 @@ func (l *list[K, R]) position(s *scene) string {
 	return inSight(s.t, l.top, l.page, len(l.rows))
 }
 
+// count is the position or, if all rows are visible, their number unless that of the
+// filter has it.
+func (l *list[K, R]) count(s *scene) string {
+	facts := l.position(s)
+	if n := len(l.rows); facts == "" && n > 1 && l.by.title(s) == "" {
+		return fmt.Sprint(n)
+	}
+	return facts
+}
+
 // inSight describes which of all lines are visible, with room for this many from the
 // one at top; empty if all are.
 func inSight(t *theme, top, room, all int) string {
@@ -78,10 +88,13 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	}
 	if l.needW != w {
 		l.fits, l.needW = nil, w
-		for i := range l.columns {
-			l.fits = append(l.fits, l.columns[i].fitting)
+		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
+		for i, c := range l.columns {
+			l.fits = append(l.fits, c.fitting)
+			if !c.extra {
+				l.need.full[i] = titles[i]
+			}
 		}
-		l.need = l.titled(titles)
 	}
 	out := make([][]cell, len(rows))
 	l.drawn = slices.Grow(l.drawn[:0], len(rows)*len(l.columns))
@@ -99,17 +112,6 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		}
 	}
 	return out
-}
-
-// titled returns the widths that the titles need.
-func (l *list[K, R]) titled(titles []int) widths {
-	n := widths{make([]int, len(titles)), make([]int, len(titles))}
-	for i, c := range l.fits {
-		if !c.extra {
-			n.full[i] = titles[i]
-		}
-	}
-	return n
 }
 
 // plan fits the columns, with room for the tail if that costs nothing.

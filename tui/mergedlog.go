@@ -21,7 +21,7 @@ func mergedFacts(s *scene, of cluster.Ref, lines []view.LogLine) []fact {
 			text, st = "("+text+")", s.t.warn
 		}
 		when, name := s.offset(l.At.Local()), s.t.text(shortPod(of, l.Pod))
-		out[i] = plainFact(s, st, when+blank(at-width(when))+" "+name+blank(pod-width(name))+" "+text)
+		out[i] = plainFact(s, st, pad(when, at)+" "+pad(name, pod)+" "+text)
 	}
 	return out
 }

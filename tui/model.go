@@ -243,10 +243,13 @@ func same(a, b *view.Frame) bool {
 		})
 }
 
-// settle lets the panes find their rows.
+// settle lets the panes find their rows; one that is on the whole screen only, while it
+// is shown.
 func (m *Model) settle() {
 	for _, p := range m.panes {
-		p.settle(&m.s)
+		if p.place != placeWhole || p == m.active {
+			p.settle(&m.s)
+		}
 	}
 }
 

@@ -15,20 +15,12 @@ import (
 // rest of the screen stays.
 type namespaces struct {
 	text string // separated by commas
-	all  map[string]bool
-}
-
-func newNamespaces(names []string) namespaces {
-	n := namespaces{text: strings.Join(names, ","), all: map[string]bool{}}
-	for _, name := range names {
-		n.all[name] = true
-	}
-	return n
+	all  []string
 }
 
 func (n namespaces) on() bool { return n.text != "" }
 
-func (n namespaces) has(name string) bool { return n.text == "" || n.all[name] }
+func (n namespaces) has(name string) bool { return n.text == "" || slices.Contains(n.all, name) }
 
 // allNamespaces is the name for all of them.
 const allNamespaces = "all"
@@ -45,7 +37,7 @@ func showNamespaces(names []string) func(*Model) {
 			m.opts.Send(view.SwitchScope{Scope: view.Scope{Namespaces: names}})
 			return
 		}
-		s.only = newNamespaces(names)
+		s.only = namespaces{strings.Join(names, ","), names}
 		unknown := slices.IndexFunc(names, func(name string) bool {
 			return s.f.Scopes != nil && len(s.f.Scopes.Namespaces) > 0 && !slices.Contains(s.f.Scopes.Namespaces, name) && !slices.Contains(watched, name)
 		})

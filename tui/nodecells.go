@@ -44,11 +44,6 @@ func nodeRole(s *scene, n *cluster.Node) cell {
 	return dimCell(s, cmp.Or(strings.Join(n.Roles, ","), "worker"))
 }
 
-// nodeFor is how long its state has lasted, nodeAge how long it has been in the
-// cluster.
-func nodeFor(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }
-func nodeAge(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }
-
 // nodeCPU compares the requests of its pods with its capacity.
 func nodeCPU(s *scene, n *cluster.Node) cell {
 	if n.CPUMilli <= 0 || cluster.WhyUnknown(s.snap, cluster.KindPod) != "" {

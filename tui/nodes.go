@@ -21,7 +21,6 @@ var nodesSpec = &paneSpec{
 // pods as dots.
 type nodesPane struct {
 	list[string, *cluster.Node]
-	ready, total int
 }
 
 func newNodesPane() *nodesPane {
@@ -42,9 +41,9 @@ func newNodesPane() *nodesPane {
 			{fitting{least: 4, leastShort: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
 			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},
 			{fitting{extra: true}, "ROLE", nodeRole, nil},
-			{fitting{least: 4, extra: true, right: true}, "FOR", nodeFor, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},
+			{fitting{least: 4, extra: true, right: true}, "FOR", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},
 			{fitting{least: 7, extra: true, right: true}, "CPU", nodeCPU, moreCPU},
-			{fitting{extra: true, right: true}, "AGE", nodeAge, func(_ *scene, a, b *cluster.Node) int { return b.Created.Compare(a.Created) }},
+			{fitting{extra: true, right: true}, "AGE", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }, func(_ *scene, a, b *cluster.Node) int { return b.Created.Compare(a.Created) }},
 			{fitting{extra: true}, "ADDRESS", nodeAddress, nil},
 			{fitting{extra: true}, "MACHINE", nodeMachine, nil},
 		},
@@ -55,7 +54,6 @@ func newNodesPane() *nodesPane {
 func (p *nodesPane) settle(s *scene) {
 	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
 		all, deleted := s.snap.Nodes(), leftOffDeleted(s)
-		p.ready, p.total = s.snap.NodeCount()
 		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
 		} else {
@@ -101,7 +99,7 @@ func (p *nodesPane) want(*scene, int) want { return want{least: 3, most: p.lines
 
 func (p *nodesPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	return drawing{"Nodes", s.facts(p.position(s), readyOf(p.ready, p.total), some(len(s.marks), "marked")), lines}
+	return drawing{"Nodes", s.facts(p.position(s), readyOf(s.snap.NodeCount()), some(len(s.marks), "marked")), lines}
 }
 
 // markAll marks all workers in the list, or takes all marks away.

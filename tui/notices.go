@@ -30,9 +30,7 @@ type notices struct{ all []notice }
 
 func (n *notices) add(x notice) {
 	n.all = append(n.all, x)
-	if len(n.all) > mostNotices {
-		n.all = slices.Delete(n.all, 0, len(n.all)-mostNotices)
-	}
+	n.all = n.all[max(0, len(n.all)-mostNotices):]
 }
 
 // answer is the answer to a key that stands on the screen now.

@@ -292,10 +292,9 @@ func (d *objectDialog) log(s *scene) []fact {
 		out = append(out, plainFact(s, s.t.warn, l.Err))
 	case l.Ended:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
-	case len(out) == 0 && d.ref.Kind != cluster.KindPod:
-		out = append(out, plainFact(s, s.t.dim, "the containers have written nothing yet"))
 	case len(out) == 0:
-		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
+		who := map[bool]string{true: "the container has", false: "the containers have"}[d.ref.Kind == cluster.KindPod]
+		out = append(out, plainFact(s, s.t.dim, who+" written nothing yet"))
 	}
 	return out
 }

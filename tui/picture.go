@@ -23,7 +23,6 @@ var pictureSpec = &paneSpec{
 type picturePane struct {
 	list[string, *cluster.Node]
 	homeless []*cluster.Pod // on no node
-	ready    int
 }
 
 func newPicturePane() *picturePane {
@@ -33,39 +32,29 @@ func newPicturePane() *picturePane {
 	}}
 }
 
-// settle does nothing: the picture finds its nodes while it is shown.
-func (p *picturePane) settle(*scene) {}
-
-func (p *picturePane) find(s *scene) {
+func (p *picturePane) settle(s *scene) {
 	if !p.stale(s.snap) {
 		return
 	}
 	p.homeless = homeless(s)
 	nodes := slices.DeleteFunc(slices.Clone(s.snap.Nodes()), func(n *cluster.Node) bool { return !n.Gone.IsZero() })
-	p.ready, _ = s.snap.NodeCount()
 	p.take(s, nodes)
 	p.begin(func(n *cluster.Node) bool { return !n.ControlPlane })
 }
 
 func (p *picturePane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
 
-func (p *picturePane) key(s *scene, m motion) {
-	p.find(s)
-	p.list.key(s, m)
-	s.node = p.cursor
-}
-
 // It has no rows to be filtered, or to be chosen by their lines.
 func (p *picturePane) filter() *filter { return nil }
 
 func (p *picturePane) draw(s *scene, w, h int, active bool) drawing {
-	p.find(s)
 	d := drawing{title: "Picture of the cluster"}
 	if len(p.rows) == 0 {
 		d.lines = s.message(s.t.dim, p.empty(s), w, h)
 		return d
 	}
-	d.facts = s.facts(readyOf(p.ready, len(p.rows)), some(len(s.marks), "marked"))
+	ready, _ := s.snap.NodeCount()
+	d.facts = s.facts(readyOf(ready, len(p.rows)), some(len(s.marks), "marked"))
 	room := h - btoi(h >= 8)
 	c := rackGrid(w, room, len(p.rows)+min(len(p.homeless), 1))
 	if c == 0 {
@@ -138,16 +127,12 @@ func headLines(h int) int { return btoi(h >= 5) + btoi(h >= 9) }
 func (p *picturePane) rack(s *scene, n *cluster.Node, w, h int, tile size, here bool) []string {
 	t := s.t
 	sign, st := nodeSign(s, n)
-	edge := t.dim
+	edge, title := t.dim, t.text(n.Name)
 	if sign != " " {
-		edge = st
+		edge, title = st, sign+" "+title
 	}
 	if here {
 		edge = t.accent
-	}
-	title := t.text(n.Name)
-	if sign != " " {
-		title = sign + " " + title
 	}
 	if s.marks[n.Name] {
 		title = t.mark + " " + title
@@ -201,39 +186,36 @@ func (sz size) fits(w, h int) (side, below int) {
 	return (w + gapX) / (sz.w + gapX), (h + gapY) / (sz.h + gapY)
 }
 
-// podTiles gives a tile for each pod in w x h cells.
+// podTiles gives a tile for each pod in w x h cells, side by side, with gaps between larger
+// ones.
 func podTiles(s *scene, pods []*cluster.Pod, w, h int, tile size) []string {
 	if tile.w == 0 {
 		return []string{newRow(w).put("", fmt.Sprintf("%d pods", len(pods))).String()}
 	}
 	side, below := tile.fits(w, h)
-	return tileRows(s, pods[:min(len(pods), side*below)], w, tile, side)
-}
-
-// tileRows lays tiles side by side, with gaps between larger ones.
-func tileRows(s *scene, pods []*cluster.Pod, w int, sz size, side int) []string {
+	pods = pods[:min(len(pods), side*below)]
 	var out []string
-	gap := btoi(sz.w > 1)
+	gap := btoi(tile.w > 1)
 	for from := 0; from < len(pods); from += side {
-		if from > 0 && sz.h > 1 {
+		if from > 0 && tile.h > 1 {
 			out = append(out, blank(w))
 		}
-		for y := range sz.h {
+		for y := range tile.h {
 			r := newRow(w)
 			for i, p := range pods[from:min(from+side, len(pods))] {
 				if i > 0 {
 					r.space(gap)
 				}
 				sign, st := podSign(s, p)
-				if sz.w == 1 {
+				if tile.w == 1 {
 					r.put(st, sign)
 					continue
 				}
-				if y != sz.h/2 {
+				if y != tile.h/2 {
 					sign = " "
 				}
 				look := s.t.tile(st)
-				r.put(look, blank((sz.w-1)/2)+sign+blank(sz.w-1-(sz.w-1)/2))
+				r.put(look, blank((tile.w-1)/2)+sign+blank(tile.w-1-(tile.w-1)/2))
 			}
 			out = append(out, r.String())
 		}

@@ -167,11 +167,7 @@ func goToAllPods(m *Model) {
 
 func (p *podsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
-	title := "Pods"
-	if p.of != "" {
-		title += " of " + p.of
-	}
-	return drawing{title, s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
+	return drawing{"Pods" + after(" of ", p.of, ""), s.facts(p.position(s), some(p.homeless, "on no node"), readyOf(p.ready, p.total)), lines}
 }
 
 // podTrouble orders pods: those without a node first, then failing ones; ended ones

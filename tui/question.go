@@ -188,10 +188,9 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	for _, l := range body {
 		wide = max(wide, width(l.s))
 	}
-	labels := d.buttons(t)
-	rows := d.buttonRows(labels, w, h)
+	rows := d.buttonRows(t, w, h)
 	for _, row := range rows {
-		wide = min(max(wide, rowWidth(labels, row)), w)
+		wide = min(max(wide, spansWidth(row)), w)
 	}
 	tail, wide := d.typedLine(t, w, wide)
 	lines := make([]string, len(body))
@@ -208,7 +207,7 @@ func (d *questionDialog) draw(s *scene, w, h int) ([]string, int) {
 	tail = slices.Concat(tail, space)
 	all := slices.Concat(space, d.body.draw(s, lines, wide, h-len(tail)-len(space)-len(rows)), tail)
 	for _, row := range rows {
-		all = append(all, buttonRow(t, labels, row, wide))
+		all = append(all, newRow(wide).space((wide-spansWidth(row))/2).spans(t, row, wide, fit).String())
 	}
 	d.look(body)
 	return all, wide
@@ -256,47 +255,24 @@ const buttonGap = 2
 
 // buttonRows divides the buttons into rows, w wide; of more than h has room for, the ones
 // around the chosen button.
-func (d *questionDialog) buttonRows(labels []span, w, h int) [][]int {
-	var rows [][]int
+func (d *questionDialog) buttonRows(t *theme, w, h int) [][]span {
+	var rows [][]span
 	at := 0 // the row of the chosen one
-	for i := range labels {
+	gap := span{"", blank(buttonGap)}
+	for i, b := range d.buttons(t) {
 		last := len(rows) - 1
-		if last < 0 || rowWidth(labels, append(slices.Clone(rows[last]), i)) > w {
-			rows, last = append(rows, nil), last+1
+		if last < 0 || spansWidth(rows[last])+buttonGap+width(b.s) > w {
+			rows = append(rows, []span{b})
+		} else {
+			rows[last] = append(rows[last], gap, b)
 		}
-		rows[last] = append(rows[last], i)
 		if i == d.chosen {
-			at = last
+			at = len(rows) - 1
 		}
 	}
 	most := max(1, (h-btoi(d.typing()))/2) // the question has room, too
 	from := max(0, min(at-most/2, len(rows)-most))
 	return rows[from:min(len(rows), from+most)]
-}
-
-// rowWidth is the width of some buttons beside each other.
-func rowWidth(labels []span, row []int) int {
-	n := buttonGap * (len(row) - 1)
-	for _, i := range row {
-		n += width(labels[i].s)
-	}
-	return n
-}
-
-// buttonRow draws buttons in the middle of a line.
-func buttonRow(t *theme, labels []span, row []int, wide int) string {
-	x := max(0, (wide-rowWidth(labels, row))/2)
-	r := newRow(wide).space(x)
-	for k, i := range row {
-		if k > 0 {
-			r.space(buttonGap)
-			x += buttonGap
-		}
-		label := fit(labels[i].s, wide-x, t.ellipsis)
-		r.put(labels[i].st, label)
-		x += width(label)
-	}
-	return r.String()
 }
 
 // questionRow is a row of a question; subject: it belongs to a line that names machines.

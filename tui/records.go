@@ -35,25 +35,13 @@ func openRecords(m *Model) {
 				return textCell("", text.Span(r.Took))
 			}, nil},
 			{fitting{}, "VERDICT", func(s *scene, r view.RecordLine) cell {
-				return textCell(recordStyle(s.t, r.Verdict), s.t.text(r.Verdict))
+				_, st := verdictStyle(s.t, r.Verdict)
+				return textCell(st, s.t.text(r.Verdict))
 			}, nil},
 		},
 	}
 	m.dialogs.open(d)
 	m.opts.Send(view.ShowRecords{})
-}
-
-// recordStyle is the style of a verdict or a severity.
-func recordStyle(t *theme, verdict string) style {
-	switch verdict {
-	case string(view.Pass), "unnoticed":
-		return t.good
-	case string(view.Fail), "down":
-		return t.bad
-	case string(view.NoExpectations), "unknown":
-		return ""
-	}
-	return t.warn
 }
 
 // showRecords gives the list to the dialog, if that is still open.

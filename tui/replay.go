@@ -35,15 +35,12 @@ func seekMark(after bool) func(*Model) {
 	return func(m *Model) {
 		r := m.s.f.Replay
 		mark, ok := neighbour(r, m.s.now, after)
-		switch {
-		case ok:
-			m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
-			m.opts.Send(view.ReplaySeek{At: mark.At})
-		case after:
-			m.say("the record has no later marker")
-		default:
-			m.say("the record has no earlier marker")
+		if !ok {
+			m.say("the record has no " + map[bool]string{true: "later", false: "earlier"}[after] + " marker")
+			return
 		}
+		m.say(strings.TrimSpace(offset(mark.At, replayZero(m.s.f)) + " " + m.s.t.text(mark.Text)))
+		m.opts.Send(view.ReplaySeek{At: mark.At})
 	}
 }
 

@@ -26,7 +26,10 @@ func (d *details) requests() {
 	if failed == 0 {
 		d.addStyled(d.s.t.good, "failed", "none")
 	}
-	d.failedByClass(run)
+	d.head("Failed requests by class")
+	for _, c := range mostFirst(run.Totals.Failed) {
+		d.addStyled(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), fmt.Sprint(run.Totals.Failed[c]))
+	}
 	if single != nil {
 		d.failedByEndpoint(single)
 	}
@@ -43,13 +46,6 @@ func (d *details) requests() {
 	d.head("Newest ok requests")
 	for _, r := range single.Answers[:min(len(single.Answers), mostRequests)] {
 		d.request(&r, "")
-	}
-}
-
-func (d *details) failedByClass(run *loadgen.Run) {
-	d.head("Failed requests by class")
-	for _, c := range mostFirst(run.Totals.Failed) {
-		d.addStyled(d.s.t.bad, fmt.Sprintf("%s [%s]", c, letterOf(c)), fmt.Sprint(run.Totals.Failed[c]))
 	}
 }
 
@@ -79,17 +75,13 @@ func (d *details) took(run *loadgen.Run) {
 
 // request adds one request: when it was sent, how it ended, how long it took.
 func (d *details) request(r *loadgen.Record, st style) {
-	parts := []string{r.Class.String(), took(r.End.Sub(r.Scheduled))}
+	first, status := "", ""
 	if !r.FirstByte.IsZero() && !r.Sent.IsZero() {
-		parts = append(parts, "first byte after "+took(r.FirstByte.Sub(r.Sent)))
+		first = "first byte after " + took(r.FirstByte.Sub(r.Sent))
 	}
 	if r.Status > 0 && r.Class != loadgen.ClassOK {
-		parts = append(parts, fmt.Sprint("status ", r.Status))
+		status = fmt.Sprint("status ", r.Status)
 	}
-	for _, part := range []string{cmp.Or(r.Entry, r.Remote), r.ID, r.Error} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	d.addStyled(st, d.s.offset(r.CountedAt().Local()), strings.Join(parts, " "+d.s.t.bullet+" "))
+	d.addStyled(st, d.s.offset(r.CountedAt().Local()),
+		d.s.facts(r.Class.String(), took(r.End.Sub(r.Scheduled)), first, status, cmp.Or(r.Entry, r.Remote), r.ID, r.Error))
 }

@@ -64,17 +64,8 @@ func basisText(t *theme, g loadgen.Gauge) string {
 	case loadgen.BasisMeasured:
 		return "measured: " + src
 	case loadgen.BasisPartial:
-		var what []string
-		if g.NoAnswer > 0 {
-			what = append(what, fmt.Sprintf("%d without answer", g.NoAnswer))
-		}
-		if n := g.Served - g.Heard; n > 0 && len(what) == 0 {
-			what = append(what, fmt.Sprintf("%d too new", n))
-		}
-		if len(what) > 0 {
-			src += " (" + strings.Join(what, ", ") + ")"
-		}
-		return "partly measured: " + src
+		unknown := cmp.Or(some(g.NoAnswer, "without answer"), some(g.Served-g.Heard, "too new"))
+		return "partly measured: " + src + after(" (", unknown, ")")
 	case loadgen.BasisEstimated:
 		return "estimated from " + src
 	}
@@ -93,11 +84,14 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	if h >= 7+len(out) {
 		out = append(out, cause(s, w))
 	}
-	if text := toldText(s.t, s.f.Load.Gauge); differ == "" && text != "" && h >= 9+len(out) {
-		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
+	told := ""
+	if differ == "" {
+		told = toldText(s)
 	}
-	if text := p.answers(s); text != "" && h >= 9+len(out) {
-		out = append(out, textLine(s.t, w, 1, s.t.dim, text))
+	for _, text := range []string{told, p.answers(s)} {
+		if text != "" && h >= 9+len(out) {
+			out = append(out, textLine(s.t, w, 1, s.t.dim, text))
+		}
 	}
 	rest := h - len(out) - 1
 	if rest >= 2 {
@@ -145,7 +139,10 @@ func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
 	if w >= 104 {
 		l.gap, dead = 3, "sent to dead nodes"
 	}
-	est, known, answered := estimated(&g), limited(&g), perSecond(&s.f.Load)
+	est, known, answered := "", limited(&g), perSecond(&s.f.Load)
+	if g.Basis == loadgen.BasisEstimated {
+		est = "~"
+	}
 	if answered {
 		l.begin(" answered "+cmp.Or(rate, fmt.Sprint(tot.OK)), width(" answered 000.0/s"))
 		l.add(layerWaiting, "", "waiting", "", tot.InFlight())
@@ -188,14 +185,6 @@ func numbers(s *scene, w, top int, rate string, drawn [layers]bool) string {
 // limited reports whether the capacity is known.
 func limited(g *loadgen.Gauge) bool { return g.Limited || g.Capacity > 0 || g.Target > 0 }
 
-// estimated returns the sign in front of an estimated number.
-func estimated(g *loadgen.Gauge) string {
-	if g.Basis == loadgen.BasisEstimated {
-		return "~"
-	}
-	return ""
-}
-
 // cause is the line about failures or obstacles.
 func cause(s *scene, w int) string {
 	t, run := s.t, &s.f.Load
@@ -235,17 +224,14 @@ func (p *requestsPane) answers(s *scene) string {
 	if sent.Count == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("p50 %s %s p99 %s %s slowest %s", took(sent.P50), s.t.bullet, took(sent.P99), s.t.bullet, took(sent.Max))
-	if rate := p.answerRate(s); rate != "" {
-		text = fmt.Sprintf("ok %s %s ", rate, s.t.bullet) + text
-	}
+	token, tokens := "", ""
 	if first.Count > 0 {
-		text += fmt.Sprintf(" %s first token p50 %s", s.t.bullet, took(first.P50))
+		token = "first token p50 " + took(first.P50)
 	}
 	if each := run.Latency.PerToken.P50; each > 0 {
-		text += fmt.Sprintf(" %s %s tokens a second each", s.t.bullet, number(float64(time.Second)/float64(each)))
+		tokens = number(float64(time.Second)/float64(each)) + " tokens a second each"
 	}
-	return text
+	return s.facts(after("ok ", p.answerRate(s), ""), "p50 "+took(sent.P50), "p99 "+took(sent.P99), "slowest "+took(sent.Max), token, tokens)
 }
 
 // rateSpan is how long a rate is taken over.
@@ -298,10 +284,10 @@ func took(d time.Duration) string {
 }
 
 // toldText is what servers tell in their own numbers.
-func toldText(t *theme, g loadgen.Gauge) string {
+func toldText(s *scene) string {
 	var all []string
-	for _, told := range g.Reported {
-		text := t.text(told.Source) + ": "
+	for _, told := range s.f.Load.Gauge.Reported {
+		text := s.t.text(told.Source) + ": "
 		switch {
 		case told.Served != nil && told.Queued != nil:
 			text += fmt.Sprintf("%d seen, %d of them waiting", *told.Served+*told.Queued, *told.Queued)
@@ -317,7 +303,7 @@ func toldText(t *theme, g loadgen.Gauge) string {
 		}
 		all = append(all, text)
 	}
-	return strings.Join(all, " "+t.bullet+" ")
+	return s.facts(all...)
 }
 
 // ledger is the account of all requests; it is red when it does not balance.
@@ -364,30 +350,25 @@ func ledger(s *scene, w int) string {
 		return newRow(w).space(1).put(t.bad, t.badSign+" does not balance: "+strings.TrimSpace(stripped(r.String()))).String()
 	}
 	var legend []span
-	room := 1
 	for i, l := range s.chartLegend() {
-		entry := []span{{"", blank(2 * min(i, 1))}, l[0], {t.dim, " " + l[1].s}}
-		wide := width(entry[0].s) + width(entry[1].s) + width(entry[2].s)
-		if room+wide+2 > r.left {
+		l = append([]span{{"", blank(2 * min(i, 1))}}, l...)
+		if spansWidth(legend)+spansWidth(l)+3 > r.left {
 			break
 		}
-		legend, room = append(legend, entry...), room+wide
+		legend = append(legend, l...)
 	}
-	r.space(r.left - room)
-	for _, l := range legend {
-		r.put(l.st, l.s)
-	}
-	return r.String()
+	return r.space(r.left-1-spansWidth(legend)).spans(t, legend, r.left, fit).String()
 }
 
 // chartLegend explains, with their signs, the parts of the chart that have no label
 // above it. The most important ones come first, and stay when there is little room.
-func (s *scene) chartLegend() [][2]span {
+func (s *scene) chartLegend() [][]span {
 	t := s.t
-	column := [2]span{{t.dim, ""}, {t.dim, fmt.Sprintf("%d s a column", chartSpans[s.span])}}
+	what := func(text string) span { return span{t.dim, " " + text} }
+	column := []span{what(fmt.Sprintf("%d s a column", chartSpans[s.span]))}
 	if perSecond(&s.f.Load) {
-		return [][2]span{{{t.dim, "failures"}, {t.dim, "when they end"}}, column}
+		return [][]span{{{t.dim, "failures"}, what("when they end")}, column}
 	}
-	return [][2]span{{{t.bars.capacity, t.rules[4]}, {t.dim, "capacity"}}, {{t.accent, t.open}, {t.dim, "not ended yet"}},
-		{{t.dim, t.rules[4]}, {t.dim, "target"}}, column}
+	return [][]span{{{t.accent, t.rules[4]}, what("capacity")}, {{t.accent, t.open}, what("not ended yet")},
+		{{t.dim, t.rules[4]}, what("target")}, column}
 }

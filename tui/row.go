@@ -63,19 +63,7 @@ func (r *row) right(t *theme, st style, s string, w int) *row {
 
 // repeat writes a one-cell symbol n times.
 func (r *row) repeat(st style, symbol string, n int) *row {
-	n = min(n, r.left)
-	if n <= 0 {
-		return r
-	}
-	r.left -= n
-	r.b.WriteString(string(st))
-	for range n {
-		r.b.WriteString(symbol)
-	}
-	if st != "" {
-		r.b.WriteString(reset)
-	}
-	return r
+	return r.put(st, strings.Repeat(symbol, max(0, min(n, r.left))))
 }
 
 func (r *row) space(n int) *row {

@@ -45,16 +45,6 @@ func (s *scene) showPods(sc scope) {
 	s.marked++
 }
 
-// toggleMark marks a node, or takes its mark away.
-func (s *scene) toggleMark(node string) {
-	if s.marks[node] {
-		delete(s.marks, node)
-	} else {
-		s.marks[node] = true
-	}
-	s.showPods(scopeAuto)
-}
-
 // dropMarks forgets the marks of nodes that are no longer there.
 func (s *scene) dropMarks() {
 	for name := range s.marks {
@@ -71,9 +61,17 @@ func (s *scene) facts(all ...string) string {
 	return strings.Join(all, " "+s.t.bullet+" ")
 }
 
+// after puts words around a text; empty for an empty text.
+func after(before, text, behind string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text + behind
+}
+
 // some formats a number of things; empty for none.
 func some(n int, what string) string {
-	if n == 0 {
+	if n <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d %s", n, what)

@@ -166,7 +166,7 @@ func (p *pager) move(key string) bool {
 	by, scrolls := motions[key]
 	switch {
 	case scrolls:
-		p.top = by.moved(p.top, len(p.lines)-p.room+1, p.room+1)
+		p.scroll(by)
 	case key == "/":
 		p.typing, p.in, p.note = true, newInput(false), ""
 	case p.what != "" && key == "n":
@@ -178,6 +178,8 @@ func (p *pager) move(key string) bool {
 	}
 	return true
 }
+
+func (p *pager) scroll(by motion) { p.top = by.moved(p.top, len(p.lines)-p.room+1, p.room+1) }
 
 // search goes to the next or previous line that contains the search text.
 func (p *pager) search(by int) {

@@ -21,8 +21,8 @@ type theme struct {
 
 	dim, strong, accent, head style
 	good, warn, bad           style
-	fresh, active, banner     style
-	bars                      barStyles
+	fresh, active, alarm      style
+	off                       style           // a node's lane
 	news                      map[style]style // style of a recent change, by the usual style
 	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
@@ -46,13 +46,6 @@ type theme struct {
 	eighths                               []string  // from empty to full
 	lowest                                string    // the sign for 0 in a graph
 	box                                   boxGlyphs
-}
-
-// barStyles are the styles of a chart's cells other than the theme's good (served),
-// warning (queued, not Ready) and bad (on dead nodes).
-type barStyles struct {
-	failed, capacity style
-	off              style // a node's lane
 }
 
 type boxGlyphs struct {
@@ -83,12 +76,8 @@ func newTheme(o Options) *theme {
 		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
 	t.active = newStyle(reverse.Foreground(c.accent))
-	t.banner = newStyle(reverse.Foreground(c.bad))
-	t.bars = barStyles{
-		capacity: newStyle(base.Foreground(c.accent)),
-		failed:   newStyle(reverse.Foreground(c.bad)),
-		off:      newStyle(base.Foreground(c.bad)),
-	}
+	t.alarm = newStyle(reverse.Foreground(c.bad))
+	t.off = newStyle(base.Foreground(c.bad))
 	t.paint(c, o.NoColor || t.ascii)
 	return t
 }
@@ -117,11 +106,11 @@ func (t *theme) swatch(l layer) span { return span{t.fills[l].look, t.fills[l].f
 // legend is what a legend shows of a layer: the sign of a full cell, and before it the
 // sign of a half one where a texture tells the layers apart and both signs differ.
 func (t *theme) legend(l layer) span {
-	f := t.fills[l]
+	s := t.swatch(l)
 	if t.textured && l != layerServed {
-		return span{f.look, f.half + f.full}
+		s.s = t.fills[l].half + s.s
 	}
-	return span{f.look, f.full}
+	return s
 }
 
 func newStyle(s lipgloss.Style) style {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -36,7 +37,7 @@ var trialSpec = &paneSpec{
 // otherwise all of it.
 type trialPane struct {
 	unmoving
-	top, rows, room int
+	pager
 }
 
 // row is the path of the report, to be copied.
@@ -65,14 +66,6 @@ func stepCount(v *view.TrialView, of string) string {
 	return fmt.Sprint(min(max(v.Next, 0)+1, len(v.Steps)), of, len(v.Steps))
 }
 
-// currentStep is the one under way or to come; nil when all are over.
-func currentStep(v *view.TrialView) *view.StepView {
-	if v.Next < 0 || v.Next >= len(v.Steps) {
-		return nil
-	}
-	return &v.Steps[v.Next]
-}
-
 // trialWord returns the trial's name and progress, for the header; empty if there is
 // none.
 func trialWord(t *theme, v *view.TrialView) string {
@@ -82,9 +75,7 @@ func trialWord(t *theme, v *view.TrialView) string {
 	return strings.TrimRight("trial "+t.text(v.Name)+" "+stepCount(v, "/"), " ")
 }
 
-func (p *trialPane) key(_ *scene, m motion) {
-	p.top = m.moved(p.top, max(0, p.rows-p.room)+1, p.room)
-}
+func (p *trialPane) key(_ *scene, m motion) { p.scroll(m) }
 
 func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	t, v := s.t, s.f.Trial
@@ -95,7 +86,7 @@ func (p *trialPane) draw(s *scene, w, h int, _ bool) drawing {
 	if count := stepCount(v, " of "); count != "" {
 		facts = "step " + count
 	}
-	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, p.rows), facts), lines}
+	return drawing{strings.TrimRight("Trial "+t.text(v.Name), " "), s.facts(inSight(t, p.top, p.room, len(p.pager.lines)), facts), lines}
 }
 
 func (p *trialPane) lines(s *scene, w, h int) []string {
@@ -110,37 +101,35 @@ func (p *trialPane) lines(s *scene, w, h int) []string {
 			from := max(0, min(v.Next+1, len(v.Steps)-(h-1)))
 			out = append(out, stepLines(s, w, from, min(from+h-1, len(v.Steps)))...)
 		}
-		p.top, p.rows, p.room = 0, 0, h
+		p.pager = pager{}
 		return fill(out, w, h)
 	}
-	lines := p.whole(s, w)
-	p.rows, p.room = len(lines), h
-	p.top = max(0, min(p.top, p.rows-p.room))
-	return fill(lines[p.top:], w, h)
+	return fill(p.pager.draw(s, p.whole(s, w), w, h), w, h)
 }
 
 // doing describes the running or waiting step, or the end of the trial.
 func doing(r *row, s *scene) *row {
 	t, v := s.t, s.f.Trial
 	if v.Verdict != "" {
-		sign, st := verdictStyle(t, v.Verdict)
+		sign, st := verdictStyle(t, string(v.Verdict))
 		r.put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict))))
 		if len(v.Why) > 0 {
 			r.put("", fit(": "+t.text(v.Why[0]), r.left-1, t.ellipsis))
 		}
 		return r
 	}
-	text, step := t.text(v.Doing), currentStep(v)
-	if text == "" && step != nil {
-		text = t.text(step.Text)
+	text := "all steps have ended"
+	var step *view.StepView // under way or to come
+	if v.Next >= 0 && v.Next < len(v.Steps) {
+		step = &v.Steps[v.Next]
 	}
-	switch {
-	case text != "":
-	case v.Keyboard:
+	if v.Keyboard {
 		text = "the trial records what you do: t ends it"
-	default:
-		text = "all steps have ended"
 	}
+	if step != nil {
+		text = cmp.Or(t.text(step.Text), text)
+	}
+	text = cmp.Or(t.text(v.Doing), text)
 	if !v.Driven || !v.Waiting {
 		if step != nil && !strings.Contains(text, t.text(step.Name)) {
 			text = t.text(step.Name) + ": " + text
@@ -162,27 +151,22 @@ func doing(r *row, s *scene) *row {
 // outcome counts the met expectations and forecasts, and lists those that were not met.
 func outcome(s *scene, w int) string {
 	t, v := s.t, s.f.Trial
-	met, inside, judged := 0, 0, 0
+	inside, judged := 0, 0
 	var missed []string
 	for _, e := range v.Expectations {
-		if e.OK {
-			met++
-			continue
+		if !e.OK {
+			missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
 		}
-		missed = append(missed, fmt.Sprintf("%s: want %s, got %s", t.text(e.Name), t.text(e.Want), t.text(e.Got)))
 	}
 	for _, p := range v.Phases {
 		if p.Inside != nil {
-			judged++
-			if *p.Inside {
-				inside++
-			}
+			judged, inside = judged+1, inside+btoi(*p.Inside)
 		}
 	}
 	r := newRow(w).space(1)
 	if n := len(v.Expectations); n > 0 {
-		sign, st := okStyle(t, met == n)
-		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", met, n)).space(3)
+		sign, st := okStyle(t, len(missed) == 0)
+		r.put(st, sign+" ").put("", fmt.Sprintf("%d of %d expectations met", n-len(missed), n)).space(3)
 	}
 	if judged > 0 {
 		r.put(t.dim, fmt.Sprintf("%d of %d forecasts right", inside, judged)).space(3)
@@ -195,18 +179,17 @@ func outcome(s *scene, w int) string {
 
 // okStyle returns the sign and style for a met or missed expectation.
 func okStyle(t *theme, ok bool) (string, style) {
-	if ok {
-		return levelStyle(t, view.Good)
-	}
-	return levelStyle(t, view.Bad)
+	return levelStyle(t, map[bool]view.Level{true: view.Good, false: view.Bad}[ok])
 }
 
-// verdictStyle returns the sign and style of a verdict.
-func verdictStyle(t *theme, v view.Verdict) (string, style) {
-	if v == view.Pass || v == view.Fail {
-		return okStyle(t, v == view.Pass)
-	}
-	if v == view.NoExpectations {
+// verdictStyle returns the sign and style of a verdict, or of an outage's severity.
+func verdictStyle(t *theme, verdict string) (string, style) {
+	switch verdict {
+	case string(view.Pass), "unnoticed":
+		return levelStyle(t, view.Good)
+	case string(view.Fail), "down":
+		return levelStyle(t, view.Bad)
+	case string(view.NoExpectations), "unknown":
 		return levelStyle(t, view.Info)
 	}
 	return levelStyle(t, view.Warning)

@@ -16,24 +16,29 @@ func (p *trialPane) whole(s *scene, w int) []string {
 	if v.Verdict == "" {
 		out = append(out, doing(newRow(w).space(1), s).String())
 	} else {
-		sign, st := verdictStyle(t, v.Verdict)
+		sign, st := verdictStyle(t, string(v.Verdict))
 		out = append(out, newRow(w).space(1).put(st, sign+" "+strings.ToUpper(t.text(string(v.Verdict)))).String())
 	}
 	for _, why := range v.Why {
-		for _, l := range wrap(t.text(why), w-6) {
-			out = append(out, textLine(t, w, 3, "", l))
-		}
+		out = append(out, paragraph(t, w, "", why)...)
 	}
 	if v.Report != "" {
 		out = append(out, textLine(t, w, 3, t.dim, "The report (enter reads it here, Y copies its path):"),
 			newRow(w).space(3).put("", middle(t.text(v.Report), w-4, t.ellipsis)).String())
 	}
 	if v.Verdict == view.NotObserved {
-		for _, l := range wrap(view.NoVerdict(v.Why, v.Expectations), w-6) {
-			out = append(out, textLine(t, w, 3, t.dim, l))
-		}
+		out = append(out, paragraph(t, w, t.dim, view.NoVerdict(v.Why, v.Expectations))...)
 	}
 	return below(w, out, expectations(s, w), steps(s, w), phases(s, w))
+}
+
+// paragraph is a wrapped text, indented.
+func paragraph(t *theme, w int, st style, text string) []string {
+	lines := wrap(t.text(text), w-6)
+	for i, l := range lines {
+		lines[i] = textLine(t, w, 3, st, l)
+	}
+	return lines
 }
 
 // steps lists the steps with their states.

@@ -55,7 +55,7 @@ func newWorkloadsPane() *workloadsPane {
 	p.list = list[cluster.Ref, *cluster.Workload]{
 		id: (*cluster.Workload).Ref, object: func(_ *scene, w *cluster.Workload) object { return objectAt(w.Ref()) },
 		trouble: func(s *scene, w *cluster.Workload) int {
-			if _, st := p.fate(s, w); st != s.t.dim || workloadStyle(s.t, w.Word) == s.t.bad {
+			if _, st := fate(s, w, p.lost[w.Ref()]); st != s.t.dim || wordStyle(s.t, w.Word) == s.t.bad {
 				return 0
 			}
 			return 1
@@ -72,7 +72,7 @@ func newWorkloadsPane() *workloadsPane {
 		leadWidth: 2,
 		tailTitle: "WHEN ITS NODE GOES DOWN", tailLeast: 30,
 		tail: func(s *scene, r *row, w *cluster.Workload, _ int) {
-			text, st := p.fate(s, w)
+			text, st := fate(s, w, p.lost[w.Ref()])
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
@@ -81,18 +81,15 @@ func newWorkloadsPane() *workloadsPane {
 				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
 			}, nil},
 			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
-				return textCell(workloadStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
+				return textCell(wordStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
 			}, func(_ *scene, a, b *cluster.Workload) int { return cmp.Compare(a.Ready-a.Desired, b.Ready-b.Desired) }},
 			{fitting{least: 8, drop: 1}, "STATUS", func(s *scene, w *cluster.Workload) cell {
-				return textCell(workloadStyle(s.t, w.Word), s.t.text(w.Word))
+				return textCell(wordStyle(s.t, w.Word), s.t.text(w.Word))
 			}, nil},
 		},
 	}
 	return p
 }
-
-// settle does nothing: the pane finds its rows while it is shown.
-func (p *workloadsPane) settle(*scene) {}
 
 // kinds are those that are shown.
 func (p *workloadsPane) kinds() []shownKind {
@@ -102,18 +99,15 @@ func (p *workloadsPane) kinds() []shownKind {
 	return shownKinds[1:]
 }
 
-func (p *workloadsPane) find(s *scene) {
+func (p *workloadsPane) settle(s *scene) {
 	if !p.stale(s.snap, p.only, s.only.text) {
 		return
 	}
 	var all []*cluster.Workload
-	p.many = false
 	for _, k := range p.kinds() {
 		all = append(all, s.snap.Workloads(k.kind)...)
 	}
-	for _, w := range all {
-		p.many = p.many || w.Namespace != all[0].Namespace
-	}
+	p.many = slices.ContainsFunc(all, func(w *cluster.Workload) bool { return w.Namespace != all[0].Namespace })
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
 		p.none = "no " + shownKindOf(p.only).title
@@ -124,13 +118,7 @@ func (p *workloadsPane) find(s *scene) {
 
 func (p *workloadsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
 
-func (p *workloadsPane) key(s *scene, m motion) {
-	p.find(s)
-	p.list.key(s, m)
-}
-
 func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
-	p.find(s)
 	notes := p.unread(s)
 	lines := make([]string, 0, h)
 	if len(p.rows) == 0 && len(notes) > 0 {
@@ -142,11 +130,7 @@ func (p *workloadsPane) draw(s *scene, w, h int, active bool) drawing {
 			lines = append(lines, textLine(s.t, w, 3, s.t.warn, note))
 		}
 	}
-	facts := p.position(s)
-	if n := len(p.rows); facts == "" && n > 1 && p.by.title(s) == "" {
-		facts = fmt.Sprint(n)
-	}
-	return drawing{shownKindOf(p.only).title, facts, lines}
+	return drawing{shownKindOf(p.only).title, p.count(s), lines}
 }
 
 // unread are the reasons why a kind is not shown, in a sentence each.
@@ -186,13 +170,8 @@ func podsOnDownNodes(s *scene) map[cluster.Ref][]*cluster.Pod {
 	return out
 }
 
-// fate describes what a node that goes down means for a workload: now, or in general, then
-// in the faint look.
-func (p *workloadsPane) fate(s *scene, w *cluster.Workload) (string, style) {
-	return fate(s, w, p.lost[w.Ref()])
-}
-
-// fate describes what nodes that are down mean for a workload with these pods on them.
+// fate describes what nodes that are down mean for a workload with these pods on them; or,
+// without such pods and in the faint look, what a node that goes down means in general.
 func fate(s *scene, w *cluster.Workload, lost []*cluster.Pod) (string, style) {
 	who, where := podsAndNodes(w, lost)
 	counted := "counts as failed"
@@ -261,7 +240,7 @@ func (d *details) workload(ref cluster.Ref) {
 		d.described(ref)
 		return
 	}
-	d.addStyled(workloadStyle(s.t, w.Word), "status", w.Word)
+	d.addStyled(wordStyle(s.t, w.Word), "status", w.Word)
 	d.add("ready", fmt.Sprintf("%d of %d", w.Ready, w.Desired))
 	if w.Kind == cluster.KindJob {
 		d.add("failed pods", fmt.Sprintf("%d, of %d that backoffLimit allows", w.Failed, w.Backoff))
@@ -288,9 +267,17 @@ func (d *details) workload(ref cluster.Ref) {
 	d.events(ref.Key)
 }
 
-func workloadStyle(t *theme, word string) style {
+// Words of workloads that have a look of their own.
+const (
+	wordStopped = "Stopped"
+	wordDown    = "Down"
+	wordFailed  = "Failed"
+)
+
+// wordStyle is the look of a deployment's or another workload's word.
+func wordStyle(t *theme, word string) style {
 	switch word {
-	case wordRunning, cluster.WordServing, cluster.WordComplete:
+	case cluster.WordRunning, cluster.WordServing, cluster.WordComplete:
 		return t.good
 	case wordDown, wordFailed:
 		return t.bad
@@ -302,7 +289,7 @@ func workloadStyle(t *theme, word string) style {
 
 // workloadSign is the sign before a workload: never its colour alone tells its state.
 func workloadSign(t *theme, w *cluster.Workload) (string, style) {
-	switch st := workloadStyle(t, w.Word); st {
+	switch st := wordStyle(t, w.Word); st {
 	case t.good:
 		return t.up, st
 	case t.dim:

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,9 +29,8 @@ type NodeSpan struct {
 // NodeSpans follows the outages of nodes. The zero value has none. One goroutine may use
 // it; the slices that it returns never change.
 type NodeSpans struct {
-	spans  []NodeSpan
-	last   map[spanKey]int // of each kind of a node
-	handed bool            // spans is in other hands
+	spans []NodeSpan
+	last  map[spanKey]int // of each kind of a node
 }
 
 type spanKey struct {
@@ -44,14 +45,8 @@ func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
 	if down == (known && o.spans[i].To.IsZero()) {
 		return // as it was
 	}
-	if o.handed {
-		o.spans, o.handed = slices.Clone(o.spans), false
-	}
 	if !down {
-		o.spans[i].To = at
-		if at.Before(o.spans[i].From) {
-			o.spans[i].To = o.spans[i].From
-		}
+		o.spans[i].To = slices.MaxFunc([]time.Time{at, o.spans[i].From}, time.Time.Compare)
 		return
 	}
 	if o.last == nil {
@@ -62,10 +57,7 @@ func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
 }
 
 // Spans are the outages so far, in the order in which they began.
-func (o *NodeSpans) Spans() []NodeSpan {
-	o.handed = true
-	return slices.Clip(o.spans)
-}
+func (o *NodeSpans) Spans() []NodeSpan { return slices.Clone(o.spans) }
 
 // Sign is what shows that an outage has begun.
 type Sign string
@@ -97,25 +89,19 @@ func (s Sign) OfNode() bool {
 	return s == SignSilent || s == SignNotReady || s == SignNotBack || s == SignSwitchedOff
 }
 
+// lastGood describes, for each sign, the last observation before it; … is its subject.
+var lastGood = map[Sign]string{
+	SignSilent:      "the last heartbeat of …",
+	SignNotReady:    "the end of …'s readiness",
+	SignNotBack:     "the end of the planned switch-off of …",
+	SignSwitchedOff: "the request to switch off …",
+	SignEndpoints:   "the loss of the last ready endpoint of …",
+	SignRequests:    "the last good answer to a request",
+	SignPending:     "the first pod without a node",
+	SignAPI:         "the last answer of the API server",
+}
+
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
-	switch s {
-	case SignSilent:
-		return "the last heartbeat of " + subject
-	case SignNotReady:
-		return "the end of " + subject + "'s readiness"
-	case SignNotBack:
-		return "the end of the planned switch-off of " + subject
-	case SignSwitchedOff:
-		return "the request to switch off " + subject
-	case SignEndpoints:
-		return "the loss of the last ready endpoint of " + subject
-	case SignRequests:
-		return "the last good answer to a request"
-	case SignPending:
-		return "the first pod without a node"
-	case SignAPI:
-		return "the last answer of the API server"
-	}
-	return string(s)
+	return strings.ReplaceAll(cmp.Or(lastGood[s], string(s)), "…", subject)
 }

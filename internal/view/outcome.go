@@ -1,5 +1,7 @@
 package view
 
+import "slices"
+
 // Verdict is how a trial ended.
 type Verdict string
 
@@ -26,17 +28,9 @@ var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted}
 // NoVerdict explains the verdict NotObserved by its reasons and the expectations: either only
 // expectations lack an observation, or the outage or the return does.
 func NoVerdict(why []string, expectations []Expectation) string {
-	missed, unobserved := 0, 0
-	for _, e := range expectations {
-		switch {
-		case e.OK:
-		case e.Unobserved:
-			unobserved++
-		default:
-			missed++
-		}
-	}
-	if missed == 0 && unobserved > 0 && unobserved == len(why) {
+	missed := slices.DeleteFunc(slices.Clone(expectations), func(e Expectation) bool { return e.OK })
+	hidden := !slices.ContainsFunc(missed, func(e Expectation) bool { return !e.Unobserved })
+	if hidden && len(missed) > 0 && len(missed) == len(why) {
 		return "no verdict on the service: lightsout did not observe what an expectation is about"
 	}
 	return "no verdict on the service: lightsout did not observe the whole outage and return for certain"

@@ -28,19 +28,11 @@ var codeSpecs = map[Code]codeSpec{
 	CodeMachineState:   {LanePower, Info, machineSentence},
 	CodePowerOperation: {LanePower, Info, after("")},
 	CodeDrainBegun: {LanePower, Info, func(e *Event) string {
-		s := fmt.Sprintf("draining: %s to go", text.Count(e.N, "pod", "pods"))
-		if e.Gone > 0 {
-			s += fmt.Sprintf(", %d gone", e.Gone)
-		}
-		return s
+		return "draining: " + text.Count(e.N, "pod", "pods") + " to go" + optional(e.Gone > 0, ", %d gone", e.Gone)
 	}},
 	CodeDrainHeld: {LanePower, Warning, after("the drain is blocked: ")},
 	CodeDrained: {LanePower, Good, func(e *Event) string {
-		s := "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone")
-		if e.N > 0 {
-			s += fmt.Sprintf(", %d stay with the node", e.N)
-		}
-		return s
+		return "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone") + optional(e.N > 0, ", %d stay with the node", e.N)
 	}},
 	CodeCordoned:       {LanePower, Info, always("cordoned: the scheduler places no more pods on it")},
 	CodeCordonedBefore: {LanePower, Info, always("somebody else cordoned it before; it stays cordoned")},
@@ -60,11 +52,7 @@ var codeSpecs = map[Code]codeSpec{
 	CodeLoadCancelled: {LaneLoad, Info, always("stopped, requests in flight are cancelled")},
 	CodeLoadEnded:     {LaneLoad, Good, func(e *Event) string { return e.Name + " ended: " + e.Reported }},
 	CodeRequestsFail: {LaneLoad, Bad, func(e *Event) string {
-		s := "requests begin to fail: " + e.Class.String()
-		if e.Reported != "" {
-			s += " (" + e.Reported + ")"
-		}
-		return s
+		return "requests begin to fail: " + e.Class.String() + optional(e.Reported != "", " (%s)", e.Reported)
 	}},
 	CodeRequestsPartFail: {LaneLoad, Bad, func(e *Event) string {
 		return fmt.Sprintf("some of the requests fail: %d of %d", e.N, e.Of)
@@ -85,22 +73,14 @@ var codeSpecs = map[Code]codeSpec{
 		return "powering on the machines that the trial switched off: " + strings.Join(e.Nodes, ", ")
 	}},
 	CodeTrialVerdict: {LaneOperator, Bad, func(e *Event) string {
-		s := "verdict: " + string(e.Verdict)
-		if e.Reported != "" {
-			s += ": " + e.Reported
-		}
-		return s
+		return "verdict: " + string(e.Verdict) + optional(e.Reported != "", ": %s", e.Reported)
 	}},
 	CodeOutageSummary: {LaneOperator, Info, after("")},
 	CodeReportWritten: {LaneOperator, Info, after("the report is ")},
 
 	CodeOutageSign: {LaneOperator, Bad, func(e *Event) string { return "sign of an outage, counted from " + e.Sign.LastGood(e.Subject) }},
 	CodeOutageOver: {LaneOperator, Info, func(e *Event) string {
-		s := "the record of the outage ends after " + text.Span(time.Duration(e.Seconds*float64(time.Second))) + " without a new sign"
-		if len(e.Nodes) > 0 {
-			s += "; still down: " + text.List(e.Nodes)
-		}
-		return s
+		return "the record of the outage ends after " + e.ago() + " without a new sign" + optional(len(e.Nodes) > 0, "; still down: %s", text.List(e.Nodes))
 	}},
 	CodeLeads: {LaneOperator, Info, func(e *Event) string {
 		if e.Reported == "" {
@@ -109,7 +89,7 @@ var codeSpecs = map[Code]codeSpec{
 		return "reports outages: " + e.Reported
 	}},
 	CodeProgramPaused: {LaneOperator, Warning, func(e *Event) string {
-		return "did not run for " + text.Span(time.Duration(e.Seconds*float64(time.Second))) + ": it saw nothing in that time"
+		return "did not run for " + e.ago() + ": it saw nothing in that time"
 	}},
 	CodePlannedOff: {LaneOperator, Info, func(e *Event) string { return "planned: " + e.Name + " switched its machine off" }},
 
@@ -135,17 +115,19 @@ func (e Event) Sentence() string {
 	return transitionSentence(&e)
 }
 
+// optional formats a part of a sentence that is there at times only.
+func optional(is bool, format string, args ...any) string {
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 func (e *Event) ago() string { return text.Span(time.Duration(e.Seconds * float64(time.Second))) }
 
 func machineSentence(e *Event) string {
-	s := e.To
-	if e.To == power.Off.String() && e.Proof == power.Presumed {
-		s = "presumed off"
-	}
-	if e.Reported != "" {
-		s += " (" + e.Reported + ")"
-	}
-	return "machine " + s
+	presumed := e.To == power.Off.String() && e.Proof == power.Presumed
+	return "machine " + optional(presumed, "presumed ") + e.To + optional(e.Reported != "", " (%s)", e.Reported)
 }
 
 // knativeWords begin the sentences about objects in the lane of their deployments.
