@@ -139,3 +139,26 @@ func TestLightsoutSaysThatItDoesNotLeave(t *testing.T) {
 	x.answer("quit", "leave")
 	x.waitEnd()
 }
+
+// A request that still powers on one machine does not keep lightsout from powering on another one of it
+// that has gone off again.
+func TestLeavingPowersOnAMachineThatAnEarlierRequestHasPoweredOnBefore(t *testing.T) {
+	t.Parallel()
+	b := newBoard(workers...)
+	slow := make(chan struct{})
+	release := sync.OnceFunc(func() { close(slow) })
+	b.slowOn = map[string]chan struct{}{"kube-node3": slow}
+	t.Cleanup(release)
+	x := startSession(t, t.TempDir(), b, session.Options{})
+	offIn(x, "kube-node3", "kube-node4")
+	x.press(power.ActionOn, "yes", "kube-node3", "kube-node4")
+	x.frame("kube-node4 is on, kube-node3 is being powered on", func(f *view.Frame) bool {
+		return f.Power["kube-node3"].Stage == power.StageSending && !f.Power["kube-node4"].LeftOff
+	})
+	offIn(x, "kube-node4")
+	x.Send(view.AskQuit{})
+	x.answer("quit", "on")
+	x.frame("kube-node4 is on again", func(f *view.Frame) bool { return !f.Power["kube-node4"].LeftOff })
+	release()
+	x.waitEnd()
+}
