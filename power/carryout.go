@@ -204,12 +204,12 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
-			until := o.mayGoOff(r)
+			until, mayGoOff := o.mayGoOff(r)
 			if o.wanted(r) && !until.IsZero() && !until.Equal(waited) {
 				waited = until
 				o.say(StageWaiting, "%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 			}
-			if o.wanted(r) && until.IsZero() {
+			if o.wanted(r) && !mayGoOff {
 				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if changed {

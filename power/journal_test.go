@@ -353,3 +353,26 @@ func TestAnOvertakenIntentSendsNoRequest(t *testing.T) {
 		t.Error("it is switched off again")
 	}
 }
+
+// A machine that goes off by a request that is open is not one that an earlier request has switched off late.
+func TestAMachineGoesOffByItsOpenRequest(t *testing.T) {
+	j := OpenJournal(t.TempDir(), Cluster{Name: "lab"}, "")
+	t.Cleanup(func() { _ = j.Close() })
+	machine := bind("ssh", "mdx", "n3")[0].On
+	saw := func(s State) (changed bool) {
+		t.Helper()
+		changed, err := j.Saw(Seen{Node: NodeRef{Name: "n3"}, Machine: machine, State: s, Proof: Proven, RequestedAt: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changed
+	}
+	write(t, j, intent("1", "n3", ActionOff), outcome("1", "n3", ActionOff, StageDone, true))
+	if !saw(On) {
+		t.Error("it is on again, and the journal has not noticed")
+	}
+	write(t, j, intent("2", "n3", ActionOff))
+	if saw(Off) {
+		t.Error("the request that is open has switched it off, and it counts as switched off late")
+	}
+}

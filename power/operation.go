@@ -216,7 +216,8 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	o.goesOff = (o.wanted(r) || r.State == Transitioning) && !o.mayGoOff(r).IsZero()
+	_, may := o.mayGoOff(r)
+	o.goesOff = may && (o.wanted(r) || r.State == Transitioning)
 	if !o.wanted(r) || o.goesOff {
 		return false
 	}
@@ -233,11 +234,11 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// mayGoOff returns until when a machine to power on may still go off by an earlier
-// request; zero if it cannot.
-func (o *operation) mayGoOff(r Reading) time.Time {
+// mayGoOff reports whether a machine to power on may still go off by an earlier request, and until when;
+// until is zero if it has gone off since.
+func (o *operation) mayGoOff(r Reading) (until time.Time, may bool) {
 	if o.action != ActionOn {
-		return time.Time{}
+		return time.Time{}, false
 	}
 	return o.fleet.journal.mayGoOff(o.seenOn(r))
 }

@@ -130,19 +130,15 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Automatic answers without a person: yes, if only Typed has to be typed, and with
-// draining first if that is possible and Drain is set.
-type Automatic struct {
-	Typed string
-	Drain bool
-}
+// Automatic answers without a person: yes, if nothing has to be typed.
+type Automatic struct{}
 
 // Ask answers at once.
-func (a Automatic) Ask(_ context.Context, q Question) (Answer, error) {
-	if q.Type != "" && q.Type != a.Typed {
+func (Automatic) Ask(_ context.Context, q Question) (Answer, error) {
+	if q.Type != "" {
 		return Answer{}, &NotDoneError{Why: NotTyped, Question: q}
 	}
-	return Answer{Yes: true, Typed: a.Typed, Drain: a.Drain && q.CanDrain}, nil
+	return Answer{Yes: true}, nil
 }
 
 // NotDone is the reason why nothing was switched.

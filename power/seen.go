@@ -68,9 +68,12 @@ func (j *Journal) changes(s Seen) (e Entry, changed bool) {
 	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
 	e = s.entry(j.cluster)
-	for _, r := range j.left.requests {
-		was, now := stateOf([]*request{r}, j.left.carriedOut), stateOf([]*request{r.with(e)}, j.left.carriedOut)
-		changed = changed || len(was.open) != len(now.open)
+	for _, was := range j.left.machines() {
+		var now []*request
+		for _, r := range was {
+			now = append(now, r.with(e))
+		}
+		changed = changed || len(stateOf(was, j.left.carriedOut).open) != len(stateOf(now, j.left.carriedOut).open)
 	}
 	return e, changed
 }
@@ -81,9 +84,9 @@ func (r request) with(e Entry) *request {
 	return &r
 }
 
-// mayGoOff returns until when a machine that was seen on may still go off by an earlier request, or has
-// gone off since; zero if it can't. A refused request delays nobody: it is hardly ever carried out.
-func (j *Journal) mayGoOff(s Seen) (until time.Time) {
+// mayGoOff reports whether a machine that was seen on may still go off by an earlier request, and until when,
+// or has gone off since; until is zero then. A refused request delays nobody: it is hardly ever carried out.
+func (j *Journal) mayGoOff(s Seen) (until time.Time, may bool) {
 	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
 	e := s.entry(j.cluster)
@@ -94,10 +97,8 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time) {
 		}
 	}
 	state := stateOf(requests, j.left.carriedOut)
-	if until = state.mayGoOff(); until.IsZero() && len(state.open) > 0 {
-		return state.proven.Add(time.Millisecond) // it has gone off since
-	}
-	return until
+	until = state.mayGoOff()
+	return until, len(state.open) > 0
 }
 
 // mayBeSent reports whether a request to switch off may be sent: it is not over, and nobody has asked to

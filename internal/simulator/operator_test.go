@@ -200,12 +200,12 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 	o.s.Send(view.Answer{Question: q.ID, Choice: choice.ID, Typed: q.Type})
 }
 
-// nodesIn returns the nodes that a question names.
+// nodesIn returns the nodes that a question is about.
 func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 	text := q.Title
 	for _, l := range q.Lines {
-		if l.Heading && strings.HasPrefix(l.Text, "Others have switched these off") {
-			break // they stay off
+		if l.Heading && (strings.HasPrefix(l.Text, "Others have switched these off") || l.Text == "Also:") {
+			break // nothing is done about those
 		}
 		if !strings.Contains(l.Text, "would leave") {
 			text += " " + l.Text
