@@ -30,7 +30,8 @@ type SpellChange struct {
 // in which a part of the requests failed, and failures that come sooner after a spell belong to it.
 const leastQuiet = 3 * time.Second
 
-// Spells finds the spells in which some or all requests fail, while they go on. Its caller reports
+// Spells finds the spells in which some or all requests fail, while they go on, for the timeline: what an outage
+// is judged by is the error windows of a Window. Its caller reports
 // every request that ends. The zero value is ready. It is safe for concurrent use.
 type Spells struct {
 	mu sync.Mutex

@@ -116,7 +116,7 @@ func TestEachFlowIsTrueStepByStep(t *testing.T) {
 			before[1] = nil
 		}
 	}
-	if flows := strings.Count(text, "\n## "); flows != 7 || steps < 100 {
+	if flows := strings.Count(text, "\n## "); flows != 8 || steps < 100 {
 		t.Errorf("%d flows with %d steps", flows, steps)
 	}
 }
