@@ -10,9 +10,8 @@ import (
 // Inspect is none. As an intent it replaces the Inspect before it.
 type Inspect struct {
 	Of cluster.Ref
-	// Log: the last lines of the pod's log, as it grows; of a workload, those of the
-	// logs of all its pods. Container is empty for the pod's first; Previous is the
-	// container's instance before this one.
+	// Log: the last lines of the pod's log, as it grows. Container is empty for the pod's
+	// first; Previous is the container's instance before this one.
 	Log       bool
 	Container string
 	Previous  bool
@@ -31,16 +30,4 @@ type Inspection struct {
 	// Ended: no more will come.
 	Lines      []string
 	Cut, Ended bool
-	// Merged are the newest lines of the logs of all pods of a workload, oldest first.
-	Merged []LogLine
-}
-
-// LogLine is one line of one of several logs.
-type LogLine struct {
-	// At is its time, by the clock of its node. Notes have lightsout's.
-	At  time.Time
-	Pod string
-	// Text is the line, or lightsout's note on the pod's log at this place.
-	Text string
-	Note bool
 }
