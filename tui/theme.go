@@ -30,7 +30,6 @@ type theme struct {
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow         string
-	sortedUp, sortedDown                  string
 	cursor, cursorOff, mark, changed, aim string
 	up, down, leaving                     string // pods, drawn as dots
 	okSign, warnSign, badSign             string
@@ -123,7 +122,7 @@ func (t *theme) tile(st style) style { return cmp.Or(t.blocks[st], t.dim) }
 
 func unicodeTheme() *theme {
 	return &theme{
-		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
+		ellipsis: "…", bullet: "·", dash: "–", arrow: "→",
 		cursor: "▌", cursorOff: "▏", mark: "■", changed: "▸", aim: "◆",
 		up: "●", down: "○", leaving: "◌",
 		okSign: "✓", warnSign: "!", badSign: "✕",
@@ -144,7 +143,7 @@ func unicodeTheme() *theme {
 func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
-		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
+		ellipsis: "..", bullet: "|", dash: "-", arrow: "->",
 		cursor: ">", cursorOff: "|", mark: "M", changed: "*", aim: "@",
 		up: "O", down: "o", leaving: "d",
 		okSign: "+", warnSign: "!", badSign: "X",
