@@ -94,7 +94,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		keys  string
-	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
+	}{{"outage", outage, ""}, {"question", asked, ""}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
 		for _, look := range []struct {
 			name string
 			o    Options

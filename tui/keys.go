@@ -22,8 +22,8 @@ var rowKeys = []binding{
 // sends or marks anything.
 var (
 	firstInBar = []string{"next step", "report"}
-	lastInBar  = []string{"commands", "trial", "whole trial", "picture", "zoom", "span"}
-	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
+	lastInBar  = []string{"commands", "trial", "whole trial", "zoom", "span"}
+	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"}
 )
 
 // commonKeys are the keys that hold in every pane. If two share a letter, the first

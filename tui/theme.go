@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"image/color"
 	"strings"
 
@@ -24,7 +23,6 @@ type theme struct {
 	fresh, active, alarm      style
 	off                       style           // a node's lane
 	news                      map[style]style // style of a recent change, by the usual style
-	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
 	over                      [layers]style // the capacity line over a layer; empty if it would be invisible
 
@@ -70,10 +68,6 @@ func newTheme(o Options) *theme {
 	t.news = map[style]style{
 		"": newStyle(reverse), t.good: newStyle(reverse.Foreground(c.good)), t.warn: newStyle(reverse.Foreground(c.warn)), t.bad: newStyle(reverse.Foreground(c.bad)),
 	}
-	t.blocks = map[style]style{}
-	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
-		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
-	}
 	t.active = newStyle(reverse.Foreground(c.accent))
 	t.alarm = newStyle(reverse.Foreground(c.bad))
 	t.off = newStyle(base.Foreground(c.bad))
@@ -116,9 +110,6 @@ func newStyle(s lipgloss.Style) style {
 	on, _, _ := strings.Cut(s.Render("x"), "x")
 	return style(on)
 }
-
-// tile gives the look of a tile whose sign has a look.
-func (t *theme) tile(st style) style { return cmp.Or(t.blocks[st], t.dim) }
 
 func unicodeTheme() *theme {
 	return &theme{
