@@ -11,7 +11,7 @@ var deploymentsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"details", "log", "YAML", "filter", "restart", "measure"},
+	bar:  []string{"details", "YAML", "filter", "restart", "measure"},
 	open: func() pane { return newDeploymentsPane() },
 }
 

@@ -14,7 +14,7 @@ var workloadsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
 	}, rowKeys...),
-	bar:  []string{"details", "log", "YAML", "filter", "kind"},
+	bar:  []string{"details", "YAML", "filter", "kind"},
 	open: func() pane { return newWorkloadsPane() },
 }
 

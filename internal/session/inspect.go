@@ -29,7 +29,7 @@ type inspections struct {
 	*loop
 
 	wanted  view.Inspect
-	shown   *view.Inspection   // nil until the first answer
+	shown   *view.Inspection   // without the log; nil until the first answer
 	reading context.Context    // for wanted
 	cancel  context.CancelFunc // cancels reading
 	asking  bool
@@ -106,17 +106,14 @@ func (l *inspections) describe() {
 
 // told stores an answer about the object.
 func (l *inspections) told(object *cluster.Description, err error) {
-	next := view.Inspection{Inspect: l.wanted, At: l.now(), Object: object}
-	if l.shown != nil {
-		next.Lines, next.Cut, next.Ended = l.shown.Lines, l.shown.Cut, l.shown.Ended
-		if err != nil {
+	next := &view.Inspection{Inspect: l.wanted, Object: object}
+	if err != nil {
+		next.Err = err.Error()
+		if l.shown != nil {
 			next.Object = l.shown.Object
 		}
 	}
-	if err != nil {
-		next.Err = err.Error()
-	}
-	l.shown = &next
+	l.shown = next
 	if l.wanted.Log && l.log == nil && object != nil {
 		l.readLog(object)
 	}
@@ -161,9 +158,8 @@ func (l *inspections) newest() *view.Inspection {
 		return nil
 	}
 	next := *l.shown
-	next.At = l.now()
-	if l.log != nil && l.log.take(&next) {
-		l.shown = &next
+	if l.log != nil {
+		l.log.put(&next)
 	}
-	return l.shown
+	return &next
 }

@@ -30,7 +30,6 @@ type logTail struct {
 	cut   bool
 	ended bool
 	err   error
-	fresh bool // something has not been taken
 }
 
 // read reads a log to its end, of long lines the beginning.
@@ -63,7 +62,6 @@ func (t *logTail) add(line string) {
 		t.bytes -= len(t.lines[0])
 		t.lines, t.cut = t.lines[1:], true
 	}
-	t.fresh = true
 	t.changed()
 }
 
@@ -71,21 +69,16 @@ func (t *logTail) add(line string) {
 func (t *logTail) end(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended, t.err, t.fresh = true, err, true
+	t.ended, t.err = true, err
 	t.changed()
 }
 
-// take puts the newest lines into shown, and reports whether there are any.
-func (t *logTail) take(shown *view.Inspection) bool {
+// put puts the newest lines into shown. They do not change: the log only appends.
+func (t *logTail) put(shown *view.Inspection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.fresh {
-		return false
-	}
-	t.fresh = false
-	shown.Lines, shown.Cut, shown.Ended = slices.Clone(t.lines), t.cut, t.ended
+	shown.Lines, shown.Cut, shown.Ended = slices.Clip(t.lines), t.cut, t.ended
 	if t.err != nil {
 		shown.Err = t.err.Error()
 	}
-	return true
 }

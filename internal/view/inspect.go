@@ -1,10 +1,6 @@
 package view
 
-import (
-	"time"
-
-	"lightsout/cluster"
-)
+import "lightsout/cluster"
 
 // Inspect names the object, or the pod's log, that the operator inspects. The zero
 // Inspect is none. As an intent it replaces the Inspect before it.
@@ -21,8 +17,6 @@ type Inspect struct {
 // Records leave it out.
 type Inspection struct {
 	Inspect
-	// At is the time of its arrival.
-	At time.Time
 	// Object is nil until it arrives. Err is the read error in one sentence.
 	Object *cluster.Description
 	Err    string
