@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,24 +19,9 @@ type LogOptions struct {
 	Previous bool
 	// Lines is how many of the last lines to read.
 	Lines int
-	// Since leaves out lines that are older, in whole seconds; zero leaves out none.
-	Since time.Time
-	// Stamped: each line begins with its time and a space; see SplitStamp.
-	Stamped bool
 	// Patient: nobody waits for the beginning of the log, so a container may take any
 	// time to write its first line.
 	Patient bool
-}
-
-// SplitStamp splits a line of a stamped log into its time and its text. Without a time
-// the line is all text, and the time is zero.
-func SplitStamp(line string) (at time.Time, rest string) {
-	stamp, rest, _ := strings.Cut(line, " ")
-	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return time.Time{}, line
-	}
-	return moment(at), rest
 }
 
 // logAnswer bounds how long a log may take to begin: a node that is off does
@@ -58,11 +42,7 @@ func (c *Client) PodLog(ctx context.Context, o LogOptions) (io.ReadCloser, error
 	})
 	request := c.get().Namespace(o.Pod.Namespace).Resource("pods").Name(o.Pod.Name).SubResource("log").
 		Param("container", o.Container).Param("tailLines", strconv.Itoa(o.Lines)).
-		Param("previous", strconv.FormatBool(o.Previous)).Param("follow", strconv.FormatBool(!o.Previous)).
-		Param("timestamps", strconv.FormatBool(o.Stamped))
-	if !o.Since.IsZero() {
-		request.Param("sinceTime", o.Since.UTC().Format(time.RFC3339))
-	}
+		Param("previous", strconv.FormatBool(o.Previous)).Param("follow", strconv.FormatBool(!o.Previous))
 	body, err := request.SetHeader("Accept", "*/*").Stream(ctx)
 	if err == nil && (late.Stop() || o.Patient) {
 		return &logBody{body, cancel}, nil

@@ -191,9 +191,6 @@ func (s *Snapshot) PodsOwnedBy(ref Ref) []*Pod {
 // ownerKinds are the kinds that own pods directly, as the pods name them.
 var ownerKinds = map[Kind]string{KindStatefulSet: "StatefulSet", KindDaemonSet: "DaemonSet", KindJob: "Job", KindReplicaSet: "ReplicaSet"}
 
-// HasPods reports whether objects of the kind have pods of their own.
-func (k Kind) HasPods() bool { return k == KindDeployment || ownerKinds[k] != "" }
-
 // Name returns the kind as Kubernetes writes it: "StatefulSet".
 func (k Kind) Name() string {
 	if owner := ownerKinds[k]; owner != "" {

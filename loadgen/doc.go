@@ -7,7 +7,7 @@
 // [Second] and [Gauge] are computed from these entries; [Totals.Balanced]
 // holds for every [Run] that is handed out, and for each single run
 // ([Generator.Result]). A request that ends feeds four places: the caller, by one [Record]
-// of evidence; its run's [RunSum]; its [Second] of the series; and the [Digest]. Callers note
+// of evidence; its run's [RunSum]; its [Second] of the series; and the durations of all. Callers note
 // the Record in a [Window] or [Spells] of their own. All other numbers are queries on these.
 //
 // The generator sends a request again only if the server proves that it has not processed it

@@ -70,32 +70,22 @@ func (c *chart) rule(x, n int, look style, over bool) {
 	}
 }
 
-// capacities draws the capacity as a line. The bars do not hide it: the operator always
+// rules draws the lines: with gaps the scheduled requests per second, or the target capacity
+// where it differs from the capacity. The bars do not hide the capacity: the operator always
 // sees how much the pods can serve.
-func (c *chart) capacities() {
+func (c *chart) rules(spec loadgen.Spec) {
+	due := int(spec.PerSecond)
+	whole := spec.Shape == loadgen.Rate && float64(due) == spec.PerSecond
 	for x := range c.bins {
-		c.rule(x, c.bins[x].Capacity, c.t.accent, true)
-	}
-}
-
-// targets draws the target capacity where it differs from the capacity.
-func (c *chart) targets() {
-	for x := range c.bins {
-		if b := &c.bins[x]; b.Target != b.Capacity && x%2 == 0 {
-			c.rule(x, b.Target, c.t.dim, false)
-		}
-	}
-}
-
-// due draws the scheduled requests per second.
-func (c *chart) due(run *loadgen.Run) {
-	n := int(run.Spec.PerSecond)
-	if run.Spec.Shape != loadgen.Rate || float64(n) != run.Spec.PerSecond {
-		return
-	}
-	for x := range c.bins {
-		if c.bins[x].Sent > 0 && x%2 == 0 {
-			c.rule(x, n, c.t.dim, false)
+		b, gap := &c.bins[x], x%2 > 0
+		switch {
+		case !c.scale.perSecond:
+			c.rule(x, b.Capacity, c.t.accent, true)
+			if b.Target != b.Capacity && !gap {
+				c.rule(x, b.Target, c.t.dim, false)
+			}
+		case whole && b.Sent > 0 && !gap:
+			c.rule(x, due, c.t.dim, false)
 		}
 	}
 }

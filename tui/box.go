@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,7 +11,6 @@ type section struct {
 	number string // the key that makes it the active pane
 	filter string // the active filter and the number of rows; empty without one
 	active bool
-	edge   style    // of the frame; empty: as it is active
 	others []string // what else can be shown here, with the keys for it
 	joined bool     // there is a box above, whose bottom this is
 }
@@ -51,9 +49,9 @@ func drawBox(t *theme, w int, sections []section, closed bool, foot span) []stri
 // look is the look of its frame.
 func (s section) look(t *theme) style {
 	if s.active {
-		return cmp.Or(s.edge, t.accent)
+		return t.accent
 	}
-	return cmp.Or(s.edge, t.dim)
+	return t.dim
 }
 
 func titleLine(t *theme, w int, s section, left, right string) string {

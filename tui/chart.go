@@ -166,12 +166,7 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		c.bar(x, &c.bins[x])
 		c.failures(x, &c.bins[x])
 	}
-	if c.scale.perSecond {
-		c.due(&s.f.Load)
-	} else {
-		c.capacities()
-		c.targets()
-	}
+	c.rules(s.f.Load.Spec)
 	c.axis()
 	out := c.lines(w, &s.f.Load)
 	for _, l := range c.lanes {

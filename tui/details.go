@@ -36,7 +36,7 @@ func (d *details) add(label, value string) { d.addStyled("", label, value) }
 
 func (d *details) addStyled(st style, label, value string) {
 	if value = strings.TrimSpace(d.s.t.text(value)); value != "" {
-		d.put(fact{label: label, value: value, st: st})
+		d.put(fact{label: d.s.t.text(label), value: value, st: st})
 	}
 }
 

@@ -62,10 +62,10 @@ func share(numbers [failGroups]int, sum, cells int) [failGroups]int {
 // letterOf is the chart's letter of a class.
 func letterOf(c loadgen.Class) string { return loadgen.Groups[c.Traits().Group].Letter }
 
-// mostFirst returns the keys whose numbers are above 0, the largest number first.
-func mostFirst[K cmp.Ordered](numbers map[K]int) []K {
-	all := slices.SortedFunc(maps.Keys(numbers), func(a, b K) int { return cmp.Or(numbers[b]-numbers[a], cmp.Compare(a, b)) })
-	return slices.DeleteFunc(all, func(k K) bool { return numbers[k] <= 0 })
+// mostFirst returns the classes with failures, the one with most first.
+func mostFirst(failed map[loadgen.Class]int) []loadgen.Class {
+	all := slices.SortedFunc(maps.Keys(failed), func(a, b loadgen.Class) int { return cmp.Or(failed[b]-failed[a], cmp.Compare(a, b)) })
+	return slices.DeleteFunc(all, func(c loadgen.Class) bool { return failed[c] <= 0 })
 }
 
 // classes lists failures by class, most first, with the chart's letters.

@@ -40,7 +40,6 @@ var scenes = []struct {
 	{"yaml", looked(view.Inspect{Of: lostPod}), "3 y", true},
 	{"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l", false},
 	{"log-search", looked(view.Inspect{Of: lostPod, Log: true}), "3 l g / 5 1 enter", true},
-	{"merged-log", mergedLogs, "2 l", true},
 	{"workloads", withWorkloads, "W", true},
 	{"workload-details", withWorkloads, ": s t s enter d", true},
 	{"marked", calm, "down down space down space", false},
@@ -95,7 +94,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		keys  string
-	}{{"outage", outage, ""}, {"question", asked, ""}, {"picture", outage, "p"}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
+	}{{"outage", outage, ""}, {"question", asked, ""}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
 		for _, look := range []struct {
 			name string
 			o    Options

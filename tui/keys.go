@@ -12,11 +12,9 @@ import (
 // rowKeys are the keys of every pane with rows.
 var rowKeys = []binding{
 	bind(openObject(aspectDetails), "details", "enter d", "describe it (enter: unless a trial step is waiting)", "enter", "d").named("describe", "desc"),
-	bind(openObject(aspectLog), "log", "l L", "the log of a pod, or of all pods of a workload", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
+	bind(openObject(aspectLog), "log", "l L", "the log of a pod", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
 	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").named("yaml").needs(needLive),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
-	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
-	bind(sortBy(true), "", "I", "reverse the sort", "I"),
 }
 
 // The key bar lists first the keys that a trial offers, then those of the active
@@ -24,8 +22,8 @@ var rowKeys = []binding{
 // sends or marks anything.
 var (
 	firstInBar = []string{"next step", "report"}
-	lastInBar  = []string{"commands", "trial", "whole trial", "picture", "zoom", "span"}
-	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "picture", "span", "zoom", "details"}
+	lastInBar  = []string{"commands", "trial", "whole trial", "zoom", "span"}
+	replayBar  = []string{"report", "pause", "5 s", "30 s", "events", "speed", "whole trial", "span", "zoom", "details"}
 )
 
 // commonKeys are the keys that hold in every pane. If two share a letter, the first

@@ -58,8 +58,7 @@ const (
 	aspectLog
 )
 
-// objectDialog shows an object: its details, its YAML, or the log of a pod or of all
-// pods of a workload.
+// objectDialog shows an object: its details, its YAML, or the log of a pod.
 type objectDialog struct {
 	factsDialog
 	m *Model
@@ -76,8 +75,8 @@ func openObject(a aspect) func(*Model) {
 		switch {
 		case !ok:
 			return
-		case a == aspectLog && !logOf(&m.s, o.ref):
-			m.say(noLog(o.ref))
+		case a == aspectLog && o.ref.Kind != cluster.KindPod:
+			m.say("pods have logs: 3 goes to the pods")
 		case a != aspectDetails && o.ref == cluster.Ref{}:
 			m.say("the object of this line no longer exists")
 		case a != aspectDetails && m.s.f.Replay != nil:
@@ -90,21 +89,8 @@ func openObject(a aspect) func(*Model) {
 
 // hasLog reports whether the object under the cursor has a log.
 func hasLog(m *Model) bool {
-	o, ok := m.active.row(&m.s)
-	return ok && logOf(&m.s, o.ref)
-}
-
-// logOf reports whether an object has a log: a pod, or a workload with pods.
-func logOf(s *scene, ref cluster.Ref) bool {
-	return ref.Kind == cluster.KindPod || len(s.snap.PodsOwnedBy(ref)) > 0
-}
-
-// noLog returns a sentence on why an object has no log.
-func noLog(ref cluster.Ref) string {
-	if ref.Kind.HasPods() {
-		return "this " + string(ref.Kind) + " has no pod whose log could be read"
-	}
-	return "pods and workloads have logs: 3 goes to the pods"
+	o, _ := m.active.row(&m.s)
+	return o.ref.Kind == cluster.KindPod
 }
 
 func newObjectDialog(m *Model, o object, a aspect) *objectDialog {
@@ -144,12 +130,7 @@ func (d *objectDialog) title() string {
 	if d.aspect != aspectLog {
 		return d.heading
 	}
-	title := "Log of "
-	if d.ref.Kind != cluster.KindPod {
-		there := slices.DeleteFunc(slices.Clone(d.m.s.snap.PodsOwnedBy(d.ref)), func(p *cluster.Pod) bool { return !p.Gone.IsZero() })
-		title = fmt.Sprintf("Logs of %d pods, ", len(there))
-	}
-	title += cmp.Or(d.shownContainer(), "a container")
+	title := "Log of " + cmp.Or(d.shownContainer(), "a container")
 	if d.previous {
 		title += " before its restart"
 	}
@@ -176,7 +157,7 @@ func (d *objectDialog) offers() []offer {
 		{"y", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
 		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
-		{"lL", "log", !log && logOf(&d.m.s, d.ref), turn(aspectLog)},
+		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
 		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
 		{"u", "its " + string(owner.Kind), owner.Name != "", func() { d.m.dialogs.open(newObjectDialog(d.m, objectAt(owner), aspectDetails)) }},
 	}, func(o offer) bool { return !o.can })
@@ -274,16 +255,13 @@ func (d *objectDialog) yaml(s *scene) []fact {
 	return plainFacts(s, d.told().YAML)
 }
 
-// log is the last lines of the pod's log, or of those of a workload's pods.
+// log is the last lines of the pod's log.
 func (d *objectDialog) log(s *scene) []fact {
 	l := s.f.Inspection
 	if l == nil || l.Inspect != d.inspect() {
 		return []fact{waiting(s, d.ref)}
 	}
 	out := plainFacts(s, l.Lines)
-	if d.ref.Kind != cluster.KindPod {
-		out = mergedFacts(s, d.ref, l.Merged)
-	}
 	if l.Cut {
 		out = slices.Insert(out, 0, plainFact(s, s.t.dim, fmt.Sprintf("(the newest %d lines)", len(out))))
 	}
@@ -293,8 +271,7 @@ func (d *objectDialog) log(s *scene) []fact {
 	case l.Ended:
 		out = append(out, plainFact(s, s.t.dim, "(the end: the container writes no more)"))
 	case len(out) == 0:
-		who := map[bool]string{true: "the container has", false: "the containers have"}[d.ref.Kind == cluster.KindPod]
-		out = append(out, plainFact(s, s.t.dim, who+" written nothing yet"))
+		out = append(out, plainFact(s, s.t.dim, "the container has written nothing yet"))
 	}
 	return out
 }

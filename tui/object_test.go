@@ -34,7 +34,7 @@ func looked(look view.Inspect) func() *view.Frame {
 			Events:   []cluster.ObjectEvent{{At: t0.Add(82 * time.Second), Warning: true, Reason: "NodeNotReady", Message: "Node is not ready", Count: 2}},
 			YAML:     strings.Split("apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    app: llm\nspec:\n  nodeName: kube-node3\n  containers:\n  - name: llama\n    args: "+strings.Repeat("--long-argument ", 30), "\n"),
 		}
-		f.Inspection = &view.Inspection{Inspect: look, At: f.Now, Object: o}
+		f.Inspection = &view.Inspection{Inspect: look, Object: o}
 		for i := 1; look.Log && i <= 60; i++ {
 			f.Inspection.Lines = append(f.Inspection.Lines, fmt.Sprintf("srv  update_slots: request %d done, %d tokens", i, i*7))
 		}

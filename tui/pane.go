@@ -77,7 +77,6 @@ var paneSpecs = []*paneSpec{
 	requestsSpec,
 	timelineSpec,
 	trialSpec,
-	pictureSpec,
 	workloadsSpec,
 }
 

@@ -22,8 +22,8 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	if m.dialogs.top() != nil {
 		t.Error("the palette stays open")
 	}
-	typeKeys(m, ": p i c t u r e tab enter")
-	if m.active.name != "Picture" {
+	typeKeys(m, ": w o r k l tab enter")
+	if m.active.name != "Workloads" {
 		t.Errorf("the active pane is %s", m.active.name)
 	}
 	typeKeys(m, "esc 1 : f i l t e r enter")

@@ -12,7 +12,7 @@ import (
 var requestsSpec = &paneSpec{
 	name: "Requests", names: []string{"load", "req", "request", "requests"}, place: placeLower,
 	keys: []binding{
-		bind(openObject(aspectDetails), "details", "enter d", "failures by class and endpoint, latency, single requests (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
+		bind(openObject(aspectDetails), "details", "enter d", "failures by class, latency (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
 	},
 	bar:  []string{"details", "burst", "hold", "rate", "stop sending", "how many", "span"},
 	open: func() pane { return &requestsPane{} },

@@ -18,7 +18,6 @@ func cutRight(s string, w int) string                { return text.CutRight(s, w
 func fit(s string, w int, ellipsis string) string    { return text.Fit(s, w, ellipsis) }
 func middle(s string, w int, ellipsis string) string { return text.Middle(s, w, ellipsis) }
 func wrap(s string, w int) []string                  { return text.Wrap(s, w) }
-func pad(s string, w int) string                     { return text.Pad(s, w) }
 func age(d time.Duration) string                     { return text.Span(d) }
 func signed(d time.Duration, tenths bool) string     { return text.Offset(d, tenths) }
 

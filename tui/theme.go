@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"image/color"
 	"strings"
 
@@ -24,13 +23,11 @@ type theme struct {
 	fresh, active, alarm      style
 	off                       style           // a node's lane
 	news                      map[style]style // style of a recent change, by the usual style
-	blocks                    map[style]style // of tiles, by the look of their sign
 	fills                     [layers]cover
 	over                      [layers]style // the capacity line over a layer; empty if it would be invisible
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow         string
-	sortedUp, sortedDown                  string
 	cursor, cursorOff, mark, changed, aim string
 	up, down, leaving                     string // pods, drawn as dots
 	okSign, warnSign, badSign             string
@@ -70,10 +67,6 @@ func newTheme(o Options) *theme {
 	t.fresh = newStyle(bold.Foreground(c.fresh))
 	t.news = map[style]style{
 		"": newStyle(reverse), t.good: newStyle(reverse.Foreground(c.good)), t.warn: newStyle(reverse.Foreground(c.warn)), t.bad: newStyle(reverse.Foreground(c.bad)),
-	}
-	t.blocks = map[style]style{}
-	for st, c := range map[style]color.Color{t.good: c.good, t.warn: c.warn, t.bad: c.bad, t.fresh: c.fresh} {
-		t.blocks[st] = newStyle(base.Reverse(true).Foreground(c))
 	}
 	t.active = newStyle(reverse.Foreground(c.accent))
 	t.alarm = newStyle(reverse.Foreground(c.bad))
@@ -118,12 +111,9 @@ func newStyle(s lipgloss.Style) style {
 	return style(on)
 }
 
-// tile gives the look of a tile whose sign has a look.
-func (t *theme) tile(st style) style { return cmp.Or(t.blocks[st], t.dim) }
-
 func unicodeTheme() *theme {
 	return &theme{
-		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
+		ellipsis: "…", bullet: "·", dash: "–", arrow: "→",
 		cursor: "▌", cursorOff: "▏", mark: "■", changed: "▸", aim: "◆",
 		up: "●", down: "○", leaving: "◌",
 		okSign: "✓", warnSign: "!", badSign: "✕",
@@ -144,7 +134,7 @@ func unicodeTheme() *theme {
 func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
-		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
+		ellipsis: "..", bullet: "|", dash: "-", arrow: "->",
 		cursor: ">", cursorOff: "|", mark: "M", changed: "*", aim: "@",
 		up: "O", down: "o", leaving: "d",
 		okSign: "+", warnSign: "!", badSign: "X",

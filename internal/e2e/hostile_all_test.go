@@ -80,7 +80,7 @@ func TestNothingHostileLeaves(t *testing.T) {
 	lookAt(t, "the screen of a replay", x.written())
 	cmd, x := startSlowly(t, args...)
 	x.waitFor("planted")
-	x.typeAround("4b", "1d", "2d", "3d", "5d", "M", "p", ":", "?", "T", "s", "o", "S", "r", "t")
+	x.typeAround("4b", "1d", "2d", "3d", "5d", "M", ":", "?", "T", "s", "o", "S", "r", "t")
 	x.keys.WriteString("\x03\x03")
 	_ = cmd.Wait()
 	lookAt(t, "the screen", x.written())

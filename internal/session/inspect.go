@@ -29,20 +29,19 @@ type inspections struct {
 	*loop
 
 	wanted  view.Inspect
-	shown   *view.Inspection   // nil until the first answer
+	shown   *view.Inspection   // without the log; nil until the first answer
 	reading context.Context    // for wanted
 	cancel  context.CancelFunc // cancels reading
 	asking  bool
 	asked   time.Time
 	seen    any // the object in the snapshot at the last request
 	log     *logTail
-	merged  *mergedLog
 }
 
 // ask switches to another object.
 func (l *inspections) ask(wanted view.Inspect) {
 	l.close()
-	l.wanted, l.shown, l.log, l.merged, l.asking = wanted, nil, nil, nil, false
+	l.wanted, l.shown, l.log, l.asking = wanted, nil, nil, false
 	switch {
 	case wanted == view.Inspect{}:
 	case l.opt.Inspect == nil:
@@ -65,9 +64,6 @@ func (l *inspections) close() {
 func (l *inspections) refresh() {
 	if l.cancel != nil && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
 		l.describe()
-	}
-	if l.cancel != nil && l.merged != nil {
-		l.merged.followPods()
 	}
 }
 
@@ -110,35 +106,25 @@ func (l *inspections) describe() {
 
 // told stores an answer about the object.
 func (l *inspections) told(object *cluster.Description, err error) {
-	next := view.Inspection{Inspect: l.wanted, At: l.now(), Object: object}
-	if l.shown != nil {
-		next.Lines, next.Cut, next.Ended, next.Merged = l.shown.Lines, l.shown.Cut, l.shown.Ended, l.shown.Merged
-		if err != nil {
+	next := &view.Inspection{Inspect: l.wanted, Object: object}
+	if err != nil {
+		next.Err = err.Error()
+		if l.shown != nil {
 			next.Object = l.shown.Object
 		}
 	}
-	if err != nil {
-		next.Err = err.Error()
-	}
-	l.shown = &next
+	l.shown = next
 	if l.wanted.Log && l.log == nil && object != nil {
 		l.readLog(object)
 	}
 }
 
 // readLog follows the log of the requested container; otherwise of the first container
-// that does not end before the others start. Of a workload it follows the logs of all
-// pods.
+// that does not end before the others start.
 func (l *inspections) readLog(object *cluster.Description) {
 	o := cluster.LogOptions{Pod: l.wanted.Of.Key, Container: l.wanted.Container, Previous: l.wanted.Previous, Lines: logLines}
 	if i := slices.IndexFunc(object.Containers, func(c cluster.Container) bool { return !c.Init }); o.Container == "" && i >= 0 {
 		o.Container = object.Containers[i].Name
-	}
-	if l.wanted.Of.Kind.HasPods() {
-		l.log = &logTail{changed: l.inbox.wake}
-		l.merged = &mergedLog{inspections: l, container: o.Container, pods: map[podID]*followedLog{}}
-		l.merged.followPods()
-		return
 	}
 	// A kubelet sends nothing before the first line: only the silence of its node shows
 	// that it does not answer.
@@ -172,9 +158,8 @@ func (l *inspections) newest() *view.Inspection {
 		return nil
 	}
 	next := *l.shown
-	next.At = l.now()
-	if l.log != nil && l.log.take(&next) {
-		l.shown = &next
+	if l.log != nil {
+		l.log.put(&next)
 	}
-	return l.shown
+	return &next
 }

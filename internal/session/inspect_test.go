@@ -97,7 +97,12 @@ func TestTheLogOfAQuietContainerMayBeginLate(t *testing.T) {
 	t.Parallel()
 	for silent, patient := range map[string]bool{"": true, "node1": false} {
 		s := &anyShelf{shelf{log: endless("")}}
-		w := &still{s: webSnapshot(silent, "web-1"), changed: make(chan struct{})}
+		n := &cluster.Node{Name: "node1", Ready: cluster.TriTrue}
+		if silent != "" {
+			n.Ready, n.Overdue = cluster.TriUnknown, true
+		}
+		pod := &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: "web-1"}, UID: "web-1", Node: n.Name, Phase: "Running"}
+		w := &still{s: cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{n}, Pods: []*cluster.Pod{pod}}), changed: make(chan struct{})}
 		b := newBoard(workers...)
 		x := run(t, t.TempDir(), b, b, w, session.Options{Inspect: s}, nil)
 		x.frame("the pod", func(f *view.Frame) bool { return f.Snapshot != nil })

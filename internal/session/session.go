@@ -344,7 +344,7 @@ func (s *Session) publish() *view.Frame {
 		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited()...)
 	}
 	if s.opt.Load != nil {
-		f.Load, f.Requests = *s.opt.Load.Run(), s.opt.Load.Digest()
+		f.Load = *s.opt.Load.Run()
 	}
 	if unwritten != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the record can't be written: %v", unwritten)

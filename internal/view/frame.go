@@ -30,9 +30,6 @@ type Frame struct {
 	History map[cluster.Key][]int
 
 	Load loadgen.Run
-	// Requests sums up single requests; nil if unknown. Records leave it out: they
-	// contain each request.
-	Requests *loadgen.Digest
 	// NoLoad is empty when load can be sent, else one sentence why not.
 	NoLoad string
 	// Focus is the deployment that the gauge measures; zero if unknown.

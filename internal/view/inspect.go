@@ -1,18 +1,13 @@
 package view
 
-import (
-	"time"
-
-	"lightsout/cluster"
-)
+import "lightsout/cluster"
 
 // Inspect names the object, or the pod's log, that the operator inspects. The zero
 // Inspect is none. As an intent it replaces the Inspect before it.
 type Inspect struct {
 	Of cluster.Ref
-	// Log: the last lines of the pod's log, as it grows; of a workload, those of the
-	// logs of all its pods. Container is empty for the pod's first; Previous is the
-	// container's instance before this one.
+	// Log: the last lines of the pod's log, as it grows. Container is empty for the pod's
+	// first; Previous is the container's instance before this one.
 	Log       bool
 	Container string
 	Previous  bool
@@ -22,8 +17,6 @@ type Inspect struct {
 // Records leave it out.
 type Inspection struct {
 	Inspect
-	// At is the time of its arrival.
-	At time.Time
 	// Object is nil until it arrives. Err is the read error in one sentence.
 	Object *cluster.Description
 	Err    string
@@ -31,16 +24,4 @@ type Inspection struct {
 	// Ended: no more will come.
 	Lines      []string
 	Cut, Ended bool
-	// Merged are the newest lines of the logs of all pods of a workload, oldest first.
-	Merged []LogLine
-}
-
-// LogLine is one line of one of several logs.
-type LogLine struct {
-	// At is its time, by the clock of its node. Notes have lightsout's.
-	At  time.Time
-	Pod string
-	// Text is the line, or lightsout's note on the pod's log at this place.
-	Text string
-	Note bool
 }

@@ -22,9 +22,6 @@ const (
 	Aborted Verdict = "aborted"
 )
 
-// Verdicts lists them all.
-var Verdicts = []Verdict{Pass, NoExpectations, Fail, NotObserved, Aborted}
-
 // NoVerdict explains the verdict NotObserved by its reasons and the expectations: either only
 // expectations lack an observation, or the outage or the return does.
 func NoVerdict(why []string, expectations []Expectation) string {
