@@ -1,8 +1,11 @@
 package powertest
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
@@ -66,3 +69,14 @@ type Harness struct {
 
 // Secret is a source that always gives s.
 func Secret(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+
+// Need skips the test without the programs.
+func Need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		_, here := exec.LookPath(p)
+		if _, there := os.Stat("/usr/sbin/" + p); here != nil && there != nil {
+			testenv.Skip(t, p+" is not installed")
+		}
+	}
+}
