@@ -54,9 +54,6 @@ type Options struct {
 	// ConnectTimeout (10 s) bounds the making of a connection to one host, and
 	// apart from that its handshake. Questions don't count.
 	ConnectTimeout time.Duration
-	// Logins (8) is how many hosts that are not on the way are logged in to at
-	// once; more wait. Many servers allow ten of anything on one connection.
-	Logins int
 	// RetryPause (1 s) is how long a failure stands before a host on the way is
 	// dialled again.
 	RetryPause time.Duration
@@ -71,7 +68,6 @@ type Client struct {
 	bastion *link // nil: direct
 	keys    *keyring
 	hosts   *hostKeys
-	logins  *semaphore.Weighted
 
 	// ctx lives until Close; running are the goroutines that end with it.
 	ctx     context.Context
@@ -94,7 +90,6 @@ func New(opt Options) (*Client, error) {
 	opt.KeepAliveTimeout = cmp.Or(opt.KeepAliveTimeout, 5*time.Second)
 	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
 	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
-	opt.Logins = cmp.Or(opt.Logins, 8)
 	if opt.Warn == nil {
 		opt.Warn = func(string) {}
 	}
@@ -105,7 +100,7 @@ func New(opt Options) (*Client, error) {
 	}
 	turn := semaphore.NewWeighted(1)
 	c := &Client{
-		opt: opt, config: cfg, links: map[string]*link{}, logins: semaphore.NewWeighted(int64(opt.Logins)),
+		opt: opt, config: cfg, links: map[string]*link{},
 		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn},
 		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn},
 	}
