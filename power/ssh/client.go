@@ -148,40 +148,18 @@ func (c *Client) linkTo(way []host) *link {
 	return last
 }
 
+// dialLimit bounds the making of a connection through the bastion.
+const dialLimit = time.Minute
+
 // DialContext connects to an address, through the bastion if there is one, as
-// seen from there. A bastion that has no room for another connection is waited
-// for up to a minute. The connection supports deadlines. It can be used as
-// rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx. The
-// error is a *ConnectError where the way or the address is to blame, and names
-// the host that is.
+// seen from there. The connection supports deadlines. It can be used as
+// rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx, or after
+// dialLimit. The error is a *ConnectError where the way or the address is to blame, and
+// names the host that is.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, busyLimit)
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	return c.dialPatiently(ctx, c.bastion, network, addr, busyLimit)
-}
-
-// busyLimit is how long a bastion without room is waited for.
-const busyLimit = time.Minute
-
-// dialPatiently repeats dialVia until ctx ends, as long as the link's host reports that
-// it has no room. limit bounds each attempt.
-func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr string, limit time.Duration) (net.Conn, error) {
-	const first, last = 50 * time.Millisecond, time.Second
-	for pause := first; ; pause = min(2*pause, last) {
-		try, cancel := context.WithTimeout(ctx, limit)
-		conn, err := c.dialVia(try, l, network, addr)
-		cancel()
-		if causeOf(err) != causeBusy {
-			return conn, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, err
-		case <-c.ctx.Done():
-			return nil, errClosed
-		}
-	}
+	return c.dialVia(ctx, c.bastion, network, addr)
 }
 
 // dialVia connects to an address through a link, or directly without one.

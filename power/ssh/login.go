@@ -57,7 +57,9 @@ func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passw
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.dialPatiently(ctx, via, "tcp", h.addr(), c.opt.ConnectTimeout)
+	dialling, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
+	defer cancel()
+	conn, err := c.dialVia(dialling, via, "tcp", h.addr())
 	if err != nil {
 		return nil, dialFailed(h.String(), err)
 	}
