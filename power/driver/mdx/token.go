@@ -85,7 +85,7 @@ func (d *Driver) exchange(ctx context.Context, old string) (string, error) {
 	var reply struct {
 		Token string `json:"token"`
 	}
-	err := d.send(ctx, http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
+	err := d.send(rest.Harmless(ctx), http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
 	if code := rest.Code(err); code >= 400 && code < 500 && code != http.StatusTooManyRequests {
 		return "", errToken
 	}
