@@ -30,6 +30,7 @@ const password = "hunter2-planted"
 // holds a machine's state, and files named for faults bring them about.
 const agentScript = `#!/bin/sh
 d=${0%/*}; action= plug= password=
+[ $# = 0 ] || exit 9 # others see arguments
 while IFS= read -r line; do
 	case $line in
 	action=*) action=${line#action=} ;;
