@@ -64,7 +64,8 @@ func (s *subject) find() {
 	}
 }
 
-func (s *subject) journalled() {
+// kept is the machine as a later lightsout finds it in the journal, ready to be powered on.
+func (s *subject) kept() power.Machine {
 	m := s.machine()
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -79,15 +80,7 @@ func (s *subject) journalled() {
 	if s.hear(err) != nil || ready.ID != m.ID {
 		s.Errorf("it could not be powered on: %+v, %v", ready, err)
 	}
-	kept = ready
-	for _, a := range s.able() {
-		after, before := wanted(a)
-		s.w.Set(before)
-		if err := s.do(s.Context(), a, kept); err != nil {
-			s.Fatalf("%s: %v", a, err)
-		}
-		s.await(kept, after)
-	}
+	return ready
 }
 
 func (s *subject) states() {
@@ -113,7 +106,7 @@ func (s *subject) states() {
 }
 
 func (s *subject) actions() {
-	m := s.machine()
+	m := s.kept()
 	for _, a := range s.able() {
 		after, before := wanted(a)
 		s.w.Set(before)
