@@ -37,12 +37,10 @@ type Options struct {
 	// AskSecret asks for the passphrase of a key that the agent does not hold; an empty
 	// answer or an error leaves the key out. It also asks for the password of a host
 	// that accepts no key, and of sudo; the client forgets a password once it is sent.
-	// AskHostKey asks whether an unknown host's key is right; yes stores the key. The
-	// client asks one question at a time. The context ends when the answer is no longer
+	// The client asks one question at a time. The context ends when the answer is no longer
 	// useful (the client was closed; for a node, the action was cancelled). Nil means
 	// that there is no one to ask.
-	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
-	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
+	AskSecret func(ctx context.Context, q SecretQuestion) (string, error)
 	// Warn shows each key file and certificate that is left out, perhaps repeatedly.
 	// Nil: only errors name them.
 	Warn func(sentence string)
@@ -67,7 +65,6 @@ type Client struct {
 	config  *config
 	bastion *link // nil: direct
 	keys    *keyring
-	hosts   *hostKeys
 
 	// ctx lives until Close; running are the goroutines that end with it.
 	ctx     context.Context
@@ -98,11 +95,9 @@ func New(opt Options) (*Client, error) {
 	if err != nil && !opt.KeepGoing {
 		return nil, err
 	}
-	turn := semaphore.NewWeighted(1)
 	c := &Client{
 		opt: opt, config: cfg, links: map[string]*link{},
-		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn},
-		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn},
+		keys: &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: semaphore.NewWeighted(1)},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if opt.Bastion == "" {
