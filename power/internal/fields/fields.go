@@ -13,8 +13,8 @@ import (
 	"lightsout/power"
 )
 
-// Names are the names that a template may contain.
-var Names = []string{"Node", "Address", "Machine", "BMC"}
+// known are the names that a template may contain.
+var known = []string{"Node", "Address", "Machine", "BMC"}
 
 // Values are the values for the names. An empty one is unknown.
 type Values struct {
@@ -61,8 +61,8 @@ var opening = regexp.MustCompile(`{{ *\.(\w+) *}}`)
 func Parse(what, text string) (*Template, error) {
 	t := &Template{what, text}
 	for _, name := range t.names() {
-		if !slices.Contains(Names, name) {
-			return nil, power.Wrong(what, ": there is no {{.%s}}; there are {{.%s}}", name, strings.Join(Names, "}}, {{."))
+		if !slices.Contains(known, name) {
+			return nil, power.Wrong(what, ": there is no {{.%s}}; there are {{.%s}}", name, strings.Join(known, "}}, {{."))
 		}
 	}
 	if strings.Contains(opening.ReplaceAllString(text, ""), "{{") {
