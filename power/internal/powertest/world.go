@@ -37,9 +37,6 @@ type World struct {
 	// all there is to see: until then the machine is Unknown. Zero is one. A
 	// driver that proves Off needs no more than that.
 	Polls int
-	// Deaf: a machine that is off can't be asked anything, so that asking it to
-	// switch off again is an error, by which nothing was sent.
-	Deaf bool
 
 	// Unacknowledged: nobody acknowledges a request, so that each one that is sent is an
 	// *UnconfirmedError.
