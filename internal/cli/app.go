@@ -70,7 +70,7 @@ func newApp(o options) (_ *app, err error) {
 		}
 	}()
 	questions := session.NewQuestions()
-	w, err := reach(cfg, sshAsker{secret: askSecret(questions), hostKey: askHostKey(questions), warn: func(string) {}, keepGoing: o.powersOn})
+	w, err := reach(cfg, sshAsker{secret: askSecret(questions), warn: func(string) {}, keepGoing: o.powersOn})
 	a.ssh = w.ssh
 	if err != nil {
 		return nil, err
@@ -225,20 +225,6 @@ func backends(target *session.Target, m *config.Metrics) func() []loadgen.Backen
 			}
 		}
 		return all
-	}
-}
-
-func askHostKey(questions *session.Questions) func(context.Context, ssh.HostKeyQuestion) (bool, error) {
-	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		a, err := questions.Ask(ctx, view.Question{
-			Kind: view.QuestionHostKey, Title: "Trust the host key of " + q.Host + "?",
-			Lines: []view.Line{
-				{Text: q.KeyType + " key, fingerprint " + q.Fingerprint},
-				{Text: "No known_hosts file contains this key. Trusting it adds it to " + q.File + "."},
-			},
-			Choices: []view.Choice{{ID: view.ChoiceNo, Label: "No"}, {ID: view.ChoiceYes, Label: "Trust and remember"}},
-		})
-		return a.Choice == view.ChoiceYes, err
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
-	"lightsout/power/ssh"
 )
 
 // console shows a session as plain lines, and answers its questions on the terminal, or
@@ -262,20 +260,6 @@ func (c *console) line(ctx context.Context) (string, error) {
 		return r.text, r.err
 	case <-ctx.Done():
 		return "", ctx.Err()
-	}
-}
-
-// hostKeys asks on the terminal whether to trust an unknown host; nil without a
-// terminal.
-func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, error) {
-	if c.in == nil {
-		return nil
-	}
-	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		c.asking.Lock()
-		defer c.asking.Unlock()
-		return c.askYes(ctx, os.Stderr, fmt.Sprintf("No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
-			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File)))
 	}
 }
 

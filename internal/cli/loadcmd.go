@@ -216,11 +216,11 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 }
 
 // dialThrough sends the requests through a bastion. It logs in before the screen opens,
-// because only then may it ask on the terminal: for a passphrase, a code, or an unknown
-// host. A bastion that can't be reached fails the requests.
+// because only then may it ask on the terminal: for a passphrase or a code.
+// A bastion that can't be reached fails the requests.
 func dialThrough(ctx context.Context, o *loadgen.Options, bastion string) (*ssh.Client, error) {
 	var drawn atomic.Bool
-	ask := sshAsker{hostKey: newConsole(false, "").hostKeys()}
+	var ask sshAsker
 	if secret := askOnTerminal(); secret != nil {
 		ask.secret = func(ctx context.Context, q ssh.SecretQuestion) (string, error) {
 			if drawn.Load() {

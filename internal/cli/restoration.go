@@ -41,7 +41,7 @@ func openRestoration(ctx context.Context, o options, named []string) (*restorati
 		return nil, fmt.Errorf("the state folder %s does not exist or is not a folder: name the folder of the command that switched off with --state", power.Clean(o.State))
 	}
 	r := &restoration{options: o, config: cfg, machines: &machines{}}
-	r.way, err = reach(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys(), keepGoing: true})
+	r.way, err = reach(cfg, sshAsker{secret: askOnTerminal(), keepGoing: true})
 	if err != nil {
 		return nil, err
 	}

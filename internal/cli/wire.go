@@ -33,8 +33,7 @@ type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // sshAsker answers what ssh has to ask; where a field is nil the answer is no.
 type sshAsker struct {
-	secret  func(context.Context, ssh.SecretQuestion) (string, error)
-	hostKey func(context.Context, ssh.HostKeyQuestion) (bool, error)
+	secret func(context.Context, ssh.SecretQuestion) (string, error)
 	// warn shows what of the keys is left out; nil prints it on standard error.
 	warn func(sentence string)
 	// keepGoing: a fault in the ssh configuration must not stop what needs no ssh.
@@ -50,7 +49,7 @@ func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
 		return ssh.New(ssh.Options{
 			Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
 			IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-			AskSecret: ask.secret, AskHostKey: ask.hostKey, Warn: ask.warn, KeepGoing: ask.keepGoing,
+			AskSecret: ask.secret, Warn: ask.warn, KeepGoing: ask.keepGoing,
 		})
 	})
 }
@@ -144,7 +143,7 @@ func (w way) close() {
 // reachView is reachAPI for a command that shows the cluster: it asks on the terminal, and
 // prints that it shows one namespace only.
 func reachView(ctx context.Context, cfg *config.Config) (way, error) {
-	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal(), hostKey: newConsole(false, "").hostKeys()})
+	w, err := reachAPI(cfg, sshAsker{secret: askOnTerminal()})
 	if err == nil {
 		warnNarrowed(ctx, cfg, w.api)
 	}

@@ -64,7 +64,6 @@ func TestConfigErrorsNameTheLineAndTheField(t *testing.T) {
 		"a secret as it is":        {"power:\n  fence:\n    agent: a\n    secrets:\n      password: planted\n", []string{"line 5", "secrets", "group of fields"}},
 		"redfish without password": {"power:\n  redfish:\n    user: a\n", []string{"line 2", "password_file"}},
 		"redfish without user":     {"power:\n  redfish:\n    password_env: P\n", []string{"user"}},
-		"redfish's auth":           {"power:\n  redfish:\n    user: a\n    password_env: P\n    auth: digest\n", []string{"line 5", "digest"}},
 		"ipmi's two passwords":     {"power:\n  ipmi: {user: a, password_env: P, password_file: f}\n", []string{"not both"}},
 		"a broadcast":              {"power:\n  wol:\n    broadcast: lan\n", []string{"line 3", "10.0.0.255:9"}},
 		"a portal in the open":     {"power:\n  mdx:\n    url: http://10.0.0.2/\n    token_env: T\n", []string{"line 3", "power.mdx.url", "plain_http: true"}},

@@ -34,7 +34,7 @@ power:
     proves_off: true
   wol: {broadcast: "10.0.0.255:9"}
   vagrant: {dir: /vagrant, command: [vagrant]}
-  redfish: {url: "https://{{.BMC}}", user: admin, password_file: /secret, auth: session, via_bastion: true}
+  redfish: {url: "https://{{.BMC}}", user: admin, password_file: /secret, via_bastion: true}
   ipmi: {user: ADMIN, password_env: P}
   openstack: {cloud: mdx2, region: RegionOne}
   nodes:

@@ -20,7 +20,7 @@ power:
   redfish:
     user: [a]
     password_env: P
-    auth: digest
+    url: "{{.Nod}}"
   fence: {agent: a, params: {password: x, ip: "{{.Nod}}"}, secrets: {key: {}}}
   nodes:
     n1: {mac: nonsense, vmid: 3}
@@ -36,7 +36,7 @@ load: {url: ftp://x/, burst: -1, hold: -1, timeout: soon, connections: some, api
 	for _, want := range []string{
 		`line 1: there is no field "contxt" in the config; did you mean "context"?`, "line 2: namespaces must be a list, not text",
 		`line 4: power.off_by: there is no power driver "magic"`, "line 5: ssh can't power on", `line 6: there is no field "projct" in mdx; did you mean "project"?`,
-		"line 6: power.mdx.url is http", "line 8: user must be text, not a list", "line 10: power.redfish.auth", "line 11: power.fence.secrets.key needs file or env",
+		"line 6: power.mdx.url is http", "line 8: user must be text, not a list", "line 10: power.redfish.url", "line 11: power.fence.secrets.key needs file or env",
 		`line 13: there is no field "vmid"`, "line 13: power.nodes.n1.mac", "line 14: wol can't switch off", "line 16: guards.view_age", "line 16: guards.keep_ready",
 		"line 17: load.url is not a URL", "line 17: load.burst", "line 17: load.hold", "line 17: timeout must be a time", "line 17: load.connections", "line 17: give the API key",
 	} {

@@ -105,7 +105,7 @@ func TestNoSecretFollowsARedirect(t *testing.T) {
 		}
 		for _, section := range []string{
 			"mdx: {url: %q, project: p, token_env: PLANTED}", "openstack: {region: %q}",
-			"redfish: {url: %q, user: a, password_env: PLANTED}", "redfish: {url: %q, user: a, password_env: PLANTED, auth: session}",
+			"redfish: {url: %q, user: a, password_env: PLANTED}",
 		} {
 			driver, _, _ := strings.Cut(section, ":")
 			before := asked.Load()

@@ -29,9 +29,8 @@ const (
 	QuestionQuit    QuestionKind = "quit"    // machines are off
 	QuestionTrial   QuestionKind = "trial"
 	QuestionRollout QuestionKind = "rollout"
-	QuestionLoad    QuestionKind = "load" // about sending requests
-	QuestionMove    QuestionKind = "move" // about showing another context or other namespaces
-	QuestionHostKey QuestionKind = "hostkey"
+	QuestionLoad    QuestionKind = "load"   // about sending requests
+	QuestionMove    QuestionKind = "move"   // about showing another context or other namespaces
 	QuestionSecret  QuestionKind = "secret" // asks for a passphrase or password
 )
 

@@ -37,12 +37,10 @@ type Options struct {
 	// AskSecret asks for the passphrase of a key that the agent does not hold; an empty
 	// answer or an error leaves the key out. It also asks for the password of a host
 	// that accepts no key, and of sudo; the client forgets a password once it is sent.
-	// AskHostKey asks whether an unknown host's key is right; yes stores the key. The
-	// client asks one question at a time. The context ends when the answer is no longer
+	// The client asks one question at a time. The context ends when the answer is no longer
 	// useful (the client was closed; for a node, the action was cancelled). Nil means
 	// that there is no one to ask.
-	AskSecret  func(ctx context.Context, q SecretQuestion) (string, error)
-	AskHostKey func(ctx context.Context, q HostKeyQuestion) (bool, error)
+	AskSecret func(ctx context.Context, q SecretQuestion) (string, error)
 	// Warn shows each key file and certificate that is left out, perhaps repeatedly.
 	// Nil: only errors name them.
 	Warn func(sentence string)
@@ -54,9 +52,6 @@ type Options struct {
 	// ConnectTimeout (10 s) bounds the making of a connection to one host, and
 	// apart from that its handshake. Questions don't count.
 	ConnectTimeout time.Duration
-	// Logins (8) is how many hosts that are not on the way are logged in to at
-	// once; more wait. Many servers allow ten of anything on one connection.
-	Logins int
 	// RetryPause (1 s) is how long a failure stands before a host on the way is
 	// dialled again.
 	RetryPause time.Duration
@@ -70,8 +65,6 @@ type Client struct {
 	config  *config
 	bastion *link // nil: direct
 	keys    *keyring
-	hosts   *hostKeys
-	logins  *semaphore.Weighted
 
 	// ctx lives until Close; running are the goroutines that end with it.
 	ctx     context.Context
@@ -94,7 +87,6 @@ func New(opt Options) (*Client, error) {
 	opt.KeepAliveTimeout = cmp.Or(opt.KeepAliveTimeout, 5*time.Second)
 	opt.ConnectTimeout = cmp.Or(opt.ConnectTimeout, 10*time.Second)
 	opt.RetryPause = cmp.Or(opt.RetryPause, time.Second)
-	opt.Logins = cmp.Or(opt.Logins, 8)
 	if opt.Warn == nil {
 		opt.Warn = func(string) {}
 	}
@@ -103,11 +95,9 @@ func New(opt Options) (*Client, error) {
 	if err != nil && !opt.KeepGoing {
 		return nil, err
 	}
-	turn := semaphore.NewWeighted(1)
 	c := &Client{
-		opt: opt, config: cfg, links: map[string]*link{}, logins: semaphore.NewWeighted(int64(opt.Logins)),
-		keys:  &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: turn},
-		hosts: &hostKeys{ask: opt.AskHostKey, turn: turn},
+		opt: opt, config: cfg, links: map[string]*link{},
+		keys: &keyring{ask: opt.AskSecret, socket: opt.AgentSocket, turn: semaphore.NewWeighted(1)},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if opt.Bastion == "" {
@@ -153,40 +143,18 @@ func (c *Client) linkTo(way []host) *link {
 	return last
 }
 
+// dialLimit bounds the making of a connection through the bastion.
+const dialLimit = time.Minute
+
 // DialContext connects to an address, through the bastion if there is one, as
-// seen from there. A bastion that has no room for another connection is waited
-// for up to a minute. The connection supports deadlines. It can be used as
-// rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx. The
-// error is a *ConnectError where the way or the address is to blame, and names
-// the host that is.
+// seen from there. The connection supports deadlines. It can be used as
+// rest.Config.Dial and http.Transport.DialContext. Waiting ends with ctx, or after
+// dialLimit. The error is a *ConnectError where the way or the address is to blame, and
+// names the host that is.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, busyLimit)
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	return c.dialPatiently(ctx, c.bastion, network, addr, busyLimit)
-}
-
-// busyLimit is how long a bastion without room is waited for.
-const busyLimit = time.Minute
-
-// dialPatiently repeats dialVia until ctx ends, as long as the link's host reports that
-// it has no room. limit bounds each attempt.
-func (c *Client) dialPatiently(ctx context.Context, l *link, network, addr string, limit time.Duration) (net.Conn, error) {
-	const first, last = 50 * time.Millisecond, time.Second
-	for pause := first; ; pause = min(2*pause, last) {
-		try, cancel := context.WithTimeout(ctx, limit)
-		conn, err := c.dialVia(try, l, network, addr)
-		cancel()
-		if causeOf(err) != causeBusy {
-			return conn, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, err
-		case <-c.ctx.Done():
-			return nil, errClosed
-		}
-	}
+	return c.dialVia(ctx, c.bastion, network, addr)
 }
 
 // dialVia connects to an address through a link, or directly without one.

@@ -138,7 +138,6 @@ func TestContract(t *testing.T) {
 					Is:          func() power.State { state, _ := s.is(); return state },
 					States:      []power.State{power.Unknown},
 					Polls:       2,
-					Deaf:        true,
 					Unreachable: func() { s.suffer("unreachable") },
 					Gone:        func() { s.suffer("gone") },
 					Stall:       func() func() { s.suffer("stall"); return func() { s.suffer("") } },

@@ -37,8 +37,7 @@ type DriverOptions struct {
 	Shutdown string
 	// NodeSilent reports whether the cluster, too, shows that the machine's node
 	// (Machine.Name) is silent. A machine that does not answer on ssh is
-	// presumed off only then. When nil, it must have answered before in this
-	// run instead.
+	// presumed off only then. Nil: no cluster is there to show it.
 	NodeSilent func(m power.Machine) bool
 	// Timeout (3 s) bounds one poll of a machine.
 	Timeout time.Duration
@@ -60,7 +59,6 @@ type Driver struct {
 
 // sight holds the observations of one machine.
 type sight struct {
-	answered bool // it has answered once in this run
 	// silent counts polls in a row without an answer, the first at since.
 	silent int
 	since  time.Time
@@ -134,7 +132,7 @@ func spec(m power.Machine) string {
 // State polls whether the ssh server of the machine identifies itself. That proves On.
 // A refused connection means that the host is up and sshd is not: Unknown.
 // Silence is Unknown too, until it lasts over two polls while the bastion
-// answers, and the cluster or an earlier answer speaks for it: then it is
+// answers, and the cluster speaks for it: then it is
 // presumed Off. An error means that lightsout could not reach the machine's
 // network.
 func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, error) {
@@ -203,9 +201,9 @@ func (d *Driver) presumedOff(m power.Machine, via *link, began time.Time) bool {
 			s.since = began
 		}
 		s.silent++
-		off = s.silent >= silentPolls && alive.After(s.since) && (d.opt.NodeSilent != nil || s.answered)
+		off = s.silent >= silentPolls && alive.After(s.since)
 	})
-	return off && (d.opt.NodeSilent == nil || d.opt.NodeSilent(m))
+	return off && d.opt.NodeSilent != nil && d.opt.NodeSilent(m)
 }
 
 // probe connects to the ssh server and reads the first bytes of its banner
@@ -224,7 +222,7 @@ func (d *Driver) probe(ctx context.Context, via *link, h host, m power.Machine) 
 		defer pending.Release(1)
 		err := d.banner(via, h)
 		if err == nil {
-			d.update(m, func(s *sight) { s.answered, s.silent = true, 0 })
+			d.update(m, func(s *sight) { s.silent = 0 })
 		}
 		done <- err
 	}

@@ -152,8 +152,6 @@ func TestSilenceIsPresumedOffOnlyWithASecondWitness(t *testing.T) {
 		off        bool
 	}{
 		"never seen":                           {nil, false, false, false},
-		"seen before":                          {nil, true, false, true},
-		"seen before, no route":                {nil, true, true, true},
 		"the cluster says it is silent":        {says(true), false, false, true},
 		"the cluster hears it":                 {says(false), true, false, false},
 		"the cluster says so, and no route to": {says(true), false, true, true},

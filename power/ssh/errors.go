@@ -37,8 +37,6 @@ const (
 	causeHostKey
 	// causeLost: the connection was lost while it was being made.
 	causeLost
-	// causeBusy: the bastion has no room for another connection now.
-	causeBusy
 )
 
 // ConnectError is the reason why a host could not be reached: the client sent it
@@ -104,7 +102,7 @@ func dialFailed(what string, err error) error {
 	case errors.As(err, &dns):
 		return say(causeOther, "the host name of %s can't be resolved (%s); check its spelling or add it to the ssh configuration", what, power.Clean(dns.Err))
 	case errors.As(err, &open) && open.Reason == cryptossh.ResourceShortage:
-		return say(causeBusy, "the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
+		return say(causeOther, "the bastion has no room for a connection to %s (%s)", what, power.Clean(open.Message))
 	case errors.As(err, &open) && open.Reason == cryptossh.Prohibited:
 		return say(causeOther, "the bastion does not allow a connection to %s; check AllowTcpForwarding and PermitOpen there", what)
 	case errors.Is(err, syscall.ECONNREFUSED):

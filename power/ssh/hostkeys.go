@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,44 +10,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/skeema/knownhosts"
 	cryptossh "golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
-	"golang.org/x/sync/semaphore"
 
 	"lightsout/internal/text"
 	"lightsout/power"
 )
 
-// HostKeyQuestion asks about a host whose key is not on record.
-type HostKeyQuestion struct {
-	// Host is user@host:port; KeyType and Fingerprint ("SHA256:…") are those
-	// of the key that it has shown.
-	Host, KeyType, Fingerprint string
-	// File is where the key is written on yes.
-	File string
-}
-
-// hostKeys verifies host keys. It keeps the answers, so that it asks a question once in
-// a run. It is safe for concurrent use.
-type hostKeys struct {
-	ask  func(context.Context, HostKeyQuestion) (bool, error)
-	turn *semaphore.Weighted // held during a question
-
-	answers sync.Map // true or false by address and key
-}
-
-// errUnknownHost ends a handshake, so that the client can ask the operator without a
-// waiting server; the client then connects again.
-type errUnknownHost struct{ key cryptossh.PublicKey }
-
-func (e *errUnknownHost) Error() string { return "no known_hosts file has the host key" }
-
 // verifier gives the callback and the algorithms to ask for with a host. The
 // files are read each time: they change while the program runs.
-func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
+func verifier(h host) (cryptossh.HostKeyCallback, []string, error) {
 	db, err := readKnownHosts(slices.Concat(h.knownHosts, h.globalHosts))
 	if err != nil {
 		return nil, nil, err
@@ -71,10 +44,7 @@ func (k *hostKeys) verifier(h host) (cryptossh.HostKeyCallback, []string, error)
 		}
 		err := known(key)
 		if knownhosts.IsHostUnknown(err) {
-			if yes, _ := k.answers.Load(answerKey(h, key)); yes == true {
-				return nil
-			}
-			return &errUnknownHost{key: key}
+			return unknown(h, key)
 		}
 		return explain(h, key, err)
 	}
@@ -172,58 +142,11 @@ func explain(h host, key cryptossh.PublicKey, err error) error {
 	return err
 }
 
-func answerKey(h host, key cryptossh.PublicKey) string {
-	return h.keyAddr() + "\x00" + string(key.Marshal())
-}
-
-// question settles an unknown host: nil means that it may be dialled again.
-// A key that was refused stays refused for this run.
-func (k *hostKeys) question(ctx context.Context, h host, key cryptossh.PublicKey) error {
+// unknown is the error about a host of which no key is on record.
+func unknown(h host, key cryptossh.PublicKey) error {
 	print := cryptossh.FingerprintSHA256(key)
-	file := slices.Concat(h.knownHosts, []string{os.DevNull})[0] // UserKnownHostsFile none
-	if err := k.turn.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer k.turn.Release(1)
-	answer, asked := k.answers.Load(answerKey(h, key))
-	switch {
-	case answer == true:
-		return nil
-	case !asked && k.ask == nil && file == os.DevNull:
+	if len(h.knownHosts) == 0 || h.knownHosts[0] == os.DevNull { // UserKnownHostsFile none
 		return refused(h, "the host key of %s (%s) can't be verified: the ssh configuration keeps none; set UserKnownHostsFile to a file for it, and connect once with ssh", h, print)
-	case !asked && k.ask == nil:
-		return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, file)
-	case !asked:
-		yes, err := k.ask(ctx, HostKeyQuestion{Host: h.String(), KeyType: key.Type(), Fingerprint: print, File: file})
-		if err != nil {
-			return refused(h, "the host key of %s (%s) is not in %s, and nobody answered whether it is right: %s", h, print, file, power.Clean(err.Error()))
-		}
-		k.answers.Store(answerKey(h, key), yes)
-		if yes {
-			return record(file, h, key)
-		}
 	}
-	return refused(h, "the host key of %s (%s) was not accepted; start again to be asked again", h, print)
-}
-
-// record appends a key to a known_hosts file, on a line of its own.
-func record(file string, h host, key cryptossh.PublicKey) error {
-	if file == os.DevNull {
-		return nil // kept for this run only
-	}
-	var line bytes.Buffer
-	if had, _ := os.ReadFile(file); len(had) > 0 && !bytes.HasSuffix(had, []byte("\n")) {
-		line.WriteByte('\n')
-	}
-	_ = knownhosts.WriteKnownHost(&line, h.keyAddr(), &net.TCPAddr{IP: net.IPv4zero}, key) // a buffer takes it
-	err := os.MkdirAll(filepath.Dir(file), 0o700)
-	f, cannot := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err = errors.Join(err, cannot); err == nil {
-		_, err = line.WriteTo(f)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return refused(h, "the host key of %s can't be recorded: %s", h, power.Clean(err.Error()))
-	}
-	return nil
+	return refused(h, "the host key of %s (%s) is not in %s; check it, and connect once with ssh to record it", h, print, h.knownHosts[0])
 }

@@ -1,15 +1,10 @@
 package ssh
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	cryptossh "golang.org/x/crypto/ssh"
 
@@ -26,64 +21,17 @@ func reach(t *testing.T, c *Client) error {
 	return err
 }
 
-func TestAnUnknownHostIsAskedAboutOnceAndWrittenDown(t *testing.T) {
+func TestAnUnknownHostIsRefusedAndNotRecorded(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, "id", "")
 	s := startSSHD(t, key.authorized, nil)
-	file := filepath.Join(t.TempDir(), ".ssh", "known_hosts")
-	var asked []HostKeyQuestion
-	opt := Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}}
-	opt.AskHostKey = func(_ context.Context, q HostKeyQuestion) (bool, error) { asked = append(asked, q); return true, nil }
-	if err := reach(t, newClient(t, opt)); err != nil {
-		t.Fatal(err)
+	file := filepath.Join(t.TempDir(), "known_hosts")
+	err := reach(t, newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}}))
+	if causeOf(err) != causeHostKey || !strings.Contains(err.Error(), "connect once with ssh") || !strings.Contains(err.Error(), cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey())) {
+		t.Errorf("got %v", err)
 	}
-	want := HostKeyQuestion{Host: me(t) + "@" + s.addr, KeyType: "ssh-ed25519",
-		Fingerprint: cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey()), File: file}
-	if len(asked) != 1 || asked[0] != want {
-		t.Errorf("asked %+v, want once %+v", asked, want)
-	}
-	for path, mode := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", filepath.Base(path), info, err)
-		}
-	}
-	// What was written is what ssh writes: another run, and ssh-keygen, find it.
-	opt.AskHostKey = nil
-	if err := reach(t, newClient(t, opt)); err != nil {
-		t.Errorf("another run: %v", err)
-	}
-	if out, err := exec.Command(tool(t, "ssh-keygen"), "-F", fmt.Sprintf("[127.0.0.1]:%s", s.port), "-f", file).Output(); err != nil || len(out) == 0 {
-		t.Errorf("ssh-keygen does not find it: %v", err)
-	}
-}
-
-func TestAnUnknownHostIsRefusedUnlessSomebodySaysYes(t *testing.T) {
-	t.Parallel()
-	key := newKey(t, "id", "")
-	s := startSSHD(t, key.authorized, nil)
-	asked := 0
-	for name, ask := range map[string]func(context.Context, HostKeyQuestion) (bool, error){
-		"nobody to ask": nil,
-		"no":            func(context.Context, HostKeyQuestion) (bool, error) { asked++; return false, nil },
-		"no answer":     func(context.Context, HostKeyQuestion) (bool, error) { return true, errors.New("the screen was closed") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "known_hosts")
-			c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}, AskHostKey: ask})
-			for range 3 {
-				err := reach(t, c)
-				if causeOf(err) != causeHostKey || strings.Contains(err.Error(), "is not the one in") || !strings.Contains(err.Error(), cryptossh.FingerprintSHA256(s.keys[0].signer.PublicKey())) {
-					t.Errorf("got %v", err)
-				}
-				waitFor(t, "the pause to pass", func() bool { return c.bastion.mayDial() })
-			}
-			if _, err := os.Stat(file); !os.IsNotExist(err) {
-				t.Error("the key was written down")
-			}
-		})
-	}
-	if asked != 1 {
-		t.Errorf("a no was asked for %d times", asked)
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Error("the key was written down")
 	}
 	if n := s.log.count("Accepted publickey"); n != 0 {
 		t.Errorf("logged in %d times", n)
@@ -100,11 +48,7 @@ func TestAChangedHostKeyIsRefusedWithItsLine(t *testing.T) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file},
-		AskHostKey: func(context.Context, HostKeyQuestion) (bool, error) {
-			t.Error("asked about a changed key")
-			return true, nil
-		}})
+	c := newClient(t, Options{Bastion: me(t) + "@" + s.addr, IdentityFiles: []string{key.file}, KnownHosts: []string{file}})
 	err := reach(t, c)
 	if causeOf(err) != causeHostKey || !strings.Contains(err.Error(), "is not the one in") {
 		t.Fatalf("got %v", err)
@@ -188,13 +132,6 @@ func TestAHostWithoutAKnownHostsFileIsRefusedWithAWayOut(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "set UserKnownHostsFile") {
 		t.Errorf("got %v", err)
 	}
-}
-
-// mayDial reports whether the last failure no longer stands.
-func (l *link) mayDial() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last == nil || !time.Now().Before(l.last.until)
 }
 
 // A host that answers has power: nobody is sent to look for it.

@@ -3,7 +3,6 @@ package ssh
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"lightsout/power"
 )
@@ -82,32 +80,5 @@ func TestANodeThatStopsAnsweringInTheMiddleIsUncertain(t *testing.T) {
 	}
 	if n := node.log.count("Accepted publickey"); n != 1 {
 		t.Errorf("it was logged in to %d times", n)
-	}
-}
-
-func TestLoginsAreBoundedAndWait(t *testing.T) {
-	t.Parallel()
-	key := newKey(t, "id", "")
-	node := startSSHD(t, key.authorized, nil)
-	dir := t.TempDir()
-	c := newClient(t, Options{User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}, Logins: 2})
-	var wg sync.WaitGroup
-	for i := range 6 {
-		wg.Go(func() {
-			// Each says how many are there with it.
-			r, err := c.run(soon(t), node.addr, job{command: fmt.Sprintf("cd %s; touch %d; ls | wc -l; sleep 0.1; rm %d", dir, i, i)})
-			n, convErr := strconv.Atoi(strings.TrimSpace(r.Stdout))
-			if err != nil || convErr != nil || n > 2 {
-				t.Errorf("%d at once: %+v, %v", n, r, err)
-			}
-		})
-	}
-	wg.Wait()
-	full := newClient(t, Options{User: me(t), IdentityFiles: []string{key.file}, KnownHosts: []string{knownHosts(t, node)}, Logins: 1})
-	_ = full.logins.Acquire(t.Context(), 1) // another is logged in to
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := full.run(ctx, node.addr, job{command: "true"}); err == nil || !strings.Contains(err.Error(), "nothing was sent") {
-		t.Errorf("with no slot: %v", err)
 	}
 }

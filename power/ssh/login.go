@@ -12,11 +12,11 @@ import (
 	"lightsout/power"
 )
 
-// connect opens an authenticated connection to a host. It asks about host keys and
+// connect opens an authenticated connection to a host. It asks for
 // passphrases between two attempts, never while a server waits. Passwords come last,
 // after the host has accepted no key.
 func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Client, error) {
-	const attempts = 5 // host key, passphrase, password, and two to spare
+	const attempts = 4 // passphrase, password, and two to spare
 	var err error
 	passwords := false
 	for range attempts {
@@ -26,16 +26,11 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 		}
 		passwords = passwords || len(offered.locked) == 0
 		var client *cryptossh.Client
-		var unknown *errUnknownHost
 		client, err = c.attempt(ctx, h, via, offered, passwords)
 		offered.close()
 		switch {
 		case err == nil:
 			return client, nil
-		case errors.As(err, &unknown):
-			if err := c.hosts.question(ctx, h, unknown.key); err != nil {
-				return nil, handshakeFailed(h, &offer{}, err)
-			}
 		case causeOf(err) == causeAuth && len(offered.locked) > 0 && c.keys.unlock(ctx, offered.locked):
 		case causeOf(err) == causeAuth && !passwords && c.mayAskPassword(h):
 			passwords = true
@@ -53,11 +48,13 @@ func (c *Client) connect(ctx context.Context, h host, via *link) (*cryptossh.Cli
 
 // attempt dials a host once and shakes hands.
 func (c *Client) attempt(ctx context.Context, h host, via *link, o *offer, passwords bool) (*cryptossh.Client, error) {
-	callback, algorithms, err := c.hosts.verifier(h)
+	callback, algorithms, err := verifier(h)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.dialPatiently(ctx, via, "tcp", h.addr(), c.opt.ConnectTimeout)
+	dialling, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
+	defer cancel()
+	conn, err := c.dialVia(dialling, via, "tcp", h.addr())
 	if err != nil {
 		return nil, dialFailed(h.String(), err)
 	}

@@ -88,7 +88,7 @@ func output(r result) string {
 }
 
 // run runs a command on a host ("alias" or "[user@]host[:port]") over a connection of
-// its own through the bastion, waiting while too many hosts are logged in to already.
+// its own through the bastion.
 // An error means that the command was certainly not started (a *ConnectError, or the
 // server's refusal); in every other case the result holds the known part. Waiting ends
 // with ctx.
@@ -102,10 +102,6 @@ func (c *Client) run(ctx context.Context, host string, j job) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	if c.logins.Acquire(ctx, 1) != nil {
-		return result{}, fmt.Errorf("nothing was sent to %s, because %d other logins were under way all the time: %w", h, c.opt.Logins, context.Cause(ctx))
-	}
-	defer c.logins.Release(1)
 	client, err := c.connect(ctx, h, via)
 	if err != nil {
 		return result{}, err

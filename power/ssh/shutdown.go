@@ -159,7 +159,6 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 	}
 	switch r.Outcome {
 	case succeeded, vanished, killed:
-		d.update(m, func(s *sight) { s.answered = true }) // it let us in
 		return nil
 	case failed:
 		return &power.UnconfirmedError{Why: fmt.Sprintf("%s did not accept %q: %s", m.Title(), d.opt.Shutdown,

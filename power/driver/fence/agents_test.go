@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"lightsout/power"
-	"lightsout/power/internal/powertest/ipmisim"
+	"lightsout/power/internal/powertest"
 )
 
 // TestARealAgent speaks to fence_dummy, which is made of the same library as
 // all others and keeps the state in a file.
 func TestARealAgent(t *testing.T) {
 	t.Parallel()
-	ipmisim.Need(t, "fence_dummy")
+	powertest.Need(t, "fence_dummy")
 	file := filepath.Join(t.TempDir(), "kube-node3.status")
 	if err := os.WriteFile(file, []byte("on"), 0o600); err != nil {
 		t.Fatal(err)

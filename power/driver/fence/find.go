@@ -11,7 +11,6 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
-	"lightsout/power/internal/match"
 	"lightsout/power/internal/program"
 )
 
@@ -33,10 +32,9 @@ func (d *Driver) path() string {
 var plugNames = []string{"plug", "port"}
 
 // Find gives the node's machine: the parameters that the agent is to be given
-// for it. Its plug is what the configuration or the hint says. When neither
-// does, and no parameter is its own, the agent is asked to list what it
-// switches, and exactly one plug or alias must be the node's name.
-func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (power.Machine, error) {
+// for it. Its plug is what the configuration or the hint says; without both, a parameter
+// must be its own.
+func (d *Driver) Find(_ context.Context, node power.NodeRef, hint string) (power.Machine, error) {
 	own := d.nodes[node.Name]
 	templates := maps.Clone(d.params)
 	perNode := len(d.perNode[node.Name]) > 0
@@ -75,10 +73,7 @@ func (d *Driver) Find(ctx context.Context, node power.NodeRef, hint string) (pow
 	case hint != "":
 		plug = hint
 	default:
-		var err error
-		if plug, err = d.listed(ctx, params, node); err != nil {
-			return power.Machine{}, err
-		}
+		return power.Machine{}, fmt.Errorf(`%w: node %s has no plug; give plug under power.nodes.%s, or plug: "{{.Machine}}" in power.fence.params`, power.ErrNoMachine, node.Name, node.Name)
 	}
 	if strings.ContainsAny(plug, "\r\n") {
 		return power.Machine{}, fmt.Errorf("the plug %q of node %s has several lines", power.Clean(plug), node.Name)
@@ -146,37 +141,4 @@ func (d *Driver) Ready(node string, m power.Machine) (power.Machine, error) {
 		}
 	}
 	return m, program.Found(d.path(), "power.fence.agent")
-}
-
-// listed looks the node's name up in what the agent lists.
-func (d *Driver) listed(ctx context.Context, params map[string]string, node power.NodeRef) (string, error) {
-	asked := map[string]string{}
-	for name, value := range params {
-		asked[paramPrefix+name] = value
-	}
-	r, err := d.run(ctx, "list", asked)
-	if err != nil {
-		return "", err
-	}
-	if !r.OK() {
-		return "", fmt.Errorf("node %s has no plug, and the fence agent lists none (it %s); give plug under power.nodes.%s",
-			node.Name, r.How(), node.Name)
-	}
-	m, _, err := match.One(DriverName, power.NodeRef{Name: node.Name}, node.Name, "", outlets(r.Stdout))
-	return m.ID, err
-}
-
-// outlets reads what the action list prints: a plug, a comma and an alias in
-// each line.
-func outlets(text string) []match.Candidate {
-	var out []match.Candidate
-	for line := range strings.Lines(text) {
-		plug, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
-		alias, _, _ := strings.Cut(rest, ",")
-		c := match.Candidate{ID: strings.TrimSpace(plug), Name: strings.TrimSpace(alias)}
-		if c.ID != "" && !slices.ContainsFunc(out, func(o match.Candidate) bool { return o.ID == c.ID && o.Name == c.Name }) {
-			out = append(out, c)
-		}
-	}
-	return out
 }

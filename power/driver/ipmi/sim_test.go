@@ -7,14 +7,13 @@ import (
 
 	"lightsout/power"
 	"lightsout/power/internal/powertest"
-	"lightsout/power/internal/powertest/ipmisim"
 )
 
 // TestAControllerThatOthersWrote speaks to OpenIPMI's simulator.
 func TestAControllerThatOthersWrote(t *testing.T) {
-	sim := ipmisim.Start(t)
-	open := func(password string) (*Driver, power.Machine) {
-		d, err := New(Options{Address: "127.0.0.1:" + sim.Port, User: ipmisim.User, Password: powertest.Secret(password)})
+	sim := startSimulator(t)
+	open := func(pass string) (*Driver, power.Machine) {
+		d, err := New(Options{Address: sim.address, User: user, Password: powertest.Secret(pass)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,17 +23,17 @@ func TestAControllerThatOthersWrote(t *testing.T) {
 		}
 		return d, m
 	}
-	d, m := open(ipmisim.Password)
+	d, m := open(password)
 	await := func(want power.State) {
 		t.Helper()
 		var r power.Reading
 		var err error
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if r, err = d.State(t.Context(), m); err == nil && r.State == want && r.Proof == power.Proven && sim.State() == want {
+			if r, err = d.State(t.Context(), m); err == nil && r.State == want && r.Proof == power.Proven && sim.state() == want {
 				return
 			}
 		}
-		t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.State(), want)
+		t.Fatalf("the state is %+v, %v, and in truth %s; want %s", r, err, sim.state(), want)
 	}
 	await(power.On)
 	for _, step := range []struct {
@@ -48,7 +47,7 @@ func TestAControllerThatOthersWrote(t *testing.T) {
 	}
 	wrong, m := open("wrong")
 	var refused *power.RefusedError
-	if err := wrong.Switch(t.Context(), power.ActionOff, m); !errors.As(err, &refused) || sim.State() != power.On {
-		t.Errorf("with a wrong password: %v, the machine is %s", err, sim.State())
+	if err := wrong.Switch(t.Context(), power.ActionOff, m); !errors.As(err, &refused) || sim.state() != power.On {
+		t.Errorf("with a wrong password: %v, the machine is %s", err, sim.state())
 	}
 }

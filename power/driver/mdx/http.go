@@ -79,7 +79,7 @@ func (d *Driver) send(ctx context.Context, method, path, token string, body, rep
 		}
 		defer t.Release(1)
 	}
-	r := rest.Request{Method: method, URL: d.url + path, Body: body, Secrets: []string{token}, Harmless: path == refreshPath}
+	r := rest.Request{Method: method, URL: d.url + path, Body: body, Secrets: []string{token}}
 	if token != "" {
 		r.Header = map[string]string{"Authorization": "JWT " + token}
 	}

@@ -13,17 +13,9 @@ import (
 	"lightsout/power/internal/secret"
 )
 
-// checkToken takes the text read from where for a token, without the blanks
-// around it.
-func checkToken(raw, where string) (string, error) {
-	token := strings.TrimSpace(raw)
-	if token == "" {
-		return "", fmt.Errorf("%s is empty; issue a token in the mdx portal (click your name, トークン発行) and put it there", where)
-	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s does not contain a token; issue one in the mdx portal (click your name, トークン発行)", where)
-	}
-	return token, nil
+// isToken reports whether text can be a token.
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // tokens keeps the token in use. It is safe for use by several goroutines.
@@ -40,11 +32,12 @@ type tokens struct {
 // given reads the source.
 func (t *tokens) given() (string, error) {
 	token, err := t.source()
-	if err == nil {
-		token, err = checkToken(token, "the portal's token")
-	}
-	if err != nil {
+	token = strings.TrimSpace(token)
+	switch {
+	case err != nil:
 		return "", &power.RefusedError{Why: err.Error()}
+	case !isToken(token):
+		return "", &power.RefusedError{Why: "the portal's token is empty or not a token; issue one in the mdx portal (click your name, トークン発行) and put it there"}
 	}
 	return token, nil
 }
@@ -85,16 +78,15 @@ func (d *Driver) exchange(ctx context.Context, old string) (string, error) {
 	var reply struct {
 		Token string `json:"token"`
 	}
-	err := d.send(ctx, http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
+	err := d.send(rest.Harmless(ctx), http.MethodPost, refreshPath, "", map[string]string{"token": old}, &reply)
 	if code := rest.Code(err); code >= 400 && code < 500 && code != http.StatusTooManyRequests {
 		return "", errToken
 	}
 	if err != nil {
 		return "", fmt.Errorf("the token could not be renewed: %w", err)
 	}
-	token, err := checkToken(reply.Token, "the portal's reply")
-	if err != nil {
+	if !isToken(reply.Token) {
 		return "", errToken
 	}
-	return token, nil
+	return reply.Token, nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -74,28 +73,24 @@ func fromEnvironment() (credentials, error) {
 	return c, nil
 }
 
+// fromFile reads a cloud of the clouds.yaml at path; empty: of the one that OpenStack's own
+// commands would find.
 func fromFile(cloud, path string) (c credentials, err error) {
-	if path == "" {
-		if path, err = findClouds(); err != nil {
-			return c, err
-		}
-	}
-	for _, p := range []string{path, filepath.Join(filepath.Dir(path), "secure.yaml")} {
-		if err := private(p, p != path); err != nil {
-			return c, err
-		}
+	where := []clouds.ParseOption{clouds.WithCloudName(cloud)}
+	if path != "" {
+		where = append(where, clouds.WithLocations(path))
 	}
 	defer func() {
 		if recover() != nil { // the library's, of an entry without auth
-			err = fmt.Errorf("the cloud %q in %s has no auth section", power.Clean(cloud), path)
+			err = fmt.Errorf("the cloud %q has no auth section in clouds.yaml", power.Clean(cloud))
 		}
 	}()
-	c.auth, c.endpoint, c.tls, err = clouds.Parse(clouds.WithCloudName(cloud), clouds.WithLocations(path))
+	c.auth, c.endpoint, c.tls, err = clouds.Parse(where...)
 	if err != nil {
-		return c, fmt.Errorf("the cloud %q can't be read from %s: %s", power.Clean(cloud), path, harmlessYAML(err))
+		return c, fmt.Errorf("the cloud %q can't be read: %s; correct its clouds.yaml, or clouds_file under power.openstack", power.Clean(cloud), harmlessYAML(err))
 	}
 	if c.auth.IdentityEndpoint == "" {
-		return c, fmt.Errorf("the cloud %q in %s has no auth_url", power.Clean(cloud), path)
+		return c, fmt.Errorf("the cloud %q has no auth_url in clouds.yaml", power.Clean(cloud))
 	}
 	return c, nil
 }
@@ -107,43 +102,6 @@ func harmlessYAML(err error) string {
 }
 
 var quoted = regexp.MustCompile("`[^`]*`")
-
-// findClouds looks where OpenStack's own commands look.
-func findClouds() (string, error) {
-	if p := os.Getenv("OS_CLIENT_CONFIG_FILE"); p != "" {
-		return p, nil
-	}
-	home, _ := os.UserHomeDir() // none: nothing below the current folder is meant
-	own := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), home+"/.config")
-	places := []string{"clouds.yaml", filepath.Join(own, "openstack", "clouds.yaml"), "/etc/openstack/clouds.yaml"}
-	for _, p := range places {
-		if _, err := os.Stat(p); err == nil {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("there is no clouds.yaml in any of %v; set clouds_file under power.openstack", places)
-}
-
-var secretLine = regexp.MustCompile(`(?m)^\s*["']?(password|application_credential_secret|token)["']?\s*:`)
-
-// private sees that a file that holds secrets is read by nobody else.
-func private(path string, optional bool) error {
-	data, err := text.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && optional {
-		return nil
-	}
-	var info os.FileInfo
-	if err == nil {
-		info, err = os.Stat(path)
-	}
-	if err != nil {
-		return fmt.Errorf("OpenStack's credentials can't be read: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 && secretLine.Match(data) {
-		return fmt.Errorf("%s holds secrets and others may read it; run chmod 600 on it", path)
-	}
-	return nil
-}
 
 // connect gives the client for Nova, logging in when nobody has yet: one does it
 // for all who wait.

@@ -202,7 +202,7 @@ func (c *cloud) posts() (out []string) {
 }
 
 // cloudsFile writes a clouds.yaml.
-func (c *cloud) cloudsFile(t *testing.T, mode os.FileMode) string {
+func (c *cloud) cloudsFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clouds.yaml")
 	text := fmt.Sprintf(`
@@ -221,7 +221,7 @@ clouds:
     verify: false
     auth: {auth_url: %s/identity, username: me, password: %s}
 `, c.URL, password, c.URL, password)
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -229,7 +229,7 @@ clouds:
 
 func newDriver(t *testing.T, c *cloud) *Driver {
 	t.Helper()
-	d, err := New(Options{Cloud: "mdx2", CloudsFile: c.cloudsFile(t, 0o600)})
+	d, err := New(Options{Cloud: "mdx2", CloudsFile: c.cloudsFile(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func TestLightsoutReportsUnusableCredentials(t *testing.T) {
 	}
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	good, open := c.cloudsFile(t, 0o600), c.cloudsFile(t, 0o644)
+	good := c.cloudsFile(t)
 	broken := filepath.Join(t.TempDir(), "clouds.yaml")
 	if err := os.WriteFile(broken, []byte("clouds:\n  mdx2: {auth: ["+password+"]}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -183,14 +183,13 @@ func TestLightsoutReportsUnusableCredentials(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		"others may read it": {Options{Cloud: "mdx2", CloudsFile: open}, "chmod 600"},
-		"no such cloud":      {Options{Cloud: "mdx9", CloudsFile: good}, "mdx9"},
-		"no auth":            {Options{Cloud: "bare", CloudsFile: good}, "auth"},
-		"no verification":    {Options{Cloud: "open", CloudsFile: good}, "cacert"},
-		"no such file":       {Options{Cloud: "mdx2", CloudsFile: "/no/clouds.yaml"}, "can't be read"},
-		"a broken file":      {Options{Cloud: "mdx2", CloudsFile: broken}, "mdx2"},
-		"nothing at all":     {Options{}, "power.openstack"},
-		"no file anywhere":   {Options{Cloud: "mdx2"}, "clouds_file"},
+		"no such cloud":    {Options{Cloud: "mdx9", CloudsFile: good}, "mdx9"},
+		"no auth":          {Options{Cloud: "bare", CloudsFile: good}, "auth"},
+		"no verification":  {Options{Cloud: "open", CloudsFile: good}, "cacert"},
+		"no such file":     {Options{Cloud: "mdx2", CloudsFile: "/no/clouds.yaml"}, "can't be read"},
+		"a broken file":    {Options{Cloud: "mdx2", CloudsFile: broken}, "mdx2"},
+		"nothing at all":   {Options{}, "power.openstack"},
+		"no file anywhere": {Options{Cloud: "mdx2"}, "clouds_file"},
 	} {
 		d, err := New(l.opt)
 		if err != nil {

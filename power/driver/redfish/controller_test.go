@@ -1,15 +1,12 @@
 package redfish
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,7 +22,6 @@ import (
 const (
 	user     = "admin"
 	password = "hunter2-planted"
-	token    = "session-token-planted"
 )
 
 // bmc is a controller as DSP0266 has it, with the replies of real ones, and can
@@ -33,16 +29,12 @@ const (
 type bmc struct {
 	*httptest.Server
 
-	mu       sync.Mutex
-	state    map[string]string // PowerState by system
-	names    map[string]string // Name by system
-	allow    []string          // nil: not told
-	info     []string          // by ActionInfo; nil: none
-	sessions map[string]bool
-	at       string         // where it takes logins
-	root     map[string]any // what its service root has of that
-	logins   int
-	seen     []string // "POST /path body"
+	mu    sync.Mutex
+	state map[string]string // PowerState by system
+	names map[string]string // Name by system
+	allow []string          // nil: not told
+	info  []string          // by ActionInfo; nil: none
+	seen  []string          // "POST /path body"
 	// fault answers in the controller's place when it returns true.
 	fault func(w http.ResponseWriter, r *http.Request, body string) bool
 	stall chan struct{} // closed to let go of who waits
@@ -51,7 +43,7 @@ type bmc struct {
 func newBMC(t testing.TB) *bmc {
 	t.Helper()
 	b := &bmc{
-		state: map[string]string{"1": "On"}, names: map[string]string{"1": "System"}, sessions: map[string]bool{},
+		state: map[string]string{"1": "On"}, names: map[string]string{"1": "System"},
 		allow: []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart"},
 	}
 	b.Server = httptest.NewUnstartedServer(b)
@@ -118,43 +110,18 @@ func complain(w http.ResponseWriter, code int, message string) {
 }
 
 func (b *bmc) allowed(r *http.Request) bool {
-	if t := r.Header.Get("X-Auth-Token"); t != "" {
-		return b.sessions[t]
-	}
 	u, p, ok := r.BasicAuth()
 	return ok && u == user && p == password
 }
 
 func (b *bmc) answer(w http.ResponseWriter, r *http.Request, body string) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
-	if path == cmp.Or(b.at, "/redfish/v1/SessionService/Sessions") && r.Method == http.MethodPost {
-		var login struct{ UserName, Password string }
-		_ = json.Unmarshal([]byte(body), &login)
-		if login.UserName != user || login.Password != password {
-			complain(w, 401, "The authentication credentials included with this request are missing or invalid.")
-			return
-		}
-		b.logins++
-		t := fmt.Sprintf("%s-%d", token, b.logins)
-		b.sessions[t] = true
-		w.Header().Set("X-Auth-Token", t)
-		w.Header().Set("Location", "/redfish/v1/SessionService/Sessions/"+t)
-		reply(w, 201, map[string]any{"Id": "1"})
-		return
-	}
 	if path == "/redfish/v1" { // for everybody
-		service := map[string]any{"RedfishVersion": "1.6.0", "Systems": map[string]string{"@odata.id": "/redfish/v1/Systems"}}
-		maps.Copy(service, b.root)
-		reply(w, 200, service)
+		reply(w, 200, map[string]any{"RedfishVersion": "1.6.0", "Systems": map[string]string{"@odata.id": "/redfish/v1/Systems"}})
 		return
 	}
 	if !b.allowed(r) {
 		complain(w, 401, "The authentication credentials included with this request are missing or invalid.")
-		return
-	}
-	if t, ok := strings.CutPrefix(path, "/redfish/v1/SessionService/Sessions/"); ok && r.Method == http.MethodDelete {
-		delete(b.sessions, t)
-		w.WriteHeader(204)
 		return
 	}
 	ref := func(p string) map[string]string { return map[string]string{"@odata.id": p} }

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
@@ -27,12 +26,6 @@ func init() {
 		Needs: "power.redfish is missing: it needs at least user and password_file or password_env",
 	})
 }
-
-// Values of Options.Auth.
-const (
-	authBasic   = "basic"
-	authSession = "session"
-)
 
 // defaultURL is the template of a controller's address.
 const defaultURL = "https://{{.BMC}}"
@@ -52,10 +45,6 @@ type Options struct {
 	Password     secret.Source `json:"-"`
 	PasswordFile string        `json:"password_file" path:"file"`
 	PasswordEnv  string        `json:"password_env"`
-	// Auth is basic, which is the same as empty: the password goes with each
-	// request; or session: it is logged in once for each controller (DSP0266,
-	// 13.3.4).
-	Auth string `json:"auth"`
 	// CAFile holds certificates (PEM) of authorities, or of the controllers
 	// themselves, that are trusted instead of the system's.
 	CAFile string `json:"ca_file" path:"file"`
@@ -92,14 +81,12 @@ func (o *Options) Build(site power.Site) (power.Driver, error) {
 }
 
 // Driver switches servers by their controllers. It is safe for use by several
-// goroutines. Close logs out.
+// goroutines.
 type Driver struct {
 	opt    Options
 	url    *fields.Template
 	system *fields.Template
 	rest   rest.Client
-
-	sessions sync.Map // a session by controller
 }
 
 // New makes the driver. It makes no request.
@@ -113,9 +100,6 @@ func New(opt Options) (*Driver, error) {
 	d.system, err = fields.Parse("power.redfish.system", opt.System)
 	if err != nil {
 		return nil, err
-	}
-	if opt.Auth != "" && opt.Auth != authBasic && opt.Auth != authSession {
-		return nil, power.Wrong("power.redfish.auth", " must be basic or session, not %q", power.Clean(opt.Auth))
 	}
 	if opt.User == "" || opt.Password == nil {
 		return nil, power.Wrong("power.redfish", " needs user, and password_file or password_env")

@@ -21,11 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newWorld(t *testing.T, change func(*Options)) *powertest.World {
+func newWorld(t *testing.T) *powertest.World {
 	b := newBMC(t)
 	states := map[power.State]string{power.On: "On", power.Off: "Off", power.Transitioning: "PoweringOff", power.Unknown: "Paused"}
 	return &powertest.World{
-		Driver:  newDriver(t, b, change),
+		Driver:  newDriver(t, b, nil),
 		Can:     power.Abilities{State: true, ProvesOff: true, On: true, Shutdown: true, Off: true},
 		Machine: powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}},
 		None:    &powertest.Lookup{Node: power.NodeRef{Name: "kube-node3"}, Hint: "no-such-system"},
@@ -62,12 +62,12 @@ func newWorld(t *testing.T, change func(*Options)) *powertest.World {
 		Refuse: func() {
 			b.with(func() {
 				b.fault = func(w http.ResponseWriter, r *http.Request, body string) bool {
-					complain(w, 400, "\x1b[31m\u202erefused: "+body+" "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Auth-Token")+" "+password)
+					complain(w, 400, "\x1b[31m\u202erefused: "+body+" "+r.Header.Get("Authorization")+" "+password)
 					return true
 				}
 			})
 		},
-		Secrets: []string{password, token, "YWRtaW46aHVudGVyMi1wbGFudGVk"},
+		Secrets: []string{password, "YWRtaW46aHVudGVyMi1wbGFudGVk"},
 	}
 }
 
@@ -78,16 +78,7 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-func TestContract(t *testing.T) {
-	for name, change := range map[string]func(*Options){
-		"basic authentication": nil,
-		"sessions":             func(o *Options) { o.Auth = authSession },
-	} {
-		t.Run(name, func(t *testing.T) {
-			powertest.Run(t, powertest.Harness{New: func(t *testing.T) *powertest.World { return newWorld(t, change) }})
-		})
-	}
-}
+func TestContract(t *testing.T) { powertest.Run(t, powertest.Harness{New: newWorld}) }
 
 func TestTheResetTypeIsOneThatTheControllerAllows(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -154,58 +145,13 @@ func TestTheDriverPassesTheControllersErrorOnAndAsksOnce(t *testing.T) {
 	}
 }
 
-func TestASessionIsRenewedOnceAndEndedAtTheEnd(t *testing.T) {
-	b := newBMC(t)
-	d := newDriver(t, b, func(o *Options) { o.Auth = authSession })
-	look := func() {
-		t.Helper()
-		if r, err := d.State(t.Context(), b.machine()); err != nil || r.State != power.On {
-			t.Fatalf("%+v, %v", r, err)
-		}
-	}
-	look()
-	look()
-	b.with(func() {
-		if b.logins != 1 {
-			t.Errorf("it logged in %d times", b.logins)
-		}
-		clear(b.sessions) // the controller was restarted
-	})
-	look()
-	d.Close()
-	b.with(func() {
-		if b.logins != 2 || len(b.sessions) != 0 {
-			t.Errorf("%d logins, %d sessions left", b.logins, len(b.sessions))
-		}
-	})
-}
-
-// A controller tells in its service root where it takes logins.
-func TestASessionIsOpenedWhereTheServiceRootSays(t *testing.T) {
-	ref := func(at string) map[string]any { return map[string]any{"@odata.id": at} }
-	for at, root := range map[string]map[string]any{
-		"/redfish/v1/SessionService/Sessions": nil,
-		"/redfish/v1/Sessions":                {"Links": map[string]any{"Sessions": ref("/redfish/v1/Sessions/")}},
-		"/redfish/v1/Logins/Sessions":         {"SessionService": ref("/redfish/v1/Logins/")},
-	} {
-		b := newBMC(t)
-		b.at, b.root = at, root
-		d := newDriver(t, b, func(o *Options) { o.Auth = authSession })
-		if r, err := d.State(t.Context(), b.machine()); err != nil || r.State != power.On || b.logins != 1 {
-			t.Errorf("%s: %+v, %v, %d logins", at, r, err, b.logins)
-		}
-	}
-}
-
 func TestAWrongPasswordSaysWhereToLook(t *testing.T) {
-	for _, auth := range []string{authSession, authBasic} {
-		b := newBMC(t)
-		d := newDriver(t, b, func(o *Options) { o.Auth, o.Password = auth, powertest.Secret("wrong-and-planted") })
-		_, err := d.State(t.Context(), b.machine())
-		var refused *power.RefusedError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "power.redfish") || strings.Contains(err.Error(), "planted") {
-			t.Errorf("%s: %v", auth, err)
-		}
+	b := newBMC(t)
+	d := newDriver(t, b, func(o *Options) { o.Password = powertest.Secret("wrong-and-planted") })
+	_, err := d.State(t.Context(), b.machine())
+	var refused *power.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "power.redfish") || strings.Contains(err.Error(), "planted") {
+		t.Error(err)
 	}
 }
 
@@ -309,7 +255,6 @@ func TestOptionsThatCantBeMeantAreRefused(t *testing.T) {
 		"no user":        func(o *Options) { o.User = "" },
 		"no password":    func(o *Options) { o.Password = nil },
 		"a bad template": func(o *Options) { o.URL = "https://{{.Nod}}" },
-		"an odd login":   func(o *Options) { o.Auth = "digest" },
 		"a bad sum":      func(o *Options) { o.Fingerprints = []string{"abc"} },
 		"no CA":          func(o *Options) { o.CAFile = "/no/such/file" },
 		"an empty CA":    func(o *Options) { o.CAFile = empty },

@@ -37,7 +37,7 @@ func FuzzController(f *testing.F) {
 				return true
 			}
 		})
-		d := newDriver(t, b, func(o *Options) { o.Auth = "basic" })
+		d := newDriver(t, b, nil)
 		say := func(text string) {
 			if text != terminal.Clean(text, 1<<16) {
 				t.Errorf("%q is not harmless", text)

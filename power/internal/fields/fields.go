@@ -5,17 +5,16 @@ package fields
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"text/template"
-	"text/template/parse"
 	"unicode"
 
 	"lightsout/power"
 )
 
-// Names are the names that a template may contain.
-var Names = []string{"Node", "Address", "Machine", "BMC"}
+// known are the names that a template may contain.
+var known = []string{"Node", "Address", "Machine", "BMC"}
 
 // Values are the values for the names. An empty one is unknown.
 type Values struct {
@@ -53,96 +52,53 @@ func (n *Node) Controls() string { return n.BMC }
 
 // Template is a text with values left open. It is safe for use by several
 // goroutines.
-type Template struct {
-	t     *template.Template
-	names []string
-}
+type Template struct{ what, text string }
 
-// Parse reads a template. Only values and functions of values can be in it
-// (no loops, conditions or definitions). what names it in errors.
+// opening matches a value left open.
+var opening = regexp.MustCompile(`{{ *\.(\w+) *}}`)
+
+// Parse reads a template, which can contain plain names only. what names it in errors.
 func Parse(what, text string) (*Template, error) {
-	t, err := template.New(what).Parse(text)
-	if err != nil {
-		// "template: what:1: reason"
-		parts := strings.SplitN(err.Error(), ": ", 3)
-		return nil, power.Wrong(what, " is not a template: %s", power.Clean(parts[len(parts)-1]))
-	}
-	out := &Template{t: t}
-	if t.Tree == nil { // an empty text, or definitions alone
-		if strings.TrimSpace(text) != "" {
-			return nil, errPlain(what)
-		}
-		return out, nil
-	}
-	for _, n := range t.Tree.Root.Nodes {
-		switch n := n.(type) {
-		case *parse.TextNode:
-		case *parse.ActionNode:
-			if err := out.note(what, n.Pipe); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, errPlain(what)
+	t := &Template{what, text}
+	for _, name := range t.names() {
+		if !slices.Contains(known, name) {
+			return nil, power.Wrong(what, ": there is no {{.%s}}; there are {{.%s}}", name, strings.Join(known, "}}, {{."))
 		}
 	}
-	if len(t.Templates()) > 1 {
-		return nil, errPlain(what)
+	if strings.Contains(opening.ReplaceAllString(text, ""), "{{") {
+		return nil, power.Wrong(what, ": only plain values like {{.Node}} can be in it")
 	}
-	return out, nil
+	return t, nil
 }
 
-func errPlain(what string) error {
-	return power.Wrong(what, ": only plain values like {{.Node}} can be in it")
-}
-
-// note collects the names that a pipe uses.
-func (t *Template) note(what string, pipe *parse.PipeNode) error {
-	if len(pipe.Decl) > 0 {
-		return errPlain(what)
+// names are those that the text leaves open.
+func (t *Template) names() []string {
+	var out []string
+	for _, m := range opening.FindAllStringSubmatch(t.text, -1) {
+		out = append(out, m[1])
 	}
-	for _, cmd := range pipe.Cmds {
-		for _, arg := range cmd.Args {
-			switch arg := arg.(type) {
-			case *parse.FieldNode:
-				if len(arg.Ident) != 1 || !slices.Contains(Names, arg.Ident[0]) {
-					return power.Wrong(what, ": there is no {{%s}}; there are {{.%s}}", arg, strings.Join(Names, "}}, {{."))
-				}
-				t.names = append(t.names, arg.Ident[0])
-			case *parse.PipeNode:
-				if err := t.note(what, arg); err != nil {
-					return err
-				}
-			case *parse.ChainNode, *parse.DotNode, *parse.VariableNode:
-				return errPlain(what)
-			}
-		}
-	}
-	return nil
+	return out
 }
 
 // PerNode reports whether it names anything, so that nodes differ.
-func (t *Template) PerNode() bool { return len(t.names) > 0 }
+func (t *Template) PerNode() bool { return opening.MatchString(t.text) }
 
 // Uses reports whether it names name.
-func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }
+func (t *Template) Uses(name string) bool { return slices.Contains(t.names(), name) }
 
 // Render fills the values in. It fails if a value is unknown or is not a plain name or
 // address: other systems give nodes their names and addresses.
 func (t *Template) Render(v Values) (string, error) {
 	values := map[string]string{"Node": v.Node, "Address": v.Address, "Machine": v.Machine, "BMC": v.BMC}
-	for _, name := range t.names { // it can name nothing else
+	for _, name := range t.names() {
 		switch value := values[name]; {
 		case value == "":
-			return "", fmt.Errorf("{{.%s}} in %s is unknown for node %s", name, t.t.Name(), power.Clean(v.Node))
+			return "", fmt.Errorf("{{.%s}} in %s is unknown for node %s", name, t.what, power.Clean(v.Node))
 		case !Plain(value):
 			return "", fmt.Errorf("{{.%s}} of node %s is %q, which is not a plain name or address", name, power.Clean(v.Node), power.Clean(value))
 		}
 	}
-	var b strings.Builder
-	if err := t.t.Execute(&b, values); err != nil {
-		return "", fmt.Errorf("%s can't be filled in for node %s: %s", t.t.Name(), power.Clean(v.Node), power.Clean(err.Error()))
-	}
-	return b.String(), nil
+	return opening.ReplaceAllStringFunc(t.text, func(open string) string { return values[strings.Trim(open, "{ .}")] }), nil
 }
 
 // RenderHost is Render for a text that decides who receives a secret. Only the
@@ -152,7 +108,7 @@ func (t *Template) RenderHost(v Values) (string, error) {
 	for _, name := range v.own {
 		if t.Uses(name) {
 			return "", fmt.Errorf("{{.%s}} in %s decides who gets a secret, and node %s itself sets it; give %s under power.nodes.%s",
-				name, t.t.Name(), power.Clean(v.Node), strings.ToLower(name), power.Clean(v.Node))
+				name, t.what, power.Clean(v.Node), strings.ToLower(name), power.Clean(v.Node))
 		}
 	}
 	return t.Render(v)

@@ -1,8 +1,11 @@
 package powertest
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 
+	"lightsout/internal/testenv"
 	"lightsout/power"
 )
 
@@ -34,9 +37,6 @@ type World struct {
 	// all there is to see: until then the machine is Unknown. Zero is one. A
 	// driver that proves Off needs no more than that.
 	Polls int
-	// Deaf: a machine that is off can't be asked anything, so that asking it to
-	// switch off again is an error, by which nothing was sent.
-	Deaf bool
 
 	// Unacknowledged: nobody acknowledges a request, so that each one that is sent is an
 	// *UnconfirmedError.
@@ -66,3 +66,14 @@ type Harness struct {
 
 // Secret is a source that always gives s.
 func Secret(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+
+// Need skips the test without the programs.
+func Need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		_, here := exec.LookPath(p)
+		if _, there := os.Stat("/usr/sbin/" + p); here != nil && there != nil {
+			testenv.Skip(t, p+" is not installed")
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 type harmlessKey struct{}
 
 // Harmless marks the requests of a context as such that switch nothing, as logins do:
-// they are sent without a judgement.
+// they are sent without a judgement, and it does not matter whether they arrived.
 func Harmless(ctx context.Context) context.Context {
 	return context.WithValue(ctx, harmlessKey{}, true)
 }
@@ -31,8 +31,8 @@ func (e *UnsentError) Error() string { return e.Err.Error() }
 // Unwrap gives the error of power.BeforeSend.
 func (e *UnsentError) Unwrap() error { return e.Err }
 
-// LostError reports, with the transport's error, that a POST that may have been sent
-// got no reply.
+// LostError reports, with the transport's error, that a POST that is not Harmless and may
+// have been sent got no reply.
 type LostError struct{ error }
 
 // Unwrap gives the transport's error.
@@ -81,7 +81,7 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		err = inTime(ctx, err)
 		done()
-		if connected.Load() && r.Method == http.MethodPost {
+		if connected.Load() && judges {
 			err = &LostError{err}
 		}
 		return nil, err

@@ -51,8 +51,8 @@ func Transport(dial power.Dial, network string) *http.Transport {
 }
 
 // HTTP returns a client that follows no redirect: a redirected POST would become a GET,
-// and its headers would go to another host. A POST that may have arrived without a
-// reply fails with a *LostError. One that is not Harmless waits for power.BeforeSend when
+// and its headers would go to another host. A POST that is not Harmless and may have arrived
+// without a reply fails with a *LostError. It waits for power.BeforeSend when
 // its connection stands, and fails with an *UnsentError if that returns an error.
 func HTTP(t *http.Transport) *http.Client {
 	return &http.Client{
@@ -84,9 +84,6 @@ type Request struct {
 	Body any
 	// Secrets are hidden in the other side's messages.
 	Secrets []string
-	// Harmless: a POST that changes nothing, so that it does not matter whether
-	// it arrived.
-	Harmless bool
 }
 
 // StatusError is a reply with an unsuccessful status.
@@ -116,7 +113,7 @@ func Unsure(code int) bool { return code >= 500 || code == http.StatusRequestTim
 
 // Do sends a request once and decodes the reply, unless reply is nil. It returns
 // a *StatusError for a reply that is no success, a *power.UnconfirmedError when
-// a POST may have arrived without a reply coming back, the error of power.BeforeSend
+// a POST that is not Harmless may have arrived without a reply coming back, the error of power.BeforeSend
 // unchanged, and otherwise an *power.SilentError.
 func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, error) {
 	what := r.Method + " " + power.Clean(r.URL)
@@ -127,9 +124,6 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 			return nil, fmt.Errorf("%s can't be written: %w", what, err)
 		}
 		payload = bytes.NewReader(data)
-	}
-	if r.Harmless {
-		ctx = Harmless(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, payload)
 	if err != nil {
@@ -148,7 +142,7 @@ func (c *Client) Do(ctx context.Context, r Request, reply any) (http.Header, err
 	switch {
 	case errors.As(err, &unsent):
 		return nil, unsent.Err
-	case errors.As(err, &lost) && !r.Harmless:
+	case errors.As(err, &lost):
 		return nil, &power.UnconfirmedError{Why: fmt.Sprintf("%s got %s and did not answer (%s)", c.Name, what, power.Why(err))}
 	case err != nil:
 		return nil, c.unreached(what, err)

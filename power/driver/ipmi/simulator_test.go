@@ -1,6 +1,4 @@
-// Package ipmisim runs OpenIPMI's BMC simulator (ipmi_sim, Debian's package
-// openipmi) for tests: a controller that somebody else wrote.
-package ipmisim
+package ipmi
 
 import (
 	"fmt"
@@ -12,36 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"lightsout/internal/testenv"
 	"lightsout/power"
+	"lightsout/power/internal/powertest"
 )
 
-// User and Password log in.
-const (
-	User     = "ADMIN"
-	Password = "hunter2-planted"
-)
+// simulator is a running ipmi_sim (OpenIPMI; Debian's package openipmi): a controller that
+// somebody else wrote. Its address is that where it listens.
+type simulator struct{ address, dir string }
 
-// Sim is a running simulator.
-type Sim struct {
-	// Host and Port are where it listens, by UDP.
-	Host string
-	Port string
-	dir  string
-}
-
-// Need skips the test without the programs.
-func Need(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		_, here := exec.LookPath(p)
-		if _, there := os.Stat("/usr/sbin/" + p); here != nil && there != nil {
-			testenv.Skip(t, p+" is not installed")
-		}
-	}
-}
-
-const config = `name "bmc"
+const simConfig = `name "bmc"
 set_working_mc 0x20
   startlan 1
     addr 127.0.0.1 %s
@@ -57,13 +34,13 @@ set_working_mc 0x20
   user 2 true "%s" "%s" admin 10 none md2 md5 straight
 `
 
-const emulation = `mc_setbmc 0x20
+const simEmulation = `mc_setbmc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
 mc_enable 0x20
 `
 
-// chassis is what the simulator calls to switch its machine, which is a file.
-const chassis = `#!/bin/sh
+// simChassis is what the simulator calls to switch its machine, which is a file.
+const simChassis = `#!/bin/sh
 d=${0%/*}; op=$1; shift
 put() { echo "$1" > "$d/new" && mv "$d/new" "$d/power"; }
 case $op in
@@ -74,19 +51,19 @@ esac
 exit 0
 `
 
-// Start runs a simulator whose machine is on, until the test ends.
-func Start(t *testing.T) *Sim {
+// startSimulator runs a simulator whose machine is on, until the test ends.
+func startSimulator(t *testing.T) *simulator {
 	t.Helper()
-	Need(t, "ipmi_sim")
+	powertest.Need(t, "ipmi_sim")
 	free, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Sim{Host: "127.0.0.1", dir: t.TempDir()}
-	_, s.Port, _ = net.SplitHostPort(free.LocalAddr().String())
+	s := &simulator{address: free.LocalAddr().String(), dir: t.TempDir()}
+	_, port, _ := net.SplitHostPort(s.address)
 	free.Close()
 	for name, text := range map[string]string{
-		"lan.conf": fmt.Sprintf(config, s.Port, s.dir, User, Password), "emulation": emulation, "chassis": chassis, "power": "1\n",
+		"lan.conf": fmt.Sprintf(simConfig, port, s.dir, user, password), "emulation": simEmulation, "chassis": simChassis, "power": "1\n",
 	} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -115,9 +92,9 @@ func Start(t *testing.T) *Sim {
 var ping = []byte{6, 0, 0xff, 6, 0, 0, 0x11, 0xbe, 0x80, 0, 0, 0}
 
 // await waits until it answers.
-func (s *Sim) await(t *testing.T, ended <-chan struct{}) {
+func (s *simulator) await(t *testing.T, ended <-chan struct{}) {
 	t.Helper()
-	conn, err := net.Dial("udp", net.JoinHostPort(s.Host, s.Port))
+	conn, err := net.Dial("udp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +116,8 @@ func (s *Sim) await(t *testing.T, ended <-chan struct{}) {
 	t.Fatal("the simulator does not answer")
 }
 
-// State is the true state of its machine.
-func (s *Sim) State() power.State {
+// state is the true state of its machine.
+func (s *simulator) state() power.State {
 	b, _ := os.ReadFile(filepath.Join(s.dir, "power"))
 	return map[string]power.State{"1": power.On, "0": power.Off}[strings.TrimSpace(string(b))]
 }
