@@ -8,7 +8,7 @@ import (
 )
 
 var pictureSpec = &paneSpec{
-	name: "Picture", names: []string{"picture", "pulse", "pulses"}, letter: "p", place: placeWhole, need: needCluster,
+	name: "Picture", names: []string{"picture", "pulse", "pulses"}, letter: "p", place: placeWhole,
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "describe the node (enter: unless a trial step is waiting)", "enter", "d"),
 		bind(openObject(aspectYAML), "", "y", "the node's YAML, as the API server has it", "y").needs(needLive),

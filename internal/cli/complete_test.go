@@ -78,7 +78,6 @@ func TestTheShellCompletesWhatThereIs(t *testing.T) {
 		"--theme ":                               "dark light contrast",
 		"--plan mi":                              "mine.yaml",
 		"po":                                     "power",
-		"load http://10.0.0.1/ --burst 2 --col":  "--color",
 		"power shutdown --kubeconfig K --dra":    "--drain",
 		"load http://10.0.0.1/ --connections ":   "fresh kept",
 		"restore --kubeconfig K --context t":     "one two", // the shell chooses
