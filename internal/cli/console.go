@@ -43,8 +43,6 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
-	// asking is held while the operator is asked.
-	asking sync.Mutex
 }
 
 // newConsole asks on standard input if that is a terminal.
@@ -94,8 +92,6 @@ func (c *console) events(e *session.Session) {
 // the answer is no, or if there is no one to ask. It waits even if the session asks no more:
 // then the answer counts for nothing.
 func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
-	c.asking.Lock()
-	defer c.asking.Unlock()
 	for _, line := range questionLines(q) {
 		fmt.Fprintln(c.out, line)
 	}
@@ -219,9 +215,10 @@ func (c *console) hostKeys() func(context.Context, ssh.HostKeyQuestion) (bool, e
 	if c.in == nil {
 		return nil
 	}
+	var asking sync.Mutex
 	return func(ctx context.Context, q ssh.HostKeyQuestion) (bool, error) {
-		c.asking.Lock()
-		defer c.asking.Unlock()
+		asking.Lock()
+		defer asking.Unlock()
 		return c.askYes(ctx, os.Stderr, fmt.Sprintf("No known_hosts file contains the host key of %s: %s, fingerprint %s.\nTrust it, and add it to %s? [y/N] ",
 			power.Clean(q.Host), q.KeyType, q.Fingerprint, filepath.Clean(q.File)))
 	}

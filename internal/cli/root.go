@@ -120,8 +120,6 @@ func Main(v string) int {
 		return verdict.code()
 	case err == nil:
 		return 0
-	case err == errUnread: // as if the signal had ended the program
-		return 128 + int(syscall.SIGPIPE)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
