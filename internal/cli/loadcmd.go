@@ -164,7 +164,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err := oneOf("format", l.output, "text", "json"); err != nil {
 		return err
 	}
-	o, err := whileReading(func() (loadgen.Options, error) { return l.generatorOptions(target) })
+	o, err := l.generatorOptions(target)
 	if err != nil {
 		return usageError{err}
 	}

@@ -104,8 +104,6 @@ func newTrialCheckCommand() *cobra.Command {
 
 // checkPlan prints a plan and its warnings, or returns its faults.
 func checkPlan(cmd *cobra.Command, name string) []error {
-	signals.reading.Add(1)
-	defer signals.reading.Add(-1)
 	p, faults := plan.Read(name)
 	if len(faults) > 0 {
 		return faults
@@ -180,7 +178,7 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 
 // runTrial runs a plan, and judges it.
 func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
-	p, err := openPlan(name)
+	p, err := plan.Open(name)
 	if err != nil {
 		return usageError{err}
 	}
@@ -314,16 +312,11 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 	return filepath.Join(dir, record.FolderName(context), "trials"), err
 }
 
-// openPlan reads the plan in that file, or the built-in one of that name.
-func openPlan(name string) (*plan.Plan, error) {
-	return whileReading(func() (*plan.Plan, error) { return plan.Open(name) })
-}
-
 // knownPlans are the plans that are offered on the screen.
 func knownPlans(files []string) ([]*plan.Plan, error) {
 	var out []*plan.Plan
 	for _, name := range append(plan.Builtin(), files...) {
-		p, err := openPlan(name)
+		p, err := plan.Open(name)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("%s: %w", strings.TrimSpace(name), err)}
 		}
