@@ -21,7 +21,7 @@ func TestEachPartOfTheHelpIsThatOfACommand(t *testing.T) {
 			t.Errorf("there is no command lightsout%s", path)
 		}
 	}
-	if parts < 18 {
+	if parts < 17 {
 		t.Errorf("%d parts", parts)
 	}
 }
