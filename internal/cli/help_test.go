@@ -21,7 +21,7 @@ func TestEachPartOfTheHelpIsThatOfACommand(t *testing.T) {
 			t.Errorf("there is no command lightsout%s", path)
 		}
 	}
-	if parts < 17 {
+	if parts < 18 {
 		t.Errorf("%d parts", parts)
 	}
 }

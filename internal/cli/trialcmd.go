@@ -77,7 +77,7 @@ func newTrialCommand(o *options) *cobra.Command {
 	o.dryRunFlag(run)
 	completeFlag(run, "pace", words(paces...))
 	completeFlag(run, "scenario", words(scenarios...))
-	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
+	cmd := commands("trial", "Run, check and compare outage trials", run, newTrialListCommand(), newTrialShowCommand(), newTrialInitCommand(), newTrialCheckCommand(), newTrialCompareCommand(o))
 	cmd.Long = "A trial runs a plan and judges it by the observations of lightsout.\n\n" + plan.Help()
 	cmd.Example = "  lightsout trial check outage.yaml\n  lightsout trial run outage.yaml\n  lightsout trial run mdx --lab"
 	return cmd

@@ -10,8 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 )
+
+func newTrialListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the built-in plans",
+		Args:  takes(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(cmd.OutOrStdout()) },
+	}
+}
 
 func newTrialShowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -33,6 +43,28 @@ func newTrialInitCommand() *cobra.Command {
 			return writeNew(path, plan.Example(), "edit it, then run: lightsout trial check "+path, cmd.OutOrStdout())
 		},
 	}
+}
+
+// listPlans prints the built-in plans.
+func listPlans(out io.Writer) error {
+	for _, name := range plan.Builtin() {
+		p, err := plan.Open(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "%-8s  %s\n", name, text.Clean(firstSentence(p.About), 90)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if i := strings.Index(s, ". "); i >= 0 {
+		return s[:i+1]
+	}
+	return s
 }
 
 // showPlan prints a plan: a built-in one, a file's or a record's.
