@@ -23,14 +23,16 @@ type asker struct {
 	held map[string]bool // nodes with a pod of a workload that has a minimum
 	// ruled: the loss of a pair may stop evictions.
 	ruled bool
+	// mapped: a heat map shows the pairs.
+	mapped bool
 
-	bad      []Loss // pairs that are too much
-	partials int    // the number of pairs that are Partial
+	bad, partial []Loss // pairs that are too much, and those that are Partial if mapped
+	partials     int    // the number of pairs that are Partial
 }
 
-// newAsker returns an asker for a cluster.
-func newAsker(s *cluster.Snapshot, q Options) asker {
-	a := asker{w: place.New(s), s: s, q: q, held: map[string]bool{}}
+// newAsker returns an asker for a cluster with this many nodes that form pairs.
+func newAsker(s *cluster.Snapshot, q Options, nodes int) asker {
+	a := asker{w: place.New(s), s: s, q: q, held: map[string]bool{}, mapped: nodes <= MapMost}
 	a.down = forecast.Down(s, q.Off)
 	for _, p := range s.Pods() {
 		if _, ok := q.Min[workload(p)]; ok {
@@ -72,8 +74,12 @@ func (a *asker) row(names []string, i int) {
 		if l.TooMuch() {
 			a.bad = append(a.bad, l)
 		}
-		if l.Partial() {
-			a.partials++
+		if !l.Partial() {
+			continue
+		}
+		a.partials++
+		if a.mapped {
+			a.partial = append(a.partial, l)
 		}
 	}
 }
@@ -93,7 +99,7 @@ func (a *asker) ask(l *Loss, orders int) {
 		if fits && left == 0 {
 			return
 		}
-		if fits && l.Sort == Pair { // the survey shows only how many such pairs there are
+		if fits && l.Sort == Pair && !a.mapped { // the survey shows only how many such pairs there are
 			n := max(0, left-a.left)
 			l.Stuck = place.Range{Low: n, High: n}
 			return

@@ -129,6 +129,9 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		if got := line(t, r, "a"); got != tt.row {
 			t.Errorf("%s: %s\nwant %s", what, got, tt.row)
 		}
+		if m := r.Map(); m[0][0].Heat != 1 || m[0][1].Heat != 1 || m[0][1].Loss == nil || m[1][2].Heat != 0 {
+			t.Errorf("%s: %+v", what, m)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 //	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true})
 //	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
-//	r.Write(w, survey.Table) // or JSON
+//	r.Write(w, survey.HTML) // or Table, JSON
 //
 // This package chooses the losses, judges each one, and writes the pages. Package
 // cluster/place forecasts where pods go.
@@ -120,6 +120,10 @@ type Report struct {
 	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
+	// Names are the names of the nodes, for the heat map.
+	Names []string `json:"names"`
+
+	partial []Loss // the pairs that are Partial, if there is a heat map
 }
 
 // OneNode is a deployment of which no pod is left when a node goes down, until the control
@@ -159,7 +163,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	r := &Report{Context: s.Context, At: s.At}
 	jobs := r.losses(s, q)
 	lone := len(jobs)
-	pairs := candidates(s)
+	pairs := r.candidates(s)
 	n := len(pairs)
 	if q.Pairs {
 		r.Pairs = n * (n - 1) / 2
@@ -170,7 +174,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	for k := range found {
 		wg.Go(func() {
 			a := &found[k]
-			*a = newAsker(s, q)
+			*a = newAsker(s, q, n)
 			for i := int(next.Add(1)) - 1; i < lone+n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if i < lone { // the largest, which are the last, first
 					a.ask(&jobs[lone-1-i], 0)
@@ -194,7 +198,7 @@ func (r *Report) add(found []asker) {
 	var bad []Loss
 	for i := range found {
 		a := &found[i]
-		bad, r.PartialPairs = append(bad, a.bad...), r.PartialPairs+a.partials
+		bad, r.partial, r.PartialPairs = append(bad, a.bad...), append(r.partial, a.partial...), r.PartialPairs+a.partials
 	}
 	slices.SortFunc(bad, func(a, b Loss) int { return cmp.Compare(a.Name, b.Name) })
 	r.Losses = append(r.Losses, bad...)
@@ -215,12 +219,13 @@ func (q *Options) known(s *cluster.Snapshot) error {
 }
 
 // candidates returns the nodes that the survey loses.
-func candidates(s *cluster.Snapshot) (out []string) {
+func (r *Report) candidates(s *cluster.Snapshot) (out []string) {
 	for _, n := range s.Nodes() {
 		if n.Gone.IsZero() && !n.ControlPlane {
 			out = append(out, n.Name)
 		}
 	}
+	r.Names = out
 	return out
 }
 

@@ -111,6 +111,9 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	if l.Homeless.Low != 1 || !strings.Contains(l.Why(), "Insufficient nvidia.com/gpu") {
 		t.Errorf("%+v", l)
 	}
+	if m := r.Map(); len(m) != 6 || m[0][0].Heat != 2 || m[2][2].Heat != 0 || m[0][3].Heat == 0 || m[3][0] != m[0][3] {
+		t.Errorf("%+v", m)
+	}
 }
 
 func TestAMinimumIsARequirement(t *testing.T) {

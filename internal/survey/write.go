@@ -1,8 +1,10 @@
 package survey
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -16,28 +18,32 @@ import (
 const (
 	Table = "table"
 	JSON  = "json"
+	HTML  = "html"
 )
 
 // Formats lists them.
-var Formats = []string{Table, JSON}
+var Formats = []string{Table, JSON, HTML}
 
 // Write writes the report in a format.
 func (r *Report) Write(w io.Writer, format string) error {
-	if format != JSON {
-		return r.table(w)
+	switch format {
+	case JSON:
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Headline string `json:"headline"`
+			*Report
+		}{r.Headline(), r})
+	case HTML:
+		return page.Execute(w, r)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Headline string `json:"headline"`
-		*Report
-	}{r.Headline(), r})
+	return r.table(w)
 }
 
 // columns are the headers of the printed table.
 var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
 
-// Cells returns the cells of a loss, below the headers of the table.
+// Cells returns the cells of a loss, below Columns.
 func (l *Loss) Cells() []string {
 	name := l.Name
 	if l.Sort != Node && l.Sort != Pair {
@@ -79,7 +85,7 @@ func (w *Workload) left() string {
 
 // Why is the problem with the loss in one line; empty without one.
 func (l *Loss) Why() string {
-	why := l.whys()
+	why := l.whys(1)
 	const shown = 2
 	if n := len(why) - shown; n > 0 {
 		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
@@ -87,13 +93,16 @@ func (l *Loss) Why() string {
 	return text.Clean(strings.Join(why, "; "), 600)
 }
 
-// whys describes each problem with the loss, with the first reason for the Pending pods of a workload.
-func (l *Loss) whys() []string {
+// whys describes each problem with the loss, with at most this many reasons for the
+// Pending pods of a workload.
+func (l *Loss) whys(reasons int) []string {
 	why := slices.Concat(l.Broken, l.Budgets)
 	for _, w := range l.Workloads {
 		switch {
 		case w.Pending.High > 0 && len(w.Reasons) > 0:
-			why = append(why, fmt.Sprintf("%s: %s, %v Pending: %s", w.Key, w.left(), w.Pending, strings.TrimSuffix(w.Reasons[0], ".")))
+			for _, one := range w.Reasons[:min(reasons, len(w.Reasons))] {
+				why = append(why, fmt.Sprintf("%s: %s, %v Pending: %s", w.Key, w.left(), w.Pending, strings.TrimSuffix(one, ".")))
+			}
 		case w.Missing.High > 0:
 			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
 		case w.Stuck.High+w.Over.High+w.Orphans.High > 0:
@@ -158,7 +167,7 @@ const oneNodeShown = 3
 
 // Notes returns the lines below the table.
 func (r *Report) Notes() (out []string) {
-	if r.Nodes > 0 && len(r.Of(Node)) == 0 {
+	if r.Nodes > 0 && len(r.Names) == 0 {
 		out = append(out, fmt.Sprintf("A survey loses workers one by one, and here every node (%d) belongs to the control plane; --by LABEL loses groups of any nodes.", r.Nodes))
 	}
 	if r.Waiting > 0 {
@@ -182,3 +191,78 @@ func (r *Report) Notes() (out []string) {
 	}
 	return out
 }
+
+// Cell is one cell of the heat map: the effect of losing one node or two.
+type Cell struct {
+	Name  string
+	Heat  int // 0: no effect; 1: some pods wait for the node or are not replaced; 2 to 4: pods get no node, more of them with each step
+	Count string
+	Loss  *Loss // nil: the loss has no effect
+}
+
+// MapMost is the largest number of workers for which Map returns a heat map.
+const MapMost = 120
+
+// Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
+// one node. It is nil if the survey did not try pairs, or if there are too many nodes.
+func (r *Report) Map() [][]Cell {
+	if r.Pairs == 0 || len(r.Names) > MapMost {
+		return nil
+	}
+	known := map[string]*Loss{}
+	for i := range r.partial {
+		known[r.partial[i].Name] = &r.partial[i]
+	}
+	for i := range r.Losses {
+		if l := &r.Losses[i]; l.Sort == Node || l.Sort == Pair {
+			known[strings.Join(l.Nodes, " + ")] = l
+		}
+	}
+	var out [][]Cell
+	for i, a := range r.Names {
+		var row []Cell
+		for k, b := range r.Names {
+			name := a + " + " + b
+			if k < i {
+				name = b + " + " + a
+			} else if k == i {
+				name = a
+			}
+			c := Cell{Name: name}
+			if l := known[name]; l != nil {
+				c.Heat, c.Count, c.Loss = l.heat(), l.Homeless.String(), l
+			}
+			row = append(row, c)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func (l *Loss) heat() int {
+	n := l.Homeless.High + l.Missing.High
+	if l.Held {
+		n += l.Stuck.High
+	}
+	switch {
+	case n == 0 && l.TooMuch():
+		return 2
+	case l.Partial():
+		return 1
+	case n == 0:
+		return 0
+	case n < 3:
+		return 2
+	case n < 10:
+		return 3
+	}
+	return 4
+}
+
+// Columns returns the headers for the HTML page.
+func (r *Report) Columns() []string { return columns }
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("survey").Parse(pageText))
