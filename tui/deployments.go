@@ -7,7 +7,7 @@ import (
 )
 
 var deploymentsSpec = &paneSpec{
-	name: "Deployments", names: []string{"deploy", "dp", "deployment", "deployments", "deploys"}, place: placeRight, need: needCluster,
+	name: "Deployments", names: []string{"deploy", "dp", "deployment", "deployments", "deploys"}, place: placeRight,
 	keys: append([]binding{
 		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),

@@ -61,8 +61,6 @@ func linkState(m *Model) (state span) {
 		return state
 	case snap.Link.State == cluster.LinkDisconnected:
 		return span{t.bad, t.badSign + " disconnected"}
-	case m.opts.LoadOnly:
-		return span{t.good, t.live + " load only"}
 	}
 	return span{t.warn, t.connecting + " connecting"}
 }
@@ -86,7 +84,7 @@ func badges(m *Model, w int) (right []span) {
 		is   bool
 		st   style
 		text string
-	}{{f.Pace != "" && f.Pace != "real", t.warn, "pace " + t.text(f.Pace)}, {f.ReadOnly && !m.opts.LoadOnly, t.warn, "read-only"},
+	}{{f.Pace != "" && f.Pace != "real", t.warn, "pace " + t.text(f.Pace)}, {f.ReadOnly, t.warn, "read-only"},
 		{f.DryRun, t.warn, "dry run"}, {len(f.LeavesAfter) > 0, t.warn, "leaving"}, {f.Production, t.bad, "PRODUCTION"}} {
 		if mode.is {
 			add(mode.st, mode.text)

@@ -19,9 +19,6 @@ func openHelp(m *Model) {
 			}
 		}
 		for _, part := range signs(s.t) {
-			if ok, _ := (binding{need: part.need}).usable(m); !ok {
-				continue
-			}
 			out = append(out, fact{}, fact{label: part.title})
 			for _, l := range part.signs {
 				out = append(out, fact{label: "  " + l[0], value: l[1]})
@@ -63,14 +60,13 @@ func keyGroups() []group {
 // signList explains the signs of one part of the screen.
 type signList struct {
 	title string
-	need  need
 	signs [][2]string
 }
 
 // signs explains every sign on the screen.
 func signs(t *theme) []signList {
 	return []signList{
-		{"Symbols of nodes and pods", needCluster, [][2]string{
+		{"Symbols of nodes and pods", [][2]string{
 			{t.badSign + " " + t.warnSign, "node not Ready; silent: no heartbeat when one was due"},
 			{t.mark, "marked"},
 			{t.up + " " + t.down + " " + t.leaving + " " + t.dash, "pod ready, not ready, being deleted, gone; 34" + t.up + " is 34 of them"},
@@ -80,7 +76,7 @@ func signs(t *theme) []signList {
 			{"?", "a machine's power: unknown (asking" + t.ellipsis + ": not polled yet)"},
 			{t.aim, "the deployment that is measured; its bars are the last minute's available pods"},
 		}},
-		{"Symbols of requests", 0, [][2]string{
+		{"Symbols of requests", [][2]string{
 			{t.layerSigns(layerServed, layerQueued), "serving: a pod works on it now; or answered; queued" + t.byColour()},
 			{t.layerSigns(layerStalled, layerOnDead), "stalled: no answer arrives; sent to dead nodes" + t.byColour()},
 			{t.layerSigns(layerWaiting), "waiting: sent and not answered" + t.byColour()},
@@ -92,7 +88,7 @@ func signs(t *theme) []signList {
 			{t.offOnly + " " + t.offNotReady + " " + t.notReady, "below the chart, a node: off and not noticed yet; off and NotReady; on and not Ready yet"},
 			{t.noData, "on the axis: a second in which nothing was read"},
 		}},
-		{"Symbols of timeline and trial", needCluster, [][2]string{
+		{"Symbols of timeline and trial", [][2]string{
 			{t.okSign + " " + t.warnSign + " " + t.badSign, "good or done; mind this; bad or failed"},
 			{t.toCome + " " + t.underWay, "step to come; under way, or waiting for its key"},
 		}},

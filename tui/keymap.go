@@ -11,9 +11,8 @@ import (
 type need int
 
 const (
-	needCluster need = 1 << iota // there is one: not where only load is sent
-	needChange                   // it may be changed: not where the screen is read-only
-	needLive                     // the screen shows the present: not in a replay
+	needChange need = 1 << iota // it may be changed: not where the screen is read-only
+	needLive                    // the screen shows the present: not in a replay
 	needReplay
 )
 
@@ -74,8 +73,6 @@ func (b binding) usable(m *Model) (ok bool, why string) {
 		return false, ""
 	case b.need&needLive != 0 && replay:
 		return false, "this is a replay: nothing can be switched, sent or marked"
-	case b.need&needCluster != 0 && m.opts.LoadOnly:
-		return false, "there is no cluster here: only requests are sent"
 	case b.need&needChange != 0 && m.s.f.ReadOnly:
 		return false, "read-only: nothing in the cluster can be switched or restarted from here"
 	}

@@ -48,7 +48,7 @@ func commonKeys() []group {
 			bind(askPower(power.ActionOn), "power on", "o", "power the marked nodes on (asks first)", "o"),
 			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull the plug of the marked nodes (asks first)", "S", "x"),
 			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r").named("rollout", "restart"),
-		}}.allNeed(needLive | needCluster | needChange),
+		}}.allNeed(needLive | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; outside pane 4 asks once", "b"),
 			bind(startLoad(loadgen.Hold), "hold", "h", "hold this many in flight; in pane 4, press again to stop; elsewhere asks once", "h"),
@@ -59,12 +59,12 @@ func commonKeys() []group {
 			bind(stopLoad, "stop sending", "c", "stop sending (elsewhere press it twice); again: cancel those in flight", "c"),
 		}}.allNeed(needLive),
 		{"Trial", []binding{
-			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive | needCluster),
+			bind(send(view.AskTrial{}), "trial", "t", "start a trial, or end the one under way (asks first)", "t").needs(needLive),
 			// The key itself is matched before all others: it is enter's other
 			// meaning while a step waits.
-			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen(stepWaits).needs(needLive | needCluster),
+			bind(nil, "next step", "enter", "take the next step, if one is waiting").onlyWhen(stepWaits).needs(needLive),
 			bind(wholeTrial, "whole trial", "T", "the whole trial: steps, times, verdict; or back", "T").
-				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }).needs(needCluster),
+				onlyWhen(func(m *Model) bool { return m.s.f.Trial != nil }),
 			bind(openRemark, "", "m", "put a line of your own on the timeline", "m").needs(needLive),
 		}},
 		movingKeys(),
@@ -94,7 +94,7 @@ func movingKeys() group {
 			keys = []string{spec.letter, keys[0]}
 			desc, short = desc+" on the whole screen, or back", desc
 		}
-		g.bindings = append(g.bindings, bind(showPane(spec.name), short, strings.Join(keys, " "), desc, keys...).needs(spec.need))
+		g.bindings = append(g.bindings, bind(showPane(spec.name), short, strings.Join(keys, " "), desc, keys...))
 	}
 	return g
 }
@@ -103,7 +103,7 @@ func screenKeys() group {
 	return group{"Screen", []binding{
 		bind(func(m *Model) { m.zoom = !m.zoom }, "zoom", "z", "give the pane the whole screen, or back", "z"),
 		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
-		bind(showNamespaces(nil), "", "0", "all namespaces, after :ns NAME", "0").needs(needCluster),
+		bind(showNamespaces(nil), "", "0", "all namespaces, after :ns NAME", "0"),
 		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
 		bind(openPalette, "commands", ":", "find a command by its name, or a pane by kubectl's (:po, :deploy, :ns NAME, :q)", ":"),
 		bind(copyName, "", "Y", "copy the name or line under the cursor, or a question's command (OSC 52)", "Y"),

@@ -31,8 +31,6 @@ type Options struct {
 	Now func() time.Time
 	// Burst and Hold are the initial sizes of the load keys; 0 means 16.
 	Burst, Hold int
-	// LoadOnly: there is no cluster, and the requests have the whole screen.
-	LoadOnly bool
 }
 
 // FrameMsg hands a new frame to the Model.
@@ -103,9 +101,6 @@ func New(o Options) *Model {
 			loadgen.Burst: float64(cmp.Or(max(o.Burst, 0), 16)), loadgen.Hold: float64(cmp.Or(max(o.Hold, 0), 16)), loadgen.Rate: 1}},
 	}
 	m.active, m.list = m.panes[0], m.panes[0]
-	if o.LoadOnly {
-		m.active, m.zoom = m.find("Requests"), true
-	}
 	m.drawn = m.screen()
 	return m
 }

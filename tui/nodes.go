@@ -8,7 +8,7 @@ import (
 )
 
 var nodesSpec = &paneSpec{
-	name: "Nodes", names: []string{"no", "node", "nodes"}, place: placeLeft, need: needCluster,
+	name: "Nodes", names: []string{"no", "node", "nodes"}, place: placeLeft,
 	keys: append([]binding{
 		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
 		bind(markAll, "mark all", "*", "mark or unmark all workers", "*").needs(needLive),

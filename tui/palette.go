@@ -46,16 +46,16 @@ func openPalette(m *Model) {
 			show = goToAllPods
 		}
 		if p.names != nil && p.isThere(m.s.f) {
-			d.add(command{text: "go to: " + strings.ToLower(p.name), binding: binding{run: show, names: p.names, need: p.need}})
+			d.add(command{text: "go to: " + strings.ToLower(p.name), binding: binding{run: show, names: p.names}})
 		}
 	}
 	for _, k := range shownKinds {
-		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names, need: needCluster}})
+		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names}})
 	}
 	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
-		binding: binding{names: []string{"ns", "namespace", "namespaces"}, need: needCluster}})
+		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
-		binding: binding{names: []string{"ctx", "context", "contexts"}, need: needCluster | needLive}})
+		binding: binding{names: []string{"ctx", "context", "contexts"}, need: needLive}})
 	d.found = d.all
 	m.dialogs.open(d)
 }

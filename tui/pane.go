@@ -60,8 +60,6 @@ type paneSpec struct {
 	// bar lists the short names that the key bar shows for the pane, in order; nil: its
 	// own keys.
 	bar []string
-	// need is the need of the key that makes it active.
-	need need
 	// missing returns the reason, in a sentence, why it has nothing to show; empty if
 	// it has. Nil: it always has.
 	missing func(*view.Frame) string

@@ -10,7 +10,7 @@ import (
 )
 
 var podsSpec = &paneSpec{
-	name: "Pods", names: []string{"po", "pod", "pods"}, place: placeRight, need: needCluster,
+	name: "Pods", names: []string{"po", "pod", "pods"}, place: placeRight,
 	keys: append([]binding{
 		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
 		bind(aim, "", "f", "measure the pod's deployment; requests still go to load.url", "f").needs(needLive),

@@ -16,7 +16,7 @@ const (
 )
 
 var trialSpec = &paneSpec{
-	name: "Trial", names: []string{"trial", "trials"}, place: placeLower, least: trialHeight, need: needCluster,
+	name: "Trial", names: []string{"trial", "trials"}, place: placeLower, least: trialHeight,
 	keys: []binding{
 		bind(readReport, "report", "enter", "after the verdict: read the report; before: show the whole trial, or go back", "enter").onlyWhen(judgedTrial),
 		bind(wholeTrial, "", "d", "the whole trial, or back", "d"),

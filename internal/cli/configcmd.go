@@ -43,7 +43,7 @@ func newConfigCommand(o *options) *cobra.Command {
 }
 
 func showConfig(flags config.Flags, out io.Writer) error {
-	c, err := whileReading(flags.Read)
+	c, err := flags.Read()
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 	if path == "" {
 		return errors.New("there is no config file to check; create one with: lightsout config init")
 	}
-	data, err := whileReading(func() ([]byte, error) { return config.ReadFile(path) })
+	data, err := config.ReadFile(path)
 	if err != nil {
 		return err
 	}

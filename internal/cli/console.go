@@ -9,8 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/term"
 
@@ -42,8 +40,6 @@ type console struct {
 
 	printed int    // the last event that was printed
 	asked   string // the last question that was answered
-	// asking is held while the operator is asked.
-	asking sync.Mutex
 }
 
 // newConsole asks on standard input if that is a terminal.
@@ -89,38 +85,10 @@ func (c *console) events(e *session.Session) {
 	}
 }
 
-// asker is a session that asks.
-type asker interface {
-	Frames() <-chan *view.Frame
-	Send(view.Intent)
-}
-
-// whileOpen returns a context that ends when the session shows the question no longer, or ends.
-// stop must be called before somebody else receives frames.
-func whileOpen(ctx context.Context, e asker, question string) (open context.Context, stop func()) {
-	open, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		defer cancel()
-		for {
-			select {
-			case f, running := <-e.Frames():
-				if !running || f.Question == nil || f.Question.ID != question {
-					return
-				}
-			case <-open.Done():
-				return
-			}
-		}
-	})
-	return open, func() { cancel(); watching.Wait() }
-}
-
 // answer asks the question, or takes the answer from the flags. It returns an error if
-// the answer is no, or if there is no one to ask; nil if the session withdraws the question.
-func (c *console) answer(ctx context.Context, e asker, q view.Question) error {
-	c.asking.Lock()
-	defer c.asking.Unlock()
+// the answer is no, or if there is no one to ask. It waits even if the session asks no more:
+// then the answer counts for nothing.
+func (c *console) answer(ctx context.Context, e *session.Session, q view.Question) error {
 	for _, line := range questionLines(q) {
 		fmt.Fprintln(c.out, line)
 	}
@@ -132,13 +100,7 @@ func (c *console) answer(ctx context.Context, e asker, q view.Question) error {
 		choice = q.Choices[len(q.Choices)-1]
 	}
 	a := view.Answer{Question: q.ID, Choice: q.Choices[0].ID}
-	open, stop := whileOpen(ctx, e, q.ID)
-	defer stop()
-	typed, yes, err := c.decide(open, q, choice.Label)
-	if open.Err() != nil && ctx.Err() == nil {
-		fmt.Fprintln(c.out, "\nlightsout waits for no answer any more: the question was withdrawn")
-		return nil
-	}
+	typed, yes, err := c.decide(ctx, q, choice.Label)
 	if yes {
 		a.Choice, a.Typed = choice.ID, typed
 	}
@@ -178,12 +140,6 @@ func (c *console) decide(ctx context.Context, q view.Question, label string) (ty
 		}
 		return "", false, fmt.Errorf("%s: lightsout switched nothing, because there is no terminal to confirm on; %s", strings.TrimSuffix(q.Title, "?"), hint)
 	case q.Secret:
-		if c.reading != nil { // a read for a question that was withdrawn still takes the next line
-			fmt.Fprint(c.out, "press Enter first: ")
-			if _, err := c.line(ctx); err != nil {
-				return "", false, err
-			}
-		}
 		typed, err := askHidden(c.out, "> ")
 		return typed, err == nil, nil
 	case q.Type != "":
@@ -212,31 +168,18 @@ var errNotDone = fmt.Errorf("nothing was switched: the answer was no")
 // before: they are no answer. It returns early when ctx ends. It must not be called for a
 // console without a terminal.
 func (c *console) ask(ctx context.Context, out io.Writer, prompt string) (string, error) {
-	c.dropLine()
+	select {
+	case <-c.reading: // a line that was typed after its question had ended
+		c.reading = nil
+	default:
+	}
 	if c.reading == nil {
 		c.in.Reset(os.Stdin)
 	}
 	terminal.DropInput(os.Stdin)
-	began := time.Now()
 	fmt.Fprint(out, prompt)
-	if time.Since(began) > promptDrawn { // the terminal was stalled, and showed nothing
-		terminal.DropInput(os.Stdin)
-		c.dropLine()
-	}
 	return c.line(ctx)
 }
-
-// dropLine drops a line that was typed after its question was withdrawn.
-func (c *console) dropLine() {
-	select {
-	case <-c.reading:
-		c.reading = nil
-	default:
-	}
-}
-
-// promptDrawn is longer than a terminal takes that accepts output.
-const promptDrawn = 200 * time.Millisecond
 
 // readLine is a line from the terminal, or the reason why there is none.
 type readLine struct {

@@ -7,55 +7,27 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"lightsout/internal/view"
 )
 
-// askingSession is a session that shows frames and keeps the answers.
-type askingSession struct {
-	frames  chan *view.Frame
-	answers chan view.Intent
-}
-
-func (s *askingSession) Frames() <-chan *view.Frame { return s.frames }
-func (s *askingSession) Send(i view.Intent)         { s.answers <- i }
-
-// The console asks for as long as the session does: it waits for no answer to a question that is withdrawn, or of a
-// session that has ended, and reports no confirmation. A line that was typed after that answers no later question.
-func TestTheConsoleStopsWaitingWhenTheQuestionIsWithdrawn(t *testing.T) {
+// Only a line that is typed after the prompt answers it.
+func TestTheConsoleTakesAnAnswerThatIsTypedAfterThePrompt(t *testing.T) {
 	operator := openTerminal(t)
-	typed := func(line string) { _, _ = operator.WriteString(line) }
 	q := view.Question{ID: "q1", Kind: view.QuestionSwitch, Title: "Shut down n1?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave it on"}, {ID: view.ChoiceYes, Label: "Shut down 1 node"}}}
-	var out bytes.Buffer
-	c := &console{out: &out, in: bufio.NewReader(os.Stdin)}
-	for name, last := range map[string]func(*askingSession){
-		"withdrawn": func(s *askingSession) { s.frames <- &view.Frame{} },
-		"ended":     func(s *askingSession) { close(s.frames) },
-		"replaced":  func(s *askingSession) { s.frames <- &view.Frame{Question: &view.Question{ID: "q2"}} },
-	} {
-		s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 3)}
-		s.frames <- &view.Frame{Question: &q}
-		time.AfterFunc(50*time.Millisecond, func() { last(s) })
-		if err := c.answer(t.Context(), s, q); err != nil || len(s.answers) > 0 || strings.Contains(out.String(), "confirmed") || !strings.Contains(out.String(), "withdrawn") {
-			t.Errorf("%s: %v, %d answers, and it prints %q", name, err, len(s.answers), out.String())
+	for line, want := range map[string]bool{"y\n": true, "n\n": false, "\n": false} {
+		_, _ = operator.WriteString("y\n") // too early
+		c := &console{out: writerFunc(func(p []byte) { _, _ = operator.WriteString(line) }), in: bufio.NewReader(os.Stdin)}
+		if _, yes, err := c.decide(t.Context(), q, "Shut down 1 node"); yes != want || !want && !errors.Is(err, errNotDone) {
+			t.Errorf("%q: %t, %v", line, yes, err)
 		}
-		out.Reset()
-	}
-	typed("y\n") // late
-	for len(c.reading) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	s := &askingSession{make(chan *view.Frame, 2), make(chan view.Intent, 3)}
-	time.AfterFunc(300*time.Millisecond, func() { typed("n\n") })
-	if err := c.answer(t.Context(), s, q); !errors.Is(err, errNotDone) || (<-s.answers).(view.Answer).Choice != view.ChoiceNo {
-		t.Errorf("a late answer counts for the next question: %v", err)
-	}
-	time.AfterFunc(300*time.Millisecond, func() { typed("y\n") })
-	if err := c.answer(t.Context(), s, q); err != nil || (<-s.answers).(view.Answer).Choice != view.ChoiceYes || !strings.Contains(out.String(), "confirmed") {
-		t.Errorf("a yes does not count: %v", err)
 	}
 }
+
+// writerFunc calls itself for what is written.
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 // A wrong text of --confirm is named beside the one that is needed.
 func TestAWrongConfirmationIsNamed(t *testing.T) {

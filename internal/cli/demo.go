@@ -43,12 +43,10 @@ func newDemoCommand(o *options) *cobra.Command {
 			}
 			play.scenario = scenario
 			switch {
-			case !itself && (play.quit || cmd.Flags().Changed("speed")):
-				return usageError{errors.New("--quit and --speed are for --play")}
+			case !itself && play.quit:
+				return usageError{errors.New("--quit is for --play")}
 			case itself && demoScripts[scenario].begin == "":
 				return usageError{fmt.Errorf("--play has no experiment for %s; there are %s", scenario, text.List(plan.Builtin()))}
-			case itself && !(play.speed >= 0.1 && play.speed <= 20):
-				return usageError{fmt.Errorf("--speed is from 0.1 to 20, not %g", play.speed)}
 			case itself && !o.drawn():
 				return usageError{errors.New("--play needs the drawn screen; without it: lightsout trial run " + scenario + " --lab")}
 			case itself:
@@ -68,7 +66,6 @@ func newDemoCommand(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&pace, "pace", "fast", "`timings`: real is Kubernetes' own, fast is shortened")
 	cmd.Flags().BoolVar(&itself, "play", false, "run the whole experiment with captions; any key takes over")
 	cmd.Flags().BoolVar(&play.quit, "quit", false, "with --play: leave at the end")
-	cmd.Flags().Float64Var(&play.speed, "speed", 1, "with --play: shorten the pauses for reading by this `factor`")
 	completeFlag(cmd, "pace", words(paces...))
 	o.sessionFlags(cmd)
 	o.drawFlags(cmd)

@@ -40,15 +40,14 @@ var demoScripts = func() map[string]demoScript {
 	return scripts
 }()
 
-// Pauses of the demo at its usual speed: before a key, for reading a caption, at a
-// question, and at the end.
+// Pauses of the demo: between two keys, for reading a caption, at a question, and at the end.
 const (
 	demoKey     = time.Second
 	demoCaption = 4 * time.Second
 	demoAsk     = 4 * time.Second
 	demoEnd     = 15 * time.Second
-	// demoLeast is how long a screen stands before a key is pressed at any
-	// speed: keys that come sooner are not taken for an answer to it.
+	// demoLeast is how long a screen stands before a key is pressed: keys that come sooner are not
+	// taken for an answer to it.
 	demoLeast = 2 * time.Second
 )
 
@@ -57,7 +56,6 @@ const (
 type demoPlayer struct {
 	terminal.Beside
 	scenario string
-	speed    float64
 	quit     bool // at the end
 	ctx      context.Context
 }
@@ -112,7 +110,7 @@ func (p *demoPlayer) steps(captions []string) bool {
 				return false
 			}
 		case t.Waiting:
-			if !p.least(demoKey) || !p.key("enter") || !p.within(2*time.Second, func(f *view.Frame) bool { return f.Trial.Next != said || !f.Trial.Waiting || asked(f) }) {
+			if !p.rest(demoLeast) || !p.key("enter") || !p.within(2*time.Second, func(f *view.Frame) bool { return f.Trial.Next != said || !f.Trial.Waiting || asked(f) }) {
 				return false
 			}
 		}
@@ -137,7 +135,7 @@ func (p *demoPlayer) answer(label string) bool {
 		return true // answered already
 	}
 	i := slices.IndexFunc(q.Choices, func(c view.Choice) bool { return c.Label == label })
-	if i < 0 || !p.least(demoKey) {
+	if i < 0 || !p.rest(demoLeast) {
 		return false
 	}
 	for range i {
@@ -177,13 +175,8 @@ func (p *demoPlayer) key(name string) bool {
 	return p.ctx.Err() == nil
 }
 
-// rest waits, at the demo's speed; least waits so that a key is taken.
+// rest waits for a while.
 func (p *demoPlayer) rest(d time.Duration) bool {
-	return p.within(time.Duration(float64(d)/p.speed), func(*view.Frame) bool { return false })
-}
-
-func (p *demoPlayer) least(d time.Duration) bool {
-	d = max(time.Duration(float64(d)/p.speed), demoLeast)
 	return p.within(d, func(*view.Frame) bool { return false })
 }
 

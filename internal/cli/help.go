@@ -2,11 +2,10 @@ package cli
 
 import (
 	_ "embed"
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"lightsout/internal/record/examples"
 	"lightsout/tui"
@@ -73,24 +72,7 @@ var groupOf = map[string]string{
 	"config": "setup",
 }
 
-// flagGroups are the groups of flags in the help. Flags without a group come last.
-var flagGroups = []struct {
-	title string
-	names []string
-}{
-	{"Load", []string{"burst", "hold", "rate", "requests", "for", "max-in-flight"}},
-	{"Request", []string{"method", "header", "body", "host", "entry", "ca", "http2", "connections"}},
-	{"Chat", []string{"chat", "model", "prompt", "prompts", "max-tokens", "api-key-env", "api-key-file"}},
-	{"Time limit", []string{"timeout", "connect-timeout", "first-byte-timeout", "idle-timeout", "stall"}},
-	{"Lab", []string{"lab", "pace", "scenario"}},
-	{"Cluster", []string{"config", "kubeconfig", "context", "namespace", "all-namespaces", "bastion", "state", "wait-for-api"}},
-	{"Switching", []string{"dry-run", "read-only", "yes", "confirm", "drain", "keep-off"}},
-	{"Screen", []string{"plain", "once", "ascii", "color", "theme", "plan"}},
-	{"Recording", []string{"cast", "redact", "record", "junit"}},
-}
-
-// group assigns the commands below the root to groups, and makes every command print
-// its usage in groups.
+// group assigns the commands below the root to groups.
 func group(root *cobra.Command) {
 	root.AddGroup(commandGroups...)
 	for _, c := range root.Commands() {
@@ -98,51 +80,5 @@ func group(root *cobra.Command) {
 	}
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
-	cobra.AddTemplateFunc("flagGroups", flagGroupsText)
-	root.SetUsageTemplate(usageTemplate)
-}
-
-// usageTemplate is cobra's, without aliases, and with the flags in groups.
-const usageTemplate = `Usage:{{if and .Runnable (not (and .HasParent .HasAvailableSubCommands))}}
-  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{$all := .}}{{if and .HasAvailableSubCommands (not .Groups)}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{range $group := .Groups}}
-
-{{.Title}}{{range $all.Commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
-{{flagGroups .LocalFlags}}{{if .HasHelpSubCommands}}
-More help:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
-  {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}
-{{end}}{{if .HasAvailableSubCommands}}
-"{{.CommandPath}} COMMAND --help" explains each command.
-{{end}}`
-
-// flagGroupsText lists flags in groups.
-func flagGroupsText(all *pflag.FlagSet) string {
-	var b strings.Builder
-	part := func(title string, has func(name string) bool) {
-		some := pflag.NewFlagSet("", pflag.ContinueOnError)
-		all.VisitAll(func(f *pflag.Flag) {
-			if has(f.Name) {
-				some.AddFlag(f)
-			}
-		})
-		if some.HasAvailableFlags() {
-			b.WriteString("\n" + title + ":\n" + some.FlagUsagesWrapped(helpWidth))
-		}
-	}
-	grouped := map[string]bool{}
-	for _, g := range flagGroups {
-		part(g.title+" flags", func(name string) bool { return slices.Contains(g.names, name) })
-		for _, name := range g.names {
-			grouped[name] = true
-		}
-	}
-	part("Flags", func(name string) bool { return !grouped[name] })
-	return b.String()
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 }

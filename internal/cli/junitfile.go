@@ -9,16 +9,10 @@ import (
 	"lightsout/internal/report"
 )
 
-// junitFile is the file with the expectations of all runs of a trial.
-type junitFile struct {
-	path string
-	runs []report.Run
-}
-
-// add writes the file with one more run; names are replaced. sum is nil if the run did not begin, and
-// problem is why it proves nothing.
-func (f *junitFile) add(name string, sum *record.Summary, problem string, names *record.Names) error {
-	if f == nil {
+// writeJUnit writes the file of a trial's expectations, with names replaced; an empty path writes
+// none. sum is nil if the trial did not begin, and problem is why it proves nothing.
+func writeJUnit(path, name string, sum *record.Summary, problem string, names *record.Names) error {
+	if path == "" {
 		return nil
 	}
 	if names != nil && sum != nil {
@@ -31,10 +25,9 @@ func (f *junitFile) add(name string, sum *record.Summary, problem string, names 
 			return err
 		}
 	}
-	f.runs = append(f.runs, report.Run{Name: names.Text(name), Problem: names.Text(problem), Summary: sum})
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.JUnit(file, f.runs...), file.Close())
+	return errors.Join(report.JUnit(file, report.Run{Name: names.Text(name), Problem: names.Text(problem), Summary: sum}), file.Close())
 }

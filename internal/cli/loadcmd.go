@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -70,10 +68,8 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringVar(&l.send.BodyFile, "body", "", "send the contents of this `file`")
 	l.chatFlags(f)
 	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
-	f.BoolVar(&common.plain, "plain", false, "print a line a second, also on a terminal")
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	common.drawFlags(cmd)
 	completeFlag(cmd, "output", words("text", "json"))
 	completeFlag(cmd, "connections", words("fresh", "kept"))
 	return cmd
@@ -168,11 +164,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err := oneOf("format", l.output, "text", "json"); err != nil {
 		return err
 	}
-	color, err := common.colorProfile()
-	if err != nil {
-		return err
-	}
-	o, err := whileReading(func() (loadgen.Options, error) { return l.generatorOptions(target) })
+	o, err := l.generatorOptions(target)
 	if err != nil {
 		return usageError{err}
 	}
@@ -207,53 +199,22 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if endless(spec) {
 		fmt.Fprintln(progress, "sending until Ctrl-C; --for 30s or --requests 100 sets an end")
 	}
-	draw := l.output == "text" && out == io.Writer(os.Stdout) && common.drawn()
-	over, err := followLoad(ctx, g, common, color, draw, progress)
-	if err != nil {
-		return err
+	if stopped := watchLoad(ctx, g, progress); stopped != "" {
+		fmt.Fprintln(progress, stopped)
 	}
-	return l.sumUp(summarizeLoad(g.Run(), began, over), requests, out)
+	return l.sumUp(summarizeLoad(g.Run(), began, time.Now()), requests, out)
 }
 
-// dialThrough sends the requests through a bastion. It logs in before the screen opens,
-// because only then may it ask on the terminal: for a passphrase or a code.
-// A bastion that can't be reached fails the requests.
+// dialThrough sends the requests through a bastion. It logs in first, and so asks on the
+// terminal before the progress is printed. A bastion that can't be reached fails the requests.
 func dialThrough(ctx context.Context, o *loadgen.Options, bastion string) (*ssh.Client, error) {
-	var drawn atomic.Bool
-	var ask sshAsker
-	if secret := askOnTerminal(); secret != nil {
-		ask.secret = func(ctx context.Context, q ssh.SecretQuestion) (string, error) {
-			if drawn.Load() {
-				return "", errors.New("the screen is open")
-			}
-			return secret(ctx, q)
-		}
-	}
-	client, err := newSSH(&config.Config{Bastion: bastion}, ask)
+	client, err := newSSH(&config.Config{Bastion: bastion}, sshAsker{secret: askOnTerminal()})
 	if err != nil {
 		return nil, err
 	}
-	if ask.secret != nil {
-		_ = client.Reach(ctx)
-	}
-	drawn.Store(true)
+	_ = client.Reach(ctx)
 	o.Dial = bastionDialer(client)
 	return client, nil
-}
-
-// followLoad shows a run until it is over, on the screen or line by line, and returns
-// the time of its end.
-func followLoad(ctx context.Context, g *loadgen.Generator, common *options, color *colorprofile.Profile, draw bool, progress io.Writer) (over time.Time, err error) {
-	stopped := ""
-	if draw {
-		over, stopped, err = drawLoad(ctx, g, common, color)
-	} else {
-		stopped, over = watchLoad(ctx, g, progress), time.Now()
-	}
-	if err == nil && stopped != "" {
-		fmt.Fprintln(progress, stopped)
-	}
-	return over, err
 }
 
 // newRequests makes the record of the requests in dir; an empty dir keeps none.

@@ -54,19 +54,17 @@ func newReplayCommand(o *options) *cobra.Command {
 // openRecord reads the record in the folder dir; if there is no such folder, the
 // example of that name.
 func openRecord(dir string) (*record.Record, error) {
-	return whileReading(func() (*record.Record, error) {
-		_, err := os.Stat(dir)
-		if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
-			return record.OpenFS(example, dir)
-		}
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", dir)
-		}
-		if strings.HasSuffix(dir, ".cast") {
-			return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s -o NAME.gif", dir)
-		}
-		return record.Open(dir)
-	})
+	_, err := os.Stat(dir)
+	if example, ok := examples.Open(dir); ok && errors.Is(err, os.ErrNotExist) {
+		return record.OpenFS(example, dir)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", dir)
+	}
+	if strings.HasSuffix(dir, ".cast") {
+		return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s -o NAME.gif", dir)
+	}
+	return record.Open(dir)
 }
 
 // playRecord shows a record on the screen until the operator leaves.

@@ -72,17 +72,17 @@ const (
 // Read reads the config file and overrides it with the flags. It prints the file's path
 // if the operator did not name the file, and the faults that it overlooks for powersOn.
 func (o options) Read() (*config.Config, error) {
-	var faults []error
 	if o.powersOn && o.File != "" {
 		o.File = cmp.Or(o.AbsPath(), o.File) // a journal names it so, and each fault shows once
 	}
-	cfg, err := whileReading(func() (cfg *config.Config, err error) {
-		if !o.powersOn {
-			return o.Flags.Read()
-		}
-		cfg, faults, err = o.Flags.ReadForOn()
-		return cfg, err
-	})
+	read := func() (*config.Config, []error, error) {
+		cfg, err := o.Flags.Read()
+		return cfg, nil, err
+	}
+	if o.powersOn {
+		read = o.Flags.ReadForOn
+	}
+	cfg, faults, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,6 @@ func Main(v string) int {
 		return verdict.code()
 	case err == nil:
 		return 0
-	case err == errUnread: // as if the signal had ended the program
-		return 128 + int(syscall.SIGPIPE)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")

@@ -40,7 +40,7 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 	}
 	defer s.sayEnd()
 	if !o.drawn() {
-		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(newPlainScreen().run(ctx, s.session)) })
+		return nil, s.run(ctx, func(ctx context.Context) error { return unlessEnded(showPlain(ctx, s.session)) })
 	}
 	s.drawn = true
 	err = s.run(ctx, func(ctx context.Context) error { return unlessEnded(s.draw(ctx, color)) })

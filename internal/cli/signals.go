@@ -18,25 +18,22 @@ var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 // signals is what an end signal does beyond ending the context of the command.
 // Its fields may be used by any goroutine.
 var signals struct {
-	// reading counts the reads of files under way: a pipe that nobody writes to or
-	// a server that is away may keep one for ever, whatever becomes of the context.
-	reading atomic.Int32
 	// inOrder: actions under way must end in order, by themselves.
 	inOrder atomic.Bool
 	// hidden is how the terminal was before it was asked for a secret; nil: it is not.
 	hidden atomic.Pointer[term.State]
 }
 
-// untilSignal makes the context of a command: the first end signal ends it. While a
-// file is being read, the first signal ends the program at once; otherwise a second one
-// does, except for actions that must end in order.
+// untilSignal makes the context of a command: the first end signal ends it. A second one ends the
+// program at once, also while a pipe that nobody writes to is being read, except for actions that must
+// end in order.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, endSignals...)
 	go func() { // ends with the process
 		for s := range got {
-			if !signals.inOrder.Load() && (ctx.Err() != nil || signals.reading.Load() > 0) {
+			if !signals.inOrder.Load() && ctx.Err() != nil {
 				if state := signals.hidden.Load(); state != nil {
 					_ = term.Restore(int(os.Stdin.Fd()), state)
 				}
@@ -55,13 +52,6 @@ func untilSignal() context.Context {
 func endInOrder() {
 	signals.inOrder.Store(true)
 	signal.Ignore(syscall.SIGTSTP)
-}
-
-// whileReading reads a file by that function; the first end signal ends the program meanwhile.
-func whileReading[T any](read func() (T, error)) (T, error) {
-	signals.reading.Add(1)
-	defer signals.reading.Add(-1)
-	return read()
 }
 
 // noticeAfter is how long lightsout waits for something without a word.

@@ -14,26 +14,15 @@ import (
 // podsListed bounds the pods that are named one by one.
 const podsListed = 30
 
-// stateLines describes the state in lines that are safe for a terminal: nodes,
-// deployments, pods in trouble, requests, the trial, the forecast.
+// stateLines describes the state at the start in lines that are safe for a terminal: nodes,
+// deployments, pods in trouble, the gauge, the forecast.
 func stateLines(f *view.Frame) []string {
 	out := []string{stateTitle(f)}
-	if old := stale(f); old != "" {
-		out = append(out, old)
-	}
 	out = append(out, stateNodes(f)...)
 	out = append(out, stateDeployments(f.Snapshot)...)
 	out = append(out, statePods(f.Snapshot, f.Now)...)
-	if g, t := f.Load.Gauge, f.Load.Totals; t.Scheduled > 0 || g.Capacity > 0 {
-		out = append(out, fmt.Sprintf("Requests: %d scheduled, %d ok, %d failed, %d in flight; serving %d of %d, queued %d",
-			t.Scheduled, t.OK, t.FailedSum(), t.InFlight(), g.Served, g.Capacity, g.Queued))
-	}
-	if v := f.Trial; v != nil {
-		how := v.Doing
-		if v.Verdict != "" {
-			how = string(v.Verdict)
-		}
-		out = append(out, fmt.Sprintf("Trial %s: %s", v.Name, how))
+	if g := f.Load.Gauge; g.Capacity > 0 {
+		out = append(out, fmt.Sprintf("Requests: serving %d of %d, queued %d", g.Served, g.Capacity, g.Queued))
 	}
 	for _, next := range f.Next {
 		out = append(out, "Next: "+next)
@@ -44,29 +33,12 @@ func stateLines(f *view.Frame) []string {
 	return out
 }
 
-// stale returns the age of the state if lightsout receives it no more; empty if it does.
-func stale(f *view.Frame) string {
-	oldest := time.Duration(0)
-	for _, kind := range []cluster.Kind{cluster.KindNode, cluster.KindLease, cluster.KindPod, cluster.KindDeployment} {
-		if age, known := f.Snapshot.Age(kind, f.Now); known {
-			oldest = max(oldest, age)
-		}
-	}
-	if f.Snapshot.Link.State != cluster.LinkDisconnected && oldest < power.StateLimit || oldest == 0 {
-		return ""
-	}
-	return "STALE: this state is up to " + text.Span(oldest) + " old"
-}
-
 func stateTitle(f *view.Frame) string {
 	parts := []string{"State at " + f.Now.Local().Format(time.TimeOnly) + " of " + f.Cluster}
 	if f.Namespaces != "" {
 		parts = append(parts, "namespaces "+f.Namespaces)
 	}
 	parts = append(parts, "API server "+f.Snapshot.Link.State.String())
-	if !f.Zero.IsZero() {
-		parts = append(parts, text.Offset(f.Now.Sub(f.Zero), true))
-	}
 	if f.ReadOnly {
 		parts = append(parts, "read-only")
 	}
@@ -107,8 +79,6 @@ func statePower(all map[string]view.MachineView, node string) string {
 	switch {
 	case !known:
 		return "no machine"
-	case m.Busy != "":
-		return fmt.Sprintf("%s: %s", m.Busy, m.Stage)
 	case m.Reading.State == power.Unknown && m.Reading.Arrived.IsZero():
 		return "asking"
 	case m.Reading.State == power.Unknown:

@@ -51,9 +51,7 @@ func (e verdictError) code() int {
 type trialFlags struct {
 	out, junit, pace, scenario string
 	lab, keepOff, yes          bool
-	times                      int
 	wait                       time.Duration
-	expectations               *junitFile // nil without junit
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -74,7 +72,6 @@ func newTrialCommand(o *options) *cobra.Command {
 	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
 	o.cast.addRedact(run.Flags())
-	run.Flags().IntVar(&f.times, "times", 1, "run it this many times, one after the other")
 	o.clusterFlags(run)
 	o.Bound(run.Flags())
 	o.dryRunFlag(run)
@@ -107,8 +104,6 @@ func newTrialCheckCommand() *cobra.Command {
 
 // checkPlan prints a plan and its warnings, or returns its faults.
 func checkPlan(cmd *cobra.Command, name string) []error {
-	signals.reading.Add(1)
-	defer signals.reading.Add(-1)
 	p, faults := plan.Read(name)
 	if len(faults) > 0 {
 		return faults
@@ -159,51 +154,6 @@ func compare(dirs []string, write func(io.Writer, []*record.Record) error) error
 	return write(os.Stdout, records)
 }
 
-// runTrial runs a plan --times times. It returns the error of the last run that did not
-// pass.
-func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
-	p, err := openPlan(name)
-	if err != nil {
-		return usageError{err}
-	}
-	if err := f.check(p, o.dryRun); err != nil {
-		return usageError{err}
-	}
-	if f.junit != "" {
-		f.expectations = &junitFile{path: f.junit}
-	}
-	if f.times == 1 {
-		_, err := runTrialOnce(ctx, o, p, f)
-		return err
-	}
-	var dirs []string
-	var failed error
-	for i := range f.times {
-		one := f
-		if f.out != "" {
-			one.out = filepath.Join(f.out, fmt.Sprintf("%02d", i+1))
-		}
-		fmt.Printf("run %d of %d\n", i+1, f.times)
-		dir, err := runTrialOnce(ctx, o, p, one)
-		var verdict verdictError
-		if err != nil && !errors.As(err, &verdict) {
-			return err
-		}
-		if err != nil {
-			failed = err
-		}
-		dirs = append(dirs, dir)
-		if ctx.Err() != nil && i+1 < f.times { // the missing runs have not passed
-			missing := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
-			return cmp.Or(f.expectations.add(p.Name, nil, missing, o.cast.names()), failed, errors.New(missing))
-		}
-	}
-	if err := compare(dirs, report.Compare); err != nil {
-		return err
-	}
-	return failed
-}
-
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	if !f.lab && (f.pace != "" || f.scenario != "") {
 		return errors.New("--pace and --scenario are for --lab; a real cluster has a pace of its own")
@@ -219,10 +169,6 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 		return oneOf("pace", f.pace, paces...)
 	case f.lab && !slices.Contains(scenarios, f.scenario):
 		return fmt.Errorf("the lab has no scenario %q: choose one with --scenario mdx, mixed or vagrant", f.scenario)
-	case f.times < 1:
-		return errors.New("--times must be at least 1")
-	case f.times > 1 && dryRun:
-		return errors.New("--times is for real runs; a dry run is the same each time")
 	}
 	if st := p.Asks(); st != nil && !f.lab && !f.yes && !dryRun && !term.IsTerminal(int(os.Stdin.Fd())) {
 		return fmt.Errorf("there is no terminal to confirm on (%s); repeat with --yes", st.Text())
@@ -230,39 +176,55 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	return nil
 }
 
-// runTrialOnce runs a plan and returns the folder of its record.
-func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (dir string, err error) {
-	if f.expectations != nil && !o.dryRun {
-		had := len(f.expectations.runs)
-		defer func() {
-			if err == nil || len(f.expectations.runs) > had {
-				return
-			}
-			why, names := "the run did not begin", o.cast.names()
-			if names == nil { // otherwise the error may have any name
-				why += ": " + err.Error()
-			}
-			err = errors.Join(err, f.expectations.add(p.Name, nil, why, names))
-		}()
+// runTrial runs a plan, and judges it.
+func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
+	p, err := plan.Open(name)
+	if err != nil {
+		return usageError{err}
 	}
+	if err := f.check(p, o.dryRun); err != nil {
+		return usageError{err}
+	}
+	sum, names, err := f.run(ctx, o, p)
+	if o.dryRun {
+		return err
+	}
+	problem := ""
+	switch {
+	case sum == nil && names != nil: // the error may have any name
+		problem = "the run did not begin"
+	case sum == nil:
+		problem = "the run did not begin: " + err.Error()
+	case err != nil:
+		problem = err.Error()
+	}
+	if err := errors.Join(err, writeJUnit(f.junit, p.Name, sum, problem, names)); err != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
+		return err
+	}
+	return verdictError{sum.Verdict}
+}
+
+// run runs a plan in a session. It returns the trial's summary, as trialOver does, and the names to
+// replace in what is kept of it.
+func (f *trialFlags) run(ctx context.Context, o options, p *plan.Plan) (sum *record.Summary, names *record.Names, err error) {
 	if f.lab {
 		var stop func()
 		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
-			return "", err
+			return nil, o.cast.names(), err
 		}
 		defer stop()
 		f.yes = true
 	}
 	s, err := newApp(o)
 	if err != nil {
-		return "", err
+		return nil, o.cast.names(), err
 	}
 	defer s.sayLeftOff()
 	c := newConsole(f.yes, "")
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
 	if o.dryRun {
-		return "", s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
+		return nil, s.names, s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
 	}
 	err = s.run(ctx, func(ctx context.Context) error {
 		if _, err := s.view(ctx, c, f.wait); err != nil {
@@ -279,20 +241,19 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		}
 		return nil
 	})
-	return s.trialOver(err, f)
+	sum, err = s.trialOver(err)
+	return sum, s.names, err
 }
 
-// trialOver prints how the trial ended, and returns its exit code.
-func (s *app) trialOver(err error, f trialFlags) (string, error) {
+// trialOver prints how the trial ended, and returns its summary; nil if it did not begin. The error
+// beside a summary is the reason why nothing proves it.
+func (s *app) trialOver(err error) (*record.Summary, error) {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
-	case refused != nil && sum == nil:
-		return "", usageError{refused}
+	case sum == nil && refused != nil:
+		return nil, usageError{refused}
 	case sum == nil:
-		if err == nil {
-			err = errors.New("the trial did not begin: the reason is above")
-		}
-		return "", err
+		return nil, cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}
 	fmt.Println()
 	kept, proven := provenBy(dir)
@@ -300,17 +261,7 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	problem := ""
-	if proven != nil {
-		problem = proven.Error()
-	}
-	if err := errors.Join(proven, f.expectations.add(sum.Name, sum, problem, s.names)); err != nil {
-		return dir, err
-	}
-	if sum.Verdict != view.Pass && sum.Verdict != view.NoExpectations {
-		return dir, verdictError{sum.Verdict}
-	}
-	return dir, nil
+	return sum, proven
 }
 
 // provenBy reads the readable part of the record in a trial's folder. The error reports
@@ -361,16 +312,11 @@ func trialsDir(o options, c *config.Config, context string) (string, error) {
 	return filepath.Join(dir, record.FolderName(context), "trials"), err
 }
 
-// openPlan reads the plan in that file, or the built-in one of that name.
-func openPlan(name string) (*plan.Plan, error) {
-	return whileReading(func() (*plan.Plan, error) { return plan.Open(name) })
-}
-
 // knownPlans are the plans that are offered on the screen.
 func knownPlans(files []string) ([]*plan.Plan, error) {
 	var out []*plan.Plan
 	for _, name := range append(plan.Builtin(), files...) {
-		p, err := openPlan(name)
+		p, err := plan.Open(name)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("%s: %w", strings.TrimSpace(name), err)}
 		}

@@ -69,7 +69,7 @@ func firstSentence(s string) string {
 
 // showPlan prints a plan: a built-in one, a file's or a record's.
 func showPlan(name string, out io.Writer) error {
-	body, err := whileReading(func() ([]byte, error) { return plan.Text(name) })
+	body, err := plan.Text(name)
 	if err != nil {
 		r, recorded := openRecord(name)
 		if recorded != nil {

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"lightsout/internal/config/yamlfile"
 )
@@ -47,11 +45,7 @@ func noCommand(cmd *cobra.Command, name string) error {
 			there = append(there, c.Name())
 		}
 	}
-	text := fmt.Sprintf("there is no command %q", cmd.CommandPath()+" "+name)
-	if name == "version" && !cmd.HasParent() {
-		return fmt.Errorf("%s; did you mean %q?", text, "--version")
-	}
-	return fmt.Errorf("%s; %s", text, yamlfile.Hint(name, there))
+	return fmt.Errorf("there is no command %q; %s", cmd.CommandPath()+" "+name, yamlfile.Hint(name, there))
 }
 
 // oneOf returns the error that a value is not among the valid ones.
@@ -62,39 +56,11 @@ func oneOf(what, value string, all ...string) error {
 	return usageError{fmt.Errorf("there is no %s %q; %s", what, value, yamlfile.Hint(value, all))}
 }
 
-// values returns the kind of a flag's value, by its type.
-var values = map[string]string{"float64": "a number", "int": "a whole number", "duration": "a time like 90s or 30m", "bool": "true or false"}
-
-// flagError describes the error in a flag, with a suggestion.
+// flagError is the error in a flag, with where all are. A command that is not there has none of the
+// flags that it was meant to have.
 func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var empty *pflag.ValueRequiredError
-	var wrong *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
-		// A command that is not there has none of the flags that it was meant to have.
-		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
-			return usageError{noCommand(cmd, args[0])}
-		}
-		name := unknown.GetSpecifiedName()
-		dashes := "--"
-		if unknown.GetSpecifiedShortnames() != "" {
-			dashes = "-"
-		}
-		var there []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { there = append(there, f.Name) })
-		text := fmt.Sprintf("%s takes no %s%s", cmd.CommandPath(), dashes, name)
-		if near := yamlfile.Suggest(name, there); near != "" && dashes == "--" {
-			return usageError{fmt.Errorf("%s; did you mean --%s?", text, near)}
-		}
-		return usageError{fmt.Errorf("%s; see: %s --help", text, cmd.CommandPath())}
-	case errors.As(err, &empty):
-		return usageError{fmt.Errorf("--%s needs a value: %s", empty.GetFlag().Name, strings.ReplaceAll(empty.GetFlag().Usage, "`", ""))}
-	case errors.As(err, &wrong):
-		if what := values[wrong.GetFlag().Value.Type()]; what != "" {
-			return usageError{fmt.Errorf("--%s is %s, not %q", wrong.GetFlag().Name, what, wrong.GetValue())}
-		}
-		return usageError{fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrong.Unwrap())}
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 && cmd.ValidateArgs(args) != nil {
+		return usageError{noCommand(cmd, args[0])}
 	}
-	return usageError{err}
+	return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 }

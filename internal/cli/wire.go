@@ -45,12 +45,10 @@ func newSSH(cfg *config.Config, ask sshAsker) (*ssh.Client, error) {
 	if ask.warn == nil {
 		ask.warn = warnOnce
 	}
-	return whileReading(func() (*ssh.Client, error) {
-		return ssh.New(ssh.Options{
-			Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
-			IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
-			AskSecret: ask.secret, Warn: ask.warn, KeepGoing: ask.keepGoing,
-		})
+	return ssh.New(ssh.Options{
+		Bastion: cfg.Bastion, ConfigFile: cfg.SSH.Config, User: cfg.SSH.User,
+		IdentityFiles: cfg.SSH.IdentityFiles, KnownHosts: cfg.SSH.KnownHosts,
+		AskSecret: ask.secret, Warn: ask.warn, KeepGoing: ask.keepGoing,
 	})
 }
 
@@ -88,9 +86,7 @@ func bastionDialer(client *ssh.Client) dialer {
 
 // apiAccess reads the kubeconfig. Connections are made by dial unless it is nil.
 func apiAccess(cfg *config.Config, dial dialer) (*cluster.Config, error) {
-	return whileReading(func() (*cluster.Config, error) {
-		return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
-	})
+	return cluster.LoadConfig(cluster.Options{Path: cfg.Kubeconfig, Context: cfg.Context, Dial: dial})
 }
 
 // way is the way to the API server that a configuration leads to.
