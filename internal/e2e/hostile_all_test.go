@@ -53,7 +53,7 @@ func TestNothingHostileLeaves(t *testing.T) {
 	look("trial", "run", plan, "--yes", "-o", dir)
 	plan = write(t, "plan.yaml", `{"name": "planted", "steps": [{"load": {"burst": 2}}, {"off": ["n1"]}, {"pause": "1s"}], "expect": [{"balanced": true}]}`)
 	look("trial", "run", plan, "--yes", "-o", dir, "--junit", junit)
-	for _, f := range []string{junit, filepath.Join(dir, "report.md"), filepath.Join(dir, "report.html"), filepath.Join(dir, record.CastFile)} {
+	for _, f := range []string{junit, filepath.Join(dir, "report.md"), filepath.Join(dir, "report.html")} {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

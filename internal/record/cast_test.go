@@ -70,7 +70,7 @@ func shown(screen string, width, height int) string {
 
 func TestACastShowsThePicturesStepByStep(t *testing.T) {
 	const width, height = 40, 10
-	path := filepath.Join(t.TempDir(), CastFile)
+	path := filepath.Join(t.TempDir(), "screen.cast")
 	c, err := newCast(path, CastOptions{Width: width, Height: height})
 	if err != nil {
 		t.Fatal(err)

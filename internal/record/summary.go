@@ -21,7 +21,6 @@ const (
 	EventsFile   = "events.jsonl"   // one view.Event a line
 	RequestsFile = "requests.jsonl" // one loadgen.Record a line
 	SamplesFile  = "samples.jsonl"  // one Sample a line
-	CastFile     = "screen.cast"    // asciicast v2
 	SummaryFile  = "summary.json"   // a Summary; written last, by rename
 	ReportFile   = "report.md"
 	HTMLFile     = "report.html"

@@ -32,10 +32,6 @@ type Options struct {
 	Timeline *record.Timeline
 	// Load is the session's generator; nil when no load can be sent.
 	Load *loadgen.Generator
-	// Render draws a frame as a screen of that size, for the recording of a
-	// trial: height lines of width cells, with SGR sequences only. It is called
-	// by one goroutine at a time. Nil records no screen.
-	Render func(f *view.Frame, width, height int) string
 	// Names are replaced in the record of a trial; nil: none.
 	Names *record.Names
 	// Begin is called before a record begins, so that another one ends; nil: not.
