@@ -86,7 +86,7 @@ var flagGroups = []struct {
 	{"Cluster", []string{"config", "kubeconfig", "context", "namespace", "all-namespaces", "bastion", "state", "wait-for-api"}},
 	{"Switching", []string{"dry-run", "read-only", "yes", "confirm", "drain", "keep-off"}},
 	{"Screen", []string{"plain", "once", "ascii", "color", "theme", "plan"}},
-	{"Recording", []string{"cast", "redact", "record", "junit"}},
+	{"Recording", []string{"cast", "redact", "record"}},
 }
 
 // group assigns the commands below the root to groups, and makes every command print

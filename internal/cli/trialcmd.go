@@ -49,11 +49,10 @@ func (e verdictError) code() int {
 
 // trialFlags are the flags of trial run.
 type trialFlags struct {
-	out, junit, pace, scenario string
-	lab, keepOff, yes          bool
-	times                      int
-	wait                       time.Duration
-	expectations               *junitFile // nil without junit
+	out, pace, scenario string
+	lab, keepOff, yes   bool
+	times               int
+	wait                time.Duration
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -71,7 +70,6 @@ func newTrialCommand(o *options) *cobra.Command {
 	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave the machines off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
-	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
 	o.cast.addRedact(run.Flags())
 	run.Flags().IntVar(&f.times, "times", 1, "run it this many times, one after the other")
@@ -169,9 +167,6 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	if err := f.check(p, o.dryRun); err != nil {
 		return usageError{err}
 	}
-	if f.junit != "" {
-		f.expectations = &junitFile{path: f.junit}
-	}
 	if f.times == 1 {
 		_, err := runTrialOnce(ctx, o, p, f)
 		return err
@@ -194,8 +189,7 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		}
 		dirs = append(dirs, dir)
 		if ctx.Err() != nil && i+1 < f.times { // the missing runs have not passed
-			missing := fmt.Sprintf("lightsout was stopped before run %d of %d", i+2, f.times)
-			return cmp.Or(f.expectations.add(p.Name, nil, missing, o.cast.names()), failed, errors.New(missing))
+			return cmp.Or(failed, fmt.Errorf("lightsout was stopped before run %d of %d", i+2, f.times))
 		}
 	}
 	if err := compare(dirs, report.Compare); err != nil {
@@ -232,19 +226,6 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 
 // runTrialOnce runs a plan and returns the folder of its record.
 func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (dir string, err error) {
-	if f.expectations != nil && !o.dryRun {
-		had := len(f.expectations.runs)
-		defer func() {
-			if err == nil || len(f.expectations.runs) > had {
-				return
-			}
-			why, names := "the run did not begin", o.cast.names()
-			if names == nil { // otherwise the error may have any name
-				why += ": " + err.Error()
-			}
-			err = errors.Join(err, f.expectations.add(p.Name, nil, why, names))
-		}()
-	}
 	if f.lab {
 		var stop func()
 		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
@@ -279,11 +260,11 @@ func runTrialOnce(ctx context.Context, o options, p *plan.Plan, f trialFlags) (d
 		}
 		return nil
 	})
-	return s.trialOver(err, f)
+	return s.trialOver(err)
 }
 
 // trialOver prints how the trial ended, and returns its exit code.
-func (s *app) trialOver(err error, f trialFlags) (string, error) {
+func (s *app) trialOver(err error) (string, error) {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case refused != nil && sum == nil:
@@ -300,12 +281,8 @@ func (s *app) trialOver(err error, f trialFlags) (string, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	problem := ""
 	if proven != nil {
-		problem = proven.Error()
-	}
-	if err := errors.Join(proven, f.expectations.add(sum.Name, sum, problem, s.names)); err != nil {
-		return dir, err
+		return dir, proven
 	}
 	if sum.Verdict != view.Pass && sum.Verdict != view.NoExpectations {
 		return dir, verdictError{sum.Verdict}
