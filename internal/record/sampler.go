@@ -43,7 +43,7 @@ type Sampler struct {
 // NewSampler makes samples.jsonl in dir. now is the clock; names are replaced. The error
 // names the file that it cannot create.
 func NewSampler(dir string, now func() time.Time, names *Names) (*Sampler, error) {
-	samples, err := openFile(filepath.Join(dir, SamplesFile), "the screen can't be recorded")
+	samples, err := openFile(filepath.Join(dir, SamplesFile), noScreen)
 	if err != nil {
 		return nil, err
 	}
