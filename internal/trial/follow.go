@@ -18,10 +18,7 @@ import (
 
 // show adds the trial to a frame.
 func (r *run) show(f *view.Frame) {
-	for _, l := range r.loads {
-		r.loadEnded(l) // notes when it came to rest
-	}
-	r.gauge(f)
+	r.gauge(f, r.t.running(r.loads))
 	r.clock.Look(r.now())
 	f.Trial = r.view()
 	if r.stage == stageOver {

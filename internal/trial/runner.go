@@ -174,7 +174,7 @@ func (t *Runner) Handle(e session.Event) {
 	case session.Draining:
 		t.draining(e.Nodes)
 	case session.LoadStarted:
-		t.loadStarted(e.Number, e.Spec, e.At)
+		t.loadStarted(e.Number, e.Spec)
 	case session.Did:
 		t.did(e.Intent)
 	case session.Asked:
@@ -195,9 +195,9 @@ func (t *Runner) draining(nodes []string) {
 }
 
 // loadStarted accounts for a load by keyboard.
-func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
-	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
-	t.loads = append(t.running(), l)
+func (t *Runner) loadStarted(number int, spec loadgen.Spec) {
+	l := &loadRun{step: spec.Text(), number: number}
+	t.loads = append(t.running(t.loads), l)
 	if !t.Running() {
 		return
 	}
@@ -210,9 +210,9 @@ func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 	}
 }
 
-// running returns the loads that are not at rest, in a slice of the caller's own.
-func (t *Runner) running() []*loadRun {
-	return slices.DeleteFunc(slices.Clone(t.loads), func(l *loadRun) bool { return t.s.AtRest(l.number) })
+// running returns those of the loads that are not at rest, in a slice of the caller's own.
+func (t *Runner) running(all []*loadRun) []*loadRun {
+	return slices.DeleteFunc(slices.Clone(all), func(l *loadRun) bool { return !t.opt.Load.Result(l.number).Ended.IsZero() })
 }
 
 // did turns an action of the operator by keyboard into a step.

@@ -6,6 +6,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
@@ -72,16 +73,16 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 
 func sumLoad(r *run, l *loadRun) record.Load {
 	requests := r.tracker.Run(l.number)
-	counts := requests.Counts(r.open[l.number])
+	counts, result := requests.Counts(r.open[l.number]), r.t.opt.Load.Result(l.number)
 	served, basis := l.peak.result()
 	out := record.Load{
 		PeakStreaming: l.peak.streaming,
 		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: r.t.opt.Load.Result(l.number).PeakQueued, Basis: string(basis),
+		PeakServed: served, PeakQueued: result.PeakQueued, Basis: string(basis),
 		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: requests.FailedAfterDetection(),
+		Started:  r.offsetOrNil(result.Started), Ended: r.offsetOrNil(result.Ended), FailedAfterDetection: requests.FailedAfterDetection(),
 	}
-	out.Steady = !l.burst
+	out.Steady = result.Spec.Shape != loadgen.Burst
 	return out
 }
 
