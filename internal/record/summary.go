@@ -171,6 +171,8 @@ type Load struct {
 	// 2 s: of lightsout's own requests alone, whoever else uses the service.
 	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
+	// Steady: the load has the shape hold or rate.
+	Steady bool `json:"steady,omitempty"`
 	// FailedAfterDetection counts, at least and at most, the failed requests that were sent after zero while the
 	// control plane had marked the nodes of all machines that were off NotReady; null when a
 	// node was not detected each time that it went off, or when no request was sent after the

@@ -27,10 +27,7 @@ func summarize(r *run) *record.Summary {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l))
-	}
-	for _, l := range sum.Load {
-		sum.Ledger.Add(l.Counts)
+		addLoad(r, sum, l)
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
@@ -71,19 +68,15 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 	return new(r.offset(t))
 }
 
-func sumLoad(r *run, l *loadRun) record.Load {
-	requests := r.tracker.Run(l.number)
-	counts, result := requests.Counts(r.open[l.number]), r.t.opt.Load.Result(l.number)
+// addLoad adds a load to a summary.
+func addLoad(r *run, sum *record.Summary, l *loadRun) {
+	requests, result := r.tracker.Run(l.number), r.t.opt.Load.Result(l.number)
 	served, basis := l.peak.result()
-	out := record.Load{
-		PeakStreaming: l.peak.streaming,
-		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: result.PeakQueued, Basis: string(basis),
-		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(result.Started), Ended: r.offsetOrNil(result.Ended), FailedAfterDetection: requests.FailedAfterDetection(),
-	}
-	out.Steady = result.Spec.Shape != loadgen.Burst
-	return out
+	sum.AddLoad(record.Load{
+		Step: l.step, Run: l.number, Steady: result.Spec.Shape != loadgen.Burst, Started: r.offsetOrNil(result.Started), Ended: r.offsetOrNil(result.Ended),
+		PeakServed: served, PeakQueued: result.PeakQueued, PeakStreaming: l.peak.streaming, Basis: string(basis),
+		FailedAfterDetection: requests.FailedAfterDetection(),
+	}, requests.Counts(r.open[l.number]), requests.Window)
 }
 
 // balanced reports whether the counts of every load add up to the number of requests
