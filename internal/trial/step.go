@@ -133,8 +133,8 @@ const hopelessFor = 2 * time.Second
 // Rollout restarts a rollout and waits until every pod is a new one.
 func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	k := deploymentOf(deployment, r.deployment)
-	if s := r.s.Snapshot(); r.skewRollout == nil && s.Link.State == cluster.LinkLive {
-		r.skewRollout = new(skew(podsByNode(s, r.deployment)))
+	if s := r.s.Snapshot(); r.sum.SkewBeforeRollout == nil && s.Link.State == cluster.LinkLive {
+		r.sum.SkewBeforeRollout = new(skew(podsByNode(s, r.deployment)))
 	}
 	if within == 0 {
 		within = rolloutWithin

@@ -10,14 +10,13 @@ import (
 	"lightsout/power"
 )
 
-// summarize makes the summary of a trial that is over.
+// summarize completes the summary of a trial that is over, once.
 func summarize(r *run) *record.Summary {
-	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
-		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
-		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
-	}
+	sum := &r.sum
+	sum.Version, sum.Name, sum.Pace, sum.Cluster = record.SummaryVersion, r.name, cmp.Or(r.t.opt.Pace, "real"), r.t.opt.Cluster
+	sum.Deployment, sum.Started, sum.Zero, sum.Ended = r.deployment.String(), r.started, r.zero, r.ended
+	sum.Outages, sum.Phases, sum.LowestAvailable = r.tracker.Outages(), r.tracker.Table(), r.tracker.Lowest()
+	sum.Blind = record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended)
 	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
 	if r.plan != nil {
