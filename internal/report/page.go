@@ -67,7 +67,7 @@ func pageOf(r *record.Record) *page {
 		p.Loud = append(p.Loud, cell{clean(t), warning})
 	}
 	p.Facts = settled([]section{nodesTable(r, all), clientsTable(r, all), podsTable(r, all)})
-	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), p.about}, p.Sections, []section{timelineOf(r)}))
+	p.Sections = settled(slices.Concat([]section{kubernetesOf(r, c), shorterOf(r, c, all), p.about}, p.Sections, []section{timelineOf(r)}))
 	return p
 }
 
