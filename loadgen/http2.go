@@ -46,10 +46,6 @@ func (r *request) unprocessed(err error) bool {
 type sharedConn struct {
 	*http.ClientConn
 	remote string
-
-	// Guarded by the pool.
-	users   int // requests that use it
-	retired bool
 }
 
 // sharedPool keeps the HTTP/2 connections to one entry.
@@ -102,7 +98,7 @@ func (cl *client) newShared(ctx context.Context, addr string) (*sharedConn, erro
 }
 
 // take returns a connection with a place for the request, and whether an earlier request has
-// used it. While one is being set up, requests that need a new one wait. release must be called.
+// used it. While one is being set up, requests that need a new one wait.
 func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused bool, err error) {
 	p := &e.shared
 	if cl.opts.Target.Reuse {
@@ -127,8 +123,7 @@ func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused boo
 		c.Close()
 		return nil, false, err
 	}
-	c.users, c.retired = 1, !cl.opts.Target.Reuse
-	if !c.retired {
+	if cl.opts.Target.Reuse {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.conns = append(p.conns, c)
@@ -136,36 +131,24 @@ func (cl *client) take(ctx context.Context, e *entry) (c *sharedConn, reused boo
 	return c, false, nil
 }
 
-// reserve reserves a place on a connection; nil if there is none. It drops connections that are
-// gone.
+// reserve reserves a place on a connection; nil if there is none. It drops connections that take no
+// further request: they close with their last one.
 func (p *sharedPool) reserve() (found *sharedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(c *sharedConn) bool {
-		if c.Err() != nil {
-			c.retired = true
-			if c.users == 0 {
-				c.Close()
-			}
-			return true
+		gone := c.Err() != nil
+		if gone && c.InFlight() == 0 {
+			c.Close()
 		}
-		if found == nil && c.Reserve() == nil {
-			found = c
-			c.users++
-		}
-		return false
+		return gone
 	})
-	return found
-}
-
-// release gives a place back.
-func (p *sharedPool) release(c *sharedConn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c.users--
-	if c.users == 0 && c.retired {
-		c.Close()
+	for _, c := range p.conns {
+		if c.Reserve() == nil {
+			return c
+		}
 	}
+	return nil
 }
 
 // exchangeHTTP2 sends the request on an HTTP/2 connection and reads the answer.
@@ -175,7 +158,9 @@ func (cl *client) exchangeHTTP2(r *request, e *entry, m *message) error {
 	if err != nil {
 		return err
 	}
-	defer e.shared.release(c)
+	if !cl.opts.Target.Reuse {
+		defer c.Close()
+	}
 	r.Reused, r.Remote, r.Connected = reused, c.remote, r.now()
 	if !r.attach(nil) {
 		c.Release()

@@ -43,39 +43,22 @@ const (
 // histogram is a histogram of durations that caches its percentiles until it changes.
 // Nil is an empty one. Its owner's lock guards it.
 type histogram struct {
-	h     *hdrhistogram.Histogram // nil: frozen
+	h     *hdrhistogram.Histogram
 	max   time.Duration
 	shown Quantiles
 	stale bool
 }
 
-func newHistogram() *histogram {
-	return &histogram{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
-}
-
-// freeze keeps only the percentiles, in little memory: nothing can be added any more.
-func (s *histogram) freeze() {
-	s.quantiles()
-	s.h = nil
-}
-
-func (s *histogram) add(d time.Duration) {
-	if s.h == nil {
-		return
+// with adds to a histogram that may be nil.
+func (s *histogram) with(d time.Duration) *histogram {
+	if s == nil {
+		s = &histogram{h: hdrhistogram.New(int64(leastLatency/time.Microsecond), int64(mostLatency/time.Microsecond), 2)}
 	}
 	d = max(d, 0)
 	s.max = max(s.max, d)
 	s.stale = true
 	// The error is for values out of range.
 	_ = s.h.RecordValue(int64(min(max(d, leastLatency), mostLatency) / time.Microsecond))
-}
-
-// with adds to a histogram that may be nil.
-func (s *histogram) with(d time.Duration) *histogram {
-	if s == nil {
-		s = newHistogram()
-	}
-	s.add(d)
 	return s
 }
 

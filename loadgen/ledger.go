@@ -76,9 +76,6 @@ func (l *ledger) end(r *request) {
 	r.of.end(&r.Record)
 	r.of.inFlight--
 	l.single.take(&r.Record)
-	if r.Class == ClassOK {
-		l.time.took(r.second, r.End.Sub(r.Scheduled))
-	}
 	l.settleRun(r.of, r.End)
 	l.notify()
 }

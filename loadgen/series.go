@@ -33,8 +33,6 @@ type Second struct {
 	Capacity int  `json:"capacity,omitzero"`
 	Target   int  `json:"target,omitzero"`
 	Sampled  bool `json:"sampled,omitzero"`
-	// Latency is of the requests of it that are ok, from when they were due.
-	Latency Quantiles `json:"latency,omitzero"`
 }
 
 // FailedSum is the number of failed requests of all classes.
@@ -101,9 +99,6 @@ type Row struct {
 	Second
 	// span is that of its failed requests.
 	span Failures
-	// latency is of the ledger's rows: how long those took that are ok (nil: none is yet),
-	// frozen when there are enough newer ones.
-	latency *histogram
 }
 
 // Rows are the rows so far, oldest first. Seconds without a request have none.

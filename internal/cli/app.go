@@ -22,7 +22,6 @@ import (
 	"lightsout/loadgen"
 	"lightsout/power"
 	"lightsout/power/ssh"
-	"lightsout/tui"
 )
 
 // app is a session with all its parts, wired to each other, and the trials that
@@ -150,7 +149,7 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 	}
 	trials := trial.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, DryRun: opt.DryRun, Production: opt.Production,
-		Restore: opt.Restore, Timeline: a.writer.Timeline(), Load: a.load, Render: tui.NewPainter(tui.Options{Now: time.Now}).Paint, Names: a.names,
+		Restore: opt.Restore, Timeline: a.writer.Timeline(), Load: a.load, Names: a.names,
 	}
 	trials.Dir, err = trialsDir(a.opt, cfg, access.Context)
 	if err != nil {

@@ -314,11 +314,8 @@ func progressLine(r *loadgen.Run, since time.Duration) string {
 	if t.Unsent > 0 {
 		line += fmt.Sprintf("  unsent %d", t.Unsent)
 	}
-	// The last second that is over.
-	if n := len(r.Seconds); n >= 2 {
-		if q := r.Seconds[n-2].Latency; q.Count > 0 {
-			line += fmt.Sprintf("  p50 %s  p99 %s", shortDuration(q.P50), shortDuration(q.P99))
-		}
+	if q := r.Latency.Scheduled; q.Count > 0 {
+		line += fmt.Sprintf("  p50 %s  p99 %s", shortDuration(q.P50), shortDuration(q.P99))
 	}
 	if r.LastError != "" && t.FailedSum() > 0 {
 		line += "  last: " + r.LastError

@@ -61,7 +61,6 @@ type loadSecond struct {
 	At   time.Time `json:"at"`
 	Sent int       `json:"sent"`
 	loadgen.Counts
-	Latency *quantiles `json:"latency_ms,omitempty"`
 }
 
 func inMillis(q loadgen.Quantiles) quantiles {
@@ -91,12 +90,7 @@ func summarizeLoad(r *loadgen.Run, began, ended time.Time) *loadSummary {
 		}
 	}
 	for _, w := range r.Seconds {
-		x := loadSecond{At: w.At, Sent: w.Sent, Counts: w.Counts()}
-		if w.Latency.Count > 0 {
-			q := inMillis(w.Latency)
-			x.Latency = &q
-		}
-		s.Seconds = append(s.Seconds, x)
+		s.Seconds = append(s.Seconds, loadSecond{At: w.At, Sent: w.Sent, Counts: w.Counts()})
 	}
 	return s
 }

@@ -49,9 +49,9 @@ func (e verdictError) code() int {
 
 // trialFlags are the flags of trial run.
 type trialFlags struct {
-	out, junit, pace, scenario string
-	lab, keepOff, yes          bool
-	wait                       time.Duration
+	out, pace, scenario string
+	lab, keepOff, yes   bool
+	wait                time.Duration
 }
 
 func newTrialCommand(o *options) *cobra.Command {
@@ -69,7 +69,6 @@ func newTrialCommand(o *options) *cobra.Command {
 	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
 	run.Flags().BoolVar(&f.keepOff, "keep-off", false, "leave the machines off at the end")
 	run.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
-	run.Flags().StringVar(&f.junit, "junit", "", "write the expectations to this `file` as JUnit XML")
 	waitFlag(run, &f.wait, viewWait)
 	o.cast.addRedact(run.Flags())
 	o.clusterFlags(run)
@@ -176,7 +175,7 @@ func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {
 	return nil
 }
 
-// runTrial runs a plan, and judges it.
+// runTrial runs a plan in a session, and judges it.
 func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	p, err := plan.Open(name)
 	if err != nil {
@@ -185,46 +184,24 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 	if err := f.check(p, o.dryRun); err != nil {
 		return usageError{err}
 	}
-	sum, names, err := f.run(ctx, o, p)
-	if o.dryRun {
-		return err
-	}
-	problem := ""
-	switch {
-	case sum == nil && names != nil: // the error may have any name
-		problem = "the run did not begin"
-	case sum == nil:
-		problem = "the run did not begin: " + err.Error()
-	case err != nil:
-		problem = err.Error()
-	}
-	if err := errors.Join(err, writeJUnit(f.junit, p.Name, sum, problem, names)); err != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
-		return err
-	}
-	return verdictError{sum.Verdict}
-}
-
-// run runs a plan in a session. It returns the trial's summary, as trialOver does, and the names to
-// replace in what is kept of it.
-func (f *trialFlags) run(ctx context.Context, o options, p *plan.Plan) (sum *record.Summary, names *record.Names, err error) {
 	if f.lab {
 		var stop func()
 		if o, stop, err = o.inLab(ctx, f.scenario, f.pace); err != nil {
-			return nil, o.cast.names(), err
+			return err
 		}
 		defer stop()
 		f.yes = true
 	}
 	s, err := newApp(o)
 	if err != nil {
-		return nil, o.cast.names(), err
+		return err
 	}
 	defer s.sayLeftOff()
 	c := newConsole(f.yes, "")
 	c.lanes = []view.Lane{view.LaneOperator, view.LanePower, view.LaneNode, view.LaneTaint, view.LaneEndpoints,
 		view.LaneDeployment, view.LaneLoad, view.LaneLink}
 	if o.dryRun {
-		return nil, s.names, s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
+		return s.run(ctx, func(ctx context.Context) error { return s.foresee(ctx, c, p, f.wait) })
 	}
 	err = s.run(ctx, func(ctx context.Context) error {
 		if _, err := s.view(ctx, c, f.wait); err != nil {
@@ -241,19 +218,18 @@ func (f *trialFlags) run(ctx context.Context, o options, p *plan.Plan) (sum *rec
 		}
 		return nil
 	})
-	sum, err = s.trialOver(err)
-	return sum, s.names, err
+	return s.trialOver(err)
 }
 
-// trialOver prints how the trial ended, and returns its summary; nil if it did not begin. The error
-// beside a summary is the reason why nothing proves it.
-func (s *app) trialOver(err error) (*record.Summary, error) {
+// trialOver prints how the trial ended. The error is its exit code: the verdict, or the reason why nothing
+// proves it.
+func (s *app) trialOver(err error) error {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case sum == nil && refused != nil:
-		return nil, usageError{refused}
+		return usageError{refused}
 	case sum == nil:
-		return nil, cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
+		return cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}
 	fmt.Println()
 	kept, proven := provenBy(dir)
@@ -261,7 +237,10 @@ func (s *app) trialOver(err error) (*record.Summary, error) {
 		printLines(os.Stdout, report.Opening(kept))
 	}
 	printLines(os.Stdout, report.Lines(sum, dir))
-	return sum, proven
+	if proven != nil || sum.Verdict == view.Pass || sum.Verdict == view.NoExpectations {
+		return proven
+	}
+	return verdictError{sum.Verdict}
 }
 
 // provenBy reads the readable part of the record in a trial's folder. The error reports

@@ -45,15 +45,14 @@ func TestNothingHostileLeaves(t *testing.T) {
 	look("restore", "--yes")
 
 	dir := filepath.Join(t.TempDir(), "record")
-	junit := filepath.Join(t.TempDir(), "junit.xml")
 	named, _ := json.Marshal(strings.ReplaceAll(hostile, "\x00", ""))
 	plan := write(t, "plan.yaml", `{"name": `+string(named)+`, "steps": [{"pause": "1s"}]}`)
 	look("trial", "run", plan, "--yes", "-o", dir) // no plan of such a name is taken
 	plan = write(t, "plan.yaml", `{"name": "planted", "steps": [{"load": {"burst": 2}, "name": "planted-\u202e"}, {"step\u001b[31;7;5m": ["n1"]}]}`)
 	look("trial", "run", plan, "--yes", "-o", dir)
 	plan = write(t, "plan.yaml", `{"name": "planted", "steps": [{"load": {"burst": 2}}, {"off": ["n1"]}, {"pause": "1s"}], "expect": [{"balanced": true}]}`)
-	look("trial", "run", plan, "--yes", "-o", dir, "--junit", junit)
-	for _, f := range []string{junit, filepath.Join(dir, "report.md"), filepath.Join(dir, "report.html"), filepath.Join(dir, record.CastFile)} {
+	look("trial", "run", plan, "--yes", "-o", dir)
+	for _, f := range []string{filepath.Join(dir, "report.md"), filepath.Join(dir, "report.html")} {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

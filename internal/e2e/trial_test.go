@@ -19,7 +19,7 @@ func TestTheMDXTrialPasses(t *testing.T) {
 	t.Parallel()
 	labtest.Room(t)
 	dir := filepath.Join(t.TempDir(), "record")
-	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir, "--junit", filepath.Join(t.TempDir(), "junit.xml"))
+	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir)
 	s := readSummary(t, dir)
 	inTime := passed(t, s, code, out+errs)
 	if s.Pace != "fast" || !s.Ledger.Balanced || s.Ledger.Scheduled != 44 {

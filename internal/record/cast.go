@@ -9,26 +9,18 @@ import (
 	"time"
 )
 
-// Cast writes the screen as an asciicast (docs.asciinema.org/manual/asciicast), a
+// cast writes the screen as an asciicast (docs.asciinema.org/manual/asciicast), a
 // format that many players support. Each frame is one write, so that the file is
-// complete up to the end of the program. One goroutine may use it; Err and Lost are
-// safe for all.
-type Cast struct {
+// complete up to the end of the program. One goroutine may use it.
+type cast struct {
 	*file
-
-	o     CastOptions
-	begun time.Time
-	last  time.Duration // of the newest event, since begun
-	lines []string      // as they stand on the screen; nil: all is to be drawn
-	lost  int           // of the lines lost, those that have been made good
-}
-
-// CastOptions say how a cast is written.
-type CastOptions struct {
-	// Width and Height are the screen's size in cells.
-	Width, Height int
-	// Names replaces names; nil leaves them as they are.
-	Names *Names
+	title         string
+	names         *Names // replaced; nil: none
+	begun         time.Time
+	last          time.Duration // of the newest event, since begun
+	width, height int           // the screen's size in cells
+	lines         []string      // as they stand on the screen
+	lost          int           // of the lines lost, those that have been made good
 }
 
 // castHeader is the first line of a cast, of version 2: more players support it than
@@ -42,83 +34,60 @@ type castHeader struct {
 	Env       map[string]string `json:"env,omitempty"`
 }
 
-const noScreen = "the screen can't be recorded"
-
-// newCast creates the file at path, with mode 0600. The error is the reason why it
-// cannot.
-func newCast(path string, o CastOptions) (*Cast, error) {
-	f, err := openFile(path, noScreen)
-	return &Cast{o: o, file: f}, err
-}
-
-// Resize changes the size of the screen from now on.
-func (c *Cast) Resize(at time.Time, width, height int) {
-	if width == c.o.Width && height == c.o.Height {
-		return
-	}
-	c.o.Width, c.o.Height, c.lines = width, height, nil
-	if !c.begun.IsZero() {
-		c.event(at, "r", fmt.Sprintf("%dx%d", width, height))
-	}
-}
-
-// Mark puts a marker, which players show and can go to. Before the first
-// picture there is nothing to be marked.
-func (c *Cast) Mark(at time.Time, text string) {
-	if !c.begun.IsZero() {
-		c.event(at, "m", c.o.Names.Text(text))
-	}
-}
-
-// Show writes the changes of the screen since the last call. The first call's title is
-// the cast's. Line feeds separate the lines. Each line may contain SGR sequences, but
-// no other ones, and is complete in itself. Show drops lines beyond the height.
-func (c *Cast) Show(at time.Time, title, screen string) {
+// show writes the changes of the screen since the last call. It drops lines beyond the height,
+// and the marks before the first picture.
+func (c *cast) show(x shot) {
 	var out strings.Builder
-	if c.begun.IsZero() {
-		c.begin(at, title)
+	resized := x.width != c.width || x.height != c.height
+	switch {
+	case c.begun.IsZero():
+		c.begun = x.at
+		c.add(castHeader{
+			Version: 2, Width: x.width, Height: x.height, Timestamp: x.at.Unix(), Title: c.names.Text(c.title),
+			Env: map[string]string{"TERM": "xterm-256color"},
+		})
 		out.WriteString("\x1b[?25l\x1b[?7l") // no cursor, no line wrap
+		x.marks = nil
+	case resized:
+		c.event(x.at, "r", fmt.Sprintf("%dx%d", x.width, x.height))
 	}
-	if lost := c.Lost(); c.lines == nil || lost != c.lost { // draw everything again
-		c.lost, c.lines = lost, make([]string, c.o.Height)
+	for _, text := range x.marks { // players show them and can go to them
+		c.event(x.at, "m", c.names.Text(text))
+	}
+	if lost := c.Lost(); resized || lost != c.lost { // draw everything again
+		c.width, c.height, c.lost, c.lines = x.width, x.height, lost, make([]string, x.height)
 		out.WriteString("\x1b[0m\x1b[2J")
 	}
-	lines := append(strings.Split(screen, "\n"), make([]string, len(c.lines))...)
-	for i, line := range lines[:len(c.lines)] {
+	lines := append(strings.Split(x.screen, "\n"), make([]string, c.height)...)
+	for i, line := range lines[:c.height] {
 		if line == c.lines[i] {
 			continue
 		}
 		c.lines[i] = line
-		fmt.Fprintf(&out, "\x1b[%d;1H\x1b[0m\x1b[2K%s\x1b[0m", i+1, c.o.Names.Line(line))
+		fmt.Fprintf(&out, "\x1b[%d;1H\x1b[0m\x1b[2K%s\x1b[0m", i+1, c.names.Line(line))
 	}
 	if out.Len() > 0 {
-		c.event(at, "o", out.String())
+		c.event(x.at, "o", out.String())
 	}
 }
 
-// Close ends the cast, so that a terminal on which it is played wraps lines and
+// end ends the cast, so that a terminal on which it is played wraps lines and
 // shows its cursor again, and closes the file.
-func (c *Cast) Close() error {
+func (c *cast) end() error {
 	if !c.begun.IsZero() {
-		c.event(c.begun.Add(c.last), "o", fmt.Sprintf("\x1b[?7h\x1b[?25h\x1b[%d;1H", c.o.Height))
+		c.event(c.begun.Add(c.last), "o", fmt.Sprintf("\x1b[?7h\x1b[?25h\x1b[%d;1H", c.height))
 	}
-	return c.file.Close()
-}
-
-// begin writes the header.
-func (c *Cast) begin(at time.Time, title string) {
-	c.begun = at
-	c.add(castHeader{
-		Version: 2, Width: c.o.Width, Height: c.o.Height, Timestamp: at.Unix(), Title: c.o.Names.Text(title),
-		Env: map[string]string{"TERM": "xterm-256color"},
-	})
+	return c.Close()
 }
 
 // event writes an event with its offset from the start.
-func (c *Cast) event(at time.Time, code, data string) {
+func (c *cast) event(at time.Time, code, data string) {
 	c.last = max(c.last, at.Sub(c.begun).Truncate(time.Microsecond)) // the clock may be set back
 	c.add([]any{json.Number(fmt.Sprintf("%.6f", c.last.Seconds())), code, data})
 }
+
+// noScreen begins the errors about a screen's file.
+const noScreen = "the screen can't be recorded"
 
 // queued is how many pictures may wait for the disk.
 const queued = 256
@@ -127,8 +96,7 @@ const queued = 256
 // delays drawing. It drops frames for which there is no room, and a marker has their
 // number. One goroutine may call its methods.
 type Screen struct {
-	cast    *Cast
-	title   string
+	cast    cast
 	queue   chan shot
 	done    chan struct{}
 	last    string
@@ -146,22 +114,23 @@ type shot struct {
 	marks         []string
 }
 
-// NewScreen creates the cast at path; it overwrites no file. The error is the reason
-// why it cannot.
-func NewScreen(path, title string, o CastOptions) (*Screen, error) {
+// NewScreen creates the cast at path, with mode 0600; it overwrites no file. names are
+// replaced; nil leaves them as they are. The error is the reason why it cannot.
+func NewScreen(path, title string, names *Names) (*Screen, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("the screen can't be recorded to %s: the file already exists", path)
 	}
-	cast, err := newCast(path, o)
+	f, err := openFile(path, noScreen)
 	if err != nil {
 		return nil, err
 	}
-	s := &Screen{cast: cast, title: title, queue: make(chan shot, queued), done: make(chan struct{})}
+	s := &Screen{cast: cast{file: f, title: title, names: names}, queue: make(chan shot, queued), done: make(chan struct{})}
 	go s.run()
 	return s, nil
 }
 
-// Show takes the present screen, with this many cells: see Cast.Show.
+// Show takes the present screen, with this many cells. Line feeds separate its lines. Each may
+// contain SGR sequences, but no other ones, and is complete in itself.
 func (s *Screen) Show(at time.Time, width, height int, screen string) {
 	same := screen == s.last && width == s.next.width && height == s.next.height
 	if width < 1 || height < 1 || same && len(s.next.marks) == 0 {
@@ -200,18 +169,14 @@ func (s *Screen) Err() error {
 func (s *Screen) Close() error {
 	close(s.queue)
 	<-s.done
-	return s.cast.Close()
+	return s.cast.end()
 }
 
 func (s *Screen) run() {
 	defer close(s.done)
 	for x := range s.queue {
-		s.cast.Resize(x.at, x.width, x.height)
-		for _, text := range x.marks {
-			s.cast.Mark(x.at, text)
-		}
-		s.cast.Show(x.at, s.title, x.screen)
-		err := s.cast.file.Err()
+		s.cast.show(x)
+		err := s.cast.Err()
 		s.failing.Store(&err)
 	}
 }

@@ -70,8 +70,9 @@ func shown(screen string, width, height int) string {
 
 func TestACastShowsThePicturesStepByStep(t *testing.T) {
 	const width, height = 40, 10
-	path := filepath.Join(t.TempDir(), CastFile)
-	c, err := newCast(path, CastOptions{Width: width, Height: height})
+	path := filepath.Join(t.TempDir(), "screen.cast")
+	f, err := openFile(path, noScreen)
+	c := cast{file: f, title: "lightsout test"}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestACastShowsThePicturesStepByStep(t *testing.T) {
 		if i == 30 {
 			at = t0 // the clock was set back
 		}
-		c.Show(at, "lightsout test", screen)
+		c.show(shot{at: at, width: width, height: height, screen: screen})
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -116,11 +117,11 @@ func TestACastShowsThePicturesStepByStep(t *testing.T) {
 		}
 	}
 	size := read
-	c.Show(t0.Add(time.Hour), "lightsout test", screen)
+	c.show(shot{at: t0.Add(time.Hour), width: width, height: height, screen: screen})
 	if b, _ := os.ReadFile(path); len(b) != size {
 		t.Errorf("a picture that is the same was written again")
 	}
-	if err := c.Close(); err != nil || c.Err() != nil {
+	if err := c.end(); err != nil || c.Err() != nil {
 		t.Error(err, c.Err())
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {

@@ -129,7 +129,7 @@ func sameSecond(a, b *loadgen.Second) bool {
 	figures := func(s *loadgen.Second) [11]int {
 		return [...]int{s.Sent, s.OK, s.Cancelled, s.Unresolved, s.Served, s.Queued, s.Stalled, s.OnDead, s.Unknown, s.Capacity, s.Target}
 	}
-	return figures(a) == figures(b) && a.Sampled == b.Sampled && a.Latency == b.Latency &&
+	return figures(a) == figures(b) && a.Sampled == b.Sampled &&
 		maps.Equal(a.Failed, b.Failed) && maps.Equal(a.Later, b.Later) && maps.Equal(a.Earlier, b.Earlier)
 }
 

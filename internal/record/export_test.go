@@ -2,6 +2,7 @@ package record
 
 import (
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"lightsout/internal/view"
@@ -10,19 +11,26 @@ import (
 // RecordFrames records frames one after the other, none left out, as if each
 // were offered when its own time came. With kill it leaves the files as a
 // program does that is killed.
-func RecordFrames(dir string, render func(f *view.Frame, width, height int) string, frames []*view.Frame, kill bool) error {
-	s, err := makeSampler(dir, render, time.Now, nil)
+func RecordFrames(dir string, frames []*view.Frame, kill bool) error {
+	s, err := stillSampler(dir, time.Now)
 	if err != nil {
 		return err
 	}
 	for _, f := range frames {
-		s.take(f)
+		s.taken = f
+		s.sample(f, false)
 	}
 	close(s.done)
 	if kill {
 		return s.Err()
 	}
 	return s.Close(nil)
+}
+
+// stillSampler is NewSampler without the goroutine.
+func stillSampler(dir string, now func() time.Time) (*Sampler, error) {
+	f, err := openFile(filepath.Join(dir, SamplesFile), "")
+	return samplerTo(f, now), err
 }
 
 // eventsIn are the events of a file.

@@ -20,8 +20,6 @@ type Failures struct {
 	Hung *loadgen.Counts `json:"hung,omitempty"`
 	// DownAgain: the later failures are more than stray ones: the service was down for 10 s.
 	DownAgain bool `json:"down_again,omitempty"`
-	// Steady: the load has the shape hold or rate.
-	Steady bool `json:"steady,omitempty"`
 	// Unasked: no request succeeded or failed after zero. Unrecovered: the last window has no
 	// end (loadgen.Window).
 	Unasked     bool `json:"unasked,omitempty"`
@@ -43,7 +41,7 @@ type Span struct {
 // Length returns the length in seconds.
 func (s Span) Length() float64 { return s.To - s.From }
 
-// FailuresOf converts the findings of a window. It leaves out Steady.
+// FailuresOf converts the findings of a window.
 func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	span := func(f loadgen.Failures) Span {
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
@@ -65,4 +63,11 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
 	out.DownAgain, out.Unasked, out.Unrecovered = found.DownAgain, found.Unasked, found.Unrecovered
 	return out
+}
+
+// AddLoad adds a load with its requests: their counts and what their window shows.
+func (s *Summary) AddLoad(l Load, counts loadgen.Counts, w *loadgen.Window) {
+	l.Sent, l.Counts, l.Failures = counts.Scheduled-counts.Unsent, counts, FailuresOf(w, s.Zero)
+	s.Load = append(s.Load, l)
+	s.Ledger.Add(counts)
 }

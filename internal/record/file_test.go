@@ -82,22 +82,22 @@ func TestSamplesGoOnWithAKeyframeAfterAGap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	now := t0
-	s, err := makeSampler(dir, nil, func() time.Time { return now }, nil)
+	s, err := stillSampler(dir, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
 	frame := func(name string) {
 		now = now.Add(2 * time.Second)
-		s.take(&view.Frame{Now: now, Title: view.Title{Cluster: name}})
+		s.sample(&view.Frame{Now: now, Title: view.Title{Cluster: name}}, false)
 	}
 	frame("before")
-	d := onFullDisk(t, s.samples, func() time.Time { return now })
+	d := onFullDisk(t, s.file, func() time.Time { return now })
 	frame(strings.Repeat("x", keptBytes-1000))
 	frame(strings.Repeat("y", 10_000)) // lost
 	d.room = 1 << 30
 	frame("after")
 	frame("end")
-	if err := s.samples.Close(); err != nil {
+	if err := s.file.Close(); err != nil {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, SamplesFile))

@@ -47,7 +47,7 @@ func newRolling(t *Timeline, size int, age time.Duration, now func() time.Time) 
 // Call it before the first of them.
 func (r *Rolling) Redact(n *Names) {
 	r.requests.Redact(n)
-	r.sampler.samples.Redact(n)
+	r.sampler.file.Redact(n)
 }
 
 // Offer hands a frame over. It never blocks.
@@ -97,7 +97,7 @@ func (p Past) Each(to func(loadgen.Record)) {
 func (r *Rolling) Spill(dir string, zero time.Time) error {
 	err := r.requests.spill(filepath.Join(dir, RequestsFile))
 	if err == nil {
-		err = r.sampler.samples.spill(filepath.Join(dir, SamplesFile))
+		err = r.sampler.file.spill(filepath.Join(dir, SamplesFile))
 	}
 	if err == nil {
 		err = r.timeline.teeSince(filepath.Join(dir, EventsFile), r.now().Add(-r.age), zero)
@@ -110,8 +110,8 @@ func (r *Rolling) Spill(dir string, zero time.Time) error {
 
 // Rest ends the record. The error reports the missing lines.
 func (r *Rolling) Rest() error {
-	r.sampler.samples.last(Sample{At: r.now(), End: true})
-	err := errors.Join(r.sampler.samples.Close(), r.requests.Close(), r.timeline.Untee())
+	r.sampler.file.last(Sample{At: r.now(), End: true})
+	err := errors.Join(r.sampler.file.Close(), r.requests.Close(), r.timeline.Untee())
 	r.timeline.rest()
 	return err
 }

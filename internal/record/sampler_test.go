@@ -21,7 +21,7 @@ import (
 func TestAReplayShowsWhatTheOperatorSaw(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
-	if err := record.RecordFrames(o.dir, nil, o.frames, false); err != nil {
+	if err := record.RecordFrames(o.dir, o.frames, false); err != nil {
 		t.Fatal(err)
 	}
 	s := show(t, o.dir)
@@ -87,7 +87,7 @@ func writeFile(t *testing.T, path, text string) {
 func TestARecordCutAnywhereIsReadUpToTheCut(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
-	if err := record.RecordFrames(o.dir, nil, o.frames, true); err != nil {
+	if err := record.RecordFrames(o.dir, o.frames, true); err != nil {
 		t.Fatal(err)
 	}
 	whole := map[string][]byte{}
@@ -142,7 +142,7 @@ func TestARecordCutAnywhereIsReadUpToTheCut(t *testing.T) {
 
 func TestARecordTellsSecondsAndLanes(t *testing.T) {
 	o := newOutage(t)
-	if err := record.RecordFrames(o.dir, nil, o.frames, false); err != nil {
+	if err := record.RecordFrames(o.dir, o.frames, false); err != nil {
 		t.Fatal(err)
 	}
 	r, err := record.Open(o.dir)
@@ -193,7 +193,7 @@ func TestTheSecondsAreAboutOneDeployment(t *testing.T) {
 		}
 		frames = append(frames, &shown)
 	}
-	if err := record.RecordFrames(o.dir, nil, frames, false); err != nil {
+	if err := record.RecordFrames(o.dir, frames, false); err != nil {
 		t.Fatal(err)
 	}
 	r, err := record.Open(o.dir)
@@ -214,7 +214,7 @@ func TestAKilledRecordCountsRequestsThatNeverEnded(t *testing.T) {
 			frames = append(frames, f)
 		}
 	}
-	if err := record.RecordFrames(o.dir, nil, frames, true); err != nil {
+	if err := record.RecordFrames(o.dir, frames, true); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(o.dir, record.RequestsFile)
@@ -262,7 +262,7 @@ func TestAnUnchangedScreenCostsLittle(t *testing.T) {
 		frames = append(frames, &view.Frame{Now: t0.Add(time.Duration(i) * 500 * time.Millisecond), Snapshot: snapshot})
 	}
 	dir := t.TempDir()
-	if err := record.RecordFrames(dir, nil, frames, false); err != nil {
+	if err := record.RecordFrames(dir, frames, false); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, record.EventsFile), "")
@@ -293,7 +293,7 @@ func TestAnUnchangedScreenCostsLittle(t *testing.T) {
 
 func TestTheLastFrameIsWrittenForCertain(t *testing.T) {
 	dir := t.TempDir()
-	s, err := record.NewSampler(dir, nil, time.Now, nil)
+	s, err := record.NewSampler(dir, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

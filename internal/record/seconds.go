@@ -28,42 +28,33 @@ func (r *Record) fillSeconds(requests *requestSums) {
 		}
 		return nil
 	}
-	windows := r.gauge(at)
 	for _, x := range requests.series.Rows() {
 		if s := at(x.At); s != nil {
 			s.Add(x.Second)
 		}
 	}
-	// Of the windows only what never ended is taken: it has no record.
-	for unix, w := range windows {
-		s := at(time.Unix(unix, 0))
+	windows := map[int64]*loadgen.Second{} // as the newest samples have them
+	for i := range r.Samples {
+		if x := r.Samples[i].Load; x != nil {
+			for _, w := range x.Windows {
+				if w != nil {
+					windows[w.At.Unix()] = w
+				}
+			}
+		}
+	}
+	for _, w := range windows {
+		s := at(w.At)
 		if s == nil {
 			continue
 		}
+		if w.Sampled {
+			s.Sample(w.Gauge())
+		}
+		// Of the requests only those that never ended are taken: they have no record.
 		if n := min(w.Unresolved, w.Sent-s.Sent); n > 0 {
 			s.Unresolved += n
 			s.Sent += n
 		}
 	}
-}
-
-// gauge fills in the samples' gauge, and returns the last known windows of the load.
-func (r *Record) gauge(at func(time.Time) *Second) map[int64]loadgen.Second {
-	windows := map[int64]loadgen.Second{}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Load != nil {
-			for _, w := range x.Load.Windows {
-				if w != nil {
-					windows[w.At.Unix()] = *w
-				}
-			}
-		}
-	}
-	for unix, w := range windows {
-		if s := at(time.Unix(unix, 0)); s != nil && w.Sampled {
-			s.Sample(w.Gauge())
-		}
-	}
-	return windows
 }

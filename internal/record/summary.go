@@ -21,7 +21,6 @@ const (
 	EventsFile   = "events.jsonl"   // one view.Event a line
 	RequestsFile = "requests.jsonl" // one loadgen.Record a line
 	SamplesFile  = "samples.jsonl"  // one Sample a line
-	CastFile     = "screen.cast"    // asciicast v2
 	SummaryFile  = "summary.json"   // a Summary; written last, by rename
 	ReportFile   = "report.md"
 	HTMLFile     = "report.html"
@@ -172,6 +171,8 @@ type Load struct {
 	// 2 s: of lightsout's own requests alone, whoever else uses the service.
 	PeakStreaming int `json:"peak_streaming,omitempty"`
 	Failures
+	// Steady: the load has the shape hold or rate.
+	Steady bool `json:"steady,omitempty"`
 	// FailedAfterDetection counts, at least and at most, the failed requests that were sent after zero while the
 	// control plane had marked the nodes of all machines that were off NotReady; null when a
 	// node was not detected each time that it went off, or when no request was sent after the

@@ -57,12 +57,7 @@ func (o *incident) sumLoads() {
 		if x.To.IsZero() {
 			x.From, x.To = o.zero, o.sum.Ended
 		}
-		counts := x.Counts(o.open[run])
-		o.sum.Load = append(o.sum.Load, record.Load{
-			Step: o.r.specs[run].Text(), Run: run, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-			Failures: record.FailuresOf(x.Window, o.zero), Started: new(o.offset(x.From)), Ended: new(o.offset(x.To)),
-		})
-		o.sum.Ledger.Add(counts)
+		o.sum.AddLoad(record.Load{Step: o.r.specs[run].Text(), Run: run, Started: new(o.offset(x.From)), Ended: new(o.offset(x.To))}, x.Counts(o.open[run]), x.Window)
 	}
 	o.sum.Ledger.Balanced = o.sum.Ledger.Adds()
 }

@@ -1,5 +1,5 @@
 // Package report turns a trial's record into something to read and to keep:
-// Markdown, one self-contained HTML page with a picture, JUnit XML, plain lines
+// Markdown, one self-contained HTML page with a picture, plain lines
 // for a terminal, and tables that set several records side by side.
 //
 // Everything here is a pure function of a record.Record or record.Summary: the same

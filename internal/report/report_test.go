@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -31,7 +28,6 @@ func TestEveryFormatIsHarmless(t *testing.T) {
 	r := hostileRecord()
 	for name, f := range map[string]func(io.Writer, *record.Record) error{
 		"Markdown": Markdown, "HTML": HTML,
-		"JUnit":           func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) },
 		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) },
 		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
 		"Lines": func(w io.Writer, r *record.Record) error {
@@ -123,20 +119,6 @@ func TestLinesFitTheTerminal(t *testing.T) {
 	}
 }
 
-func TestJUnitKeepsHostileNames(t *testing.T) {
-	var s junitSuites
-	out := write(t, func(w io.Writer, r *record.Record) error { return JUnit(w, junitRun(r.Summary)) }, hostileRecord())
-	if err := xml.Unmarshal(out, &s); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Suites[0].Cases[1].Name; got != clean(evil) {
-		t.Errorf("got  %q\nwant %q", got, clean(evil))
-	}
-	if !strings.Contains(s.Suites[0].Out.Text, "<script>") {
-		t.Error("the lines are not in it")
-	}
-}
-
 // A trial of which only the time of a phase is unknown observed the outage and the return.
 func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
 	late := view.Expectation{Name: "endpoints out", Want: "inside the forecast", Got: "k8s2 at 62.0 s (forecast 47.0–58.0 s)", Unobserved: true}
@@ -157,33 +139,6 @@ func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
 			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 				t.Errorf("%s, %s:\n%s", name, form, got)
 			}
-		}
-	}
-}
-
-func junitRun(s *record.Summary) Run { return Run{Name: s.Name, Summary: s} }
-
-// A run whose record is not complete, or that did not begin, is an error in JUnit XML whatever
-// its verdict.
-func TestJUnitHasAnErrorForARunThatNothingProves(t *testing.T) {
-	passed := &record.Summary{Name: "mdx", Verdict: view.Pass}
-	for name, run := range map[string]Run{
-		"passed":          {Name: "mdx", Summary: passed},
-		"without records": {Name: "mdx", Summary: passed, Problem: "report.html is <empty>"},
-		"did not begin":   {Name: "mdx", Problem: "no API server"},
-	} {
-		var b bytes.Buffer
-		var s junitSuites
-		if err := errors.Join(JUnit(&b, Run{Name: "mdx", Summary: passed}, run), xml.Unmarshal(b.Bytes(), &s)); err != nil || len(s.Suites) != 2 {
-			t.Fatal(err, s)
-		}
-		got, want := s.Suites[1], 0
-		if run.Problem != "" {
-			want = 1
-		}
-		last := got.Cases[len(got.Cases)-1]
-		if s.Suites[0].Errors != 0 || got.Errors != want || got.Tests != len(got.Cases) || got.Name != "lightsout.mdx.run2" || (want == 1) != (last.Error != nil && last.Error.Message == run.Problem) {
-			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (r *recording) where() string {
 }
 
 func (r *recording) begin(path string) (err error) {
-	r.screen, err = record.NewScreen(path, "lightsout", record.CastOptions{Width: r.size.Width, Height: r.size.Height, Names: r.names})
+	r.screen, err = record.NewScreen(path, "lightsout", r.names)
 	r.path = path
 	return err
 }

@@ -130,7 +130,7 @@ func TestPendingPodsAreThoseOfTheFirstPowerOn(t *testing.T) {
 			}
 			see(s, state, contact, 6, pending)
 		}
-		if got := r.pending; (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+		if got := r.sum.Pending; (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -140,12 +140,12 @@ func TestPendingPodsAreThoseOfTheFirstPowerOn(t *testing.T) {
 func TestTheForecastOfPendingPodsIsThatOfTheFirstOutage(t *testing.T) {
 	t.Parallel()
 	r, see := countedRun()
-	r.pendingForecast = &[2]int{1, 1}
+	r.sum.PendingForecast = &[2]int{1, 1}
 	see(1, cluster.LinkLive, 1, 4, 1)
 	powerOn(r, 120)
 	r.foretell(at(300))
-	if *r.pendingForecast != [2]int{1, 1} {
-		t.Errorf("%v", *r.pendingForecast)
+	if *r.sum.PendingForecast != [2]int{1, 1} {
+		t.Errorf("%v", *r.sum.PendingForecast)
 	}
 }
 

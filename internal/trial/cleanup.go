@@ -53,10 +53,7 @@ func endLoads(r *run) poll {
 	}
 	cancelled, settled, asked := false, false, false
 	return func(now time.Time) (bool, string, error) {
-		ended := true
-		for _, l := range r.loads {
-			ended = r.loadEnded(l) && ended
-		}
+		ended := len(r.t.running(r.loads)) == 0
 		switch {
 		case !ended && !cancelled && now.Sub(stopped) > restWithin:
 			cancelled = true

@@ -18,10 +18,7 @@ import (
 
 // show adds the trial to a frame.
 func (r *run) show(f *view.Frame) {
-	for _, l := range r.loads {
-		r.loadEnded(l) // notes when it came to rest
-	}
-	r.gauge(f)
+	r.gauge(f, r.t.running(r.loads))
 	r.clock.Look(r.now())
 	f.Trial = r.view()
 	if r.stage == stageOver {
@@ -58,11 +55,11 @@ func (r *run) handle(e session.Event) {
 // observe stores the parts of a snapshot that the trial needs.
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
-	r.server = s.ServerVersion
+	r.sum.Server = s.ServerVersion
 	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
-		r.pending = nil
+		r.sum.Pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
-			r.pending = new(forecast.Unscheduled(s))
+			r.sum.Pending = new(forecast.Unscheduled(s))
 		}
 	}
 }
@@ -122,7 +119,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 	if !on && r.zero.IsZero() {
 		r.zero = r.t.opt.Timeline.Zero()
 		r.tracker.Zero(r.zero, r.s.Snapshot())
-		r.forecast = r.s.Outlook(nodes)
+		r.sum.Forecast = r.s.Outlook(nodes)
 	}
 	switch {
 	case r.plan != nil || r.stage != stageSteps:
@@ -169,7 +166,7 @@ func (r *run) foretell(now time.Time) {
 		return
 	}
 	n := f.Unscheduled()
-	r.pendingForecast = &[2]int{n.Low, n.High}
+	r.sum.PendingForecast = &[2]int{n.Low, n.High}
 }
 
 // reading stores a reading of a machine.

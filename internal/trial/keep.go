@@ -37,7 +37,7 @@ func (r *run) openRecord() error {
 	if err := r.t.opt.Timeline.Tee(filepath.Join(r.dir, record.EventsFile)); err != nil {
 		return err
 	}
-	r.sampler, err = record.NewSampler(r.dir, r.t.opt.Render, r.t.opt.Now, r.t.opt.Names)
+	r.sampler, err = record.NewSampler(r.dir, r.t.opt.Now, r.t.opt.Names)
 	return err
 }
 

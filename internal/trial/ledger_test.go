@@ -55,7 +55,9 @@ func TestASummaryCountsTheRequestsOfItsRecord(t *testing.T) {
 	more()
 	runner.rest(r)
 	more()
-	got := sumLoad(r, l)
+	var sum record.Summary
+	addLoad(r, &sum, l)
+	got := sum.Load[0]
 	runner.loads, r.loads = r.loads, nil
 	if err := r.requests.Close(); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"slices"
-	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/trial/plan"
@@ -10,27 +9,16 @@ import (
 	"lightsout/loadgen"
 )
 
-// loadRun is one load step of a trial: a start of the generator.
+// loadRun is one load step of a trial: a start of the generator, which knows all else of it.
 type loadRun struct {
 	step   string
-	number int // as the generator counts its runs
-	burst  bool
-	// started and ended bound it; ended is zero until it is at rest.
-	started, ended time.Time
-	peak           peak // of the gauge during the load
+	number int  // as the generator counts its runs
+	peak   peak // of the gauge during the load
 }
 
-// loadEnded reports whether a load starts no more requests and has none in flight.
-func (r *run) loadEnded(l *loadRun) bool {
-	if l.ended.IsZero() && r.s.AtRest(l.number) {
-		l.ended = r.now()
-	}
-	return !l.ended.IsZero()
-}
-
-// gauge keeps the largest values that the gauge of a frame shows while loads run. While the
+// gauge keeps the largest values that the gauge of a frame shows while these loads run. While the
 // operator has selected another deployment, the gauge measures the servers of that one.
-func (r *run) gauge(f *view.Frame) {
+func (r *run) gauge(f *view.Frame, running []*loadRun) {
 	g := f.Load.Gauge
 	if r.deployment != (cluster.Key{}) && f.Focus != r.deployment {
 		r.elsewhere = f.Now
@@ -38,12 +26,10 @@ func (r *run) gauge(f *view.Frame) {
 	if g.Basis == loadgen.BasisIdle || g.At.IsZero() {
 		return
 	}
-	for _, l := range r.loads {
-		switch {
-		case !l.ended.IsZero() || g.At.Before(l.started):
-		case g.At.After(r.elsewhere):
+	for _, l := range running {
+		if g.At.After(r.elsewhere) {
 			l.peak.take(g)
-		default:
+		} else {
 			l.peak.shared = shareLeast
 		}
 	}

@@ -34,8 +34,8 @@ func TestAPeakIsOfTheRequestsOfTheLoad(t *testing.T) {
 		"bytes prove more":               {[]loadgen.Gauge{own, gauge(loadgen.BasisMeasured, 8, 8, 9, 0)}, web, 9, loadgen.BasisPartial},
 		"another deployment":             {[]loadgen.Gauge{own, gauge(loadgen.BasisMeasured, 10, 10, 0, 0)}, other, 8, loadgen.BasisEstimated},
 	} {
-		l := &loadRun{started: at(0)}
-		r := &run{deployment: web, loads: []*loadRun{l}}
+		l := &loadRun{}
+		r := &run{deployment: web}
 		for i, g := range c.gauges {
 			f := &view.Frame{Now: at(float64(i + 1)), Focus: web}
 			if i == len(c.gauges)-1 {
@@ -43,8 +43,8 @@ func TestAPeakIsOfTheRequestsOfTheLoad(t *testing.T) {
 			}
 			g.At = f.Now.Add(-100 * time.Millisecond)
 			f.Load = loadgen.Run{Gauge: g}
-			r.gauge(f)
-			r.gauge(f) // a frame shows it again
+			r.gauge(f, []*loadRun{l})
+			r.gauge(f, []*loadRun{l}) // a frame shows it again
 		}
 		if served, basis := l.peak.result(); served != c.served || basis != c.basis {
 			t.Errorf("%s: %d (%s)", name, served, basis)

@@ -58,17 +58,9 @@ type run struct {
 	// open are the requests in flight when it ended, by the generator's runs.
 	open  map[int]int
 	nodes []*nodeRun
-	// before and after are the deployment's pods by node.
-	before, after map[string]int
-	skewRollout   *int
-	// pending is the number of pods without a node at the first power-on; nil: nobody saw them.
-	pending *int
-	// pendingForecast is the forecast of the number of pods without a node.
-	pendingForecast *[2]int
-	settings        []record.Setting
-	server          string
-	forecast        []string
-	summary         *record.Summary // nil until the verdict
+	// sum is what is known for the summary, and summary is that with the verdict; nil before.
+	sum     record.Summary
+	summary *record.Summary
 }
 
 // stage is where a trial stands.
@@ -130,8 +122,8 @@ func (r *run) begin(s *cluster.Snapshot) {
 	if r.deployment != (cluster.Key{}) {
 		r.s.SetFocus(r.deployment)
 	}
-	r.before = podsByNode(s, r.deployment)
-	r.settings = forecast.Settings(s, r.deployment)
+	r.sum.SkewStart = podsByNode(s, r.deployment)
+	r.sum.Settings = forecast.Settings(s, r.deployment)
 	r.s.Say(view.NewEvent(view.CodeTrialStarted, "trial", view.Facts{Name: r.name}))
 	r.tracker.Down(r.s.Down())
 	r.tracker.Observe(s, r.now())

@@ -32,10 +32,6 @@ type Options struct {
 	Timeline *record.Timeline
 	// Load is the session's generator; nil when no load can be sent.
 	Load *loadgen.Generator
-	// Render draws a frame as a screen of that size, for the recording of a
-	// trial: height lines of width cells, with SGR sequences only. It is called
-	// by one goroutine at a time. Nil records no screen.
-	Render func(f *view.Frame, width, height int) string
 	// Names are replaced in the record of a trial; nil: none.
 	Names *record.Names
 	// Begin is called before a record begins, so that another one ends; nil: not.
@@ -178,7 +174,7 @@ func (t *Runner) Handle(e session.Event) {
 	case session.Draining:
 		t.draining(e.Nodes)
 	case session.LoadStarted:
-		t.loadStarted(e.Number, e.Spec, e.At)
+		t.loadStarted(e.Number, e.Spec)
 	case session.Did:
 		t.did(e.Intent)
 	case session.Asked:
@@ -199,9 +195,9 @@ func (t *Runner) draining(nodes []string) {
 }
 
 // loadStarted accounts for a load by keyboard.
-func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
-	l := &loadRun{step: spec.Text(), number: number, started: at, burst: spec.Shape == loadgen.Burst}
-	t.loads = append(t.running(), l)
+func (t *Runner) loadStarted(number int, spec loadgen.Spec) {
+	l := &loadRun{step: spec.Text(), number: number}
+	t.loads = append(t.running(t.loads), l)
 	if !t.Running() {
 		return
 	}
@@ -214,9 +210,9 @@ func (t *Runner) loadStarted(number int, spec loadgen.Spec, at time.Time) {
 	}
 }
 
-// running returns the loads that are not at rest, in a slice of the caller's own.
-func (t *Runner) running() []*loadRun {
-	return slices.DeleteFunc(slices.Clone(t.loads), func(l *loadRun) bool { return t.s.AtRest(l.number) })
+// running returns those of the loads that are not at rest, in a slice of the caller's own.
+func (t *Runner) running(all []*loadRun) []*loadRun {
+	return slices.DeleteFunc(slices.Clone(all), func(l *loadRun) bool { return !t.opt.Load.Result(l.number).Ended.IsZero() })
 }
 
 // did turns an action of the operator by keyboard into a step.

@@ -33,18 +33,18 @@ func (r steps) Load(name string, load *plan.Load) plan.Poll {
 	if load.Timeout > 0 {
 		spec.Timeout = load.Timeout
 	}
-	number, started, err := r.s.StartLoad(spec)
+	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
 		return failNow(err)
 	}
-	l := &loadRun{step: name, number: number, started: started}
+	l := &loadRun{step: name, number: number}
 	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(r.t.opt.Load.FailsWithin(spec))
 	if load.Background {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
-		return r.loadEnded(l), loadText(r.t.opt.Load.Result(l.number).Totals), nil
+		return r.s.AtRest(l.number), loadText(r.t.opt.Load.Result(l.number).Totals), nil
 	}
 }
 
@@ -74,7 +74,7 @@ func (r steps) Stop(name string) plan.Poll {
 	return func(time.Time) (bool, string, error) {
 		open := 0
 		for _, l := range stopped {
-			if !r.loadEnded(l) {
+			if !r.s.AtRest(l.number) {
 				open += max(1, r.t.opt.Load.Result(l.number).Totals.InFlight())
 			}
 		}
@@ -133,8 +133,8 @@ const hopelessFor = 2 * time.Second
 // Rollout restarts a rollout and waits until every pod is a new one.
 func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
 	k := deploymentOf(deployment, r.deployment)
-	if s := r.s.Snapshot(); r.skewRollout == nil && s.Link.State == cluster.LinkLive {
-		r.skewRollout = new(skew(podsByNode(s, r.deployment)))
+	if s := r.s.Snapshot(); r.sum.SkewBeforeRollout == nil && s.Link.State == cluster.LinkLive {
+		r.sum.SkewBeforeRollout = new(skew(podsByNode(s, r.deployment)))
 	}
 	if within == 0 {
 		within = rolloutWithin

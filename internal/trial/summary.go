@@ -6,17 +6,17 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 	"lightsout/power"
 )
 
-// summarize makes the summary of a trial that is over.
+// summarize completes the summary of a trial that is over, once.
 func summarize(r *run) *record.Summary {
-	sum := &record.Summary{
-		Version: record.SummaryVersion, Name: r.name, Pace: cmp.Or(r.t.opt.Pace, "real"), Cluster: r.t.opt.Cluster, Server: r.server, Deployment: r.deployment.String(),
-		Started: r.started, Zero: r.zero, Ended: r.ended, Settings: r.settings,
-		Outages: r.tracker.Outages(), Phases: r.tracker.Table(), Forecast: r.forecast, Skew: r.after, SkewStart: r.before,
-		Blind: record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended), LowestAvailable: r.tracker.Lowest(), Pending: r.pending, PendingForecast: r.pendingForecast, SkewBeforeRollout: r.skewRollout,
-	}
+	sum := &r.sum
+	sum.Version, sum.Name, sum.Pace, sum.Cluster = record.SummaryVersion, r.name, cmp.Or(r.t.opt.Pace, "real"), r.t.opt.Cluster
+	sum.Deployment, sum.Started, sum.Zero, sum.Ended = r.deployment.String(), r.started, r.zero, r.ended
+	sum.Outages, sum.Phases, sum.LowestAvailable = r.tracker.Outages(), r.tracker.Table(), r.tracker.Lowest()
+	sum.Blind = record.BlindOf(r.s.Snapshot(), r.offset, r.started, r.ended)
 	r.clock.Look(r.now())
 	sum.ClockSet = r.clock.Since(r.started).Seconds()
 	if r.plan != nil {
@@ -26,10 +26,7 @@ func summarize(r *run) *record.Summary {
 		sum.Steps = append(sum.Steps, record.Step{Name: st.Name, State: st.state, Started: st.started, Ended: st.ended, Text: st.text})
 	}
 	for _, l := range r.loads {
-		sum.Load = append(sum.Load, sumLoad(r, l))
-	}
-	for _, l := range sum.Load {
-		sum.Ledger.Add(l.Counts)
+		addLoad(r, sum, l)
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
@@ -70,19 +67,15 @@ func (r *run) offsetOrNil(t time.Time) *float64 {
 	return new(r.offset(t))
 }
 
-func sumLoad(r *run, l *loadRun) record.Load {
-	requests := r.tracker.Run(l.number)
-	counts := requests.Counts(r.open[l.number])
+// addLoad adds a load to a summary.
+func addLoad(r *run, sum *record.Summary, l *loadRun) {
+	requests, result := r.tracker.Run(l.number), r.t.opt.Load.Result(l.number)
 	served, basis := l.peak.result()
-	out := record.Load{
-		PeakStreaming: l.peak.streaming,
-		Step:          l.step, Run: l.number, Sent: counts.Scheduled - counts.Unsent, Counts: counts,
-		PeakServed: served, PeakQueued: r.t.opt.Load.Result(l.number).PeakQueued, Basis: string(basis),
-		Failures: record.FailuresOf(requests.Window, r.zero),
-		Started:  r.offsetOrNil(l.started), Ended: r.offsetOrNil(l.ended), FailedAfterDetection: requests.FailedAfterDetection(),
-	}
-	out.Steady = !l.burst
-	return out
+	sum.AddLoad(record.Load{
+		Step: l.step, Run: l.number, Steady: result.Spec.Shape != loadgen.Burst, Started: r.offsetOrNil(result.Started), Ended: r.offsetOrNil(result.Ended),
+		PeakServed: served, PeakQueued: result.PeakQueued, PeakStreaming: l.peak.streaming, Basis: string(basis),
+		FailedAfterDetection: requests.FailedAfterDetection(),
+	}, requests.Counts(r.open[l.number]), requests.Window)
 }
 
 // balanced reports whether the counts of every load add up to the number of requests

@@ -16,7 +16,7 @@ func (r *run) conclude() {
 	r.stage, r.ended, r.doing = stageOver, r.now(), ""
 	r.t.rest(r)
 	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
-		r.after = podsByNode(s, r.deployment)
+		r.sum.Skew = podsByNode(s, r.deployment)
 	}
 	sum := summarize(r)
 	r.summary = sum

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,54 +10,35 @@ import (
 )
 
 const (
-	// marksMost bounds the marks of a record.
-	marksMost = 40
 	// together is how close things of one sort must come to share a mark.
 	together = 3 * time.Second
 	// namesMost bounds the names in a mark.
 	namesMost = 3
 )
 
-// mark is a mark in the making. The weight decides which stay when there are
-// too many; what happened to several subjects at about the same time is one.
+// mark is a mark in the making. What happened to several subjects at about the same time is
+// one.
 type mark struct {
 	at       time.Time
 	latest   time.Time // of those that share it
 	seq      int       // the newest event of those; 0: none
 	what     string
 	subjects []string
-	weight   int
 }
-
-// Weights of marks, the heaviest first.
-const (
-	weightZero = iota
-	weightVerdict
-	weightOperator
-	weightNode
-	weightLoad
-	weightPod
-)
-
-// weights are those of the events of some lanes; of all others it is weightNode.
-var weights = map[view.Lane]int{view.LaneOperator: weightOperator, view.LaneLoad: weightLoad, view.LanePod: weightPod}
 
 // marksOf finds the moments worth jumping to, in order.
 func marksOf(r *record.Record) []view.Bookmark {
 	m := marker{open: map[string]int{}}
 	if !r.Zero.IsZero() {
-		m.add(mark{at: r.Zero, what: "zero", weight: weightZero})
+		m.add(mark{at: r.Zero, what: "zero"})
 	}
 	for i := range r.Events {
 		m.event(&r.Events[i])
 	}
 	if at := r.FirstFailure(); !at.IsZero() {
-		m.add(mark{at: at, what: "first failure", weight: weightLoad})
+		m.add(mark{at: at, what: "first failure"})
 	}
 	m.verdict(r)
-	slices.SortStableFunc(m.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.weight, b.weight), a.at.Compare(b.at)) })
-	m.marks = m.marks[:min(len(m.marks), marksMost)]
-	slices.SortStableFunc(m.marks, func(a, b mark) int { return a.at.Compare(b.at) })
 	out := make([]view.Bookmark, 0, len(m.marks))
 	for _, k := range m.marks {
 		// Where all that the mark names can be seen.
@@ -99,7 +79,7 @@ func (m *marker) event(e *view.Event) {
 	if !ok {
 		return
 	}
-	k := mark{at: e.Seen, seq: e.Seq, what: what, weight: cmp.Or(weights[e.Lane], weightNode)}
+	k := mark{at: e.Seen, seq: e.Seq, what: what}
 	if subject != "" {
 		k.subjects = []string{subject}
 	}
@@ -113,7 +93,7 @@ func (m *marker) verdict(r *record.Record) {
 	for i := range r.Samples {
 		if t := r.Samples[i].Trial; t != nil {
 			if t.Verdict != "" && t.Verdict != said {
-				m.add(mark{at: r.Samples[i].At, what: "verdict: " + string(t.Verdict), weight: weightVerdict})
+				m.add(mark{at: r.Samples[i].At, what: "verdict: " + string(t.Verdict)})
 			}
 			said = t.Verdict
 		}
@@ -123,7 +103,7 @@ func (m *marker) verdict(r *record.Record) {
 		if s.Unplanned != nil {
 			what = "outage over: " + string(s.Unplanned.Severity)
 		}
-		m.add(mark{at: s.Ended, what: what, weight: weightVerdict})
+		m.add(mark{at: s.Ended, what: what})
 	}
 }
 

@@ -272,14 +272,6 @@ func TestMarksAreTheMomentsWorthSeeing(t *testing.T) {
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("the marks are\n%s\nand not\n%s", s, want)
 	}
-
-	for i := range 500 {
-		add(100+10*float64(i), view.Event{Lane: "load", Facts: view.Facts{Name: fmt.Sprint("burst of ", i)}, Code: view.CodeLoadStarted})
-	}
-	marks = marksOf(open(t, map[string]string{record.EventsFile: jsonl(t, events...)}))
-	if len(marks) != marksMost || marks[len(marks)-1].At.Before(marks[0].At) || !strings.Contains(fmt.Sprint(marks), "n3 NotReady") {
-		t.Errorf("of many, %d marks are left: %v", len(marks), marks)
-	}
 }
 
 // FuzzPlay plays whatever the samples say: no moment of it may be the end of
