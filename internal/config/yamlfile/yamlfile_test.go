@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,8 +27,11 @@ var anyFile = Kind{Noun: "file", MaxSize: 1 << 20}
 func read(text string) (sample, error) {
 	var s sample
 	n, err := anyFile.Read([]byte(text))
-	if err == nil {
-		err = Decode(n, "the file", &s)
+	if err != nil {
+		return s, err
+	}
+	for _, fault := range Decode(n, "the file", &s) {
+		err = cmp.Or(err, fault)
 	}
 	return s, err
 }
