@@ -25,7 +25,7 @@ func (l *Lab) API() *API { l.t.Helper(); return l.api() }
 func (l *Lab) newAPI() *API {
 	cfg, err := clientcmd.BuildConfigFromFlags("", l.info.Kubeconfig)
 	l.must(err)
-	cfg.Dial = l.Dial()
+	cfg.Dial = l.dial()
 	client, err := rest.HTTPClientFor(cfg)
 	l.must(err)
 	l.t.Cleanup(client.CloseIdleConnections)
