@@ -101,6 +101,12 @@ func (p *Power) DecodeYAML(n *yaml.Node) []error {
 	if f, ok := g["nodes"]; ok {
 		faults = append(faults, p.decodeNodes(f.Value)...)
 	}
+	for _, k := range power.Kinds() {
+		named := slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name })
+		if named && k.Section != nil && k.Needs == "" && p.Sections[k.Name] == nil {
+			p.Sections[k.Name] = k.Section()
+		}
+	}
 	return faults
 }
 

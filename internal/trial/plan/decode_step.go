@@ -15,12 +15,12 @@ import (
 // kind is how a kind of step is written.
 type kind struct {
 	name Kind
-	// bare is the field that a value without { } is; without must be in every step.
+	// bare is the field that a value without { } stands for; must: each step has it.
 	bare   string
 	must   bool
-	fields []string // in { }
-	like   string   // an example of a value
-	within time.Duration
+	fields []string      // those in { }; none: the value is never a group
+	like   string        // an example of the value, or of bare
+	within time.Duration // how long, when the plan does not say
 }
 
 // kinds are the kinds of steps, in the order of the help.
