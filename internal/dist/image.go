@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,16 +70,12 @@ func (r *release) layer() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, err := range []error{
+	err = errors.Join(
 		r.add(w, tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, nil),
 		r.add(w, tar.Header{Name: imageState[1:] + "/", Mode: 0o700, Typeflag: tar.TypeDir, Uid: imageUser, Gid: imageUser}, nil),
 		r.add(w, tar.Header{Name: "usr/bin/lightsout", Mode: 0o755, Typeflag: tar.TypeReg}, program),
 		r.add(w, tar.Header{Name: "usr/share/doc/lightsout/LICENSE", Mode: 0o644, Typeflag: tar.TypeReg}, license),
 		w.Close(),
-	} {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out.Bytes(), nil
+	)
+	return out.Bytes(), err
 }
