@@ -24,8 +24,8 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	var earlier power.Assumption
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
-		off, ok := st.Action.(*plan.Off)
-		if !ok {
+		off := st.Action
+		if off.Kind != plan.Off {
 			assume(&earlier, st.Action, p.Steps[i+1:])
 			continue
 		}
@@ -54,19 +54,17 @@ func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
 	without := func(all, nodes []string) []string {
 		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nodes, name) })
 	}
-	switch x := step.(type) {
-	case *plan.Cordon:
-		a.Cordoned = append(a.Cordoned, x.Nodes...)
-	case *plan.Drain:
-		a.Cordoned = append(a.Cordoned, x.Nodes...)
-	case *plan.Uncordon:
-		a.Cordoned = without(a.Cordoned, x.Nodes)
-	case *plan.On:
-		a.Off = without(a.Off, x.Nodes)
-		back := slices.Clone(x.Nodes)
+	switch step.Kind {
+	case plan.Cordon, plan.Drain:
+		a.Cordoned = append(a.Cordoned, step.Nodes...)
+	case plan.Uncordon:
+		a.Cordoned = without(a.Cordoned, step.Nodes)
+	case plan.On:
+		a.Off = without(a.Off, step.Nodes)
+		back := slices.Clone(step.Nodes)
 		for _, st := range later {
-			if u, ok := st.Action.(*plan.Uncordon); ok {
-				back = without(back, u.Nodes)
+			if st.Action.Kind == plan.Uncordon {
+				back = without(back, st.Action.Nodes)
 			}
 		}
 		a.Cordoned = without(a.Cordoned, back)

@@ -16,14 +16,14 @@ func TestADryRunCountsWhatEarlierStepsDo(t *testing.T) {
 		steps    []plan.Step
 		cordoned []string
 	}{
-		"a cordon and a drain":           {[]plan.Step{step(&plan.Cordon{Nodes: []string{"n1"}}), step(&plan.Drain{Nodes: []string{"n2"}})}, []string{"n1", "n2"}},
-		"an uncordon":                    {[]plan.Step{step(&plan.Drain{Nodes: []string{"n1", "n2"}}), step(&plan.Uncordon{Nodes: []string{"n1"}})}, []string{"n2"}},
-		"a node that returns":            {[]plan.Step{step(&plan.Drain{Nodes: []string{"n1"}}), step(&plan.On{Nodes: []string{"n1"}})}, nil},
-		"a node that is uncordoned late": {[]plan.Step{step(&plan.Drain{Nodes: []string{"n1"}}), step(&plan.On{Nodes: []string{"n1"}}), step(&plan.Rollout{}), step(&plan.Uncordon{Nodes: []string{"n1"}})}, []string{"n1"}},
+		"a cordon and a drain":           {[]plan.Step{step(plan.Action{Kind: plan.Cordon, Nodes: []string{"n1"}}), step(plan.Action{Kind: plan.Drain, Nodes: []string{"n2"}})}, []string{"n1", "n2"}},
+		"an uncordon":                    {[]plan.Step{step(plan.Action{Kind: plan.Drain, Nodes: []string{"n1", "n2"}}), step(plan.Action{Kind: plan.Uncordon, Nodes: []string{"n1"}})}, []string{"n2"}},
+		"a node that returns":            {[]plan.Step{step(plan.Action{Kind: plan.Drain, Nodes: []string{"n1"}}), step(plan.Action{Kind: plan.On, Nodes: []string{"n1"}})}, nil},
+		"a node that is uncordoned late": {[]plan.Step{step(plan.Action{Kind: plan.Drain, Nodes: []string{"n1"}}), step(plan.Action{Kind: plan.On, Nodes: []string{"n1"}}), step(plan.Action{Kind: plan.Rollout}), step(plan.Action{Kind: plan.Uncordon, Nodes: []string{"n1"}})}, []string{"n1"}},
 	} {
 		var a power.Assumption
 		for i, st := range tc.steps {
-			if _, ok := st.Action.(*plan.Rollout); ok {
+			if st.Action.Kind == plan.Rollout {
 				break
 			}
 			assume(&a, st.Action, tc.steps[i+1:])

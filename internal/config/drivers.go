@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"lightsout/loadgen"
@@ -40,7 +39,8 @@ func Close(d power.Driver) {
 
 // build builds one driver, or none where it is neither configured nor named.
 func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error) {
-	if k.Section == nil || p.Sections[k.Name] == nil && !slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name }) {
+	section := p.Sections[k.Name]
+	if section == nil {
 		return nil, nil
 	}
 	site.Nodes = map[string]any{}
@@ -49,7 +49,7 @@ func (p *Power) build(k power.DriverSpec, site power.Site) (power.Driver, error)
 			site.Nodes[name] = own
 		}
 	}
-	d, err := p.section(k).Build(site)
+	d, err := section.Build(site)
 	if err != nil {
 		return nil, err // and no driver, which may be a nil pointer
 	}

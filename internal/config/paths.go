@@ -5,10 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
-
-	"lightsout/power"
 )
 
 // place makes the file names in the config absolute, relative to the folder of the
@@ -25,15 +22,6 @@ func (c *Config) place(path string) {
 	}
 	if err != nil {
 		return // the current folder is unknown
-	}
-	for _, k := range power.Kinds() { // a section that the file lacks may have a folder too
-		named := slices.ContainsFunc(c.Power.named(), func(n naming) bool { return n.driver == k.Name })
-		if named && k.Section != nil && c.Power.Sections[k.Name] == nil {
-			if c.Power.Sections == nil {
-				c.Power.Sections = map[string]power.Section{}
-			}
-			c.Power.Sections[k.Name] = k.Section()
-		}
 	}
 	placeIn(dir, reflect.ValueOf(c), "")
 }

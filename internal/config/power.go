@@ -15,7 +15,8 @@ type Power struct {
 	// Off and On name the driver for all nodes.
 	Off string `json:"off_by"`
 	On  string `json:"on_by"`
-	// Sections holds the drivers' sections by name.
+	// Sections holds the drivers' sections by name: those of the file, and empty ones of
+	// drivers that are named and need no section.
 	Sections map[string]power.Section `json:"-"`
 	// Nodes holds what differs, by node name.
 	Nodes map[string]Node `json:"-"`
@@ -51,9 +52,6 @@ func (p *Power) check(wrong fault) {
 	}
 	// What the drivers themselves make of it; files are not read yet.
 	for _, k := range power.Kinds() {
-		if k.Needs != "" && p.Sections[k.Name] == nil {
-			continue // which has been told
-		}
 		d, err := p.build(k, power.Site{Secret: secretSource, CheckOnly: true})
 		wrong.of("power", err)
 		Close(d)
@@ -109,8 +107,8 @@ func (p *Power) checkNamed(n naming) error {
 		return &power.FieldError{Field: "power", Text: k.Needs}
 	}
 	canOff, canOn := k.Off, k.On
-	if k.Section != nil {
-		canOff, canOn = p.section(k).Sides()
+	if s := p.Sections[k.Name]; s != nil {
+		canOff, canOn = s.Sides()
 	}
 	verb := "switch off"
 	switch {
@@ -120,12 +118,4 @@ func (p *Power) checkNamed(n naming) error {
 		verb = "power on"
 	}
 	return &power.FieldError{Field: n.field, Text: k.Name + " can't " + verb + "; set " + n.field + " to another driver"}
-}
-
-// section returns the section of a driver, or an empty one.
-func (p *Power) section(k power.DriverSpec) power.Section {
-	if s := p.Sections[k.Name]; s != nil {
-		return s
-	}
-	return k.Section()
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -121,17 +122,12 @@ func (n Node) EncodeYAML() *yaml.Node {
 
 // DriverSettings identifies the settings by which drivers reach machines: it hashes bastion, ssh and
 // power. Two configs with the same result reach the same machine by the same ID, unless environment
-// variables or files that they name differ. It is empty if the settings can't be written as YAML.
+// variables or files that they name differ. It is empty if the settings can't be written.
 func (c *Config) DriverSettings() string {
-	doc := yamlfile.Encode(struct {
-		Bastion string `json:"bastion"`
-		SSH     SSH    `json:"ssh"`
-		Power   Power  `json:"power"`
-	}{c.Bastion, c.SSH, c.Power})
-	out, err := yamlfile.Write(doc)
+	out, err := json.Marshal([]any{c.Bastion, c.SSH, c.Power, c.Power.Sections, c.Power.Nodes})
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(out))
+	sum := sha256.Sum256(out)
 	return hex.EncodeToString(sum[:8])
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,97 +71,71 @@ func read(data []byte, without ...string) (*Config, *yaml.Node, []error) {
 			root.Content = slices.Delete(root.Content, i, i+2)
 		}
 	}
-	var faults []error
 	c := &Config{}
-	for err := yamlfile.Decode(root, "the config", c); err != nil; err = yamlfile.Decode(root, "the config", c) {
-		faults = append(faults, err)
-		// What else is wrong shows when this field is not there.
-		var at *yamlfile.Error
-		if !errors.As(err, &at) || at.Node() == nil || len(faults) == maxFaults || !yamlfile.Remove(root, at.Node()) {
-			return nil, nil, faults
-		}
-		c = &Config{}
-	}
+	faults := yamlfile.Decode(root, "the config", c)
+	faults = faults[:min(len(faults), maxFaults)]
 	c.check(lined(root, &faults))
 	return c, root, faults
 }
 
 // DecodeYAML reads the section power: the fields of its own, and those of the
 // drivers into what their kinds make.
-func (p *Power) DecodeYAML(n *yaml.Node) error {
-	g, err := yamlfile.Fields(n, "power")
-	if err != nil {
-		return err
-	}
-	if err := g.Take(p); err != nil {
-		return err
-	}
+func (p *Power) DecodeYAML(n *yaml.Node) []error {
 	known := append(yamlfile.Names(p), "nodes")
 	for _, k := range power.Kinds() {
-		if k.Section == nil {
-			continue
+		if k.Section != nil {
+			known = append(known, k.Name)
 		}
-		known = append(known, k.Name)
+	}
+	g, faults := yamlfile.Open(n, "power", known...)
+	faults = append(faults, g.Take(p)...)
+	p.Sections = map[string]power.Section{}
+	for _, k := range power.Kinds() {
 		f, ok := g[k.Name]
-		delete(g, k.Name)
 		if !ok || f.Value.ShortTag() == "!!null" {
 			continue
 		}
-		s := k.Section()
-		if err := yamlfile.Decode(f.Value, k.Name, s); err != nil {
-			return err
-		}
-		if p.Sections == nil {
-			p.Sections = map[string]power.Section{}
-		}
-		p.Sections[k.Name] = s
+		p.Sections[k.Name] = k.Section()
+		faults = append(faults, yamlfile.Decode(f.Value, k.Name, p.Sections[k.Name])...)
 	}
 	if f, ok := g["nodes"]; ok {
-		delete(g, "nodes")
-		if err := p.decodeNodes(f.Value); err != nil {
-			return err
+		faults = append(faults, p.decodeNodes(f.Value)...)
+	}
+	for _, k := range power.Kinds() {
+		named := slices.ContainsFunc(p.named(), func(n naming) bool { return n.driver == k.Name })
+		if named && k.Section != nil && k.Needs == "" && p.Sections[k.Name] == nil {
+			p.Sections[k.Name] = k.Section()
 		}
 	}
-	return g.End("power", known)
+	return faults
 }
 
 // decodeNodes reads power.nodes: the fleet's fields, and those of any driver.
-func (p *Power) decodeNodes(list *yaml.Node) error {
-	all, err := yamlfile.Fields(list, "nodes")
-	if err != nil {
-		return err
+func (p *Power) decodeNodes(list *yaml.Node) []error {
+	known := yamlfile.Names(power.NodeConfig{})
+	for _, k := range power.Kinds() {
+		if k.Node != nil {
+			known = append(known, yamlfile.Names(k.Node())...)
+		}
 	}
+	all, faults := yamlfile.Open(list, "nodes")
 	p.Nodes = make(map[string]Node, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		g, err := yamlfile.Fields(all[name].Value, name)
-		if err != nil {
-			return err
-		}
+		g, wrong := yamlfile.Open(all[name].Value, name, known...)
 		n := Node{Own: map[string]any{}}
-		known := yamlfile.Names(n.NodeConfig)
-		rest := maps.Clone(g)
+		wrong = append(wrong, g.Take(&n.NodeConfig)...)
 		for _, k := range power.Kinds() {
 			if k.Node == nil {
 				continue
 			}
-			// Drivers may share a field, so each is given all of them.
-			mine, own := maps.Clone(g), k.Node()
-			if err := mine.Take(own); err != nil {
-				return err
-			}
-			known = append(known, yamlfile.Names(own)...)
-			if len(mine) < len(g) {
+			own := k.Node() // drivers may share a field
+			if slices.ContainsFunc(yamlfile.Names(own), func(field string) bool { _, given := g[field]; return given }) {
+				wrong = append(wrong, g.Take(own)...)
 				n.Own[k.Name] = own
 			}
-			maps.DeleteFunc(rest, func(field string, _ yamlfile.Field) bool { _, left := mine[field]; return !left })
-		}
-		if err := rest.Take(&n.NodeConfig); err != nil {
-			return err
-		}
-		if err := rest.End(name, known); err != nil {
-			return err
 		}
 		p.Nodes[name] = n
+		faults = append(faults, wrong...)
 	}
-	return nil
+	return faults
 }

@@ -22,20 +22,15 @@ func (r *release) archive(name string) (err error) {
 	}
 	w := tar.NewWriter(zip)
 	defer func() { err = errors.Join(err, w.Close(), zip.Close(), f.Close()) }()
-	return r.tree(w, r.stage, name)
-}
-
-// tree writes the files of a folder to an archive, below another folder.
-func (r *release) tree(w *tar.Writer, dir, below string) error {
-	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error { // in order of names
+	return filepath.WalkDir(r.stage, func(file string, d fs.DirEntry, err error) error { // in order of names
 		if err != nil || d.IsDir() {
 			return err
 		}
-		inside, err := filepath.Rel(dir, file)
+		inside, err := filepath.Rel(r.stage, file)
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(below, filepath.ToSlash(inside)), Mode: 0o644, ModTime: r.when}
+		h := tar.Header{Typeflag: tar.TypeReg, Name: path.Join(name, filepath.ToSlash(inside)), Mode: 0o644}
 		info, err := d.Info()
 		if err != nil {
 			return err
@@ -46,20 +41,22 @@ func (r *release) tree(w *tar.Writer, dir, below string) error {
 		if d.Type() == fs.ModeSymlink {
 			h.Typeflag = tar.TypeSymlink
 			h.Linkname, err = os.Readlink(file)
-			if err != nil {
-				return err
-			}
-			return w.WriteHeader(h)
+			return errors.Join(err, r.add(w, h, nil))
 		}
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		h.Size = int64(len(b))
-		if err := w.WriteHeader(h); err != nil {
-			return err
-		}
-		_, err = w.Write(b)
-		return err
+		return r.add(w, h, b)
 	})
+}
+
+// add writes one file or folder to an archive.
+func (r *release) add(w *tar.Writer, h tar.Header, content []byte) error {
+	h.ModTime, h.Size = r.when, int64(len(content))
+	if err := w.WriteHeader(&h); err != nil {
+		return err
+	}
+	_, err := w.Write(content)
+	return err
 }

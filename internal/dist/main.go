@@ -10,6 +10,7 @@ package main
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -58,10 +59,7 @@ func (r *release) make(platforms []string) error {
 		return err
 	}
 	defer os.RemoveAll(r.stage)
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
 		return err
 	}
 	if err := r.common(); err != nil {
@@ -82,36 +80,26 @@ const completes = "#!/bin/sh\nexec lightsout __complete \"$@\"\n"
 
 // common stages the files that all platforms share.
 func (r *release) common() error {
-	for _, dir := range []string{"man", "completions"} {
-		if err := os.Mkdir(filepath.Join(r.stage, dir), 0o755); err != nil {
-			return err
-		}
+	cmd := cli.Command(r.version)
+	err := errors.Join(
+		os.Mkdir(r.staged("man"), 0o755),
+		os.Mkdir(r.staged("completions"), 0o755),
+		os.WriteFile(r.staged("lightsout.yaml.example"), []byte(config.Example()), 0o644),
+		os.WriteFile(r.staged("kubectl_complete-lightsout"), []byte(completes), 0o755),
+		os.Symlink("lightsout", r.staged("kubectl-lightsout")),
+		cmd.GenBashCompletionFileV2(r.staged("completions/lightsout.bash"), true),
+		cmd.GenZshCompletionFile(r.staged("completions/_lightsout")),
+		cmd.GenFishCompletionFile(r.staged("completions/lightsout.fish"), true),
+	)
+	if err != nil {
+		return err
 	}
-	for to, from := range map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "clusterrole.yaml": "docs/clusterrole.yaml", "recorder.yaml": "docs/recorder.yaml", "lightsout-recorder.service": "docs/lightsout-recorder.service"} {
+	for _, from := range []string{"LICENSE", "README.md", "docs/clusterrole.yaml", "docs/recorder.yaml", "docs/lightsout-recorder.service"} {
 		b, err := os.ReadFile(filepath.Join(root, from))
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(r.staged(to), b, 0o644); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(r.staged("lightsout.yaml.example"), []byte(config.Example()), 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(r.staged("kubectl_complete-lightsout"), []byte(completes), 0o755); err != nil {
-		return err
-	}
-	if err := os.Symlink("lightsout", r.staged("kubectl-lightsout")); err != nil {
-		return err
-	}
-	cmd := cli.Command(r.version)
-	for _, err := range []error{
-		cmd.GenBashCompletionFileV2(r.staged("completions/lightsout.bash"), true),
-		cmd.GenZshCompletionFile(r.staged("completions/_lightsout")),
-		cmd.GenFishCompletionFile(r.staged("completions/lightsout.fish"), true),
-	} {
-		if err != nil {
+		if err := os.WriteFile(r.staged(filepath.Base(from)), b, 0o644); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,9 +10,6 @@ import (
 
 	"lightsout/internal/config"
 )
-
-// sections is the order of the sections of a manual page (man-pages(7)).
-var sections = []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "KEYS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLE", "SEE ALSO"}
 
 // manual writes a page for each command, and lightsout.yaml(5), from the help texts and
 // the example config.
@@ -24,19 +19,7 @@ func (r *release) manual(cmd *cobra.Command) error {
 	if err := doc.GenManTree(cmd, r.header("1"), r.staged("man")); err != nil {
 		return err
 	}
-	if err := r.configPage(cmd); err != nil {
-		return err
-	}
-	pages, err := os.ReadDir(r.staged("man"))
-	if err != nil {
-		return err
-	}
-	for _, page := range pages {
-		if err := r.inOrder("man/" + page.Name()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.configPage(cmd)
 }
 
 func (r *release) header(section string) *doc.GenManHeader {
@@ -50,8 +33,7 @@ func (r *release) configPage(root *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	text := help.Long + "\nThe example below has every field as a comment, with its default or an example.\n" +
-		"\n# SEE ALSO\n**lightsout(1)**, **lightsout-config(1)**, **lightsout-check(1)**\n"
+	text := help.Long + "\nThe example below has every field as a comment, with its default or an example. See also **lightsout(1)** and **lightsout-config(1)**.\n"
 	page := &cobra.Command{Use: "lightsout.yaml", Short: "config file of lightsout", Long: text, Example: config.Example(), DisableAutoGenTag: true, Run: func(*cobra.Command, []string) {}}
 	page.Flags().Bool("help", false, "")
 	if err := page.Flags().MarkHidden("help"); err != nil {
@@ -64,24 +46,6 @@ func (r *release) configPage(root *cobra.Command) error {
 		return err
 	}
 	return os.WriteFile(r.staged("man/lightsout.yaml.5"), out.Bytes(), 0o644)
-}
-
-// inOrder sorts the sections of a page.
-func (r *release) inOrder(name string) error {
-	b, err := os.ReadFile(r.staged(name))
-	if err != nil {
-		return err
-	}
-	parts := strings.Split(string(b), "\n.SH ")
-	rank := func(part string) int {
-		title, _, _ := strings.Cut(part, "\n")
-		return slices.Index(sections, title)
-	}
-	slices.SortStableFunc(parts[1:], func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
-	for i, part := range parts {
-		parts[i] = strings.TrimRight(part, "\n")
-	}
-	return os.WriteFile(r.staged(name), []byte(strings.Join(parts, "\n.SH ")+"\n"), 0o644)
 }
 
 // asWritten prepares the texts of a command and its subcommands for a page. It keeps

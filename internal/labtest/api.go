@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +16,6 @@ type API struct {
 	t      testing.TB
 	client *http.Client
 	host   string
-
-	mu   sync.Mutex
-	made []string // the paths of objects that Do made, the oldest first
 }
 
 // API leads to the lab's API server. It is the same for all of a test, and may be used
@@ -30,7 +25,7 @@ func (l *Lab) API() *API { l.t.Helper(); return l.api() }
 func (l *Lab) newAPI() *API {
 	cfg, err := clientcmd.BuildConfigFromFlags("", l.info.Kubeconfig)
 	l.must(err)
-	cfg.Dial = l.Dial()
+	cfg.Dial = l.dial()
 	client, err := rest.HTTPClientFor(cfg)
 	l.must(err)
 	l.t.Cleanup(client.CloseIdleConnections)
@@ -39,16 +34,11 @@ func (l *Lab) newAPI() *API {
 
 // Do sends an object, or nothing where it is nil, and reads the answer into
 // into, if that is wanted. A conflict (the object exists already) is
-// no failure; a patch is a merge patch. What it makes is deleted when the lab is given back.
+// no failure; a patch is a merge patch.
 func (a *API) Do(method, path string, object, into any) {
 	a.t.Helper()
 	if err := a.Try(method, path, object, into); err != nil {
 		a.t.Fatal(err)
-	}
-	if name := nameOf(object); method == http.MethodPost && name != "" && !strings.HasSuffix(path, "/eviction") {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.made = append(a.made, path+"/"+name)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -52,50 +51,33 @@ type Settings struct {
 	} `json:"ssh"`
 }
 
-func newLab(t testing.TB, at info) *Lab {
-	l := &Lab{t: t, info: at}
-	l.api = sync.OnceValue(l.newAPI)
-	return l
-}
-
 // Launch starts the lab's program and reads its ready line. It ends the program with
 // the test, or when end is called.
 func Launch(t testing.TB, ready any, args ...string) (end func()) {
-	t.Helper()
-	end, err := launch(t, ready, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(end)
-	return end
-}
-
-// launch is Launch for a program that may outlive the test.
-func launch(t testing.TB, ready any, args ...string) (end func(), err error) {
 	t.Helper()
 	cmd := exec.Command(Program(t, "lightsout-lab"), append(args, "--stdin-leash", "--quiet")...)
 	cmd.Stderr = os.Stderr
 	leash, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	if err != nil {
+		t.Fatal(err)
 	}
 	end = sync.OnceFunc(func() { leash.Close(); _ = cmd.Wait() })
+	t.Cleanup(end)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, ready)
 	}
 	if err != nil {
-		end()
-		return nil, fmt.Errorf("the lab is not ready: %w", err)
+		t.Fatalf("the lab is not ready: %v", err)
 	}
-	return end, nil
+	return end
 }
 
 // Root is the repository's root.
@@ -164,68 +146,28 @@ func (l *Lab) read(into any) {
 	l.must(yaml.Unmarshal(b, into))
 }
 
-// Dial returns a dialer to addresses behind the lab's bastion. All its connections share
-// one SSH connection, which it makes again where it was lost.
-func (l *Lab) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+// dial returns a dialer to addresses behind the lab's bastion. Each of its connections
+// has an SSH connection of its own.
+func (l *Lab) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
 	l.t.Helper()
 	s := l.Settings()
 	key, err := os.ReadFile(s.SSH.IdentityFiles[0])
 	l.must(err)
 	signer, err := ssh.ParsePrivateKey(key)
 	l.must(err)
-	b := &bastion{config: ssh.ClientConfig{
+	config := ssh.ClientConfig{
 		Auth:            []ssh.AuthMethod{ssh.PublicKeys(signer)},
 		HostKeyCallback: ssh.InsecureIgnoreHostKey(), // the lab's own, on loopback
-	}}
-	b.config.User, b.address, _ = strings.Cut(s.Bastion, "@")
-	l.t.Cleanup(b.close)
-	return b.dial
-}
-
-// bastion holds the SSH connection to the lab's bastion.
-type bastion struct {
-	config  ssh.ClientConfig
-	address string
-
-	mu     sync.Mutex
-	client *ssh.Client
-}
-
-// dial opens a connection through the bastion. Where the bastion itself does not
-// answer, the next call connects again.
-func (b *bastion) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	b.mu.Lock()
-	client, err := b.client, error(nil)
-	if client == nil {
-		client, err = ssh.Dial("tcp", b.address, &b.config)
-		b.client = client
 	}
-	b.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.DialContext(ctx, network, address)
-	if err != nil && !errors.As(err, new(*ssh.OpenChannelError)) {
-		b.lost(client)
-	}
-	return c, err
-}
-
-// lost closes a connection that does not answer.
-func (b *bastion) lost(client *ssh.Client) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.client == client {
-		b.client = nil
-	}
-	client.Close()
-}
-
-func (b *bastion) close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.client != nil {
-		b.client.Close()
+	user, bastion, _ := strings.Cut(s.Bastion, "@")
+	config.User = user
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		client, err := ssh.Dial("tcp", bastion, &config)
+		if err != nil {
+			return nil, err
+		}
+		l.t.Cleanup(func() { client.Close() })
+		return client.DialContext(ctx, network, address)
 	}
 }
 

@@ -56,10 +56,10 @@ func checkMachines(p *plan.Plan, s session.Controls) error {
 	for _, st := range p.Steps {
 		var nodes []string
 		action := power.ActionOn
-		switch a := st.Action.(type) {
-		case *plan.Off:
+		switch a := st.Action; a.Kind {
+		case plan.Off:
 			action, nodes = a.How, a.Nodes
-		case *plan.On:
+		case plan.On:
 			nodes = a.Nodes
 		}
 		for _, n := range nodes {
@@ -73,7 +73,7 @@ func checkMachines(p *plan.Plan, s session.Controls) error {
 
 // waited returns the phase and subject that a wait step waits for. If the step names no
 // node, the subjects are the nodes in off.
-func waited(w *plan.Wait, off []string, about cluster.Key) (subjects [][2]string) {
+func waited(w *plan.Action, off []string, about cluster.Key) (subjects [][2]string) {
 	nodes, phase, dep := w.Nodes, w.For, cmp.Or(w.Deployment, about.String())
 	if len(nodes) == 0 {
 		nodes = off

@@ -124,9 +124,9 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 	switch {
 	case r.plan != nil || r.stage != stageSteps:
 	case on:
-		r.addStep(&plan.On{Nodes: nodes})
+		r.addStep(plan.Action{Kind: plan.On, Nodes: nodes})
 	default:
-		r.addStep(&plan.Off{Nodes: nodes, How: a})
+		r.addStep(plan.Action{Kind: plan.Off, Nodes: nodes, How: a})
 	}
 	for _, b := range bindings {
 		n := r.node(b.Node.Name)

@@ -178,7 +178,7 @@ func (r *run) beginNext() {
 		return
 	}
 	st := r.steps[r.next]
-	if r.opt.Driven && !plan.Waits(st.Action) {
+	if r.opt.Driven && !st.Action.Waits() {
 		r.waiting, r.doing = true, "next: "+st.Text()
 		return
 	}
@@ -191,7 +191,7 @@ func (r *run) takeStep() {
 	r.waiting = false
 	st.state, st.started = view.StepUnderWay, r.now()
 	r.s.Say(view.NewEvent(view.CodeTrialStep, "trial", view.Facts{N: r.next + 1, Of: len(r.steps), Name: st.Text()}))
-	r.poll = st.Action.Begin(steps{r}, st.Name)
+	r.poll = steps{r}.begin(st.Step)
 }
 
 // nextStep is the operator's word to a driven trial.

@@ -190,7 +190,7 @@ func (t *Runner) Handle(e session.Event) {
 // draining makes a drain by keyboard a step.
 func (t *Runner) draining(nodes []string) {
 	if r := t.run; t.Running() && r.plan == nil && r.stage == stageSteps {
-		r.addStep(&plan.Drain{Nodes: nodes, Within: plan.DrainWithin})
+		r.addStep(plan.Action{Kind: plan.Drain, Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
 
@@ -206,7 +206,7 @@ func (t *Runner) loadStarted(number int, spec loadgen.Spec) {
 	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(t.opt.Load.FailsWithin(spec))
 	if r.plan == nil {
-		r.addNamed(&plan.Load{Spec: spec, Background: spec.Shape != loadgen.Burst}, l.step)
+		r.addNamed(plan.Action{Kind: plan.Load, Spec: spec, Background: spec.Shape != loadgen.Burst}, l.step)
 	}
 }
 
@@ -222,9 +222,9 @@ func (t *Runner) did(i view.Intent) {
 	}
 	switch i := i.(type) {
 	case view.StopLoad:
-		t.run.addStep(&plan.Stop{Step: "all"})
+		t.run.addStep(plan.Action{Kind: plan.Stop, Step: "all"})
 	case view.AskRollout:
-		t.run.addStep(&plan.Rollout{Deployment: i.Deployment.String()})
+		t.run.addStep(plan.Action{Kind: plan.Rollout, Deployment: i.Deployment.String()})
 	}
 }
 
@@ -258,8 +258,7 @@ func (t *Runner) Show(f *view.Frame) {
 func (t *Runner) WillUncordon(node string) bool {
 	r, _ := t.UnderWay().(*run)
 	return r != nil && slices.ContainsFunc(r.steps, func(st *stepRun) bool {
-		uncordon, ok := st.Action.(*plan.Uncordon)
-		return ok && st.state == view.StepToCome && slices.Contains(uncordon.Nodes, node)
+		return st.Action.Kind == plan.Uncordon && st.state == view.StepToCome && slices.Contains(st.Action.Nodes, node)
 	})
 }
 

@@ -10,37 +10,61 @@ import (
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // rolloutWithin bounds a rollout when the plan does not say.
 const rolloutWithin = 10 * time.Minute
 
-// steps carries the actions of a plan's steps out. It is plan.Runner.
+// steps carries the actions of a plan's steps out.
 type steps struct{ *run }
 
-// Now is the trial's clock.
-func (r steps) Now() time.Time { return r.now() }
-
-// Cordon cordons nodes.
-func (r steps) Cordon(nodes []string) plan.Poll { return r.s.Cordon(nodes) }
-
-// Uncordon uncordons the nodes that lightsout has cordoned itself.
-func (r steps) Uncordon(nodes []string) plan.Poll { return r.s.Uncordon(nodes) }
-
-// Load starts a load step.
-func (r steps) Load(name string, load *plan.Load) plan.Poll {
-	spec := load.Spec
-	if load.Timeout > 0 {
-		spec.Timeout = load.Timeout
+// begin begins a step, and returns at once.
+func (r steps) begin(st plan.Step) poll {
+	a := &st.Action
+	switch a.Kind {
+	case plan.Load:
+		return r.load(st)
+	case plan.Stop:
+		return r.stop(a.Step)
+	case plan.Off:
+		return r.power(a.How, a.Nodes, a.Within)
+	case plan.On:
+		return r.power(power.ActionOn, a.Nodes, a.Within)
+	case plan.Cordon:
+		return r.s.Cordon(a.Nodes)
+	case plan.Uncordon:
+		return r.s.Uncordon(a.Nodes) // those that lightsout has cordoned itself
+	case plan.Drain:
+		return r.drain(a.Nodes, a.Within)
+	case plan.Rollout:
+		return r.rollout(a.Deployment, a.Within)
+	case plan.Wait:
+		return r.wait(a)
 	}
+	return r.pause(a.Pause)
+}
+
+// pause waits until the time is over.
+func (r steps) pause(d time.Duration) poll {
+	until := r.now().Add(d)
+	return func(now time.Time) (bool, string, error) {
+		left := until.Sub(now)
+		return left <= 0, fmt.Sprintf("pause: %s left", text.Span(max(0, left))), nil
+	}
+}
+
+// load starts a load step.
+func (r steps) load(st plan.Step) poll {
+	spec := st.Action.Spec
 	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
 		return failNow(err)
 	}
-	l := &loadRun{step: name, number: number}
+	l := &loadRun{step: st.Name, number: number}
 	r.loads = append(r.loads, l)
 	r.tracker.FailsWithin(r.t.opt.Load.FailsWithin(spec))
-	if load.Background {
+	if st.Action.Background {
 		return func(time.Time) (bool, string, error) { return true, "in the background", nil }
 	}
 	return func(time.Time) (bool, string, error) {
@@ -62,8 +86,8 @@ func loadText(t loadgen.Totals) string {
 	return text
 }
 
-// Stop stops the load step of that name, or all.
-func (r steps) Stop(name string) plan.Poll {
+// stop stops the load step of that name, or all.
+func (r steps) stop(name string) poll {
 	var stopped []*loadRun
 	for _, l := range r.loads {
 		if name == plan.AllLoads || l.step == name {
@@ -82,8 +106,8 @@ func (r steps) Stop(name string) plan.Poll {
 	}
 }
 
-// Wait waits until something is observed.
-func (r steps) Wait(w *plan.Wait) plan.Poll {
+// wait waits until something is observed.
+func (r steps) wait(w *plan.Action) poll {
 	var off []string
 	for _, n := range r.nodes {
 		off = append(off, n.name)
@@ -130,8 +154,8 @@ func (r steps) Wait(w *plan.Wait) plan.Poll {
 // waiting for it: a snapshot and the transitions may differ for a moment.
 const hopelessFor = 2 * time.Second
 
-// Rollout restarts a rollout and waits until every pod is a new one.
-func (r steps) Rollout(deployment string, within time.Duration) plan.Poll {
+// rollout restarts a rollout and waits until every pod is a new one.
+func (r steps) rollout(deployment string, within time.Duration) poll {
 	k := deploymentOf(deployment, r.deployment)
 	if s := r.s.Snapshot(); r.sum.SkewBeforeRollout == nil && s.Link.State == cluster.LinkLive {
 		r.sum.SkewBeforeRollout = new(skew(podsByNode(s, r.deployment)))

@@ -9,14 +9,13 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/text"
-	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
 
-// Switch switches machines once the guards, and the operator if required, have agreed. The
+// power switches machines once the guards, and the operator if required, have agreed. The
 // time in which a question is open does not count for within.
-func (r steps) Switch(action power.Action, nodes []string, within time.Duration) plan.Poll {
+func (r steps) power(action power.Action, nodes []string, within time.Duration) poll {
 	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
 		if err := r.steady(nodes); err != nil {
@@ -114,8 +113,8 @@ func (r steps) waitingText(parts []string, what string) string {
 	return cmp.Or(strings.Join(parts, " · "), what)
 }
 
-// Drain drains nodes, after the operator's agreement if required.
-func (r steps) Drain(nodes []string, within time.Duration) plan.Poll {
+// drain drains nodes, after the operator's agreement if required.
+func (r steps) drain(nodes []string, within time.Duration) poll {
 	if err := r.s.NoDrain(); err != nil {
 		return failNow(err)
 	}

@@ -172,7 +172,6 @@ func hidden(sum *record.Summary) (out []string) {
 // unless it is kept off.
 func planned(r *run, node string) bool {
 	return slices.ContainsFunc(r.steps, func(st *stepRun) bool {
-		on, ok := st.Action.(*plan.On)
-		return ok && slices.Contains(on.Nodes, node)
+		return st.Action.Kind == plan.On && slices.Contains(st.Action.Nodes, node)
 	})
 }

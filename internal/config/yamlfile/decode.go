@@ -1,7 +1,6 @@
 package yamlfile
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -22,15 +21,15 @@ type Field struct{ Key, Value *yaml.Node }
 
 // Decode reads n strictly into the value that into points to: structs by their json
 // tags, maps, slices, text, numbers, booleans, times, and types with a decoder of their
-// own. A null leaves a value unchanged. Errors call the node name; each is an *Error
-// with the line of the field.
-func Decode(n *yaml.Node, name string, into any) error {
+// own. A null leaves a value unchanged, and so does a fault. Errors call the node name;
+// each is an *Error with the line of the field. It returns all of them.
+func Decode(n *yaml.Node, name string, into any) (faults []error) {
 	return decode(n, name, reflect.ValueOf(into).Elem())
 }
 
 // Open reads n as a group of fields. Errors call the node name ("a plan", "power"). A
-// null is a group without fields. With an empty known it does not check the names; see
-// End. It returns all faults, and leaves the faulty fields out of the group.
+// null is a group without fields. With an empty known it does not check the names.
+// It returns all faults, and leaves the faulty fields out of the group.
 func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) {
 	g = Group{}
 	if isNull(n) {
@@ -44,9 +43,9 @@ func Open(n *yaml.Node, name string, known ...string) (g Group, faults []error) 
 		first, twice := g[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			faults = append(faults, errorOf(k, "the name of a field in %s can't be %s", name, Is(k)))
+			faults = append(faults, ErrorAt(k.Line, "the name of a field in %s can't be %s", name, Is(k)))
 		case twice:
-			faults = append(faults, errorOf(k, "%s is given twice in %s; the first is on line %d", Quote(k.Value), name, first.Key.Line))
+			faults = append(faults, ErrorAt(k.Line, "%s is given twice in %s; the first is on line %d", Quote(k.Value), name, first.Key.Line))
 		case len(known) > 0 && !slices.Contains(known, k.Value):
 			faults = append(faults, noField(k, name, known))
 		default:
@@ -68,36 +67,24 @@ func Fields(n *yaml.Node, name string, known ...string) (Group, error) {
 // noField returns the error that name has no field k.
 func noField(k *yaml.Node, name string, known []string) error {
 	if near := Suggest(k.Value, known); near != "" {
-		return errorOf(k, "there is no field %s in %s; did you mean %q?", Quote(k.Value), name, near)
+		return ErrorAt(k.Line, "there is no field %s in %s; did you mean %q?", Quote(k.Value), name, near)
 	}
-	return errorOf(k, "there is no field %s in %s; it may have %s", Quote(k.Value), name, text.List(known))
+	return ErrorAt(k.Line, "there is no field %s in %s; it may have %s", Quote(k.Value), name, text.List(known))
 }
 
-// Take reads the fields that the struct into has, and takes them out of g.
-func (g Group) Take(into any) error {
+// Take reads the fields that the struct into has, and takes the faulty ones out of g.
+func (g Group) Take(into any) (faults []error) {
 	v := reflect.ValueOf(into).Elem()
 	for i := range v.NumField() {
 		name := fieldName(v.Type().Field(i))
-		f, ok := g[name]
-		if !ok || name == "" {
-			continue
+		if f, ok := g[name]; ok && name != "" {
+			if wrong := decode(f.Value, name, v.Field(i)); len(wrong) > 0 {
+				faults = append(faults, wrong...)
+				delete(g, name)
+			}
 		}
-		if err := decode(f.Value, name, v.Field(i)); err != nil {
-			return err
-		}
-		delete(g, name)
 	}
-	return nil
-}
-
-// End returns an error if nobody has taken one of the fields of g, called name; known
-// are the valid names.
-func (g Group) End(name string, known []string) error {
-	if len(g) == 0 {
-		return nil
-	}
-	first := slices.MinFunc(slices.Collect(maps.Values(g)), func(a, b Field) int { return cmp.Or(a.Key.Line-b.Key.Line, a.Key.Column-b.Key.Column) })
-	return noField(first.Key, name, known)
+	return faults
 }
 
 // Names are the fields that a struct, or the one that s points to, has in a file.
@@ -138,38 +125,22 @@ func Line(n *yaml.Node, path string) int {
 	return 0
 }
 
-// Remove takes bad out of n: a field by its name or value, or an item of a list.
-// It reports whether it was there.
-func Remove(n, bad *yaml.Node) bool {
-	i := slices.Index(n.Content, bad)
-	switch {
-	case i < 0:
-		return slices.ContainsFunc(n.Content, func(part *yaml.Node) bool { return Remove(part, bad) })
-	case n.Kind == yaml.MappingNode:
-		i -= i % 2
-		n.Content = slices.Delete(n.Content, i, i+2)
-	default:
-		n.Content = slices.Delete(n.Content, i, i+1)
-	}
-	return true
-}
-
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // decoder is a type that reads its part of a file itself.
-type decoder interface{ DecodeYAML(n *yaml.Node) error }
+type decoder interface{ DecodeYAML(n *yaml.Node) []error }
 
-func decode(n *yaml.Node, at string, v reflect.Value) error {
+func decode(n *yaml.Node, at string, v reflect.Value) []error {
 	if isNull(n) {
 		return nil
 	}
 	if v.Kind() == reflect.Pointer {
 		p := reflect.New(v.Type().Elem())
-		if err := decode(n, at, p.Elem()); err != nil {
-			return err
+		faults := decode(n, at, p.Elem())
+		if len(faults) == 0 {
+			v.Set(p)
 		}
-		v.Set(p)
-		return nil
+		return faults
 	}
 	switch d := v.Addr().Interface().(type) {
 	case decoder:
@@ -177,53 +148,54 @@ func decode(n *yaml.Node, at string, v reflect.Value) error {
 	case *time.Duration:
 		t, err := time.ParseDuration(n.Value) // a group or a list has no text
 		if err != nil {
-			return Unwanted(n, at, likeTime)
+			return []error{Unwanted(n, at, likeTime)}
 		}
 		*d = t
 		return nil
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		g, err := Fields(n, at)
-		if err == nil {
-			err = g.Take(v.Addr().Interface())
-		}
-		if err == nil {
-			err = g.End(at, Names(v.Interface()))
-		}
-		return err
+		g, faults := Open(n, at, Names(v.Interface())...)
+		return append(faults, g.Take(v.Addr().Interface())...)
 	case reflect.Map:
 		return decodeMap(n, at, v)
 	case reflect.Slice:
-		if n.Kind != yaml.SequenceNode {
-			return mustBe(n, at, "a list")
-		}
-		list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
-		for i, c := range n.Content {
-			if err := decode(c, at, list.Index(i)); err != nil {
-				return err
-			}
-		}
-		v.Set(list)
-		return nil
+		return decodeList(n, at, v)
 	}
-	return decodeScalar(n, at, v)
+	if err := decodeScalar(n, at, v); err != nil {
+		return []error{err}
+	}
+	return nil
 }
 
-func decodeMap(n *yaml.Node, at string, v reflect.Value) error {
-	g, err := Fields(n, at)
-	if err != nil {
-		return err
+func decodeList(n *yaml.Node, at string, v reflect.Value) (faults []error) {
+	if n.Kind != yaml.SequenceNode {
+		return []error{mustBe(n, at, "a list")}
 	}
+	v.SetZero()
+	for _, c := range n.Content {
+		item := reflect.New(v.Type().Elem()).Elem()
+		if wrong := decode(c, at, item); len(wrong) > 0 {
+			faults = append(faults, wrong...)
+			continue
+		}
+		v.Set(reflect.Append(v, item))
+	}
+	return faults
+}
+
+func decodeMap(n *yaml.Node, at string, v reflect.Value) []error {
+	g, faults := Open(n, at)
 	v.Set(reflect.MakeMapWithSize(v.Type(), len(g)))
 	for _, name := range slices.Sorted(maps.Keys(g)) {
 		value := reflect.New(v.Type().Elem()).Elem()
-		if err := decode(g[name].Value, at+"."+name, value); err != nil {
-			return err
+		if wrong := decode(g[name].Value, at+"."+name, value); len(wrong) > 0 {
+			faults = append(faults, wrong...)
+			continue
 		}
 		v.SetMapIndex(reflect.ValueOf(name), value)
 	}
-	return nil
+	return faults
 }
 
 // decodeScalar reads text, a number or a boolean. It accepts numbers and booleans as
@@ -255,5 +227,5 @@ func mustBe(n *yaml.Node, at, wanted string) error {
 	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.MappingNode {
 		hint = ": put a value that begins with {{ in quotes"
 	}
-	return errorOf(n, "%s must be %s, not %s%s", at, wanted, typeOf(n), hint)
+	return ErrorAt(n.Line, "%s must be %s, not %s%s", at, wanted, typeOf(n), hint)
 }

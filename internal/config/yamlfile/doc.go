@@ -5,23 +5,14 @@
 // of a file belongs to other packages.
 package yamlfile
 
-import (
-	"fmt"
-
-	"go.yaml.in/yaml/v3"
-)
+import "fmt"
 
 // Error is an error in a file: one sentence, and its line.
 type Error struct {
 	// Line counts from 1; 0 if unknown.
 	Line int
 	Text string
-	// node is the faulty part of a document, if it is one.
-	node *yaml.Node
 }
-
-// Node returns the faulty part of the document, nil if unknown.
-func (e *Error) Node() *yaml.Node { return e.node }
 
 // Error returns "line 12: …", without the line if it is unknown.
 func (e *Error) Error() string {
@@ -29,11 +20,6 @@ func (e *Error) Error() string {
 		return e.Text
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
-}
-
-// errorOf makes an *Error about n.
-func errorOf(n *yaml.Node, format string, args ...any) error {
-	return &Error{Line: n.Line, Text: fmt.Sprintf(format, args...), node: n}
 }
 
 // ErrorAt makes an *Error.

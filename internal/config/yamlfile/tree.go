@@ -77,21 +77,13 @@ func nextDocument(dec *yaml.Decoder) (doc *yaml.Node, err error) {
 // checkText refuses what no editor shows: bytes that are not UTF-8, control
 // characters, and those that turn the direction of writing.
 func checkText(text []byte) error {
-	line := 1
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			return ErrorAt(line, "there is a byte here that is not UTF-8 text (0x%02x): save the file as UTF-8", text[i])
-		case r == '\n':
-			line++
-		case r == '\t', r == '\r' && i+1 < len(text) && text[i+1] == '\n':
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029', r == '\ufeff' && i > 0:
-			return ErrorAt(line, "there is an invisible character here (U+%04X): take it out", r)
-		}
-		i += n
+	at := bytes.IndexFunc(bytes.ReplaceAll(text, []byte("\r\n"), []byte(" \n")), func(r rune) bool {
+		return r == utf8.RuneError || r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	})
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return ErrorAt(1+bytes.Count(text[:at], []byte("\n")), "there is an invisible character here, or one that is not UTF-8 text (0x%02x): take it out, or save the file as UTF-8", text[at])
 }
 
 // maxNodes bounds the size of a file with every alias written out: YAML bombs are made of aliases.
@@ -145,28 +137,21 @@ func syntaxError(text []byte, err error) error {
 	return ErrorAt(line, "not valid YAML: %s", strings.ReplaceAll(Shorten(problem, 80), "\n", " "))
 }
 
-// reserved finds a character that can't begin a value.
-var reserved = regexp.MustCompile("(?:^|[ \\[{,])([@`%])")
+// tabbed is a line that a tab indents.
+var tabbed = regexp.MustCompile(`^ *\t`)
 
 // commonMistake tells what to correct where the library's problem has a likely cause;
 // nil where it has none. The library puts a tab on the line before its own.
 func commonMistake(text []byte, problem string, line int) error {
-	lines := bytes.Split(text, []byte("\n"))
-	tab := func(i int) bool {
-		body := bytes.TrimLeft(lines[i], " \t")
-		return bytes.ContainsRune(lines[i][:len(lines[i])-len(body)], '\t')
-	}
-	switch at := min(line, len(lines)) - 1; {
-	case strings.Contains(problem, "cannot start any token") && !tab(at):
-		if m := reserved.FindSubmatch(lines[at]); m != nil {
-			return ErrorAt(line, "put the value in quotes: in YAML it can't begin with %s", m[1])
-		}
+	switch {
 	case strings.Contains(problem, "cannot start any token"), strings.Contains(problem, "a tab character"):
-		for i := at; i < len(lines); i++ {
-			if tab(i) {
-				return ErrorAt(i+1, "a tab indents this line: YAML takes only spaces")
+		lines := bytes.Split(text, []byte("\n"))
+		for i := line; i <= min(line+1, len(lines)); i++ {
+			if tabbed.Match(lines[i-1]) {
+				return ErrorAt(i, "a tab indents this line: YAML takes only spaces")
 			}
 		}
+		return ErrorAt(line, "put the value in quotes: in YAML it can't begin with @, ` or %%")
 	case strings.HasPrefix(problem, "mapping values are not allowed"):
 		return ErrorAt(line, `there is a ": " that YAML does not allow here: put a value that has one in quotes, and indent the fields of a group alike`)
 	}

@@ -71,7 +71,7 @@ func Unwanted(n *yaml.Node, name, wanted string) error {
 			hint = "; leave the quotes out"
 		}
 	}
-	return errorOf(n, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
+	return ErrorAt(n.Line, "%s must be %s, %s%s", name, wanted, IsNot(n), hint)
 }
 
 // Text reads words for people: printable, at most limit characters.

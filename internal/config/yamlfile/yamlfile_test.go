@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,8 +27,11 @@ var anyFile = Kind{Noun: "file", MaxSize: 1 << 20}
 func read(text string) (sample, error) {
 	var s sample
 	n, err := anyFile.Read([]byte(text))
-	if err == nil {
-		err = Decode(n, "the file", &s)
+	if err != nil {
+		return s, err
+	}
+	for _, fault := range Decode(n, "the file", &s) {
+		err = cmp.Or(err, fault)
 	}
 	return s, err
 }
@@ -73,8 +77,8 @@ func TestErrorsNameTheirLine(t *testing.T) {
 		"for: soon\n":                  `line 1: for must be a time written like 90s or 30m, not the text "soon"`,
 		"name:\n\t- a\n":               `line 2: a tab indents this line: YAML takes only spaces`,
 		"map:\n  a: b\n\tc: d\n":       `line 3: a tab indents this line: YAML takes only spaces`,
-		"name: @web\n":                 `line 1: put the value in quotes: in YAML it can't begin with @`,
-		"count: 1\nname: `a`\n":        "line 2: put the value in quotes: in YAML it can't begin with `",
+		"name: @web\n":                 "line 1: put the value in quotes: in YAML it can't begin with @, ` or %",
+		"count: 1\nname: `a`\n":        "line 2: put the value in quotes: in YAML it can't begin with @, ` or %",
 		"name: a: b\n":                 `line 1: there is a ": " that YAML does not allow here: put a value that has one in quotes, and indent the fields of a group alike`,
 		"map: &m {a: *m}\n":            `line 1: this file is too large when its aliases are expanded`,
 		"map:\n  <<: 3\n":              "line 2: merge keys (<<) can't be used in a file: write the fields out",

@@ -14,10 +14,10 @@ func (p *Plan) check() []error {
 	c.nameSteps()
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Action == nil {
+		if s.Action.Kind == "" {
 			return c.faults
 		}
-		s.Action.check(c, s)
+		c.step(s)
 	}
 	p.left = c.off
 	if len(c.off)+len(c.on) == 0 {
@@ -57,7 +57,7 @@ func (c *checker) nameSteps() {
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Name != "" || s.Action == nil {
+		if s.Name != "" || s.Action.Kind == "" {
 			continue
 		}
 		s.Name = Unique(s.defaultName(), func(name string) bool { _, ok := taken[name]; return ok })
@@ -100,9 +100,8 @@ func (c *checker) wrong(line int, format string, args ...any) {
 
 // loadState is a load step that has begun; stopped: a step has stopped it.
 type loadState struct {
-	load    *Load
-	line    int
-	stopped bool
+	line                int
+	background, stopped bool
 }
 
 // switched are the nodes that have been switched off so far, in order of name.

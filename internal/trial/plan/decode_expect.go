@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,29 +15,10 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	if n.Kind != yaml.MappingNode {
 		return Expectation{}, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))
 	}
-	var value *yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
-		_, known := measures[k.Value]
-		switch {
-		case k.Kind != yaml.ScalarNode:
-			return Expectation{}, errorAt(k.Line, "the name of a field in an expectation can't be %s", is(k))
-		case known && value != nil && e.Measure != k.Value:
-			return Expectation{}, errorAt(k.Line, `an expectation has one measure, and this one has both %s and %s: begin the second with a "- " of its own`, e.Measure, k.Value)
-		case known:
-			e.Measure, value = k.Value, n.Content[i+1]
-		case k.Value == "min" || k.Value == "max":
-			return Expectation{}, errorAt(k.Line, "%s must be in { } behind the measure, like {%s: 4}", k.Value, k.Value)
-		case !slices.Contains(expectFields, k.Value):
-			return Expectation{}, noWord(k.Line, "measure", k.Value, measureWords, expectFields)
-		}
-	}
-	if value == nil {
-		return Expectation{}, errorAt(n.Line, "this expectation has no measure: give it one of %s", and(measureWords))
-	}
-	g, err := fields(n, "an expectation", append([]string{e.Measure}, expectFields...)...)
+	word, g, err := openOne(n, "an expectation", "measure", measureWords, expectFields, []string{"min", "max"})
+	e.Measure = word
 	if err == nil {
-		err = cmp.Or(e.decodeBounds(value), e.decodeOf(g))
+		err = cmp.Or(e.decodeBounds(g[word].Value), e.decodeOf(g))
 	}
 	if err != nil {
 		return Expectation{}, err

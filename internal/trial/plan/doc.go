@@ -2,8 +2,7 @@
 // other, and expectations. It reads such files strictly, reports errors with line
 // numbers, and contains the built-in plans. Help describes the file's grammar.
 //
-// This package has the types of a plan, their reading, writing and texts, every check
-// that needs only the file or a list of names, and the start of an action on a
-// [Runner], which carries the action out. It does not read a cluster, switch a machine
-// or write a record.
+// This package has the types of a plan, their reading, writing and texts, and every
+// check that needs only the file or a list of names. It does not read a cluster, switch a
+// machine or write a record.
 package plan

@@ -16,11 +16,7 @@ import (
 func (p *Plan) Marshal() []byte {
 	var steps []*yaml.Node
 	for _, s := range p.Steps {
-		action, ok := s.Action.(interface{ value() any })
-		if !ok {
-			continue
-		}
-		step := group(s.Action.Kind(), action.value())
+		step := group(string(s.Action.Kind), s.Action.node())
 		if s.Name != s.defaultName() {
 			put(step, "name", s.Name)
 		}
@@ -51,13 +47,6 @@ func put(to *yaml.Node, name string, value any) {
 		n.Style |= yaml.FlowStyle // lists stand in [ ]
 	}
 	yamlfile.Put(to, name, n)
-}
-
-// flow is a group of fields in { }.
-func flow(fields ...any) *yaml.Node {
-	n := group(fields...)
-	n.Style = yaml.FlowStyle
-	return n
 }
 
 // written formats a time; empty for none.

@@ -78,13 +78,13 @@ func TestHostileFilesAreRefusedWithTheirLine(t *testing.T) {
 	const head = "name: x\nsteps:\n  - off: [n1]\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "line 1: the plan is empty: it needs at least a name and steps"},
-		{"a NUL", head + "# a\x00b\n", "line 4: there is an invisible character here (U+0000): take it out"},
-		{"an escape sequence", head + "# \x1b[2J\n", "line 4: there is an invisible character here (U+001B): take it out"},
-		{"a lone carriage return", "name: x\rsteps: []\n", "line 1: there is an invisible character here (U+000D): take it out"},
-		{"writing turned around", head + "# \u202e\n", "line 4: there is an invisible character here (U+202E): take it out"},
-		{"another line break", "name: x\u2028steps: []\n", "line 1: there is an invisible character here (U+2028): take it out"},
-		{"not UTF-8", head + "  - pause: \xff\n", "line 4: there is a byte here that is not UTF-8 text (0xff): save the file as UTF-8"},
-		{"UTF-16", "\xff\xfen\x00", "line 1: there is a byte here that is not UTF-8 text (0xff): save the file as UTF-8"},
+		{"a NUL", head + "# a\x00b\n", "line 4: there is an invisible character here, or one that is not UTF-8 text (0x00): take it out, or save the file as UTF-8"},
+		{"an escape sequence", head + "# \x1b[2J\n", "line 4: there is an invisible character here, or one that is not UTF-8 text (0x1b): take it out, or save the file as UTF-8"},
+		{"a lone carriage return", "name: x\rsteps: []\n", "line 1: there is an invisible character here, or one that is not UTF-8 text (0x0d): take it out, or save the file as UTF-8"},
+		{"writing turned around", head + "# \u202e\n", "line 4: there is an invisible character here, or one that is not UTF-8 text (0xe2): take it out, or save the file as UTF-8"},
+		{"another line break", "name: x\u2028steps: []\n", "line 1: there is an invisible character here, or one that is not UTF-8 text (0xe2): take it out, or save the file as UTF-8"},
+		{"not UTF-8", head + "  - pause: \xff\n", "line 4: there is an invisible character here, or one that is not UTF-8 text (0xff): take it out, or save the file as UTF-8"},
+		{"UTF-16", "\xff\xfen\x00", "line 1: there is an invisible character here, or one that is not UTF-8 text (0xff): take it out, or save the file as UTF-8"},
 		{"too large", head + strings.Repeat("# padding\n", MaxSize/10), "line 26215: the plan exceeds its limit of 256 KiB here"},
 		{"one line too large", strings.Repeat("x", 10*MaxSize), "line 1: the plan exceeds its limit of 256 KiB here"},
 		{"too many steps", head + strings.Repeat("  - pause: 1s\n", 200), "line 203: this is step 201, and a plan has at most 200"},
@@ -155,31 +155,31 @@ func TestEveryFormIsRead(t *testing.T) {
 	want := &Plan{
 		Name: "full.plan_1", About: `Words on two lines: "quoted", with a colon.`, Deployment: "shop/web",
 		Steps: []Step{
-			{Name: "burst of 16", Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}}},
-			{Name: "burst of 16 (2)", Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}, Timeout: 30 * minute}},
-			{Name: "held: all", Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 4, For: 30 * time.Second, Requests: 100}}},
-			{Name: "rate of 3 a second", Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 3, Requests: 9}}},
-			{Name: "clients", Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 0.5}, Background: true, Timeout: 1500 * time.Millisecond}},
-			{Name: "pause of 1h30m", Action: &Pause{For: 90 * minute}},
-			{Name: "cordon a, b", Action: &Cordon{Nodes: []string{"a", "b"}}},
-			{Name: "drain a, c", Action: &Drain{Nodes: []string{"a", "c"}, Within: 5 * minute}},
-			{Name: "drain d", Action: &Drain{Nodes: []string{"d"}, Within: 10 * minute}},
-			{Name: "shut down a, b", Action: &Off{Nodes: []string{"a", "b"}, How: power.ActionShutdown}},
-			{Name: "shut down c", Action: &Off{Nodes: []string{"c"}, How: power.ActionShutdown}},
-			{Name: "pull the plug of d, 7", Action: &Off{Nodes: []string{"d", "7"}, How: power.ActionOff, Within: 5 * minute}},
-			{Name: "wait: detected", Action: &Wait{For: view.PhaseDetected, Within: 5 * minute}},
-			{Name: "wait: endpoints out", Action: &Wait{For: view.PhaseEndpointsOut, Within: 5 * minute}},
-			{Name: "wait: evicted", Action: &Wait{For: view.PhaseEvicted, Nodes: []string{"a", "c"}, Within: 90 * time.Second}},
-			{Name: "wait: replaced", Action: &Wait{For: view.PhaseReplaced, Deployment: "shop/web", Within: 20 * minute}},
-			{Name: "power on a, b", Action: &On{Nodes: []string{"a", "b"}, Within: 10 * minute}},
-			{Name: "power on c, d, 7", Action: &On{Nodes: []string{"c", "d", "7"}}},
-			{Name: "wait: ready", Action: &Wait{For: view.PhaseReady, Within: 15 * minute}},
-			{Name: "rollout", Action: &Rollout{}},
-			{Name: "rollout of shop/db", Action: &Rollout{Deployment: "shop/db"}},
-			{Name: "rollout of shop/web", Action: &Rollout{Deployment: "shop/web", Within: 3 * minute}},
-			{Name: "wait: restored", Action: &Wait{For: WaitRestored, Within: 20 * minute}},
-			{Name: "uncordon a, c", Action: &Uncordon{Nodes: []string{"a", "c"}}},
-			{Name: "stop clients", Action: &Stop{Step: "clients"}},
+			{Name: "burst of 16", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16}}},
+			{Name: "burst of 16 (2)", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Burst, N: 16, Timeout: 30 * minute}}},
+			{Name: "held: all", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Hold, N: 4, For: 30 * time.Second, Requests: 100}}},
+			{Name: "rate of 3 a second", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 3, Requests: 9}}},
+			{Name: "clients", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 0.5, Timeout: 1500 * time.Millisecond}, Background: true}},
+			{Name: "pause of 1h30m", Action: Action{Kind: Pause, Pause: 90 * minute}},
+			{Name: "cordon a, b", Action: Action{Kind: Cordon, Nodes: []string{"a", "b"}}},
+			{Name: "drain a, c", Action: Action{Kind: Drain, Nodes: []string{"a", "c"}, Within: 5 * minute}},
+			{Name: "drain d", Action: Action{Kind: Drain, Nodes: []string{"d"}, Within: 10 * minute}},
+			{Name: "shut down a, b", Action: Action{Kind: Off, Nodes: []string{"a", "b"}, How: power.ActionShutdown}},
+			{Name: "shut down c", Action: Action{Kind: Off, Nodes: []string{"c"}, How: power.ActionShutdown}},
+			{Name: "pull the plug of d, 7", Action: Action{Kind: Off, Nodes: []string{"d", "7"}, How: power.ActionOff, Within: 5 * minute}},
+			{Name: "wait: detected", Action: Action{Kind: Wait, For: view.PhaseDetected, Within: 5 * minute}},
+			{Name: "wait: endpoints out", Action: Action{Kind: Wait, For: view.PhaseEndpointsOut, Within: 5 * minute}},
+			{Name: "wait: evicted", Action: Action{Kind: Wait, For: view.PhaseEvicted, Nodes: []string{"a", "c"}, Within: 90 * time.Second}},
+			{Name: "wait: replaced", Action: Action{Kind: Wait, For: view.PhaseReplaced, Deployment: "shop/web", Within: 20 * minute}},
+			{Name: "power on a, b", Action: Action{Kind: On, Nodes: []string{"a", "b"}, Within: 10 * minute}},
+			{Name: "power on c, d, 7", Action: Action{Kind: On, Nodes: []string{"c", "d", "7"}}},
+			{Name: "wait: ready", Action: Action{Kind: Wait, For: view.PhaseReady, Within: 15 * minute}},
+			{Name: "rollout", Action: Action{Kind: Rollout}},
+			{Name: "rollout of shop/db", Action: Action{Kind: Rollout, Deployment: "shop/db"}},
+			{Name: "rollout of shop/web", Action: Action{Kind: Rollout, Deployment: "shop/web", Within: 3 * minute}},
+			{Name: "wait: restored", Action: Action{Kind: Wait, For: WaitRestored, Within: 20 * minute}},
+			{Name: "uncordon a, c", Action: Action{Kind: Uncordon, Nodes: []string{"a", "c"}}},
+			{Name: "stop clients", Action: Action{Kind: Stop, Step: "clients"}},
 		},
 		Expect: []Expectation{
 			{Measure: "peak_served", Step: "burst of 16", Min: number1(16), Max: number1(16)},
@@ -217,11 +217,7 @@ func bareOf(p *Plan) *Plan {
 	q := &Plan{Name: p.Name, About: p.About, Deployment: p.Deployment}
 	for _, s := range p.Steps {
 		s.Line = 0
-		if wait, ok := s.Action.(*Wait); ok {
-			w := *wait
-			w.switched = nil
-			s.Action = &w
-		}
+		s.Action.switched = nil
 		q.Steps = append(q.Steps, s)
 	}
 	for _, e := range p.Expect {

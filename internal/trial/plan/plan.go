@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lightsout/internal/config/yamlfile"
-	"lightsout/power"
 )
 
 // Plan is the steps and expectations of a trial. It is immutable once parsed.
@@ -34,8 +32,7 @@ type Plan struct {
 // there is none.
 func (p *Plan) Asks() *Step {
 	for i := range p.Steps {
-		switch p.Steps[i].Action.(type) {
-		case *Off, *Drain:
+		if kind := p.Steps[i].Action.Kind; kind == Off || kind == Drain {
 			return &p.Steps[i]
 		}
 	}
@@ -49,60 +46,8 @@ type Step struct {
 	// Name is unique in the plan; an unnamed step gets a name from its action ("burst
 	// of 16", "shut down kube-node3", "wait: detected").
 	Name string
-	// Action is the step's action; nil only for an unreadable step.
+	// Action is what it does.
 	Action Action
-}
-
-// Action is the action of a step. Each type has a file of its own (load.go, off.go, …),
-// a line in [kinds] and a part of help.txt.
-type Action interface {
-	// Kind is the step's word in a file: "load", "off", …
-	Kind() string
-	// Text describes the step in one line: "shut down kube-node3, kube-node4", "wait
-	// until kube-node3 is detected as not Ready".
-	Text() string
-	// Subjects are the nodes and the deployment (namespace/name) that it names.
-	Subjects() (nodes []string, deployment string)
-	// Begin begins it, as the step of that name.
-	Begin(r Runner, step string) Poll
-
-	// title is the name of a step that has none.
-	title() string
-	// check finds an action that is impossible at this place, and records the state for
-	// the next steps.
-	check(c *checker, s *Step)
-}
-
-// Poll checks something that takes time. It returns done with an error when
-// that has failed; doing is one sentence for the operator.
-type Poll = func(now time.Time) (done bool, doing string, err error)
-
-// Runner is what an action is carried out with: a trial under way. Each method
-// begins something and returns at once.
-type Runner interface {
-	Now() time.Time
-	// Load starts requests, accounted for as that step's; Stop stops those of
-	// the step of that name, or all.
-	Load(step string, l *Load) Poll
-	Stop(step string) Poll
-	// Switch switches machines once the guards, and the operator if required, have
-	// agreed. With a within of 0 the drivers' time limits apply.
-	Switch(a power.Action, nodes []string, within time.Duration) Poll
-	Cordon(nodes []string) Poll
-	Uncordon(nodes []string) Poll
-	Drain(nodes []string, within time.Duration) Poll
-	// Rollout restarts the deployment's rollout; empty: the trial's own.
-	Rollout(deployment string, within time.Duration) Poll
-	Wait(w *Wait) Poll
-}
-
-// Waits reports an action that only waits: it needs no word of the operator.
-func Waits(a Action) bool {
-	switch a.(type) {
-	case *Wait, *Pause:
-		return true
-	}
-	return false
 }
 
 // Text describes the step in one line.
@@ -117,8 +62,8 @@ func (s Step) defaultName() string {
 func (p *Plan) Nodes() []string {
 	var out []string
 	for _, s := range p.Steps {
-		if off, ok := s.Action.(*Off); ok {
-			out = append(out, off.Nodes...)
+		if s.Action.Kind == Off {
+			out = append(out, s.Action.Nodes...)
 		}
 	}
 	return slices.Compact(sorted(out))
@@ -148,9 +93,9 @@ func (p *Plan) missing(kind string, there []string) error {
 		err = missing(p.deploymentLine, p.Deployment)
 	}
 	for _, s := range p.Steps {
-		names, deployment := s.Action.Subjects()
+		names := s.Action.Nodes
 		if kind == "deployment" {
-			names = []string{deployment}
+			names = []string{s.Action.Deployment}
 		}
 		err = cmp.Or(err, missing(s.Line, names...))
 	}

@@ -38,8 +38,7 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 		}
 		var kinds []string
 		for _, s := range p.Steps {
-			kind, _, _ := strings.Cut(s.Action.Kind()+":", ":")
-			kinds = append(kinds, kind)
+			kinds = append(kinds, string(s.Action.Kind))
 		}
 		if got := strings.Join(kinds, " "); got != want.steps {
 			t.Errorf("%s: steps are %s, want %s", name, got, want.steps)
@@ -52,14 +51,14 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 
 func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 	p := &Plan{Name: "by-keyboard", Deployment: "shop/web", Steps: []Step{
-		{Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, Background: true}},
-		{Action: &Load{Spec: loadgen.Spec{Shape: loadgen.Burst, N: 4}}},
-		{Action: &Drain{Nodes: []string{"n1"}, Within: DrainWithin}},
-		{Action: &Off{Nodes: []string{"true", "1e3"}, How: power.ActionOff}},
-		{Name: `"quoted" # and: more`, Action: &Off{Nodes: []string{"n1"}, How: power.ActionShutdown}},
-		{Action: &On{Nodes: []string{"true", "1e3"}}},
-		{Action: &Rollout{Deployment: "shop/web"}},
-		{Action: &Stop{Step: "all"}},
+		{Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Hold, N: 16}, Background: true}},
+		{Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Burst, N: 4}}},
+		{Action: Action{Kind: Drain, Nodes: []string{"n1"}, Within: DrainWithin}},
+		{Action: Action{Kind: Off, Nodes: []string{"true", "1e3"}, How: power.ActionOff}},
+		{Name: `"quoted" # and: more`, Action: Action{Kind: Off, Nodes: []string{"n1"}, How: power.ActionShutdown}},
+		{Action: Action{Kind: On, Nodes: []string{"true", "1e3"}}},
+		{Action: Action{Kind: Rollout, Deployment: "shop/web"}},
+		{Action: Action{Kind: Stop, Step: "all"}},
 	}}
 	if faults := p.check(); len(faults) > 0 {
 		t.Fatal(faults)
@@ -119,7 +118,7 @@ func TestAPlanTakesTheRatesOfTheCommandLine(t *testing.T) {
 			t.Errorf("%s: %v", written, err)
 			continue
 		}
-		if l := p.Steps[0].Action.(*Load); l.Spec.PerSecond != want.perSecond || p.Steps[0].Name != want.text {
+		if l := p.Steps[0].Action; l.Spec.PerSecond != want.perSecond || p.Steps[0].Name != want.text {
 			t.Errorf("%s is %g a second, %q", written, l.Spec.PerSecond, p.Steps[0].Name)
 		}
 	}

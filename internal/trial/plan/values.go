@@ -77,42 +77,6 @@ func decodeNames(n *yaml.Node, name string) ([]string, error) {
 	return out, nil
 }
 
-// decodeNodes reads the value of a step that is about nodes: a list of them,
-// or a group with nodes: and the kind's other fields.
-func (k kind) decodeNodes(n *yaml.Node, what string) (nodes []string, g yamlfile.Group, err error) {
-	if n.Kind != yaml.MappingNode {
-		nodes, err = decodeNames(n, k.name)
-		return nodes, nil, err
-	}
-	if g, err = k.group(n, what); err != nil {
-		return nil, nil, err
-	}
-	if _, ok := g["nodes"]; !ok {
-		return nil, nil, errorAt(n.Line, "this %s step names no nodes: add nodes: [kube-node3]", k.name)
-	}
-	err = field(g, "nodes", &nodes, decodeNames)
-	return nodes, g, err
-}
-
-// group reads a group with the kind's fields.
-func (k kind) group(n *yaml.Node, what string) (yamlfile.Group, error) {
-	return fields(n, what, strings.Fields(k.fields)...)
-}
-
-// onNodes decodes a step that is about nodes, and that may have a within, which
-// is unless when it is not said.
-func onNodes(what string, unless time.Duration, step func(nodes []string, within time.Duration) Action) func(kind, *yaml.Node) (Action, error) {
-	return func(k kind, n *yaml.Node) (Action, error) {
-		nodes, g, err := k.decodeNodes(n, what)
-		if err != nil {
-			return nil, err
-		}
-		within := unless
-		err = field(g, "within", &within, decodeTime)
-		return step(nodes, within), err
-	}
-}
-
 func decodeDeployment(n *yaml.Node, name string) (string, error) {
 	s, err := readText(n, name, 317)
 	if err != nil {
