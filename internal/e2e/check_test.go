@@ -85,7 +85,7 @@ func forEach(what ...string) []string {
 func TestCheckReportsTheTruth(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	same := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	around := []string{"bastion", "API server", "kubeconfig", "target", "API key", "folder", "left off"}
@@ -230,7 +230,7 @@ func applyRoles(t *testing.T, l *labtest.Lab, user string, roles ...string) (kub
 func TestCheckTellsWhatTheRecorderNeeds(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	mayWatch(t, l)
 	asked := make(chan string, 10)
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Method + " " + r.URL.Path }))

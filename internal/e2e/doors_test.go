@@ -87,7 +87,7 @@ func TestTheGuardsAtTheCommandLine(t *testing.T) {
 func TestRestoreAsksForAPassphrase(t *testing.T) {
 	testenv.Long(t, 30)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	if out, errs, code := run(t, nil, args(l, config, "power", "off", "kube-node3", "--yes")...); code != 0 {
@@ -257,7 +257,7 @@ func TestTheJournalsMachineIsPoweredOn(t *testing.T) {
 func TestAnAddressThatLeadsToAnotherMachineIsNotShutDown(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	var address string
 	var node struct {
 		Status struct {

@@ -33,7 +33,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	testenv.Long(t, 30)
 	t.Parallel()
 	const node = "kube-node4"
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	api := l.API()
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })

@@ -16,7 +16,7 @@ import (
 func TestAKilledProgramLeavesNothingForgotten(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "record")
 	trial := []string{"trial", "run", write(t, "one.yaml", onePlan), "--yes", "-o", dir}

@@ -184,7 +184,7 @@ func gauges(r *record.Record) (out []loadgen.Gauge) {
 func TestHowKnativeTreatsRequests(t *testing.T) {
 	testenv.Long(t, 80)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 
 	t.Run("a burst starts pods, and the autoscaler adds more", func(t *testing.T) {
 		k := serve(t, l, "small", object{"autoscaling.knative.dev/min-scale": "0", "autoscaling.knative.dev/max-scale": "4"})

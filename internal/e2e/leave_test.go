@@ -22,7 +22,7 @@ import (
 func TestMachinesLeftOffAreNotForgotten(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
 	command := labtest.Program(t, "lightsout") + " " + strings.Join(args(l, config), " ")

@@ -14,7 +14,7 @@ import (
 func TestLogsOfTheLabOnTheScreen(t *testing.T) {
 	testenv.Long(t, 20)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	command := labtest.Program(t, "lightsout") + " " + strings.Join(args(l, config), " ")
 	x := openTerminal(t, 120, 36, nil, command+"; echo exit $?; exec sleep 600")

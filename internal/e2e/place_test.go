@@ -31,7 +31,7 @@ expect:
 func TestATrialJudgesWhereItsPodsFindAPlace(t *testing.T) {
 	testenv.Long(t, 50)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "trial")
 	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "place.yaml", placePlan), "--yes", "-o", dir)...)
@@ -55,7 +55,7 @@ func TestATrialJudgesWhereItsPodsFindAPlace(t *testing.T) {
 func TestTheMixedLabDoesWhatTheQuestionForecasts(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
-	l := labtest.Start(t, "mixed")
+	l := labtest.Lease(t, "mixed")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	const headline = "can't spare node node-a1 and node-b1; can't spare zone a, b and c\n"
 	if out, errs, code := run(t, nil, args(l, config, "survey")...); code != 0 || !strings.HasPrefix(out, headline) {

@@ -21,7 +21,7 @@ import (
 func TestACredentialPluginAsksBeforeTheScreenOpens(t *testing.T) {
 	testenv.Long(t, 30)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	raw, err := clientcmd.LoadFromFile(l.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)

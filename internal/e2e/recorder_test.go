@@ -229,7 +229,7 @@ expect:
 func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
 	testenv.Long(t, 70)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	w := newRecorder(t, l)
 	api := l.API()
 	whole := func() bool {
@@ -317,7 +317,7 @@ func deploymentOutage(t *testing.T, w *watcher) {
 func TestAKilledRecorderLosesNothing(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	leader, standby := twoRecorders(t, l)
 	l.Post("/machines/k8s2/off")
 	first := leader.await("began", 1)

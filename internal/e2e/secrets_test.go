@@ -57,7 +57,7 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
 	const passphrase, sudoPassword = "planted-passphrase-7391", "planted-sudo-password-4406"
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	written := t.TempDir() // everything that lightsout writes
 	secrets := map[string]string{"passphrase": passphrase, "sudo's password": sudoPassword}
 	read := func(path string) string {

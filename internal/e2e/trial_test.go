@@ -91,7 +91,7 @@ expect:
 func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	testenv.Long(t, 45)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	one := write(t, "one.yaml", onePlan)
 

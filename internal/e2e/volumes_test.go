@@ -19,7 +19,7 @@ import (
 func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	testenv.Long(t, 120)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	const claims, pods = "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/namespaces/default/pods?labelSelector=app%3Dnotes"
 	once, size := []string{"ReadWriteOnce"}, object{"storage": "1Gi"}

@@ -18,7 +18,7 @@ import (
 func TestTheWayBack(t *testing.T) {
 	testenv.Long(t, 40)
 	t.Parallel()
-	l := labtest.Start(t, "mdx")
+	l := labtest.Lease(t, "mdx")
 	state := t.TempDir()
 	config := func(level string) string {
 		return l.ConfigWith(func(c map[string]any) {

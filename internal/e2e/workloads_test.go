@@ -15,7 +15,7 @@ import (
 func TestWorkloadsOnTheScreen(t *testing.T) {
 	testenv.Long(t, 60)
 	t.Parallel()
-	l := labtest.Start(t, "vagrant")
+	l := labtest.Lease(t, "vagrant")
 	labels := map[string]any{"app": "db"}
 	l.API().Do(http.MethodPost, "/apis/apps/v1/namespaces/default/statefulsets", map[string]any{
 		"metadata": map[string]any{"name": "db"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,9 @@ type API struct {
 	t      testing.TB
 	client *http.Client
 	host   string
+
+	mu   sync.Mutex
+	made []string // the paths of objects that Do made, the oldest first
 }
 
 // API leads to the lab's API server. It is the same for all of a test, and may be used
@@ -34,11 +39,16 @@ func (l *Lab) newAPI() *API {
 
 // Do sends an object, or nothing where it is nil, and reads the answer into
 // into, if that is wanted. A conflict (the object exists already) is
-// no failure; a patch is a merge patch.
+// no failure; a patch is a merge patch. What it makes is deleted when the lab is given back.
 func (a *API) Do(method, path string, object, into any) {
 	a.t.Helper()
 	if err := a.Try(method, path, object, into); err != nil {
 		a.t.Fatal(err)
+	}
+	if name := nameOf(object); method == http.MethodPost && name != "" && !strings.HasSuffix(path, "/eviction") {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.made = append(a.made, path+"/"+name)
 	}
 }
 

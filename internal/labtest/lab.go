@@ -51,33 +51,50 @@ type Settings struct {
 	} `json:"ssh"`
 }
 
+func newLab(t testing.TB, at info) *Lab {
+	l := &Lab{t: t, info: at}
+	l.api = sync.OnceValue(l.newAPI)
+	return l
+}
+
 // Launch starts the lab's program and reads its ready line. It ends the program with
 // the test, or when end is called.
 func Launch(t testing.TB, ready any, args ...string) (end func()) {
+	t.Helper()
+	end, err := launch(t, ready, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// launch is Launch for a program that may outlive the test.
+func launch(t testing.TB, ready any, args ...string) (end func(), err error) {
 	t.Helper()
 	cmd := exec.Command(Program(t, "lightsout-lab"), append(args, "--stdin-leash", "--quiet")...)
 	cmd.Stderr = os.Stderr
 	leash, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
 	}
 	end = sync.OnceFunc(func() { leash.Close(); _ = cmd.Wait() })
-	t.Cleanup(end)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, ready)
 	}
 	if err != nil {
-		t.Fatalf("the lab is not ready: %v", err)
+		end()
+		return nil, fmt.Errorf("the lab is not ready: %w", err)
 	}
-	return end
+	return end, nil
 }
 
 // Root is the repository's root.
