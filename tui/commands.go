@@ -104,6 +104,16 @@ func clearOne(m *Model) {
 	}
 }
 
+// sortBy changes the order of the rows of the active pane: the column, or its
+// direction.
+func sortBy(reverse bool) func(*Model) {
+	return func(m *Model) {
+		if p, ok := m.active.pane.(interface{ sortBy(reverse bool) string }); ok {
+			m.say(p.sortBy(reverse))
+		}
+	}
+}
+
 // aim has the selected deployment measured.
 func aim(m *Model) {
 	if dep, ok := selectedDeployment(m); ok {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 
 	"lightsout/cluster"
@@ -11,7 +12,7 @@ var deploymentsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(aim, "measure", "f", "measure this deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"details", "YAML", "filter", "restart", "measure"},
+	bar:  []string{"details", "YAML", "filter", "restart", "measure", "sort"},
 	open: func() pane { return newDeploymentsPane() },
 }
 
@@ -45,15 +46,17 @@ func newDeploymentsPane() *deploymentsPane {
 			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
 		},
 		columns: []column[*cluster.Deployment]{
-			{fitting{ease: 24, min: 10, middle: true}, "DEPLOYMENT", func(s *scene, d *cluster.Deployment) cell { return nameCell(s, d.Key, p.many) }},
-			{fitting{least: 5, right: true}, "AVAIL", deploymentCount},
-			{fitting{least: 8, drop: 1}, "STATUS", deploymentStatus},
+			{fitting{ease: 24, min: 10, middle: true}, "DEPLOYMENT", func(s *scene, d *cluster.Deployment) cell { return nameCell(s, d.Key, p.many) }, nil},
+			{fitting{least: 5, right: true}, "AVAIL", deploymentCount, func(_ *scene, a, b *cluster.Deployment) int {
+				return cmp.Compare(a.Available-a.Replicas, b.Available-b.Replicas)
+			}},
+			{fitting{least: 8, drop: 1}, "STATUS", deploymentStatus, nil},
 			{fitting{least: 5, extra: true, right: true}, "READY", func(s *scene, d *cluster.Deployment) cell {
 				return dimCell(s, fmt.Sprint(d.ReadyReplicas))
-			}},
+			}, nil},
 			{fitting{extra: true, right: true}, "UPDATED", func(s *scene, d *cluster.Deployment) cell {
 				return dimCell(s, fmt.Sprint(d.Updated))
-			}},
+			}, nil},
 		},
 	}
 	return p

@@ -16,7 +16,7 @@ import (
 
 var fuzzKeys = []string{"up", "down", "left", "right", "tab", "shift+tab", "enter", "esc", "space", "pgup", "pgdown",
 	"home", "end", "backspace", "1", "2", "3", "4", "5", "*", "s", "x", "o", "b", "l", "r", "+", "-", "n", "c", "m",
-	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e", "t", "T", "R", "d", "w", "6", "[", "]", ",", ".", "shift+left", ":", "y", "O", "i", "M", "u", "ctrl+z"}
+	"f", "/", "a", "z", "?", "q", "g", "G", "ctrl+l", "ctrl+u", "長", "e", "t", "T", "R", "d", "w", "6", "[", "]", ",", ".", "shift+left", ":", "y", "O", "i", "I", "M", "u", "ctrl+z", "7"}
 
 // FuzzScreen draws random frames at random sizes between random keys: it never
 // panics, and every line is exactly as wide as the screen.

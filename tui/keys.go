@@ -15,6 +15,8 @@ var rowKeys = []binding{
 	bind(openObject(aspectLog), "log", "l L", "the log of a pod", "l", "L").named("log", "logs").needs(needLive).onlyWhen(hasLog),
 	bind(openObject(aspectYAML), "YAML", "y", "its YAML, as the API server has it", "y").named("yaml").needs(needLive),
 	bind(openFilter, "filter", "/", `filter by a text, a pattern (^web-\d) or labels (app=web); !text inverts`, "/"),
+	bind(sortBy(false), "sort", "i", "sort by the next column (default: problems first)", "i"),
+	bind(sortBy(true), "", "I", "reverse the sort", "I"),
 }
 
 // The key bar lists first the keys that a trial offers, then those of the active

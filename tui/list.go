@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,10 +14,16 @@ type column[R any] struct {
 	fitting
 	title string
 	cell  func(*scene, R) cell
+	// less orders by it; nil compares the texts of the cells.
+	less func(s *scene, a, b R) int
 }
 
-// list is the rows of a pane: in columns with headers, filtered, those in trouble
-// first, and with a cursor. The cursor is the identity of a row: it stays on it when rows
+// mostSorted is how many rows can be put in the order of a column: more would take
+// longer than a change may take to be seen.
+const mostSorted = 20_000
+
+// list is the rows of a pane: in columns with headers, filtered, sorted, and
+// with a cursor. The cursor is the identity of a row: it stays on it when rows
 // come, go or change places.
 type list[K comparable, R any] struct {
 	columns []column[R]
@@ -46,8 +54,10 @@ type list[K comparable, R any] struct {
 	chosen    func(s *scene, id K) // after a key has moved the cursor; nil: nothing
 	follows   bool                 // without a cursor of the operator's, the last row is in sight
 
-	rows []R
-	by   filter
+	rows     []R
+	by       filter
+	sort     int // the column sorted by, counted from 1; 0: trouble first
+	reversed bool
 
 	cursor K
 	at     int  // the row the cursor is on
@@ -84,11 +94,30 @@ func (l *list[K, R]) take(s *scene, all []R) {
 		})
 	}
 	l.by.shown, l.by.all = len(l.rows), len(all)
-	if l.trouble != nil && !slices.IsSortedFunc(l.rows, func(a, b R) int { return l.trouble(s, a) - l.trouble(s, b) }) {
+	l.order(s)
+	l.follow()
+}
+
+// order sorts the rows, on a copy.
+func (l *list[K, R]) order(s *scene) {
+	switch {
+	case l.sort > 0 && len(l.rows) <= mostSorted:
+		c := l.columns[l.sort-1]
+		less := c.less
+		if less == nil {
+			less = func(s *scene, a, b R) int { return cmp.Compare(c.cell(s, a).plain(), c.cell(s, b).plain()) }
+		}
+		l.rows = slices.Clone(l.rows)
+		slices.SortStableFunc(l.rows, func(a, b R) int {
+			if l.reversed {
+				a, b = b, a
+			}
+			return less(s, a, b)
+		})
+	case l.trouble != nil && !slices.IsSortedFunc(l.rows, func(a, b R) int { return l.trouble(s, a) - l.trouble(s, b) }):
 		ranks := ranked(s, l.rows, l.trouble)
 		l.rows = slices.Concat(ranks[:]...)
 	}
-	l.follow()
 }
 
 // ranked sorts rows by their ranks.
@@ -133,13 +162,13 @@ func (l *list[K, R]) begin(fits func(R) bool) {
 }
 
 // inputs is what rows are found from, compared by value.
-type inputs [7]any
+type inputs [9]any
 
 // stale reports whether to find the rows again: their input, or the operator's choice
 // of it, has changed since the last call.
 func (l *list[K, R]) stale(from ...any) bool {
-	now := inputs{l.by.text}
-	copy(now[1:], from)
+	now := inputs{l.by.text, l.sort, l.reversed}
+	copy(now[3:], from)
 	stale := now != l.seen
 	l.seen = now
 	return stale
@@ -179,3 +208,22 @@ func (l *list[K, R]) key(s *scene, m motion) {
 }
 
 func (l *list[K, R]) filter() *filter { return &l.by }
+
+// sortBy sorts by the next column, or in the other direction, and returns the order as
+// text.
+func (l *list[K, R]) sortBy(reverse bool) string {
+	if reverse {
+		l.reversed = l.sort > 0 && !l.reversed
+	} else {
+		l.sort, l.reversed, l.needW = (l.sort+1)%(len(l.columns)+1), false, 0
+	}
+	switch {
+	case l.sort == 0:
+		return "sorted: problems first"
+	case len(l.rows) > mostSorted:
+		return fmt.Sprintf("lightsout does not sort more than %d rows: filter them first", mostSorted)
+	case l.reversed:
+		return "sorted by " + l.columns[l.sort-1].title + ", reversed"
+	}
+	return "sorted by " + l.columns[l.sort-1].title
+}

@@ -84,7 +84,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 	titles := make([]int, len(l.columns))
 	for i := range l.columns {
-		titles[i] = width(l.columns[i].title)
+		titles[i] = width(l.heading(s, i))
 	}
 	if l.needW != w {
 		l.fits, l.needW = nil, w
@@ -125,10 +125,22 @@ func (l *list[K, R]) plan(w int) plan {
 	return fitColumns(w, l.fits, l.need)
 }
 
+// heading is a column's title, with a sign where the rows are sorted by it.
+func (l *list[K, R]) heading(s *scene, i int) string {
+	title := l.columns[i].title
+	switch {
+	case l.sort != i+1:
+		return title
+	case l.reversed:
+		return title + s.t.sortedDown
+	}
+	return title + s.t.sortedUp
+}
+
 func (l *list[K, R]) header(s *scene, w int, p plan) string {
 	cs := make([]cell, len(l.columns))
 	for i := range cs {
-		title := l.columns[i].title
+		title := l.heading(s, i)
 		if brief := l.columns[i].brief; brief != "" && width(title) > p.widths[i] {
 			title = brief
 		}

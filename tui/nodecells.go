@@ -66,6 +66,12 @@ func askedCPU(s *scene, n *cluster.Node) int64 {
 	return sum
 }
 
+func moreCPU(s *scene, a, b *cluster.Node) int { return cmp.Compare(askedCPU(s, b), askedCPU(s, a)) }
+
+func morePods(s *scene, a, b *cluster.Node) int {
+	return len(s.snap.PodsOn(b.Name)) - len(s.snap.PodsOn(a.Name))
+}
+
 func nodeAddress(s *scene, n *cluster.Node) cell {
 	if len(n.Addresses) == 0 {
 		return cell{}

@@ -13,7 +13,7 @@ var nodesSpec = &paneSpec{
 		bind(markNode, "mark", "space", "mark or unmark the node", "space").needs(needLive),
 		bind(markAll, "mark all", "*", "mark or unmark all workers", "*").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"mark", "shut down", "power on", "details", "filter", "pull the plug", "YAML"},
+	bar:  []string{"mark", "shut down", "power on", "details", "filter", "pull the plug", "YAML", "sort"},
 	open: func() pane { return newNodesPane() },
 }
 
@@ -35,17 +35,17 @@ func newNodesPane() *nodesPane {
 			s.showPods(scopeNode)
 		},
 		columns: []column[*cluster.Node]{
-			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName},
-			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus},
-			{fitting{least: 5, leastShort: 3, short: 2, brief: "PWR", drop: 1}, "POWER", nodePower},
-			{fitting{least: 4, leastShort: 4, short: 3, drop: 2}, "PODS", podDots},
-			{fitting{least: 16, extra: true}, "NEXT", nodeNext},
-			{fitting{extra: true}, "ROLE", nodeRole},
-			{fitting{least: 4, extra: true, right: true}, "FOR", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }},
-			{fitting{least: 7, extra: true, right: true}, "CPU", nodeCPU},
-			{fitting{extra: true, right: true}, "AGE", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }},
-			{fitting{extra: true}, "ADDRESS", nodeAddress},
-			{fitting{extra: true}, "MACHINE", nodeMachine},
+			{fitting{ease: 12, min: 8, middle: true}, "NODE", nodeName, nil},
+			{fitting{least: 23, leastShort: 14, short: 1}, "STATUS", nodeStatus, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, brief: "PWR", drop: 1}, "POWER", nodePower, nil},
+			{fitting{least: 4, leastShort: 4, short: 3, drop: 2}, "PODS", podDots, morePods},
+			{fitting{least: 16, extra: true}, "NEXT", nodeNext, nil},
+			{fitting{extra: true}, "ROLE", nodeRole, nil},
+			{fitting{least: 4, extra: true, right: true}, "FOR", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.ReadySince) }, func(_ *scene, a, b *cluster.Node) int { return b.ReadySince.Compare(a.ReadySince) }},
+			{fitting{least: 7, extra: true, right: true}, "CPU", nodeCPU, moreCPU},
+			{fitting{extra: true, right: true}, "AGE", func(s *scene, n *cluster.Node) cell { return ageCell(s, n.Created) }, func(_ *scene, a, b *cluster.Node) int { return b.Created.Compare(a.Created) }},
+			{fitting{extra: true}, "ADDRESS", nodeAddress, nil},
+			{fitting{extra: true}, "MACHINE", nodeMachine, nil},
 		},
 	}
 	return p
@@ -54,7 +54,7 @@ func newNodesPane() *nodesPane {
 func (p *nodesPane) settle(s *scene) {
 	if p.stale(s.snap, s.now.Unix()) { // silence grows with time alone
 		all, deleted := s.snap.Nodes(), leftOffDeleted(s)
-		if p.by.on() {
+		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
 		} else {
 			p.rows = slices.Concat(deleted, troubledFirst(s, all))

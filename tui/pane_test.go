@@ -24,6 +24,14 @@ func TestRowsAreSortedFilteredAndCounted(t *testing.T) {
 	if rows := nodesOf(m).rows; rows[0].Name != "kube-node3" || rows[1].Name != "kube-node4" {
 		t.Errorf("what is in trouble does not stand first: %s, %s", rows[0].Name, rows[1].Name)
 	}
+	typeKeys(m, "i")
+	if rows := nodesOf(m).rows; rows[0].Name != "kube-master" {
+		t.Errorf("sorted by name, %s is first", rows[0].Name)
+	}
+	typeKeys(m, "I")
+	if rows := nodesOf(m).rows; rows[0].Name != "kube-node4" {
+		t.Errorf("sorted the other way round, %s is first", rows[0].Name)
+	}
 	typeKeys(m, "3 / l o s t")
 	if v := plainView(m); !strings.Contains(v, "8 of 16") {
 		t.Errorf("the filter does not count:\n%s", v)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +16,7 @@ var podsSpec = &paneSpec{
 		bind(allPods, "all pods", "a", "show all pods, or only those of the selection", "a"),
 		bind(aim, "", "f", "measure the pod's deployment; requests still go to load.url", "f").needs(needLive),
 	}, rowKeys...),
-	bar:  []string{"details", "log", "YAML", "filter", "all pods"},
+	bar:  []string{"details", "log", "YAML", "filter", "all pods", "sort"},
 	open: func() pane { return newPodsPane() },
 }
 
@@ -58,21 +59,21 @@ func newPodsPane() *podsPane {
 		leadWidth: 2,
 		kind:      cluster.KindPod, none: "no pods",
 		columns: []column[*cluster.Pod]{
-			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }},
-			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode},
-			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", podReady},
-			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus},
-			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext},
-			{fitting{extra: true}, "RESTARTS", podRestarts},
-			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell { return ageCell(s, p.Created) }},
-			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.IP) }},
+			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
+			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
+			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", podReady, nil},
+			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
+			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
+			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
+			{fitting{least: 4, extra: true, right: true}, "AGE", func(s *scene, p *cluster.Pod) cell { return ageCell(s, p.Created) }, func(_ *scene, a, b *cluster.Pod) int { return b.Created.Compare(a.Created) }},
+			{fitting{extra: true}, "ADDRESS", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.IP) }, nil},
 			{fitting{extra: true, right: true}, "CPU", func(s *scene, p *cluster.Pod) cell {
 				if p.CPUMilli == 0 {
 					return cell{}
 				}
 				return dimCell(s, cores(p.CPUMilli))
-			}},
-			{fitting{extra: true}, "DEPLOYMENT", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.Deployment) }},
+			}, func(_ *scene, a, b *cluster.Pod) int { return cmp.Compare(b.CPUMilli, a.CPUMilli) }},
+			{fitting{extra: true}, "DEPLOYMENT", func(s *scene, p *cluster.Pod) cell { return dimCell(s, p.Deployment) }, nil},
 		},
 	}
 	return p
@@ -83,7 +84,7 @@ func (p *podsPane) settle(s *scene) {
 		return
 	}
 	pods, all := p.inScope(s)
-	if all && !p.by.on() && !s.only.on() {
+	if all && !p.by.on() && !s.only.on() && p.sort == 0 {
 		p.by.only = ""
 		p.takeAll(s)
 		return

@@ -26,18 +26,18 @@ func openRecords(m *Model) {
 		columns: []column[view.RecordLine]{
 			{fitting{}, "TIME", func(s *scene, r view.RecordLine) cell {
 				return textCell(s.t.dim, r.At.Local().Format(time.DateTime))
-			}},
-			{fitting{least: 20, ease: 12, min: 8}, "WHAT", func(s *scene, r view.RecordLine) cell { return plainCell(s, r.What) }},
+			}, nil},
+			{fitting{least: 20, ease: 12, min: 8}, "WHAT", func(s *scene, r view.RecordLine) cell { return plainCell(s, r.What) }, nil},
 			{fitting{right: true, drop: 1}, "TOOK", func(s *scene, r view.RecordLine) cell {
 				if r.Took == 0 {
 					return textCell(s.t.dim, s.t.dash)
 				}
 				return textCell("", text.Span(r.Took))
-			}},
+			}, nil},
 			{fitting{}, "VERDICT", func(s *scene, r view.RecordLine) cell {
 				_, st := verdictStyle(s.t, r.Verdict)
 				return textCell(st, s.t.text(r.Verdict))
-			}},
+			}, nil},
 		},
 	}
 	m.dialogs.open(d)

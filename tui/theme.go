@@ -28,6 +28,7 @@ type theme struct {
 
 	// Symbols.
 	ellipsis, bullet, dash, arrow         string
+	sortedUp, sortedDown                  string
 	cursor, cursorOff, mark, changed, aim string
 	up, down, leaving                     string // pods, drawn as dots
 	okSign, warnSign, badSign             string
@@ -113,7 +114,7 @@ func newStyle(s lipgloss.Style) style {
 
 func unicodeTheme() *theme {
 	return &theme{
-		ellipsis: "…", bullet: "·", dash: "–", arrow: "→",
+		ellipsis: "…", bullet: "·", dash: "–", arrow: "→", sortedUp: "↑", sortedDown: "↓",
 		cursor: "▌", cursorOff: "▏", mark: "■", changed: "▸", aim: "◆",
 		up: "●", down: "○", leaving: "◌",
 		okSign: "✓", warnSign: "!", badSign: "✕",
@@ -134,7 +135,7 @@ func unicodeTheme() *theme {
 func asciiTheme() *theme {
 	return &theme{
 		ascii:    true,
-		ellipsis: "..", bullet: "|", dash: "-", arrow: "->",
+		ellipsis: "..", bullet: "|", dash: "-", arrow: "->", sortedUp: "^", sortedDown: "v",
 		cursor: ">", cursorOff: "|", mark: "M", changed: "*", aim: "@",
 		up: "O", down: "o", leaving: "d",
 		okSign: "+", warnSign: "!", badSign: "X",

@@ -14,7 +14,7 @@ var workloadsSpec = &paneSpec{
 	keys: append([]binding{
 		bind(nextKind, "kind", "a", "show the next kind only, or all", "a"),
 	}, rowKeys...),
-	bar:  []string{"details", "YAML", "filter", "kind"},
+	bar:  []string{"details", "YAML", "filter", "kind", "sort"},
 	open: func() pane { return newWorkloadsPane() },
 }
 
@@ -76,16 +76,16 @@ func newWorkloadsPane() *workloadsPane {
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
-			{fitting{ease: 16, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }},
+			{fitting{ease: 16, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
 			{fitting{least: 11, leastShort: 4, short: 1, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell {
 				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
-			}},
+			}, nil},
 			{fitting{least: 5, right: true}, "READY", func(s *scene, w *cluster.Workload) cell {
 				return textCell(wordStyle(s.t, w.Word), fmt.Sprintf("%d/%d", w.Ready, w.Desired))
-			}},
+			}, func(_ *scene, a, b *cluster.Workload) int { return cmp.Compare(a.Ready-a.Desired, b.Ready-b.Desired) }},
 			{fitting{least: 8, drop: 1}, "STATUS", func(s *scene, w *cluster.Workload) cell {
 				return textCell(wordStyle(s.t, w.Word), s.t.text(w.Word))
-			}},
+			}, nil},
 		},
 	}
 	return p

@@ -15,14 +15,15 @@ const (
 // departure is how the session ends. Only to changes its state.
 type departure struct {
 	state departureState
-	// brought are the machines that were powered on in bringing, each once.
-	brought map[string]bool
+	// named are the machines of the question that bringing has yet to power on, each once: another program
+	// that shares the journal may switch off others meanwhile.
+	named []string
 }
 
 // to changes the state. An end that does not depend on the operator is not taken back.
 func (d *departure) to(s departureState) {
 	if d.state < afterGuest || s > d.state {
-		*d = departure{s, map[string]bool{}}
+		*d = departure{state: s}
 	}
 }
 

@@ -37,7 +37,11 @@ func (v *leaving) ask() {
 		v.departure.to(gone)
 	case v.departure.state != choosing: // otherwise the question is open
 		v.departure.to(choosing)
-		v.opt.Questions.follow(v.question, v.answered)
+		var named []string // as in the question on the screen
+		v.opt.Questions.follow(func() (view.Question, bool) {
+			named = slices.Concat(v.machines.own(), v.goingOff())
+			return v.question()
+		}, func(a view.Answer) { v.answered(a, named) })
 	}
 }
 
@@ -73,10 +77,11 @@ func (v *leaving) question() (view.Question, bool) {
 	return question("Leave with nodes cordoned?", view.Choice{ID: leaveUndo, Label: "Uncordon, then leave"}, "Leave them cordoned", append(cordoned, v.later())...)
 }
 
-// answered leaves as the operator has chosen.
-func (v *leaving) answered(a view.Answer) {
+// answered leaves as the operator has chosen, who was asked about the machines of the nodes named.
+func (v *leaving) answered(a view.Answer, named []string) {
 	next := map[string]departureState{leaveNow: gone, leaveOn: bringing, leaveUndo: undoing}[a.Choice] // else staying
 	v.departure.to(next)
+	v.departure.named = named
 	if v.departure.undoes() {
 		v.drains.leave()
 		v.restore(nil)

@@ -32,16 +32,14 @@ func (w *switching) readJournal() {
 	w.bringBack()
 }
 
-// bringBack powers on, each once, the machines that the operator does not leave off. One that is being
+// bringBack powers on, each once, the machines that the operator has chosen not to leave off. One that is being
 // switched off is powered on when that has ended.
 func (w *switching) bringBack() {
 	if w.departure.state != bringing || w.ctx.Err() != nil {
 		return
 	}
-	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return w.departure.brought[n] || w.poweringOn(n) })
-	for _, n := range nodes {
-		w.departure.brought[n] = true
-	}
+	nodes := slices.DeleteFunc(w.machines.own(), func(n string) bool { return !slices.Contains(w.departure.named, n) || w.poweringOn(n) })
+	w.departure.named = slices.DeleteFunc(w.departure.named, func(n string) bool { return slices.Contains(nodes, n) })
 	w.powerOnOwn(nodes)
 }
 

@@ -162,3 +162,33 @@ func TestLeavingPowersOnAMachineThatAnEarlierRequestHasPoweredOnBefore(t *testin
 	release()
 	x.waitEnd()
 }
+
+// Another screen that shares the journal may switch machines off while lightsout powers on those that it has
+// named in order to leave.
+func TestLeavingPowersOnNoMachineThatItsQuestionDidNotName(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	slow := make(chan struct{})
+	release := sync.OnceFunc(func() { close(slow) })
+	b.slowOn = map[string]chan struct{}{"kube-node3": slow}
+	t.Cleanup(release)
+	x := startSession(t, dir, b, session.Options{})
+	y := startSession(t, dir, b, session.Options{})
+	offIn(x, "kube-node3")
+	x.Send(view.AskQuit{})
+	x.answer("quit", "on")
+	x.frame("kube-node3 is being powered on", func(f *view.Frame) bool { return f.Power["kube-node3"].Stage == power.StageSending })
+	offIn(y, "kube-node4")
+	release()
+	x.frame("why it stays", func(f *view.Frame) bool {
+		return strings.Contains(f.Notice.Text, "lightsout does not leave: kube-node4 is still off")
+	})
+	if slices.Contains(b.calls(), "on kube-node4") {
+		t.Errorf("%v", b.calls())
+	}
+	for _, s := range []*bench{x, y} {
+		s.Send(view.AskQuit{})
+		s.answer("quit", "leave")
+		s.waitEnd()
+	}
+}
