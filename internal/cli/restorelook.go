@@ -84,12 +84,14 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 		f.unseen = fmt.Errorf("cannot read the annotations on the nodes of cluster %s: %w", power.Clean(r.journal.Cluster().Name), f.unseen)
 	} else {
 		r.cluster = listing(powerNodes(s))
-		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
 	}
 	for _, m := range r.ours(machines) {
 		if reading, polled := readings[machineName(m)]; polled {
 			r.tell(&f, m, reading, s)
 		}
+	}
+	if f.unseen == nil { // after the journal knows what is on: annotations follow it
+		f.notes = othersNotes(annotationsOf(r.config, r.proven, nil), r.journal, r.dryRun, s)
 	}
 	machines, f.unread = r.journal.Machines()
 	for _, m := range r.ours(machines) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,7 +37,32 @@ func TestTheWayBack(t *testing.T) {
 	if out, errs, code := run(t, nil, args(l, config("guarantee"), "restore", "--yes")...); code != 0 || !strings.Contains(out, "as guarantee") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
+	poweredOnBySomebody(t, l, config("spot"))
 	crossedWires(t, l)
+}
+
+// poweredOnBySomebody switches kube-node4 off, and has somebody else power it on: restore then removes the
+// annotation, so that nobody takes the machine for off.
+func poweredOnBySomebody(t *testing.T, l *labtest.Lab, config string) {
+	if out, errs, code := run(t, nil, args(l, config, "power", "off", "kube-node4", "--yes")...); code != 0 {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	answer, err := l.Control().Post("http://lab/machines/kube-node4/on", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	until(t, "the machine is on", func() bool { return !slices.Contains(l.Machines("off", "stopping"), "kube-node4") })
+	if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 || !strings.Contains(out, "kube-node4 is on already") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	var n struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	l.API().Do(http.MethodGet, "/api/v1/nodes/kube-node4", nil, &n)
+	if note := n.Metadata.Annotations["lightsout.dev/switched-off"]; note != "" {
+		t.Errorf("kube-node4 is on, and its annotation still says: %s", note)
+	}
 }
 
 // crossedWires switches kube-node2 off by a plug that kube-node3 is at.
