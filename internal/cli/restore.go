@@ -31,7 +31,8 @@ func newRestoreCommand(o *options) *cobra.Command {
 }
 
 // restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
-// looks, plans, prints the plan, asks, carries it out, looks and plans again, and prints what is left.
+// looks, plans (planRestore decides about each node), prints the plan, asks, carries it out, looks and plans again, and
+// prints what is left.
 // The error has all of that. It asks about each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
@@ -57,8 +58,10 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		if err = errors.Join(err, no); errors.Is(no, errNotDone) {
 			break
 		}
-		err = errors.Join(err, r.apply(ctx, chosen, leaveOff, f.damaged))
+		brought, failed := r.apply(ctx, chosen, leaveOff, f.damaged)
+		err = errors.Join(err, failed)
 		f = r.look(ctx, true)
+		f.broughtOn(brought)
 		items = planRestore(f)
 		showItems(f.notices, items)
 	}
@@ -111,8 +114,8 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 }
 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
-// not power on.
-func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (failed error) {
+// not power on. It returns the nodes whose machines it has brought on.
+func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (brought []string, failed error) {
 	foreign := nodesOf(chosen, doPowerOn, takenOver, others, nobody)
 	on := append(nodesOf(chosen, doPowerOn, ours), foreign...)
 	if len(on) > 0 || damaged {
@@ -132,13 +135,15 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 			failed = errors.Join(failed, s.SettleDamage(ctx, leaveOff))
 		}
 		if failed != nil && ctx.Err() != nil {
-			return failed
+			return nil, failed
 		}
 	}
 	reasons := power.FailedNodes(failed)
+	off := func(node string) bool {
+		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
+	}
 	for _, node := range nodesOf(chosen, doUncordon, ours) {
-		untried := failed != nil && len(reasons) == 0 && slices.Contains(on, node)
-		if untried || reasons[node] != "" {
+		if off(node) {
 			continue
 		}
 		text, api, err := "", (*cluster.Client)(nil), error(nil)
@@ -150,7 +155,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 		}
 		fmt.Printf("%s  %s\n", node, text)
 	}
-	return failed
+	return slices.DeleteFunc(on, off), failed
 }
 
 // switcher returns the Switcher that powers machines on. It needs a view of the cluster only for machines

@@ -137,6 +137,9 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 			t.Errorf("%v: n7 is %s: %v", row.named, c.state("n7"), err)
 		}
 	}
+	if err := restore(t.Context(), c.options, []string{"n7"}, true); err != nil || c.state("n7") != "on" {
+		t.Errorf("by its name: n7 is %s: %v", c.state("n7"), err)
+	}
 	c.annotated = power.Note{By: "anna@other-host", At: time.Now().Add(time.Minute)}.Text() // after this journal
 	c.switchOff(t, "n7", "uid-a")
 	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have switched off n7") {

@@ -57,6 +57,18 @@ const (
 	hurriedWait = 3 * time.Second
 )
 
+// broughtOn omits the annotations on nodes whose machines restore has just brought on. It leaves them there
+// while another operator's request may still be under way.
+func (f *facts) broughtOn(nodes []string) {
+	f.notes = slices.DeleteFunc(f.notes, func(n power.NodeNote) bool {
+		is := slices.Contains(nodes, n.Node)
+		if is {
+			f.notice("%s is on; its annotation stays until the request of %s can't be under way any more", n.Node, power.Clean(n.Note.By))
+		}
+		return is
+	})
+}
+
 // pollWithin bounds the poll of the machines: lightsout polls each of them again when it powers it on.
 // Tests shorten it.
 var pollWithin = 10 * time.Second
