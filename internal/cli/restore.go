@@ -74,10 +74,10 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item, leaveOff []string, err error) {
 	c := newConsole(false, "")
 	var texts []string
-	if on := nodesOf(items, doPowerOn, ours); len(on) > 0 {
+	if on := nodesOf(items, doPowerOn, power.Ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := nodesOf(items, doUncordon, ours); len(back) > 0 {
+	if back := nodesOf(items, doUncordon, power.Ours); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
@@ -116,8 +116,8 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on. It returns the nodes whose machines it has brought on.
 func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (brought []string, failed error) {
-	foreign := nodesOf(chosen, doPowerOn, takenOver, others, nobody)
-	on := append(nodesOf(chosen, doPowerOn, ours), foreign...)
+	foreign := nodesOf(chosen, doPowerOn, power.TakenOver, power.Others, power.Nobody)
+	on := append(nodesOf(chosen, doPowerOn, power.Ours), foreign...)
 	if len(on) > 0 || damaged {
 		var view power.ClusterReader
 		if len(foreign) > 0 {
@@ -142,7 +142,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	off := func(node string) bool {
 		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 	}
-	for _, node := range nodesOf(chosen, doUncordon, ours) {
+	for _, node := range nodesOf(chosen, doUncordon, power.Ours) {
 		if off(node) {
 			continue
 		}

@@ -111,7 +111,7 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 	const ctrlD = "\x04"
 	onATerminal(t, "y\n", ctrlD)
-	items := []item{{"a1", doPowerOn, "", ours}, {"a2", doPowerOn, "it was switched off by tanaka@jump-7", others}, {"b2", doUncordon, "", ours}}
+	items := []item{{"a1", doPowerOn, "", power.Ours}, {"a2", doPowerOn, "it was switched off by tanaka@jump-7", power.Others}, {"b2", doUncordon, "", power.Ours}}
 	chosen, leaveOff, err := confirm(t.Context(), items, false, false)
 	if err == nil || errors.Is(err, errNotDone) || !slices.Equal(leaveOff, []string{"a2"}) || !slices.Equal(chosen, []item{items[0], items[2]}) {
 		t.Errorf("%+v, %v: %v", chosen, leaveOff, err)

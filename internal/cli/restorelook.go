@@ -219,7 +219,7 @@ func (r *restoration) elsewhere() (all []item) {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
 		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
-		all = append(all, item{e.Node, doLeave, why, ours})
+		all = append(all, item{e.Node, doLeave, why, power.Ours})
 	}
 	return all
 }

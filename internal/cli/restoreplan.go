@@ -22,14 +22,6 @@ const (
 	doLeave    do = "leave" // another call restores it
 )
 
-// Who has switched a machine off.
-const (
-	ours      = power.Ours
-	takenOver = power.TakenOver
-	others    = power.Others
-	nobody    = power.Nobody
-)
-
 // item is one node that is off or cordoned, or may be, and what to do about it.
 type item struct {
 	node string
@@ -39,7 +31,7 @@ type item struct {
 }
 
 // asks reports whether the operator decides about the node alone, as somebody else may need it off.
-func (i item) asks() bool { return i.by != ours }
+func (i item) asks() bool { return i.by != power.Ours }
 
 // planRestore returns what is to be restored; it is empty if nothing is off or cordoned.
 func planRestore(f facts) (items []item) {
@@ -49,24 +41,24 @@ func planRestore(f facts) (items []item) {
 		}
 	}
 	for _, m := range f.off {
-		i := item{m.Node, doPowerOn, offWhy(m, f.at), ours}
-		if o := power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes); o.Owner == takenOver {
-			i.why, i.by = "another journal has switched it off since: "+o.Other.Note.String(), takenOver
+		i := item{m.Node, doPowerOn, offWhy(m, f.at), power.Ours}
+		if o := power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes); o.Owner == power.TakenOver {
+			i.why, i.by = "another journal has switched it off since: "+o.Other.Note.String(), power.TakenOver
 		}
 		add(i)
 	}
 	for _, n := range f.notes {
-		add(item{n.Node, doPowerOn, noteWhy(n.Note), others})
+		add(item{n.Node, doPowerOn, noteWhy(n.Note), power.Others})
 	}
 	for _, o := range f.unnamed {
-		i := item{o.Node, doPowerOn, "it is off, and neither the journal nor an annotation names who switched it off", nobody}
+		i := item{o.Node, doPowerOn, "it is off, and neither the journal nor an annotation names who switched it off", power.Nobody}
 		if o.By != (power.Note{}) {
-			i.why, i.by = noteWhy(o.By), others
+			i.why, i.by = noteWhy(o.By), power.Others
 		}
 		add(i)
 	}
 	for _, n := range f.cordoned {
-		add(item{n, doUncordon, "", ours})
+		add(item{n, doUncordon, "", power.Ours})
 	}
 	for _, e := range f.elsewhere {
 		add(e)
@@ -132,12 +124,12 @@ func showItems(notices []string, items []item) {
 	for _, n := range notices {
 		fmt.Println(n)
 	}
-	if len(nodesOf(items, doPowerOn, ours)) > 0 {
+	if len(nodesOf(items, doPowerOn, power.Ours)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
 	for _, i := range items {
 		switch {
-		case i.by == takenOver:
+		case i.by == power.TakenOver:
 			fmt.Printf("in this journal: %s: %s\n", i.node, i.why)
 		case i.asks():
 			fmt.Printf("not in this journal: %s: %s\n", i.node, i.why)
@@ -151,11 +143,11 @@ func showItems(notices []string, items []item) {
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
 func leftErrors(items []item, command string) (errs []error) {
-	errs = leftover{off: nodesOf(items, doPowerOn, ours), cordoned: nodesOf(items, doUncordon, ours)}.errors(command)
-	if nodes := strings.Join(nodesOf(items, doPowerOn, takenOver, others), " "); nodes != "" {
+	errs = leftover{off: nodesOf(items, doPowerOn, power.Ours), cordoned: nodesOf(items, doUncordon, power.Ours)}.errors(command)
+	if nodes := strings.Join(nodesOf(items, doPowerOn, power.TakenOver, power.Others), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
 	}
-	if nodes := strings.Join(nodesOf(items, doPowerOn, nobody), " "); nodes != "" {
+	if nodes := strings.Join(nodesOf(items, doPowerOn, power.Nobody), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))
 	}
 	nodes := map[string]string{} // with the same command

@@ -35,7 +35,7 @@ func TestPlanRestore(t *testing.T) {
 		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", "others have switched off n3: "},
 		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", "nobody knows who has switched off n5; to power on: lightsout restore n5"},
 		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "still cordoned: n4; uncordon with: lightsout restore"},
-		"machines that another call restores": {facts{elsewhere: []item{{"n3", doLeave, elsewhere, ours}, {"n8", doLeave, elsewhere, ours}}}, "n3 leave, n8 leave", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
+		"machines that another call restores": {facts{elsewhere: []item{{"n3", doLeave, elsewhere, power.Ours}, {"n8", doLeave, elsewhere, power.Ours}}}, "n3 leave, n8 leave", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
 	} {
 		row.facts.at = now
 		var got []string
@@ -55,7 +55,7 @@ func TestPlanRestore(t *testing.T) {
 
 // Which of the items an operator wants who names nodes, or answers no questions.
 func TestAmongTheItemsOfAPlan(t *testing.T) {
-	own, other, cordon, leave := item{"n3", doPowerOn, "", ours}, item{"n7", doPowerOn, "", others}, item{"n4", doUncordon, "", ours}, item{"n8", doLeave, "", ours}
+	own, other, cordon, leave := item{"n3", doPowerOn, "", power.Ours}, item{"n7", doPowerOn, "", power.Others}, item{"n4", doUncordon, "", power.Ours}, item{"n8", doLeave, "", power.Ours}
 	all := []item{own, other, cordon, leave}
 	for _, row := range []struct {
 		named []string
@@ -91,7 +91,7 @@ func TestAnAnnotationOnANodeThatIsReadyForLongEnds(t *testing.T) {
 		n := &cluster.Node{Name: "n1", Ready: cluster.TriTrue, Renewed: time.Now().Add(-row.heard), Annotations: map[string]string{power.AnnotationSwitchedOff: mark.Text()}}
 		others := othersNotes(nil, r.journal, false, justListed([]*cluster.Node{n}, nil))
 		if slices.ContainsFunc(others, func(n power.NodeNote) bool { return n.Node == "n1" }) != row.stays {
-			t.Errorf("%s after it was written, heard %s ago: %+v", row.ago, row.heard, others)
+			t.Errorf("%s after it was written, heard %s ago: %+v", row.ago, row.heard, power.Others)
 		}
 	}
 }
