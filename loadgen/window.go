@@ -51,8 +51,8 @@ const (
 )
 
 // Window is the Series of an outage: of the requests that ended after its first power-off (zero).
-// A request in flight at zero counts from zero. Requests may end in any order. No other code
-// defines an error window. One goroutine may use a Window.
+// A request in flight at zero counts from zero. Requests may end in any order. Which of them have failed is
+// decided by Class.Failed; no other code defines an error window. One goroutine may use a Window.
 type Window struct {
 	Series
 	outages *PowerOffs

@@ -9,7 +9,8 @@ import (
 
 // What became of a request at a power API is decided in this file alone, also when the power API
 // refuses a request and carries it out: see refused. Until when its machine may still go off is decided by
-// evidence.go (request.until), and what is seen of the machine later is added by seen.go.
+// evidence.go (request.until), and what is seen of the machine later is added by seen.go. All this is about
+// switching off: a power-on that fails counts as not sent, because it may be sent twice.
 
 // arrival is what became of a request to switch a machine.
 type arrival int

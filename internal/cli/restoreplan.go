@@ -13,6 +13,10 @@ import (
 	"lightsout/power"
 )
 
+// Why restore leaves a machine off: planRestore and among decide what a call is about, elsewhere (restorelook.go)
+// names what another call restores, and confirm (restore.go) has what the operator does not agree to. A machine that
+// is on is not listed: see power/evidence.go.
+
 // do is what restore does with a node.
 type do string
 
