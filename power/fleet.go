@@ -221,10 +221,10 @@ func (f *Fleet) able(m *Machine, a Action) bool {
 // errUnbound is the reason when nobody looked for a machine.
 var errUnbound = errors.New("its machine is unknown")
 
-// unboundError reports, in one sentence, why a node has no machine.
+// unboundError reports, in one sentence, why a node has no machine, or none for an action.
 type unboundError struct {
 	text  string
-	cause error // the driver's, or ErrShared
+	cause error // the driver's, ErrShared or ErrCannot
 }
 
 // Error is the sentence.
@@ -247,7 +247,7 @@ func (f *Fleet) Can(b Binding, a Action) (Machine, error) {
 	case f.drivers[m.Driver] == nil:
 		return Machine{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	case !f.able(m, a):
-		return Machine{}, fmt.Errorf("the driver %s can't %s machines: %w", m.Driver, Verb(a), ErrCannot)
+		return Machine{}, &unboundError{fmt.Sprintf("the driver %s can't %s machines", m.Driver, Verb(a)), ErrCannot}
 	}
 	return *m, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAMachineIsFoundByConfigThenAnnotationThenTheDriver(t *testing.T) {
@@ -86,6 +87,9 @@ func TestCanSaysWhyNot(t *testing.T) {
 	if _, err := f.Can(b, ActionOn); !errors.Is(err, ErrCannot) {
 		t.Errorf("on: %v", err)
 	}
+	if _, err := f.Can(b, ActionOn); strings.Count(err.Error(), "can't") != 1 {
+		t.Errorf("it repeats itself: %v", err)
+	}
 	b.On, b.OnErr = nil, errors.New("the portal refused the token")
 	if _, err := f.Can(b, ActionOff); !errors.Is(err, b.OnErr) {
 		t.Errorf("off, for which only the other driver would do: %v", err)
@@ -131,5 +135,33 @@ func TestAMachineOfTwoNodesIsOfNeither(t *testing.T) {
 	}
 	if bindings[2].On == nil {
 		t.Error("n3 has a machine of its own")
+	}
+}
+
+// stuckDriver finds and polls nothing until the caller stops waiting.
+type stuckDriver struct{ *fakeDriver }
+
+func (stuckDriver) Find(ctx context.Context, _ NodeRef, _ string) (Machine, error) {
+	<-ctx.Done()
+	return Machine{}, ctx.Err()
+}
+
+func (stuckDriver) State(ctx context.Context, _ Machine) (Reading, error) {
+	<-ctx.Done()
+	return Reading{}, ctx.Err()
+}
+
+func TestADriverThatFindsNothingInTimeIsNamed(t *testing.T) {
+	f, _ := testFleet(t, Config{On: "board", Off: "board", Parallel: 1, ReadTimeout: time.Millisecond}, stuckDriver{newFake("board", allAbilities)})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	const want = "board did not answer in time"
+	for _, b := range f.Resolve(ctx, []NodeRef{{Name: "n1"}, {Name: "n2"}}) { // one of them waits for its turn
+		if b.Off != nil || b.On != nil || b.OffErr.Error() != want || b.OnErr.Error() != want {
+			t.Errorf("%s: %v, %v", b.Node.Name, b.OffErr, b.OnErr)
+		}
+	}
+	if r := f.Read(t.Context(), bind("board", "board", "n1"))[0]; r.State != Unknown || r.Detail != want {
+		t.Errorf("%+v", r)
 	}
 }

@@ -2,6 +2,7 @@ package power
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,6 +173,8 @@ func (g *guard) machine(name string) {
 	case !ok:
 		g.say(RuleMachine, Refuse, name, "The machine of %s is unknown.", name)
 		return
+	case errors.Is(b.Cannot, ErrCannot): // which names the action
+		g.say(RuleMachine, Refuse, name, "%s: %s.", name, b.Cannot)
 	case b.Cannot != nil:
 		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(b.Cannot.Error(), "."))
 	}

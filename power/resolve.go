@@ -34,7 +34,11 @@ func (f *Fleet) findEach(ctx context.Context, nodes []NodeRef) []Binding {
 		b := &out[i]
 		b.Node = nodes[i]
 		if err != nil {
-			b.OffErr, b.OnErr = errSearchEnded, errSearchEnded
+			why := errSearchEnded
+			if errors.Is(err, context.DeadlineExceeded) && driver(i) != "" {
+				why = errors.New(unread(driver(i), err))
+			}
+			b.OffErr, b.OnErr = why, why
 			return
 		}
 		b.Off, b.OffErr = f.find(ctx, b.Node, false)
@@ -130,6 +134,14 @@ func notFound(err error, node, driver, hint string) string {
 		return fmt.Sprintf("%s has no machine %q for %s", driver, Clean(hint), node)
 	case errors.Is(err, ErrNoMachine):
 		return fmt.Sprintf("%s has no machine with an address or the name of %s; name it under power.nodes", driver, node)
+	}
+	return unread(driver, err)
+}
+
+// unread is why a driver found or read nothing, in words.
+func unread(driver string, err error) string {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*SilentError)) {
+		return driver + " did not answer in time"
 	}
 	return Clean(err.Error())
 }

@@ -94,7 +94,7 @@ func (f *Fleet) read(ctx context.Context, turns map[string]*semaphore.Weighted, 
 		}
 		for k, at := range q.at {
 			if err != nil {
-				report(at, Reading{Detail: err.Error()})
+				report(at, Reading{Detail: unread(driver(i), err)})
 			} else {
 				report(at, readings[k])
 			}

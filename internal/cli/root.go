@@ -163,6 +163,7 @@ func Command(v string) *cobra.Command {
 	addHelp(root, "lightsout")
 	root.AddCommand(topics()...)
 	group(root)
+	knowSwitches(root, root)
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
 		plainUsage(root)
 	}

@@ -133,13 +133,22 @@ func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *
 	if m.fleet == nil {
 		return read, nil
 	}
-	ctx, end := within(ctx, statusWait+time.Duration(len(read.nodes))*statusEach, "polling the machines")
+	read.poll(ctx, m.fleet)
+	return read, nil
+}
+
+// poll finds the machines of the nodes and polls them. The lookups take half of the time at most, so
+// that one without an answer leaves time to poll all other machines.
+func (read *machinesRead) poll(ctx context.Context, fleet *power.Fleet) {
+	most := statusWait + time.Duration(len(read.nodes))*statusEach
+	ctx, end := within(ctx, most, "polling the machines")
 	defer end()
-	read.bindings, read.readings = m.fleet.Resolve(ctx, read.nodes), map[string]power.Reading{}
-	for _, r := range m.fleet.Read(ctx, read.bindings) {
+	finding, found := context.WithTimeout(ctx, most/2)
+	read.bindings, read.readings = fleet.Resolve(finding, read.nodes), map[string]power.Reading{}
+	found()
+	for _, r := range fleet.Read(ctx, read.bindings) {
 		read.readings[r.Node] = r.Reading
 	}
-	return read, nil
 }
 
 // printStatus prints the nodes, all when none is named, and reads their machines.

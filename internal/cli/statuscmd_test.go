@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/view"
 	"lightsout/power"
 )
 
@@ -42,4 +45,39 @@ func TestPowerStatusSaysThatItCantTell(t *testing.T) {
 			t.Errorf("%+v: %q", was, out.String())
 		}
 	}
+}
+
+// halfStuck is a driver that never finds one of its machines, and never gives up.
+type halfStuck struct{ power.Driver }
+
+func (halfStuck) Name() string { return "board" }
+func (halfStuck) Abilities() power.Abilities {
+	return power.Abilities{State: true, On: true, Off: true}
+}
+func (halfStuck) Find(ctx context.Context, n power.NodeRef, _ string) (power.Machine, error) {
+	if n.Name == "stuck" {
+		<-ctx.Done()
+		return power.Machine{}, ctx.Err()
+	}
+	return power.Machine{ID: n.Name}, nil
+}
+func (halfStuck) State(ctx context.Context, _ power.Machine) (power.Reading, error) {
+	return power.Reading{State: power.On}, ctx.Err()
+}
+
+func TestOneMachineThatNeverAnswersHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet, err := power.NewFleet(power.Config{On: "board", Off: "board"}, nil, halfStuck{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := machinesRead{nodes: []power.NodeRef{{Name: "n1"}, {Name: "stuck"}, {Name: "n2"}}}
+		read.poll(t.Context(), fleet)
+		for i, want := range []string{"on off: board n1 · on: board n1", "unknown off and on: board did not answer in time", "on off: board n2 · on: board n2"} {
+			b := read.bindings[i]
+			if got := read.readings[b.Node.Name].State.String() + " " + view.MachineText(b); got != want {
+				t.Errorf("%s: %q, not %q", b.Node.Name, got, want)
+			}
+		}
+	})
 }

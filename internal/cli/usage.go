@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lightsout/internal/config/yamlfile"
 )
@@ -35,6 +36,23 @@ func commands(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: takes(0, 0, ""), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(below...)
 	return cmd
+}
+
+// knowSwitches has the commands that only hold others know the flags without a value of the commands
+// around them. Otherwise cobra takes the word behind such a flag for its value, and not for a command.
+func knowSwitches(root, cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		knowSwitches(root, c)
+		for _, from := range []*cobra.Command{root, c} {
+			from.Flags().VisitAll(func(f *pflag.Flag) {
+				if f.NoOptDefVal != "" && cmd != root && cmd.Flags().Lookup(f.Name) == nil {
+					known := *f
+					known.Hidden, known.Shorthand = true, ""
+					cmd.Flags().AddFlag(&known)
+				}
+			})
+		}
+	}
 }
 
 // noCommand is the error that a command has none of that name below it.

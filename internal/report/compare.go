@@ -121,6 +121,9 @@ func runsMatrix(rs []*record.Record) *matrix {
 	for i, r := range rs {
 		set := func(key, value string) { m.row(key)[i].Text = orNone(value) }
 		s := r.Summary
+		if s == nil || len(r.Torn) > 0 {
+			set("record", "incomplete")
+		}
 		if s == nil {
 			set("verdict", verdictOf("").Text)
 			continue

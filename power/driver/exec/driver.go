@@ -42,7 +42,8 @@ const stateLimit = time.Minute
 // templates. What is left out can't be done.
 type Options struct {
 	// State prints one word, in upper or lower case: on, off, transitioning or unknown. After
-	// any other output, such as "off." or "!off", the state is unknown.
+	// any other output, such as "off." or "!off", the state is unknown; white space and a byte
+	// order mark do not count.
 	State []string `json:"state_command" path:"program"`
 	// On, Off and Shutdown end with 0 when the request was accepted.
 	On       []string `json:"on_command" path:"program"`
@@ -267,7 +268,7 @@ func (d *Driver) State(ctx context.Context, m power.Machine) (power.Reading, err
 // (cached)", or "off" before an error.
 func reading(r program.Result, provesOff bool) power.Reading {
 	out := power.Reading{Detail: "the state command " + r.How()}
-	words := strings.Fields(r.Stdout)
+	words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(r.Stdout), "\ufeff")) // a byte order mark, as Windows writes it
 	if len(words) == 0 {
 		out.NoAnswer = true
 		if r.Signal == "" && r.Status == 0 {

@@ -189,6 +189,9 @@ func TestWordsAndStatusesAreStates(t *testing.T) {
 		{program.Result{Stdout: "on\n"}, power.On},
 		{program.Result{Stdout: "ON\n"}, power.On},
 		{program.Result{Stdout: "OFF\n"}, power.Off},
+		{program.Result{Stdout: "\ufeffon\r\n"}, power.On}, // as a shell of Windows writes it
+		{program.Result{Stdout: " \ufeff off"}, power.Off},
+		{program.Result{Stdout: "\ufeff"}, power.Unknown},
 		{program.Result{Stdout: "ON.\n"}, power.Unknown},
 		{program.Result{Stdout: "off.\n"}, power.Unknown},
 		{program.Result{Stdout: "!off\n"}, power.Unknown},

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/power"
 	"lightsout/power/internal/fields"
@@ -87,11 +88,13 @@ type Driver struct {
 	url    *fields.Template
 	system *fields.Template
 	rest   rest.Client
+	// patience bounds each request of a lookup, as long as a poll may take.
+	patience time.Duration
 }
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
-	d := &Driver{opt: opt}
+	d := &Driver{opt: opt, patience: 5 * time.Second}
 	var err error
 	d.url, err = fields.Parse("power.redfish.url", cmp.Or(opt.URL, defaultURL))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -279,5 +280,22 @@ func TestAMachineThatAnotherRequestSwitchedOffIsNotOurs(t *testing.T) {
 	}
 	if powertest.Claims(t, newDriver(t, b, nil), power.ActionOff, b.machine()) {
 		t.Error("the journal lists it")
+	}
+}
+
+// Whoever looks for machines waits for all of them, also for one whose controller accepts
+// connections and never answers.
+func TestAControllerThatNeverAnswersIsGivenUp(t *testing.T) {
+	b := newBMC(t)
+	stall := make(chan struct{})
+	defer close(stall)
+	b.with(func() { b.stall = stall })
+	d := newDriver(t, b, nil)
+	d.patience = 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var silent *power.SilentError
+	if _, err := d.Find(ctx, power.NodeRef{Name: "n1"}, ""); ctx.Err() != nil || !errors.As(err, &silent) || !strings.Contains(err.Error(), "no answer in time") {
+		t.Errorf("%v", err)
 	}
 }

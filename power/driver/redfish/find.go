@@ -79,8 +79,13 @@ func controller(text string) (base, host string, err error) {
 
 // systems reads all systems of a controller, by URL.
 func (d *Driver) systems(ctx context.Context, base string) (map[string]system, error) {
+	get := func(address string, reply any) error {
+		ctx, cancel := context.WithTimeout(ctx, d.patience)
+		defer cancel()
+		return d.get(ctx, address, reply)
+	}
 	var service struct{ Systems link }
-	if err := d.get(ctx, base+root, &service); err != nil {
+	if err := get(base+root, &service); err != nil {
 		return nil, err
 	}
 	if service.Systems.ID == "" {
@@ -93,7 +98,7 @@ func (d *Driver) systems(ctx context.Context, base string) (map[string]system, e
 			Members []link
 			Next    string `json:"Members@odata.nextLink"`
 		}
-		if err := d.get(ctx, resolve(base, next), &list); err != nil {
+		if err := get(resolve(base, next), &list); err != nil {
 			return nil, err
 		}
 		for _, l := range list.Members {
@@ -102,7 +107,7 @@ func (d *Driver) systems(ctx context.Context, base string) (map[string]system, e
 			}
 			at := resolve(base, l.ID)
 			var s system
-			if err := d.get(ctx, at, &s); err != nil {
+			if err := get(at, &s); err != nil {
 				return nil, err
 			}
 			out[at] = s
