@@ -88,13 +88,13 @@ type Driver struct {
 	url    *fields.Template
 	system *fields.Template
 	rest   rest.Client
-	// patience bounds each request of a lookup, as long as a poll may take.
+	// patience bounds each request of a lookup: controllers may be slow.
 	patience time.Duration
 }
 
 // New makes the driver. It makes no request.
 func New(opt Options) (*Driver, error) {
-	d := &Driver{opt: opt, patience: 5 * time.Second}
+	d := &Driver{opt: opt, patience: 10 * time.Second}
 	var err error
 	d.url, err = fields.Parse("power.redfish.url", cmp.Or(opt.URL, defaultURL))
 	if err != nil {
