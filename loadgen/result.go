@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"lightsout/internal/text"
 )
 
 // Result is the result of one run: a burst, or a hold or rate from its start until its
@@ -49,21 +51,21 @@ func (r *Result) perSecond(n int) float64 {
 // Text is the result in one phrase: "12 of 12 ok, slowest 19.2 s: up to 4
 // queued".
 func (r *Result) Text() string {
-	text := fmt.Sprintf("%d of %d ok", r.Totals.OK, r.Totals.Scheduled)
+	said := fmt.Sprintf("%d of %d ok", r.Totals.OK, r.Totals.Scheduled)
 	if r.Redirects > 0 {
-		text += fmt.Sprintf(", %d of them redirects", r.Redirects)
+		said += fmt.Sprintf(", %d of them redirects", r.Redirects)
 	}
 	others := Counts{Failed: r.Totals.FailedSum(), Cancelled: r.Totals.Cancelled, Unsent: r.Totals.Unsent}
 	if rest := others.Ends(); rest != "" {
-		text += ", " + rest
+		said += ", " + rest
 	}
 	if r.Latency.Count > 0 {
-		text += fmt.Sprintf(", slowest %.1f s", r.Latency.Max.Seconds())
+		said += ", slowest " + text.Took(r.Latency.Max)
 	}
 	if r.PeakQueued > 0 {
-		text += fmt.Sprintf(": up to %d queued", r.PeakQueued)
+		said += fmt.Sprintf(": up to %d queued", r.PeakQueued)
 	}
-	return text
+	return said
 }
 
 // RunSum sums up the requests of one run as they end. One goroutine may use it, or the

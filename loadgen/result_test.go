@@ -55,9 +55,9 @@ func TestEachRunHasItsResult(t *testing.T) {
 
 func TestResultsInWords(t *testing.T) {
 	for want, r := range map[string]Result{
-		"12 of 12 ok, slowest 19.2 s: up to 4 queued":     {Totals: Totals{Scheduled: 12, OK: 12}, Latency: Quantiles{Count: 12, Max: 19200 * time.Millisecond}, PeakQueued: 4},
-		"1 of 6 ok, 2 failed, 3 cancelled, slowest 0.1 s": {Totals: Totals{Scheduled: 6, OK: 1, Failed: map[Class]int{ClassReset: 2}, Cancelled: 3}, Latency: Quantiles{Count: 1, Max: 100 * time.Millisecond}},
-		"0 of 5 ok, 4 failed, 1 unsent":                   {Totals: Totals{Scheduled: 5, Failed: map[Class]int{ClassReset: 4}, Unsent: 1}},
+		"12 of 12 ok, slowest 19.2 s: up to 4 queued":      {Totals: Totals{Scheduled: 12, OK: 12}, Latency: Quantiles{Count: 12, Max: 19200 * time.Millisecond}, PeakQueued: 4},
+		"1 of 6 ok, 2 failed, 3 cancelled, slowest 100 ms": {Totals: Totals{Scheduled: 6, OK: 1, Failed: map[Class]int{ClassReset: 2}, Cancelled: 3}, Latency: Quantiles{Count: 1, Max: 100 * time.Millisecond}},
+		"0 of 5 ok, 4 failed, 1 unsent":                    {Totals: Totals{Scheduled: 5, Failed: map[Class]int{ClassReset: 4}, Unsent: 1}},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -270,19 +270,6 @@ func (p *requestsPane) settle(s *scene) {
 	}
 }
 
-// took writes how long a request took, in three digits or so.
-func took(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.2f ms", d.Seconds()*1000)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return age(d)
-}
-
 // toldText is what servers tell in their own numbers.
 func toldText(s *scene) string {
 	var all []string

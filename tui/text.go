@@ -19,6 +19,7 @@ func fit(s string, w int, ellipsis string) string    { return text.Fit(s, w, ell
 func middle(s string, w int, ellipsis string) string { return text.Middle(s, w, ellipsis) }
 func wrap(s string, w int) []string                  { return text.Wrap(s, w) }
 func age(d time.Duration) string                     { return text.Span(d) }
+func took(d time.Duration) string                    { return text.Took(d) }
 func signed(d time.Duration, tenths bool) string     { return text.Offset(d, tenths) }
 
 // ids are the identifiers that say nothing to a reader: machines are known by

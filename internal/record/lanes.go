@@ -17,12 +17,18 @@ type laneFact struct {
 	down bool
 	// first: it was so already when the record began, unless an event has told.
 	first bool
+	// unknown: the reading before did not show whether the machine was off.
+	unknown bool
 }
 
 // fillLanes derives the outages of each node from the events, by the time at which
 // lightsout saw them, and those from the beginning from the samples.
 func (r *Record) fillLanes() {
-	facts := append(eventFacts(r.Events), firstFacts(r.Samples)...)
+	firsts, begun := firstFacts(r.Samples), map[view.NodeSpan]bool{}
+	for _, f := range firsts {
+		begun[view.NodeSpan{Node: f.Node, Kind: f.Kind}] = true
+	}
+	facts := append(eventFacts(r.Events), firsts...)
 	slices.SortStableFunc(facts, func(a, b laneFact) int { return a.From.Compare(b.From) })
 	nodes, told := map[string][]view.NodeSpan{}, map[view.NodeSpan]bool{}
 	var outages view.NodeSpans
@@ -32,10 +38,14 @@ func (r *Record) fillLanes() {
 		if f.Kind == "" || f.first && told[what] {
 			continue
 		}
+		if begun[what] && !told[what] && (f.first || f.unknown) {
+			begun[f.NodeSpan] = true
+		}
 		told[what] = true
 		outages.Set(f.Node, f.Kind, f.down, f.From)
 	}
 	for _, o := range outages.Spans() {
+		o.Begun = begun[view.NodeSpan{Node: o.Node, Kind: o.Kind, From: o.From}]
 		if o.To.IsZero() {
 			o.To = r.End
 		}
@@ -51,7 +61,7 @@ func eventFacts(events []view.Event) (out []laneFact) {
 	for i := range events {
 		e := &events[i]
 		add := func(kind view.SpanKind, down bool) {
-			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: e.Subject, Kind: kind, From: e.Seen}, down: down})
+			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: e.Subject, Kind: kind, From: e.Seen}, down: down, unknown: e.From == power.Unknown.String()})
 		}
 		switch e.Code {
 		case view.CodeMachineState:
@@ -76,7 +86,7 @@ func firstFacts(samples []Sample) (out []laneFact) {
 	first := func(at time.Time, node string, kind view.SpanKind, down bool) {
 		what := view.NodeSpan{Node: node, Kind: kind}
 		if down && !seen[what] {
-			out = append(out, laneFact{view.NodeSpan{Node: node, Kind: kind, From: at}, true, true})
+			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: node, Kind: kind, From: at}, down: true, first: true})
 		}
 		seen[what] = true
 	}
@@ -93,7 +103,7 @@ func firstFacts(samples []Sample) (out []laneFact) {
 			}
 		}
 		for name, m := range x.Machines {
-			if m != nil && !m.Reading.Arrived.IsZero() {
+			if m != nil && !m.Reading.Arrived.IsZero() && m.Reading.State != power.Unknown {
 				first(x.At, name, view.SpanOff, m.Reading.State == power.Off)
 			}
 		}

@@ -145,16 +145,36 @@ func TestLanesKnowWhatWasSoFromTheBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(describe(r.Lanes))
-	want := "[a not ready 10-30 b not ready 0-5 b off 0-7 c silent 0-30 c not ready 0-30]"
+	want := "[a not ready 10-30 b not ready ≤0-5 b off ≤0-7 c silent ≤0-30 c not ready ≤0-30]"
 	if got != want {
 		t.Errorf("%s\nand not\n%s", got, want)
+	}
+}
+
+// A driver's first reading is an event: the machine may have been off for long, unless an earlier
+// reading found it on.
+func TestAMachineThatIsOffAtItsFirstReadingWasSoBefore(t *testing.T) {
+	sample := func(s float64, state power.State) Sample {
+		return Sample{At: at(s), Key: true, Machines: map[string]*view.MachineView{"a": {Reading: power.Reading{State: state, RequestedAt: at(s), Arrived: at(s)}}}}
+	}
+	events := jsonl(t, view.Event{Seq: 1, Seen: at(5), Lane: "power", Subject: "a", From: "unknown", To: "off", Code: view.CodeMachineState})
+	for want, first := range map[string]power.State{"[a off ≤5-30]": power.Unknown, "[a off 5-30]": power.On} {
+		samples := jsonl(t, sample(0, first), sample(4, power.Unknown), sample(6, power.Off), Sample{At: at(30), End: true})
+		r, err := OpenFS(folder(map[string]string{EventsFile: events, SamplesFile: samples}), "DIR")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(describe(r.Lanes)); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
 	}
 }
 
 func describe(lanes []Lane) (out []string) {
 	for _, l := range lanes {
 		for _, s := range l.Spans {
-			out = append(out, fmt.Sprintf("%s %s %g-%g", l.Node, s.Kind, s.From.Sub(t0).Seconds(), s.To.Sub(t0).Seconds()))
+			begun := map[bool]string{true: "≤"}[s.Begun]
+			out = append(out, fmt.Sprintf("%s %s %s%g-%g", l.Node, s.Kind, begun, s.From.Sub(t0).Seconds(), s.To.Sub(t0).Seconds()))
 		}
 	}
 	return out

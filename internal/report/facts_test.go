@@ -32,6 +32,9 @@ func off(r *record.Record, until float64) {
 // allThere are the words for pods of which none was missing.
 const allThere = "6 of 6 pods were available at the lowest"
 
+// lowestHidden are the words for pods of which none was missing while lightsout saw the cluster.
+const lowestHidden = "lightsout did not see how many of 6 pods were available at the lowest"
+
 func TestTheOpeningTellsTheFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		happens func(r *record.Record)
@@ -165,7 +168,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"the recorder began later": {func(r *record.Record) {
 			down(r, "k8s2", view.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
-		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; " + "at most " + allThere + "."},
+		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; " + lowestHidden + "."},
 		"an outage of the API server hides how pods went": {func(r *record.Record) {
 			signs(r, 20, "API server", view.SignAPI)
 			loseAPI(r, 20, 46)
@@ -176,7 +179,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			down(r, "k8s3", view.SpanSilent, 64, 72)
 			down(r, "k8s1", view.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + "at most " + allThere + "."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + lowestHidden + "."},
 		"an outage without a node": {func(r *record.Record) {
 			signs(r, 20, "load", view.SignRequests)
 			cordon := view.Event{Kind: string(cluster.KindNode), Subject: "k8s2", Change: cluster.ChangeCordon, To: "SchedulingDisabled", At: at(21), Seen: at(21)}
@@ -273,6 +276,41 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
 	if got := rowsOf(clientsTable(r, factsOf(r))); !strings.Contains(got, ", not seen whole") || strings.Contains(got, "end not seen") {
 		t.Error(got)
+	}
+}
+
+// A recorder that began during an outage knows when the node became NotReady, by its condition, and not
+// when its machine went off or when it fell silent.
+func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
+	for name, c := range map[string]struct{ detected, row, notReady string }{
+		"its condition is dated":     {"here", "T+00:06.0|", "T+00:06.0 – T+00:42.0, 36 s"},
+		"its condition has no date":  {"", "", "T+00:28.0 or before – T+00:42.0, at least 14 s"},
+		"an earlier outage is dated": {"before", "", "T+00:28.0 or before – T+00:42.0, at least 14 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bare()
+			signs(r, 20, "k8s2", view.SignSilent)
+			down(r, "k8s2", view.SpanOff, 48, 59)
+			down(r, "k8s2", view.SpanSilent, 48, 61)
+			down(r, "k8s2", view.SpanNotReady, 48, 62)
+			for i := range r.Lanes[0].Spans {
+				r.Lanes[0].Spans[i].Begun = true
+			}
+			if c.detected != "" {
+				sees(r, view.PhaseDetected, "k8s2", 6)
+				r.Summary.Phases[0].Before = c.detected == "before"
+			}
+			want := "k8s2|unplanned: its heartbeats stopped|T+00:00.0|" + c.row + "T+00:42.0|42 s" // without columns of dashes
+			if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			drawn := picture(r, nil)
+			for _, want := range []string{"off T+00:28.0 or before – T+00:39.0, at least 11 s", "silent T+00:28.0 or before – T+00:41.0, at least 13 s", "not ready " + c.notReady} {
+				if !strings.Contains(drawn, "<title>"+want+"</title>") {
+					t.Errorf("the picture has no %q", want)
+				}
+			}
+		})
 	}
 }
 

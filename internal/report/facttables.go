@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
+	"lightsout/internal/view"
 )
 
 // instant writes a time as an offset; zero is a dash.
@@ -44,10 +46,15 @@ func returned(n *NodeFacts, b bootID) string {
 	case n.asked():
 	case !n.Booted.IsZero():
 		return "; its machine went down and booted again"
-	case !n.To.IsZero() && n.Off.IsZero() && b.id != "" && b.from.Before(n.went()):
+	case !n.To.IsZero() && n.Off.IsZero() && !n.foundOff() && b.id != "" && b.from.Before(n.went()):
 		return "; its boot ID is the same: most likely its machine ran on"
 	}
 	return ""
+}
+
+// foundOff reports whether its machine was off when the record first shows it.
+func (n *NodeFacts) foundOff() bool {
+	return slices.ContainsFunc(n.begun, func(s view.NodeSpan) bool { return s.Kind == view.SpanOff })
 }
 
 func clientsTable(r *record.Record, all []Facts) section {
@@ -102,7 +109,10 @@ func podsTable(r *record.Record, all []Facts) section {
 		}
 		for _, w := range all[i].Workloads {
 			lowest, until, pending := fmt.Sprintf("%d of %d", w.Lowest, w.Of), instant(r, w.To), some(w.Pending)
-			if w.Hidden {
+			switch {
+			case w.unseen():
+				lowest = "not seen"
+			case w.Hidden:
 				lowest = "at most " + lowest
 			}
 			if w.AtEnd > 0 {

@@ -24,6 +24,8 @@ type NodeFacts struct {
 	OffAtEnd bool
 	// sign: a sign of the recorder says when it was well last.
 	sign bool
+	// begun are the spans of it that had begun when the record first shows the node.
+	begun []view.NodeSpan
 }
 
 // cause is how a node went down.
@@ -112,13 +114,17 @@ func downsOf(r *record.Record, node string, spans []view.NodeSpan) (out []NodeFa
 			out, last = append(out, NodeFacts{Node: node, From: s.From, To: s.From}), last+1
 		}
 		n := &out[last]
+		*n.since(s.Kind) = s.From
+		if s.Begun {
+			n.begun = append(n.begun, s)
+		}
 		switch s.Kind {
 		case view.SpanOff:
-			n.Cause, n.Off = causeFoundOff, s.From
+			n.Cause = causeFoundOff
 		case view.SpanNotReady:
-			n.Cause, n.NotReady = cmp.Or(n.Cause, causeNotReady), s.From
+			n.Cause = cmp.Or(n.Cause, causeNotReady)
 		default:
-			n.Cause, n.Silent = cmp.Or(n.Cause, causeSilent), s.From
+			n.Cause = cmp.Or(n.Cause, causeSilent)
 		}
 		switch {
 		case !s.To.Before(r.End):
@@ -131,6 +137,31 @@ func downsOf(r *record.Record, node string, spans []view.NodeSpan) (out []NodeFa
 		}
 	}
 	return out
+}
+
+// since is when spans of a kind were seen to begin.
+func (n *NodeFacts) since(kind view.SpanKind) *time.Time {
+	switch kind {
+	case view.SpanOff:
+		return &n.Off
+	case view.SpanNotReady:
+		return &n.NotReady
+	}
+	return &n.Silent
+}
+
+// begunAt is when a span began that the record does not show from its beginning: a node became
+// NotReady by the time of its condition. Zero: unknown.
+func begunAt(r *record.Record, s view.NodeSpan) time.Time {
+	for _, p := range summaryOf(r).Phases {
+		if s.Kind != view.SpanNotReady || p.Name != view.PhaseDetected || p.Subject != s.Node || p.Observed == nil || p.Before {
+			continue
+		}
+		if at := secondsAfter(r, *p.Observed); !at.After(s.From) {
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 // byAPI reports whether a node was silent only because the API server did not answer: it could not
@@ -238,9 +269,14 @@ func nodeEvent(r *record.Record, node string, deleted bool, from time.Time) time
 	return time.Time{}
 }
 
-// follow adds the steps that no span shows, until the node goes down again. It may return under a
-// new object.
+// follow adds the steps that no span shows, until the node goes down again, and takes away those of
+// which it does not show when they came. It may return under a new object.
 func (n *NodeFacts) follow(r *record.Record, again time.Time) {
+	for _, s := range n.begun {
+		if at := n.since(s.Kind); !n.asked() && at.Equal(s.From) {
+			*at = begunAt(r, s)
+		}
+	}
 	during := func(at time.Time) bool { return !at.Before(n.From) && at.Before(again) }
 	for _, p := range summaryOf(r).Phases {
 		if p.Subject != n.Node || p.Observed == nil || p.Before || !during(secondsAfter(r, *p.Observed)) {

@@ -196,7 +196,10 @@ func podsOf(r *record.Record, f *Facts) string {
 	if w.Deployment.Name != "" {
 		pods += " of " + clean(w.Deployment.String())
 	}
-	if w.Hidden {
+	switch {
+	case w.unseen():
+		return "lightsout did not see how many of " + pods + " were available at the lowest"
+	case w.Hidden:
 		most = "at most "
 	}
 	said := fmt.Sprintf("%s%d of %s were available at the lowest", most, w.Lowest, pods)

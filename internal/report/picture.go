@@ -107,14 +107,22 @@ func (d *drawing) lanes(r *record.Record) {
 }
 
 func (d *drawing) span(r *record.Record, s view.NodeSpan, y float64) {
+	before, least := "", ""
+	if s.Begun {
+		if at := begunAt(r, s); at.IsZero() {
+			before, least = " or before", "at least "
+		} else {
+			s.From = at
+		}
+	}
 	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
-	text := seconds(max(to-from, 0))
+	text := least + seconds(max(to-from, 0))
 	if !s.To.Before(r.End) {
 		text += ", to the end"
 	}
-	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+" – "+offset(to)+", "+text))
+	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+before+" – "+offset(to)+", "+text))
 	switch s.Kind {
 	case view.SpanOff:
 		d.rect("off", b)

@@ -31,6 +31,9 @@ type Workload struct {
 
 func (w *Workload) lacked() int { return w.Of - w.Lowest }
 
+// unseen reports whether pods may have lacked, and lightsout saw none that did.
+func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
+
 // reading is a number of pods of a deployment from a time on; -1 is as before.
 type reading struct {
 	at                           time.Time

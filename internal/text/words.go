@@ -43,6 +43,19 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// Took writes how long something took: "0.25 ms", "10 ms", "9.7 s", and from a minute on as Span.
+func Took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.2f ms", d.Seconds()*1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return Span(d)
+}
+
 // Span writes a duration as kubectl would write an age, with seconds: "52s",
 // "4m12s", "1h02m", "3d04h". Negative durations are written as "0s".
 func Span(d time.Duration) string {

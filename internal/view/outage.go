@@ -24,6 +24,9 @@ type NodeSpan struct {
 	Kind SpanKind  `json:"kind"`
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"`
+	// Begun: it was so already when lightsout first saw the node or its machine; From is when that
+	// was. In records alone.
+	Begun bool `json:"-"`
 }
 
 // NodeSpans follows the outages of nodes. The zero value has none. One goroutine may use
