@@ -19,7 +19,7 @@ func TestOutagesBeginAndEndAndStayAsHandedOut(t *testing.T) {
 	o.Set("b", SpanOff, false, at(4)) // by a clock that was set back
 	o.Set("a", SpanOff, true, at(6))
 	want := []NodeSpan{
-		{"a", SpanOff, at(1), at(4)}, {"a", SpanNotReady, at(3), time.Time{}}, {"b", SpanOff, at(5), at(5)}, {"a", SpanOff, at(6), time.Time{}},
+		{Node: "a", Kind: SpanOff, From: at(1), To: at(4)}, {Node: "a", Kind: SpanNotReady, From: at(3), To: time.Time{}}, {Node: "b", Kind: SpanOff, From: at(5), To: at(5)}, {Node: "a", Kind: SpanOff, From: at(6), To: time.Time{}},
 	}
 	got := o.Spans()
 	if len(got) != len(want) {
