@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lightsout/internal/testenv"
 )
 
 // faults are what the mixed server does over HTTP/1.1, by request; want is the
@@ -130,11 +132,7 @@ func TestLedgerAgreesWithServerOnEveryRequest(t *testing.T) {
 // testLedger sends all requests in all shapes and compares what is known of
 // them with what the server has seen.
 func testLedger(t *testing.T, target Target, all int, seen func() map[string]int, want func(string) Class) {
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.Close()
+	gone := testenv.Refusing(t)
 	rated, bursts, burst := all/5, 6, all/40
 	held := all - rated - bursts*min(burst, 500)
 	burst = min(burst, 500)
@@ -168,7 +166,7 @@ func testLedger(t *testing.T, target Target, all int, seen func() map[string]int
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if target.Protocol != HTTP2 && dials.Add(1)%50 == 0 { // an address where nobody listens
 				refusals.Add(1)
-				addr = gone.Addr().String()
+				addr = gone
 			}
 			return d.DialContext(ctx, network, addr)
 		},
