@@ -13,7 +13,7 @@ TIMEOUT = 40m
 # CI=1 turns every skipped test into a failure, and looks for data races where
 # there is concurrency.
 REQUIRE = $(if $(CI),LIGHTSOUT_REQUIRE_ALL=1,)
-RACED   = ./cluster ./internal/recorder ./internal/session ./internal/terminal ./loadgen ./power ./power/internal/... ./power/ssh
+RACED   = ./cluster ./internal/recorder/... ./internal/session ./internal/terminal ./loadgen ./power ./power/internal/... ./power/ssh
 # The packages that take longest begin first.
 SLOW    = ./internal/simulator ./cluster/place ./internal/trial/phase ./internal/cli ./internal/session ./cluster ./loadgen
 
