@@ -48,13 +48,14 @@ func restoreLooks(t *testing.T, l *labtest.Lab) {
 		}, map[string]any{"at": at.UTC()})
 	}
 
+	// In folders of their own, for this one has seen the machine off and on since.
+	j.to = t.TempDir()
 	asked(time.Now().Add(-carriedOutWithin - time.Second))
-	out, errs, code = run(t, nil, args(l, config, "restore", "--yes")...)
+	out, errs, code = run(t, nil, args(l, config, "restore", "--yes", "--state", j.to)...)
 	if code != 0 || !strings.Contains(out, "kube-node4 is on already") || !strings.Contains(out, "nothing is off") {
 		t.Errorf("asked long ago: exit %d\n%s%s", code, out, errs)
 	}
 
-	// In a folder of its own, for this one has the machine off since.
 	j.to = t.TempDir()
 	asked(time.Now().Add(-carriedOutWithin + 20*time.Second))
 	out, errs, code = run(t, nil, args(l, config, "restore", "--yes", "--state", j.to)...)

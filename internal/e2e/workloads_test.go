@@ -52,7 +52,7 @@ func TestWorkloadsOnTheScreen(t *testing.T) {
 	x.keys("d")
 	x.waitFor("the rule", time.Minute, `StatefulSet default/db`, `out-of-service`, `Terminating`)
 	x.keys("Escape")
-	x.waitFor("the pane again", time.Minute, `8 Workloads`)
+	x.waitFor("the pane again", time.Minute, `7 Workloads`)
 	l.Post("/machines/k8s2/on")
 	x.waitFor("both again", time.Minute, `db\s+statefulset\s+2/2\s+Running`)
 
