@@ -57,7 +57,8 @@ func (p *nodesPane) settle(s *scene) {
 		if p.by.on() || p.sort > 0 {
 			p.take(s, slices.Concat(deleted, all))
 		} else {
-			if p.rows = troubledFirst(s, all); len(deleted) > 0 { // a copy of 5,000 nodes costs more than the drawing
+			p.rows = troubledFirst(s, all)
+			if len(deleted) > 0 { // a copy of 5,000 nodes costs more than the drawing
 				p.rows = slices.Concat(deleted, p.rows)
 			}
 			p.follow()
