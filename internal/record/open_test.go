@@ -244,3 +244,14 @@ func TestARecordThatIsBeingWrittenIsNotBrokenOff(t *testing.T) {
 		t.Errorf("after it: %v, %q (%v)", r.Recording, r.Torn, err)
 	}
 }
+
+// A quiet cluster sends heartbeats alone: a film of it says that it is live, and not for how long nothing changed.
+func TestAHeartbeatIsAContact(t *testing.T) {
+	link := &cluster.Link{State: cluster.LinkLive, LastContact: at(0)}
+	var s State
+	s.Apply(&Sample{At: at(0), Key: true, Cluster: &Cluster{Link: link, Nodes: []*cluster.Node{{Name: "a"}}}})
+	s.Apply(&Sample{At: at(20), Cluster: &Cluster{Beats: map[string]Beat{"a": {Renewed: at(19), Seen: at(19)}}}})
+	if got := s.Snapshot().Contact(); !got.Equal(at(19)) {
+		t.Errorf("the last contact was at %s", got)
+	}
+}

@@ -139,6 +139,9 @@ func (s *State) applyCluster(c *Cluster) {
 			x.Renewed, x.RenewSeen = b.Renewed, b.Seen
 			s.setNode(&x)
 		}
+		if link := &s.head.Link; link.State == cluster.LinkLive && b.Seen.After(link.LastContact) {
+			link.LastContact = b.Seen
+		}
 	}
 }
 
