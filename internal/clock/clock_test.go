@@ -25,3 +25,20 @@ func TestAgeIsTheLargerOfBothClocks(t *testing.T) {
 		}
 	}
 }
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, c := range []struct {
+		last time.Time
+		want time.Duration
+	}{
+		{time.Time{}, 0}, // there was no look before
+		{now.Add(-time.Second), 0},
+		{now.Add(-time.Minute), time.Minute},
+	} {
+		if got := Pause(now, c.last); got != c.want {
+			t.Errorf("a pause of %s, not %s", got, c.want)
+		}
+	}
+}
