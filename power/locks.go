@@ -155,14 +155,23 @@ func lockNames(kind string, c Cluster, more ...string) (names []string) {
 	return names
 }
 
+// held reports whether somebody holds one of several locks. Whoever asks holds nothing
+// that a second one who asks would see; whoever takes a lock tries again.
+func (l *Locks) held(names []string) bool {
+	return l != nil && slices.ContainsFunc(names, func(name string) bool {
+		fd, err := unix.Open(l.path(name), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if err != nil {
+			return false // nobody has ever taken it, or nobody can
+		}
+		defer unix.Close(fd)
+		return errors.Is(flock(fd, unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	})
+}
+
 // lockedElsewhere reports whether another program on this host is switching a
 // node's machine.
 func (s *Switcher) lockedElsewhere(b Binding) bool {
 	return slices.ContainsFunc(b.machines(), func(m *Machine) bool {
-		free, err := s.Fleet.cfg.Locks.tryAll(machineLock(s.Fleet.cluster(), *m))
-		if err == nil {
-			free()
-		}
-		return errors.Is(err, errLocked)
+		return s.Fleet.cfg.Locks.held(machineLock(s.Fleet.cluster(), *m))
 	})
 }
