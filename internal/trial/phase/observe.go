@@ -32,13 +32,19 @@ func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
 		return r
 	}
 	r.when, r.source, r.before = t.snapshot.When(by, t.own(source)), source, false
-	if !by.After(t.began) { // it was so at the first look
+	if !t.watched(by) {
 		r.when = cluster.When{After: t.zero, By: by}.Dated(t.own(source))
 	}
 	if !r.when.Exact() {
 		r.explain("seen after a blind span")
 	}
 	return r
+}
+
+// watched reports whether somebody had looked at the cluster before that time: what was found by then
+// may have become so at any time since zero.
+func (t *Tracker) watched(at time.Time) bool {
+	return !t.atZero.At.IsZero() || !t.began.IsZero() && at.After(t.began)
 }
 
 // Observe takes a new Snapshot, and that time has passed. It should be called for

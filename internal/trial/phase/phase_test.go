@@ -644,3 +644,25 @@ func TestAPauseIsDatedByTheSources(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A record that begins in mid-outage shows a machine that is off already, and does not claim to know
+// when it went off. One that goes off later was seen to.
+func TestAMachineThatWasOffWhenTheRecordBeganWentOffSomeTimeBefore(t *testing.T) {
+	w := newWorld(t, 20000)
+	w.Tracker, w.last = NewTracker(llm), nil
+	w.Zero(zero, cluster.NewSnapshot(cluster.Contents{}))
+	off := func(name string, s float64) {
+		w.Power(name, power.Reading{State: power.Off, Proof: power.Proven, RequestedAt: at(s), Arrived: at(s)})
+	}
+	w.Switched(n3, power.ActionOff, at(10))
+	off(n3, 29)
+	w.look(29.1)
+	w.Switched(n4, power.ActionOff, at(40))
+	off(n4, 42)
+	if p := w.row(view.PhaseOff, n3); p.HiddenFrom == nil || *p.HiddenFrom != 0 || *p.Observed != 29 {
+		t.Errorf("%+v", p)
+	}
+	if p := w.row(view.PhaseOff, n4); p.HiddenFrom != nil || *p.Observed != 42 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -267,6 +267,9 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	}
 	if !row.seen() {
 		row.when = cluster.At(r.Arrived)
+		if !t.watched(n.off()) {
+			row.when.After = t.zero
+		}
 	}
 	if r.Proof == power.Proven {
 		n.outage.Apply(outage.Fact{Kind: outage.MachineOff, At: r.CountsFrom()})
