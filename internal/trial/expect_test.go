@@ -48,11 +48,11 @@ func TestATrialFailsIfClientsHungThroughTheOutage(t *testing.T) {
 		t.Errorf("error window: %+v", got)
 	}
 	p := &plan.Plan{}
-	if why := shortcomings(p, sum); len(why) != 1 || !strings.Contains(why[0].text, "a: 1 hung through the outage (1 failed (1 truncated))") {
+	if why, _ := shortcomings(p, sum); len(why) != 1 || !strings.Contains(why[0], "a: 1 hung through the outage (1 failed (1 truncated))") {
 		t.Errorf("why: %+v", why)
 	}
 	p.Expect = []plan.Expectation{{Measure: "hung", Step: "a", Max: new(float64)}}
-	if why := shortcomings(p, sum); why != nil {
+	if why, _ := shortcomings(p, sum); why != nil {
 		t.Errorf("although the plan bounds them: %+v", why)
 	}
 	if got := judgeExpectation(p.Expect[0], sum); got.OK || got.Got != "1" {
@@ -178,11 +178,11 @@ func TestAServiceThatGoesDownAfterThePowerOnFailsTheTrial(t *testing.T) {
 	if got := judgeExpectation(window, sum); !got.OK {
 		t.Errorf("it returns: %+v", got)
 	}
-	why := shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
-	if len(why) != 1 || why[0].text != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
+	why, _ := shortcomings(&plan.Plan{Expect: []plan.Expectation{window}}, sum)
+	if len(why) != 1 || why[0] != "a: after requests had succeeded again, 296 failed from 104.0 s to 399.1 s; to accept that, expect later_failures: {max: 296} of this step" {
 		t.Errorf("why: %+v", why)
 	}
-	if why := shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
+	if why, _ := shortcomings(&plan.Plan{Expect: []plan.Expectation{window, later}}, sum); why != nil {
 		t.Errorf("although the plan bounds them: %+v", why)
 	}
 }

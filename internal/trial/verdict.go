@@ -38,32 +38,22 @@ func (r *run) conclude() {
 	}
 }
 
-// shortcoming is a reason why a trial does not pass.
-type shortcoming struct {
-	text string
-	// unobserved: nobody saw what it is about.
-	unobserved bool
-}
-
 // verdict judges a trial. To pass, the outage and the return of every node that was
 // switched off must have been observed, and lightsout must have run all the time.
 func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
-	failed, seen := shortcomings(r.plan, sum), false
+	failed, open := shortcomings(r.plan, sum)
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
 	if r.aborted {
 		unseen = []string{"the trial ended early"}
 	}
-	why = unseen
-	for _, x := range failed {
-		why, seen = append(why, x.text), seen || !x.unobserved
-	}
+	why = slices.Concat(unseen, failed, open)
 	switch {
 	case r.aborted:
 		return view.Aborted, why
-	case len(unseen) > 0, len(failed) > 0 && !seen:
-		return view.NotObserved, why
-	case len(failed) > 0:
+	case len(unseen) == 0 && len(failed) > 0:
 		return view.Fail, why
+	case len(why) > 0:
+		return view.NotObserved, why
 	case len(sum.Expectations) == 0:
 		return view.NoExpectations, nil
 	}
@@ -72,16 +62,21 @@ func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
 
 // shortcomings lists the reasons why a trial fails, according to its summary: steps,
 // expectations, requests that hung through the outage, and later failures that are more than
-// stray ones. p is nil for a trial by keyboard.
-func shortcomings(p *plan.Plan, sum *record.Summary) (out []shortcoming) {
+// stray ones. open are the expectations of which nobody saw whether they hold. p is nil for a trial
+// by keyboard.
+func shortcomings(p *plan.Plan, sum *record.Summary) (failed, open []string) {
 	for _, st := range sum.Steps {
 		if st.State == view.StepFailed {
-			out = append(out, shortcoming{text: fmt.Sprintf("step %q: %s", st.Name, st.Text)})
+			failed = append(failed, fmt.Sprintf("step %q: %s", st.Name, st.Text))
 		}
 	}
 	for _, x := range sum.Expectations {
-		if !x.OK {
-			out = append(out, shortcoming{fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got), x.Unobserved})
+		switch text := fmt.Sprintf("%s: wanted %s, got %s", x.Name, x.Want, x.Got); {
+		case x.OK:
+		case x.Unobserved:
+			open = append(open, text)
+		default:
+			failed = append(failed, text)
 		}
 	}
 	for _, l := range sum.Load {
@@ -93,7 +88,7 @@ func shortcomings(p *plan.Plan, sum *record.Summary) (out []shortcoming) {
 			default:
 				text += fmt.Sprintf("; to accept that, expect %s: {max: %d} of this step", measure, n)
 			}
-			out = append(out, shortcoming{text: l.Step + ": " + text})
+			failed = append(failed, l.Step+": "+text)
 		}
 		if h := l.Hung; h != nil {
 			unless("hung", h.Scheduled, fmt.Sprintf("%d hung through the outage (%s)", h.Scheduled, h.Ends()))
@@ -102,7 +97,7 @@ func shortcomings(p *plan.Plan, sum *record.Summary) (out []shortcoming) {
 			unless("later_failures", s.Failed, fmt.Sprintf("after requests had succeeded again, %d failed from %.1f s to %.1f s", s.Failed, s.From, s.To))
 		}
 	}
-	return out
+	return failed, open
 }
 
 // unobserved describes the part of the outage and the return that was not proven.
