@@ -58,7 +58,7 @@ func (t *Runner) ask() {
 // ends with it.
 func (t *Runner) askEnd() {
 	r := t.run
-	t.s.AskWhile(func() (view.Question, bool) { return t.endQuestion(r), r.stage != stageOver }, func(a view.Answer) {
+	t.s.AskWhile(func() (view.Question, bool) { return t.endQuestion(r), r.ending.stage != stageOver }, func(a view.Answer) {
 		switch a.Choice {
 		case choiceEndOn:
 			r.end(true)
@@ -74,7 +74,7 @@ func (t *Runner) askEnd() {
 func (t *Runner) endQuestion(r *run) view.Question {
 	q := view.Question{Kind: view.QuestionTrial, Title: "End the trial " + r.name + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Go on"}}}
 	switch off, _ := toReturn(r); {
-	case r.stage == stageCleanup:
+	case r.ending.stage == stageCleanup:
 		q.Lines = append(q.Lines, view.Line{Text: "It is ending; the pane Trial shows how far it is."})
 	case len(off) > 0:
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: "Not powered on since: " + strings.Join(off, ", ")})
@@ -82,7 +82,7 @@ func (t *Runner) endQuestion(r *run) view.Question {
 	default:
 		q.Choices = append(q.Choices, view.Choice{ID: choiceEnd, Label: "End now and give the verdict"})
 	}
-	if r.stage != stageCleanup {
+	if r.ending.stage != stageCleanup {
 		q.Lines = append(q.Lines, view.Line{Text: "Aborting stops the load and powers on what the trial switched off."})
 	}
 	q.Choices = append(q.Choices, view.Choice{ID: choiceAbort, Label: "Abort"})

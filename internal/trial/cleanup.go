@@ -45,7 +45,7 @@ func endLoads(r *run) poll {
 		return done
 	}
 	stopped := r.now()
-	if r.aborted || r.failed {
+	if r.ending.outcome != inOrder {
 		r.t.opt.Load.Stop(true)
 	}
 	for _, l := range r.loads {
@@ -87,9 +87,9 @@ func toReturn(r *run) (nodes, taken []string) {
 func powerOnAgain(r *run) poll {
 	off, taken := toReturn(r)
 	switch {
-	case r.opt.KeepOff && !r.aborted:
+	case r.ending.keepOff && r.ending.outcome != aborted:
 		return r.untilOff()
-	case r.opt.KeepOff:
+	case r.ending.keepOff:
 		return done
 	}
 	for _, node := range taken {
@@ -110,7 +110,7 @@ func powerOnAgain(r *run) poll {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
 		waits := func(n string) bool { return !isBack(r, n) && !r.s.TakenOver(n) }
-		if i := slices.IndexFunc(off, waits); i >= 0 && !r.aborted && !now.After(over.Add(returnWithin)) {
+		if i := slices.IndexFunc(off, waits); i >= 0 && r.ending.outcome != aborted && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
 		return true, "", nil
@@ -122,7 +122,7 @@ func powerOnAgain(r *run) poll {
 func (r *run) untilOff() poll {
 	return func(time.Time) (bool, string, error) {
 		i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return r.s.Machine(n.name).GoesOff() })
-		if i < 0 || r.aborted {
+		if i < 0 || r.ending.outcome == aborted {
 			return true, "", nil
 		}
 		return false, "waiting until " + r.nodes[i].name + " is off", nil

@@ -21,7 +21,7 @@ func (r *run) show(f *view.Frame) {
 	r.gauge(f, r.t.running(r.loads))
 	r.clock.Look(r.now())
 	f.Trial = r.view()
-	if r.stage == stageOver {
+	if r.ending.stage == stageOver {
 		return
 	}
 	kept := *f
@@ -122,7 +122,7 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 		r.sum.Forecast = r.s.Outlook(nodes)
 	}
 	switch {
-	case r.plan != nil || r.stage != stageSteps:
+	case r.plan != nil || r.ending.stage != stageSteps:
 	case on:
 		r.addStep(plan.Action{Kind: plan.On, Nodes: nodes})
 	default:

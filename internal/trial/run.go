@@ -41,16 +41,10 @@ type run struct {
 	started, zero, ended time.Time
 	steps                []*stepRun
 	next                 int
-	// waiting: a driven trial waits for the operator.
-	waiting bool
 	// poll returns the progress of the present step, or its end; nil between steps.
-	poll  poll
-	doing string
-	// stage is where the trial stands; failed and aborted say why it is ending
-	// before its steps are over.
-	stage   stage
-	failed  bool
-	aborted bool
+	poll   poll
+	doing  string
+	ending ending
 	// unsteady reports the nodes that were down before they were switched off.
 	unsteady []string
 
@@ -62,15 +56,6 @@ type run struct {
 	sum     record.Summary
 	summary *record.Summary
 }
-
-// stage is where a trial stands.
-type stage int
-
-const (
-	stageSteps   stage = iota // the steps are taken
-	stageCleanup              // loads are stopped, machines powered on
-	stageOver                 // judged and written
-)
 
 // stepRun is a step and how it went.
 type stepRun struct {
@@ -92,7 +77,7 @@ type nodeRun struct {
 
 // newRun makes a trial, without the files of its record.
 func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run, error) {
-	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus()}
+	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
 		if err := CheckPlan(p, s, r.deployment); err != nil {
@@ -131,8 +116,7 @@ func (r *run) begin(s *cluster.Snapshot) {
 		r.s.WantKubelets(r.plan.Nodes()...)
 		if err := r.steady(r.plan.Nodes()); err != nil {
 			r.s.Say(view.NewEvent(view.CodeTrialNotBegun, "trial", view.Facts{Reported: err.Error()}))
-			r.failed = true
-			r.finish()
+			r.finish(stepFailed)
 			return
 		}
 		r.beginNext()
@@ -174,21 +158,23 @@ func (r *run) now() time.Time { return r.t.opt.Now() }
 func (r *run) beginNext() {
 	r.poll, r.doing = nil, ""
 	if r.next >= len(r.steps) {
-		r.finish()
+		r.finish(inOrder)
 		return
 	}
 	st := r.steps[r.next]
 	if r.opt.Driven && !st.Action.Waits() {
-		r.waiting, r.doing = true, "next: "+st.Text()
+		r.doing = "next: " + st.Text()
 		return
 	}
 	r.takeStep()
 }
 
+// waiting reports whether a driven trial waits for the operator.
+func (r *run) waiting() bool { return r.opt.Driven && r.ending.stage == stageSteps && r.poll == nil }
+
 // takeStep begins the step at r.next.
 func (r *run) takeStep() {
 	st := r.steps[r.next]
-	r.waiting = false
 	st.state, st.started = view.StepUnderWay, r.now()
 	r.s.Say(view.NewEvent(view.CodeTrialStep, "trial", view.Facts{N: r.next + 1, Of: len(r.steps), Name: st.Text()}))
 	r.poll = steps{r}.begin(st.Step)
@@ -196,7 +182,7 @@ func (r *run) takeStep() {
 
 // nextStep is the operator's word to a driven trial.
 func (r *run) nextStep(step int) {
-	if r.waiting && r.next == step {
+	if r.waiting() && r.next == step {
 		r.takeStep()
 	}
 }
@@ -204,12 +190,12 @@ func (r *run) nextStep(step int) {
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
-	for r.poll != nil && r.stage != stageOver {
+	for r.poll != nil && r.ending.stage != stageOver {
 		switch done, doing, err := r.poll(now); {
 		case !done:
 			r.doing = doing
 			return
-		case r.stage == stageCleanup:
+		case r.ending.stage == stageCleanup:
 			r.conclude()
 		default:
 			r.endStep(doing, err)
@@ -229,38 +215,43 @@ func (r *run) endStep(text string, err error) {
 	}
 	st.state, st.text = view.StepFailed, err.Error()
 	r.s.Say(view.NewEvent(view.CodeTrialStepFailed, "trial", view.Facts{Name: st.Text(), Reported: err.Error()}))
-	r.failed = true
-	r.finish()
+	if errors.Is(err, errNo) {
+		r.finish(aborted)
+		return
+	}
+	r.finish(stepFailed)
 }
 
 // abort ends the trial at once: it stops loads and powers on the machines that the
 // trial switched off.
 func (r *run) abort(why string) {
-	if r.stage == stageOver {
+	if r.ending.stage == stageOver {
 		return
 	}
-	if r.aborted {
+	if r.ending.outcome == aborted {
 		r.s.Warn(view.LaneOperator, "trial", fmt.Sprintf("lightsout is aborting the trial %s already: %s", r.name, r.doing))
 		return
 	}
-	r.aborted = true
 	r.s.Say(view.NewEvent(view.CodeTrialAborted, "trial", view.Facts{Reported: why}))
-	r.finish()
+	r.finish(aborted)
 }
 
 // end ends a trial by keyboard in order.
 func (r *run) end(powerOn bool) {
-	r.opt.KeepOff = r.opt.KeepOff || !powerOn
-	r.finish()
+	if !powerOn {
+		r.ending.leaveOff()
+	}
+	r.finish(inOrder)
 }
 
 // finish starts the end of the trial: it skips the steps left and stops the running
 // ones.
-func (r *run) finish() {
-	if r.stage != stageSteps && !r.aborted {
+func (r *run) finish(o outcome) {
+	cut := r.ending.stage == stageSteps && r.poll != nil
+	if !r.ending.begin(o) {
 		return
 	}
-	if r.stage == stageSteps && r.poll != nil {
+	if cut {
 		st := r.steps[r.next]
 		st.state, st.ended = view.StepCut, r.now()
 		r.next++
@@ -270,7 +261,6 @@ func (r *run) finish() {
 			st.state = view.StepSkipped
 		}
 	}
-	r.waiting, r.stage = false, stageCleanup
 	r.s.LeaveDrains()
 	r.poll = cleanUp(r)
 }

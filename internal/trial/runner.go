@@ -132,12 +132,12 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 }
 
 // Running reports whether a trial is under way.
-func (t *Runner) Running() bool { return t.run != nil && t.run.stage != stageOver }
+func (t *Runner) Running() bool { return t.run != nil && t.run.ending.stage != stageOver }
 
 // UnderWay is the trial that takes its steps now; nil if there is none, and while one
 // cleans up.
 func (t *Runner) UnderWay() any {
-	if t.Running() && t.run.stage == stageSteps {
+	if t.Running() && t.run.ending.stage == stageSteps {
 		return t.run
 	}
 	return nil
@@ -189,7 +189,7 @@ func (t *Runner) Handle(e session.Event) {
 
 // draining makes a drain by keyboard a step.
 func (t *Runner) draining(nodes []string) {
-	if r := t.run; t.Running() && r.plan == nil && r.stage == stageSteps {
+	if r := t.run; t.Running() && r.plan == nil && r.ending.stage == stageSteps {
 		r.addStep(plan.Action{Kind: plan.Drain, Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
@@ -265,7 +265,7 @@ func (t *Runner) WillUncordon(node string) bool {
 // End judges what there is when the session ends.
 func (t *Runner) End() {
 	if t.Running() {
-		t.run.aborted = true
+		t.run.ending.begin(aborted)
 		t.run.conclude()
 	}
 }

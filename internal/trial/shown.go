@@ -12,7 +12,7 @@ import (
 // view returns the trial as the screen shows it.
 func (r *run) view() *view.TrialView {
 	v := &view.TrialView{
-		Name: r.name, Dir: r.dir, Keyboard: r.plan == nil, Driven: r.opt.Driven, Waiting: r.waiting,
+		Name: r.name, Dir: r.dir, Keyboard: r.plan == nil, Driven: r.opt.Driven, Waiting: r.waiting(),
 		Next: r.next, Doing: r.doing, Started: r.started,
 		Phases: r.tracker.Table(),
 	}

@@ -69,7 +69,7 @@ func (r steps) agree(q view.Question, end func(error), carryOut func()) {
 	}
 	r.s.Ask(q, func(ans view.Answer) {
 		switch {
-		case r.stage != stageSteps:
+		case r.ending.stage != stageSteps:
 		case ans.Choice != view.ChoiceNo:
 			carryOut()
 		default:
@@ -79,17 +79,16 @@ func (r steps) agree(q view.Question, end func(error), carryOut func()) {
 }
 
 // refusedBy is the end of a step that the operator has said no to: in a trial
-// that they drive, it waits again.
+// that they drive, it waits again; otherwise that aborts the trial.
 func (r steps) refusedBy(end func(error)) {
 	switch {
-	case r.stage != stageSteps:
+	case r.ending.stage != stageSteps:
 	case r.opt.Driven:
 		st := r.steps[r.next]
 		st.state, st.started = view.StepToCome, time.Time{}
-		r.poll, r.waiting, r.doing = nil, true, "next: "+st.Text()
+		r.poll, r.doing = nil, "next: "+st.Text()
 	default:
 		end(errNo)
-		r.aborted = true
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // conclude ends the trial: it sums up the observations, gives the verdict and writes the
 // record's last files.
 func (r *run) conclude() {
-	r.stage, r.ended, r.doing = stageOver, r.now(), ""
+	r.ending.over()
+	r.ended, r.doing = r.now(), ""
 	r.t.rest(r)
 	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
 		r.sum.Skew = podsByNode(s, r.deployment)
@@ -43,12 +44,12 @@ func (r *run) conclude() {
 func verdict(r *run, sum *record.Summary) (v view.Verdict, why []string) {
 	failed, open := shortcomings(r.plan, sum)
 	unseen := slices.Concat(r.unsteady, unobserved(r), hidden(sum))
-	if r.aborted {
+	if r.ending.outcome == aborted {
 		unseen = []string{"the trial ended early"}
 	}
 	why = slices.Concat(unseen, failed, open)
 	switch {
-	case r.aborted:
+	case r.ending.outcome == aborted:
 		return view.Aborted, why
 	case len(unseen) == 0 && len(failed) > 0:
 		return view.Fail, why
@@ -123,7 +124,7 @@ func unobserved(r *run) (out []string) {
 			add(" was off, but lightsout did not see the control plane notice it")
 		}
 		ready := seen(r, view.PhaseReady, n.name)
-		switch toReturn := !r.opt.KeepOff || planned(r, n.name); {
+		switch toReturn := !r.ending.keepOff || planned(r, n.name); {
 		case booted && (n.wantedOn.IsZero() || bootedAt.Before(n.wantedOn)):
 			add(" booted before the trial powered it on: somebody else powered it on, or it rebooted by itself")
 		case n.wantedOn.IsZero() && toReturn:

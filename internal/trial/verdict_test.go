@@ -67,7 +67,8 @@ func TestABootIDThatNeverChangesIsNoMissingBoot(t *testing.T) {
 func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
 	t.Parallel()
 	r, see := countedRun()
-	r.opt.KeepOff, r.plan = true, &plan.Plan{}
+	r.ending.leaveOff()
+	r.plan = &plan.Plan{}
 	r.steps = []*stepRun{{Step: plan.Step{Action: plan.Action{Kind: plan.On, Nodes: []string{"k8s2"}}}, state: view.StepDone}}
 	see(1, cluster.LinkLive, 1, 6, 0)
 	r.reading("k8s2", power.Reading{State: power.Off, Proof: power.Proven, Arrived: at(2)})
