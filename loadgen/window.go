@@ -52,11 +52,11 @@ const (
 
 // Window is the Series of an outage: of the requests that ended after its first power-off (zero).
 // A request in flight at zero counts from zero. Requests may end in any order. Which of them have failed is
-// decided by Class.Failed; no other code defines an error window. One goroutine may use a Window.
+// decided by Class.Failed; no other code defines an error window. Queries that depend on the power-offs
+// get them. One goroutine may use a Window.
 type Window struct {
 	Series
-	outages *PowerOffs
-	atZero  Totals
+	atZero Totals
 	// silent counts the requests that were not ok and got no byte for least before they ended.
 	silent map[silence]int
 	// slowest is the longest time that a request took that was ok.
@@ -69,16 +69,16 @@ type silence struct {
 	class        Class
 }
 
-// NewWindow returns a Window for outages that may still grow: every call reads them.
-func NewWindow(o *PowerOffs) *Window { return &Window{outages: o, silent: map[silence]int{}} }
+// NewWindow returns a Window without requests.
+func NewWindow() *Window { return &Window{silent: map[silence]int{}} }
 
-// Note takes the end of a request. It ignores those that ended before zero.
-func (w *Window) Note(r *Record) {
-	if len(*w.outages) == 0 || r.Class == ClassUnsent || r.End.Before((*w.outages)[0].Off) {
+// Note takes the end of a request. It ignores those that ended before zero, and all while there is none.
+func (w *Window) Note(r *Record, zero time.Time) {
+	if zero.IsZero() || r.Class == ClassUnsent || r.End.Before(zero) {
 		return
 	}
 	from := r.CountedAt()
-	if zero := (*w.outages)[0].Off; from.Before(zero) {
+	if from.Before(zero) {
 		w.atZero.Count(*r)
 		from = zero
 	}
@@ -97,12 +97,12 @@ func (w *Window) Note(r *Record) {
 }
 
 // windows are all windows of failures: those of which the next one is not over are one.
-func (w *Window) windows() (out []Failures) {
+func (w *Window) windows(outages PowerOffs) (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
 		case x.span.N == 0:
-		case n > 0 && !w.over(out[n-1], x.span):
+		case n > 0 && !w.over(out[n-1], x.span, outages):
 			out[n-1].join(x.span)
 		default:
 			out = append(out, x.span)
@@ -113,9 +113,9 @@ func (w *Window) windows() (out []Failures) {
 
 // over reports whether requests have succeeded, and none has failed, for long enough before the
 // next failures.
-func (w *Window) over(f, next Failures) bool {
+func (w *Window) over(f, next Failures, outages PowerOffs) bool {
 	calm := recovered
-	if slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
+	if slices.ContainsFunc(outages, func(o PowerOff) bool { return o.Off.After(f.Ended) && !next.Ended.Before(o.Off) }) {
 		calm = least
 	}
 	return next.First.Sub(f.Ended) >= calm && w.okBetween(f.Ended, next.First)
@@ -153,14 +153,14 @@ type Findings struct {
 	Unasked bool
 }
 
-// Findings returns what the requests show so far.
-func (w *Window) Findings() Findings {
-	f := Findings{Unasked: len(*w.outages) > 0}
+// Findings returns what the requests show so far of these outages.
+func (w *Window) Findings(outages PowerOffs) Findings {
+	f := Findings{Unasked: len(outages) > 0}
 	for _, x := range w.rows {
 		f.Unasked = f.Unasked && x.OK == 0 && x.span.N == 0
 	}
-	all, own := w.windows(), map[int]bool{}
-	for _, o := range *w.outages {
+	all, own := w.windows(outages), map[int]bool{}
+	for _, o := range outages {
 		own[slices.IndexFunc(all, func(x Failures) bool { return !x.Ended.Before(o.Off) })] = true
 	}
 	var last Failures
@@ -188,9 +188,9 @@ func (w *Window) downWithin(x Failures) bool {
 // FailedAfterDetection counts, at least and at most, the failed requests that were sent while the nodes
 // of all machines that were off were marked NotReady: rows have whole seconds. It is nil if a node was
 // not marked, or if no request that succeeded or failed was sent after the last detection.
-func (w *Window) FailedAfterDetection() *[2]int {
+func (w *Window) FailedAfterDetection(outages PowerOffs) *[2]int {
 	var last time.Time
-	for _, o := range *w.outages {
+	for _, o := range outages {
 		if o.Detected.IsZero() {
 			return nil
 		}
@@ -199,7 +199,7 @@ func (w *Window) FailedAfterDetection() *[2]int {
 		}
 	}
 	undetected := func(at time.Time) bool {
-		return slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })
+		return slices.ContainsFunc(outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })
 	}
 	known, n := false, [2]int{}
 	for _, x := range w.rows {
@@ -227,11 +227,11 @@ func (w *Window) HangsAfter() time.Duration { return max(least, 2*w.slowest) }
 
 // Hung counts the requests that hung. They were not ok and had got no byte for least: from an
 // outage's first half until after its power-on, or, if lightsout ended them, for HangsAfter.
-func (w *Window) Hung() Counts {
+func (w *Window) Hung(outages PowerOffs) Counts {
 	var hung Totals
 	for x, n := range w.silent {
 		ended := !x.class.Failed() && time.Duration(x.until-x.since)*time.Second >= w.HangsAfter()
-		if ended || w.outages.through(x) {
+		if ended || outages.through(x) {
 			hung.Scheduled += n
 			hung.end(x.class, n)
 		}

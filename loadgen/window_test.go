@@ -32,16 +32,16 @@ func fed(sent, lastByte, end float64) *Record {
 	return r
 }
 
-// off are power-off requests, each of a node of its own with its power-on request; 0: none.
-func off(times ...[2]float64) *PowerOffs {
-	o := &PowerOffs{}
-	for i, x := range times {
-		node := fmt.Sprintf("n%d", i)
-		if o.SwitchedOff(node, at(x[0])); x[1] > 0 {
-			o.SwitchedOn(node, at(x[1]))
+// off are power-off requests, each with its power-on request; 0: none.
+func off(times ...[2]float64) (out PowerOffs) {
+	for _, x := range times {
+		o := PowerOff{Off: at(x[0])}
+		if x[1] > 0 {
+			o.On = at(x[1])
 		}
+		out = append(out, o)
 	}
-	return o
+	return out
 }
 
 // The findings about an outage, whatever the order in which its requests end: windows and later
@@ -52,7 +52,7 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 	ok := func(from, to float64) []*Record { return each(from, to, 1, ClassOK, 0.2) }
 	calm := ok(0.25, 200)
 	for name, tc := range map[string]struct {
-		outages  *PowerOffs
+		outages  PowerOffs
 		requests [][]*Record
 		want     string
 	}{
@@ -97,11 +97,14 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		for range 5 {
 			rnd.Shuffle(len(requests), func(i, k int) { requests[i], requests[k] = requests[k], requests[i] })
-			w := NewWindow(tc.outages)
-			for _, r := range requests {
-				w.Note(r)
+			w, zero := NewWindow(), time.Time{}
+			if len(tc.outages) > 0 {
+				zero = tc.outages[0].Off
 			}
-			if got := findings(w); got != tc.want {
+			for _, r := range requests {
+				w.Note(r, zero)
+			}
+			if got := findings(w, tc.outages); got != tc.want {
 				t.Errorf("%s:\n got %q\nwant %q", name, got, tc.want)
 				break
 			}
@@ -109,13 +112,13 @@ func TestAnErrorWindowLastsUntilTheLastFailureEnded(t *testing.T) {
 	}
 }
 
-// findings are the answers of a window to all queries.
-func findings(w *Window) string {
+// findings are the answers of a window to all queries about outages.
+func findings(w *Window, outages PowerOffs) string {
 	var out []string
 	span := func(f Failures) string {
 		return fmt.Sprintf("%g–%g", f.First.Sub(at(0)).Seconds(), f.Ended.Sub(at(0)).Seconds())
 	}
-	found := w.Findings()
+	found := w.Findings(outages)
 	for _, f := range found.ErrorWindows {
 		out = append(out, span(f))
 	}
@@ -134,25 +137,8 @@ func findings(w *Window) string {
 	if n := w.AtZero(); n.Scheduled > 0 {
 		text += "; at zero: " + n.Ends()
 	}
-	if n := w.Hung(); n.Scheduled > 0 {
+	if n := w.Hung(outages); n.Scheduled > 0 {
 		text += "; hung: " + n.Ends()
 	}
 	return text
-}
-
-// A power-on belongs to its own machine, and a power-off that is noticed late comes after the others.
-func TestAPowerOnEndsTheOutageOfItsOwnMachine(t *testing.T) {
-	t.Parallel()
-	var o PowerOffs
-	o.SwitchedOff("", at(0))
-	o.SwitchedOff("n1", at(0)) // the first one has its name now
-	o.SwitchedOff("n2", at(0))
-	o.SwitchedOn("n1", at(60))
-	if len(o) != 2 || !o[0].On.Equal(at(60)) || !o[1].On.IsZero() || !o.FirstOn().Equal(at(60)) {
-		t.Errorf("%+v", o)
-	}
-	o.SwitchedOff("n1", at(-5))
-	if got := o[len(o)-1].Off; !got.Equal(at(0)) {
-		t.Errorf("a power-off before the last one is at %s", got)
-	}
 }

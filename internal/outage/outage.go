@@ -13,7 +13,7 @@ const (
 	StepDown               // the node is not Ready
 	StepOff                // the machine is proven off
 	StepOn                 // the machine was asked to go on, or is proven on again
-	StepBooted             // the node has booted since, or nobody can tell
+	StepBooted             // the node has booted since, or is Ready again and nobody can tell
 	StepReady              // it is Ready again: the outage is over
 	steps
 )
@@ -90,7 +90,12 @@ func (o *Outage) Awaited() bool { return !o.agreed.IsZero() && o.Step() != StepR
 
 // Returned reports whether the node is Ready after the operator has had its machine powered on: not
 // if the machine had never been off.
-func (o *Outage) Returned() bool { return !o.agreed.IsZero() && !o.At[StepBooted].IsZero() }
+func (o *Outage) Returned() bool {
+	return !o.agreed.IsZero() && !o.At[StepBooted].IsZero() && o.Step() == StepReady
+}
+
+// WasDown reports whether the node was seen to be down, or to have booted since.
+func (o *Outage) WasDown() bool { return !o.At[StepDown].IsZero() || !o.At[StepBooted].IsZero() }
 
 // Apply takes a fact in, and reports whether that has led to another step.
 func (o *Outage) Apply(f Fact) (changed bool) {
@@ -148,11 +153,14 @@ func (o *Outage) off(f Fact) {
 	switch s := o.Step(); {
 	case s == StepReady && f.At.After(o.At[StepReady]), s == StepUp:
 		*o = Outage{boot: f.Node.ID}
-	case s == StepReady, s == StepOn && (o.over.IsZero() && !o.agreed.IsZero() || !f.At.After(o.At[StepOn])):
+	case s == StepReady, s >= StepOn && (o.over.IsZero() && !o.agreed.IsZero() || !f.At.After(o.At[s])):
 		return
-	case s == StepOn:
+	case s >= StepOn:
 		o.back()
 		o.At[StepOff] = f.At
+		if s == StepBooted { // it is that boot which has ended
+			o.At[StepBooted], o.boot = time.Time{}, f.Node.ID
+		}
 	}
 	if o.At[StepOff].IsZero() {
 		o.At[StepOff] = f.At
@@ -185,10 +193,7 @@ func (o *Outage) poweredOn(at time.Time, was Step) {
 // back takes the power-on back.
 func (o *Outage) back() { o.At[StepOn], o.agreed, o.over = time.Time{}, time.Time{}, time.Time{} }
 
-// HasBooted reports whether what is seen of the node proves that it has booted since its machine was
-// asked to go off, or on.
-func (o *Outage) HasBooted(n Now) bool { return o.answer(n) == Booted }
-
+// answer says whether the node has booted since its machine was asked to go off, or on.
 func (o *Outage) answer(n Now) Answer {
 	b := Before{ID: o.boot, Asked: o.At[StepAsked], Off: o.At[StepOff]}
 	if !o.agreed.IsZero() && !o.At[StepOn].IsZero() {
@@ -204,17 +209,23 @@ func (o *Outage) seen(f Fact) {
 	if s == StepUp || s == StepReady || f.Silent {
 		return
 	}
+	answer := o.answer(f.Node)
+	if answer == Booted && o.At[StepBooted].IsZero() {
+		o.At[StepBooted] = f.At
+	}
+	booted := !o.At[StepBooted].IsZero()
 	if !f.Ready {
-		if o.At[StepDown].IsZero() {
+		if o.At[StepDown].IsZero() && !booted {
 			o.At[StepDown] = f.At
 		}
 		return
 	}
 	expected := !o.At[StepAsked].IsZero() && o.settled.IsZero()
 	powered := !o.At[StepOn].IsZero() && !o.agreed.IsZero()
-	answer := o.answer(f.Node)
 	switch {
-	case answer == Booted, answer == CantTell && powered && !expected:
+	case booted:
+		o.At[StepReady] = f.At
+	case answer == CantTell && powered && !expected:
 		o.At[StepBooted], o.At[StepReady] = f.At, f.At
 	case expected:
 	case powered && f.At.Sub(o.At[StepOn]) > stayedOnAfter, !powered && !o.settled.IsZero() && f.At.Sub(o.settled) > settledFor:

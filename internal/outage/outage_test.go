@@ -17,6 +17,8 @@ func TestAnOutageFollowsFromItsFacts(t *testing.T) {
 	ready := func(s int, boot string, since int) Fact {
 		return Fact{Kind: Seen, At: at(s), Ready: true, Node: Now{ID: boot, Ready: at(since)}}
 	}
+	booting := Fact{Kind: Seen, At: at(5), Node: Now{ID: "b"}}
+	offAgain := Fact{Kind: MachineOff, At: at(7), Node: Now{ID: "b"}}
 	silent := ready(9, "b", 8)
 	silent.Silent = true
 	for name, c := range map[string]struct {
@@ -35,6 +37,9 @@ func TestAnOutageFollowsFromItsFacts(t *testing.T) {
 		"an old reading after it":      {[]Fact{listed, fact(MachineOff, 2), agreed(3, "a"), fact(Sent, 4), fact(PoweredOn, 5), fact(MachineOff, 3)}, StepOn, true, false},
 		"not powered on after all":     {[]Fact{listed, fact(MachineOff, 2), agreed(3, "a"), fact(Sent, 4), fact(NotSent, 5)}, StepOff, false, false},
 		"another boot":                 {[]Fact{listed, fact(MachineOff, 2), agreed(3, "a"), fact(Sent, 4), down(5), ready(9, "b", 8)}, StepReady, false, true},
+		"booted, and not Ready yet":    {[]Fact{listed, fact(MachineOff, 2), fact(Sent, 4), booting}, StepBooted, true, false},
+		"Ready later":                  {[]Fact{listed, fact(MachineOff, 2), fact(Sent, 4), booting, ready(9, "b", 8)}, StepReady, false, true},
+		"off again while it boots":     {[]Fact{listed, fact(MachineOff, 2), fact(Sent, 4), booting, fact(PoweredOn, 6), offAgain, booting}, StepOff, false, false},
 		"another boot, and silent":     {[]Fact{listed, fact(MachineOff, 2), fact(Sent, 4), silent}, StepOn, true, false},
 		"the boot of its host":         {[]Fact{listed, fact(MachineOff, 2), fact(Sent, 4), ready(9, "a", 8)}, StepReady, false, true},
 		"somebody powers it on":        {[]Fact{listed, fact(MachineOff, 2), fact(MachineOn, 4), ready(9, "b", 8)}, StepReady, false, false},

@@ -41,12 +41,12 @@ type Span struct {
 // Length returns the length in seconds.
 func (s Span) Length() float64 { return s.To - s.From }
 
-// FailuresOf converts the findings of a window.
-func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
+// FailuresOf converts what a window shows of outages.
+func FailuresOf(w *loadgen.Window, outages loadgen.PowerOffs, zero time.Time) (out Failures) {
 	span := func(f loadgen.Failures) Span {
 		return Span{From: f.First.Sub(zero).Seconds(), To: f.Ended.Sub(zero).Seconds(), Failed: f.N}
 	}
-	found := w.Findings()
+	found := w.Findings(outages)
 	for _, f := range found.ErrorWindows {
 		out.ErrorWindows = append(out.ErrorWindows, span(f))
 	}
@@ -60,14 +60,14 @@ func FailuresOf(w *loadgen.Window, zero time.Time) (out Failures) {
 		}
 		return &n
 	}
-	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung())
+	out.AtZero, out.Hung = some(w.AtZero()), some(w.Hung(outages))
 	out.DownAgain, out.Unasked, out.Unrecovered = found.DownAgain, found.Unasked, found.Unrecovered
 	return out
 }
 
-// AddLoad adds a load with its requests: their counts and what their window shows.
+// AddLoad adds a load with its requests: their counts and what their window shows of the outages.
 func (s *Summary) AddLoad(l Load, counts loadgen.Counts, w *loadgen.Window) {
-	l.Sent, l.Counts, l.Failures = counts.Scheduled-counts.Unsent, counts, FailuresOf(w, s.Zero)
+	l.Sent, l.Counts, l.Failures = counts.Scheduled-counts.Unsent, counts, FailuresOf(w, s.Outages, s.Zero)
 	s.Load = append(s.Load, l)
 	s.Ledger.Add(counts)
 }

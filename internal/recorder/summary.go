@@ -95,7 +95,7 @@ func (o *incident) unasked() string {
 	hung := 0
 	for _, run := range o.tracker.Runs() {
 		x := o.tracker.Run(run)
-		hung += x.Hung().Cancelled
+		hung += x.Hung(o.tracker.Outages()).Cancelled
 		all.Add(x.Counts(0))
 	}
 	stoodStill := slices.ContainsFunc(o.blind(o.r.opt.Now()), func(b record.Blind) bool { return b.StoodStill })

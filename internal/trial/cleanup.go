@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
 	"lightsout/internal/view"
 )
 
@@ -109,7 +108,7 @@ func powerOnAgain(r *run) poll {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
-		waits := func(n string) bool { return !isBack(r, n) && !r.s.TakenOver(n) }
+		waits := func(n string) bool { return !r.tracker.Back(n) && !r.s.TakenOver(n) }
 		if i := slices.IndexFunc(off, waits); i >= 0 && r.ending.outcome != aborted && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}
@@ -127,15 +126,4 @@ func (r *run) untilOff() poll {
 		}
 		return false, "waiting until " + r.nodes[i].name + " is off", nil
 	}
-}
-
-// isBack reports whether a node that was powered on is Ready, and has been seen
-// to return where it had been seen to go.
-func isBack(r *run, node string) bool {
-	if ready := seen(r, view.PhaseReady, node); ready || seen(r, view.PhaseDetected, node) {
-		return ready
-	}
-	s := r.s.Snapshot()
-	n := s.Node(node)
-	return n != nil && s.Link.State == cluster.LinkLive && n.Ready == cluster.TriTrue
 }

@@ -25,7 +25,7 @@ func outage(t *testing.T, requests ...loadgen.Record) *record.Summary {
 	for _, r := range requests {
 		tr.Request(r)
 	}
-	sum.Phases, sum.Load[0].Failures = tr.Table(), record.FailuresOf(tr.Run(1).Window, zero)
+	sum.Phases, sum.Load[0].Failures = tr.Table(), record.FailuresOf(tr.Run(1).Window, tr.Outages(), zero)
 	return sum
 }
 

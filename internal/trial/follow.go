@@ -56,16 +56,13 @@ func (r *run) handle(e session.Event) {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.sum.Server = s.ServerVersion
-	if !r.zero.IsZero() && firstPowerOn(r).IsZero() {
+	if !r.zero.IsZero() && r.tracker.FirstOn().IsZero() {
 		r.sum.Pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
 			r.sum.Pending = new(forecast.Unscheduled(s))
 		}
 	}
 }
-
-// firstPowerOn is when the driver was first asked to power a machine on; zero before.
-func firstPowerOn(r *run) time.Time { return r.tracker.Outages().FirstOn() }
 
 // follow follows the ends of requests, all of which are in the record.
 func (r *run) follow(ended []loadgen.Record) {
@@ -152,7 +149,7 @@ func (r *run) isOff(n *nodeRun) bool {
 // off, if lightsout has read the pods. A later outage has none: the number counts at the first
 // power-on.
 func (r *run) foretell(now time.Time) {
-	if !firstPowerOn(r).IsZero() {
+	if !r.tracker.FirstOn().IsZero() {
 		return
 	}
 	var names []string

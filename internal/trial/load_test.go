@@ -32,7 +32,7 @@ func TestALoadThatSentNothingAfterTheDetectionProvesNothingAboutLater(t *testing
 		sum := outage(t, requests...)
 		sum.Phases = []view.Phase{{Name: view.PhaseDetected, Subject: "k8s2", Observed: &observed}}
 		sum.Outages = loadgen.PowerOffs{{Off: zero, Detected: at(observed)}}
-		sum.Load[0].FailedAfterDetection = windowOf(sum.Outages, requests...).FailedAfterDetection()
+		sum.Load[0].FailedAfterDetection = windowOf(requests...).FailedAfterDetection(sum.Outages)
 		got := judgeExpectation(plan.Expectation{Measure: "failed_after_detection", Step: "a", Max: new(float64)}, sum)
 		if got.OK != tc.ok || got.Unobserved != tc.unobserved || !strings.HasPrefix(got.Got, tc.got) {
 			t.Errorf("%s: %+v", name, got)
@@ -49,16 +49,16 @@ func TestFailuresAfterEachDetectionCount(t *testing.T) {
 	for _, s := range []float64{-5, 5, 30, 46, 399, 401, 410, 449, 450.2, 450.7, 451, 600} {
 		requests = append(requests, request(loadgen.ClassReset, s, 1))
 	}
-	if n := windowOf(outages, requests...).FailedAfterDetection(); n == nil || *n != [2]int{5, 6} {
+	if n := windowOf(requests...).FailedAfterDetection(outages); n == nil || *n != [2]int{5, 6} {
 		t.Errorf("%v, wanted those at 46, 399, 451 and 600 s, and of the two at 450 s at least one", n)
 	}
 }
 
 // windowOf is the window of requests.
-func windowOf(outages loadgen.PowerOffs, requests ...loadgen.Record) *loadgen.Window {
-	w := loadgen.NewWindow(&outages)
+func windowOf(requests ...loadgen.Record) *loadgen.Window {
+	w := loadgen.NewWindow()
 	for i := range requests {
-		w.Note(&requests[i])
+		w.Note(&requests[i], zero)
 	}
 	return w
 }
@@ -75,7 +75,7 @@ func TestALoadBetweenTwoOutagesIsNotObserved(t *testing.T) {
 			tr.Request(request(loadgen.ClassOK, s, 0.1))
 		}
 		most := 60.0
-		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Run(1).Window, zero), Started: &tc.from, Ended: &tc.to}}}
+		sum := &record.Summary{Zero: zero, Outages: tr.Outages(), Phases: tr.Table(), Load: []record.Load{{Step: "x", Failures: record.FailuresOf(tr.Run(1).Window, tr.Outages(), zero), Started: &tc.from, Ended: &tc.to}}}
 		if got := judgeExpectation(plan.Expectation{Measure: "error_window", Step: "x", Max: &most}, sum); got.Unobserved != tc.unobserved || got.OK == tc.unobserved {
 			t.Errorf("%v to %v s: %+v", tc.from, tc.to, got)
 		}

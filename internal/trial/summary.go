@@ -74,7 +74,7 @@ func addLoad(r *run, sum *record.Summary, l *loadRun) {
 	sum.AddLoad(record.Load{
 		Step: l.step, Run: l.number, Steady: result.Spec.Shape != loadgen.Burst, Started: r.offsetOrNil(result.Started), Ended: r.offsetOrNil(result.Ended),
 		PeakServed: served, PeakQueued: result.PeakQueued, PeakStreaming: l.peak.streaming, Basis: string(basis),
-		FailedAfterDetection: requests.FailedAfterDetection(),
+		FailedAfterDetection: requests.FailedAfterDetection(sum.Outages),
 	}, requests.Counts(r.open[l.number]), requests.Window)
 }
 

@@ -14,11 +14,9 @@ import (
 
 // failures collects the failed requests of the outage.
 type failures struct {
-	outages loadgen.PowerOffs
-	// earlier counts those of outages that are over.
-	earlier int
-	all     *loadgen.Window
-	runs    map[int]*Run
+	row  row // of the error window
+	all  *loadgen.Window
+	runs map[int]*Run
 	// within is the longest time that a request takes to fail.
 	within time.Duration
 }
@@ -42,7 +40,7 @@ func (x *Run) Counts(inFlight int) loadgen.Counts {
 func (t *Tracker) Run(number int) *Run {
 	f := &t.failures
 	if f.runs[number] == nil {
-		f.runs[number] = &Run{Window: loadgen.NewWindow(&f.outages)}
+		f.runs[number] = &Run{Window: loadgen.NewWindow()}
 	}
 	return f.runs[number]
 }
@@ -52,9 +50,9 @@ func (t *Tracker) Runs() []int { return slices.Sorted(maps.Keys(t.failures.runs)
 
 // Request records a request that has ended.
 func (t *Tracker) Request(r loadgen.Record) {
-	t.failures.all.Note(&r)
+	t.failures.all.Note(&r, t.zero)
 	x := t.Run(r.Run)
-	x.Note(&r)
+	x.Note(&r, t.zero)
 	x.totals.Count(r)
 	if x.From.IsZero() {
 		x.From = r.Scheduled
@@ -73,15 +71,16 @@ func (t *Tracker) Requests() *loadgen.Window { return t.failures.all }
 // that leaves no pod, the pods are replaced or have returned.
 func healed(t *Tracker) (i forecast.Interval, why string) {
 	for _, name := range t.names {
-		if x := t.rows[rowKey{view.PhaseEndpointsOut, name}]; x != nil {
+		if x := t.nodes[name].rows[view.PhaseEndpointsOut]; x != nil {
 			i = i.Latest(x.predicted)
 		}
 	}
-	if v := &t.service; v.lost == 0 || v.lost < len(v.pods) {
+	v := t.service()
+	if v.lost == 0 || v.lost < len(v.pods) {
 		return i, ""
 	}
-	i = t.rows.of(view.PhaseReplaced, t.deployment.String()).seenOr()
-	if back := t.rows.of(view.PhaseRestored, t.deployment.String()).seenOr(); i.IsZero() || !back.IsZero() && back.To.Before(i.To) {
+	i = v.rows.of(view.PhaseReplaced).seenOr()
+	if back := v.rows.of(view.PhaseRestored).seenOr(); i.IsZero() || !back.IsZero() && back.To.Before(i.To) {
 		i = back
 	}
 	return i, "all pods that served are on nodes that are down"
@@ -90,7 +89,7 @@ func healed(t *Tracker) (i forecast.Interval, why string) {
 // forecastErrors forecasts the end of the error window: requests can be answered again,
 // kube-proxy has learned of it, and the last request has failed.
 func (t *Tracker) forecastErrors() {
-	r := t.rows.of(view.PhaseErrors, Load)
+	r := &t.failures.row
 	i, why := healed(t)
 	r.why = ""
 	switch {
@@ -99,7 +98,7 @@ func (t *Tracker) forecastErrors() {
 	case why != "":
 		r.predicted, r.why = forecast.Interval{}, why
 	}
-	found := t.failures.all.Findings()
+	found := t.failures.all.Findings(t.Outages())
 	r.notes = nil
 	for i, w := range found.ErrorWindows {
 		text := fmt.Sprintf("%d failed", w.N)

@@ -52,7 +52,7 @@ func (t *Tracker) forecastFirst() {
 		a, _ := soon.Node(name)
 		b, _ := late.Node(name)
 		for _, o := range outlooks {
-			r := t.rows.of(o.name, name)
+			r := t.nodes[name].rows.of(o.name)
 			if !r.first.IsZero() || r.before {
 				continue
 			}
@@ -68,19 +68,18 @@ func (t *Tracker) forecastFirst() {
 			r.first = r.predicted
 		}
 	}
-	if t.service.pods != nil {
-		t.service.forecastFirst(t)
+	if v := t.service(); v.pods != nil {
+		v.forecastFirst(t)
 	}
 	t.forecastErrors()
-	r := t.rows.of(view.PhaseErrors, Load)
-	r.first = r.predicted
+	t.failures.row.first = t.failures.row.predicted
 	t.forecast = time.Time{}
 }
 
 // foretell sets the forecast of a phase of a node that the control plane decides on, or why there is
 // none. A kubelet that reports its own shutdown may do so at any time after the request.
 func (t *Tracker) foretell(n *node, name string, i forecast.Interval, why string, never, assumed bool) {
-	r, evicted := t.rows.of(name, n.name), name == view.PhaseEvicted
+	r, evicted := n.rows.of(name), name == view.PhaseEvicted
 	switch {
 	case why != "":
 		r.predicted = forecast.Interval{}
@@ -98,7 +97,7 @@ func (t *Tracker) foretell(n *node, name string, i forecast.Interval, why string
 
 // renewForecasts renews the forecasts of events that have not been observed yet.
 func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
-	down := slices.DeleteFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) })
+	down := slices.DeleteFunc(t.down(), func(name string) bool { return t.nodes[name].returned() })
 	o := forecast.Outage(s, down, t.off, t.zero)
 	for _, name := range down {
 		if no, ok := o.Node(name); ok {
@@ -108,19 +107,17 @@ func (t *Tracker) renewForecasts(s *cluster.Snapshot) {
 	for _, name := range t.names {
 		t.forecastReturn(t.nodes[name], s)
 	}
-	t.service.renewForecasts(t, s)
+	t.service().renewForecasts(t, s)
 	t.forecastErrors()
 }
 
 // returned reports whether the node is up again, so that nothing more of the
 // outage is to come.
-func returned(t *Tracker, n *node) bool {
-	return t.rows.seen(view.PhaseBooted, n.name) || t.rows.seen(view.PhaseReady, n.name)
-}
+func (n *node) returned() bool { return n.rows.seen(view.PhaseBooted) || n.rows.seen(view.PhaseReady) }
 
 func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 	for _, o := range outlooks {
-		r := t.rows.of(o.name, n.name)
+		r := n.rows.of(o.name)
 		if r.seen() {
 			continue
 		}
@@ -132,7 +129,7 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 				i = t.since(view.PhaseTainted, n, i)
 			default:
 				i = t.since(view.PhaseDetected, n, i)
-				if detected := t.rows.of(view.PhaseDetected, n.name).when.After; i.From.Before(detected) {
+				if detected := n.rows.of(view.PhaseDetected).when.After; i.From.Before(detected) {
 					i.From = detected
 				}
 			}
@@ -140,14 +137,14 @@ func (t *Tracker) forecastOutage(n *node, no forecast.Node, assumed bool) {
 		t.foretell(n, o.name, i, why, no.NeverEvicted, assumed)
 	}
 	if n.graceful > 0 {
-		t.rows.of(view.PhaseDetected, n.name).explain(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
+		n.rows.of(view.PhaseDetected).explain(fmt.Sprintf("the kubelet reports its own shutdown (shutdownGracePeriod %s)", text.Span(n.graceful)))
 	}
 }
 
 // since moves a forecast that was worked out from the control plane's own time of an earlier phase
 // to lightsout's clock.
 func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Interval {
-	if t.rows.of(name, n.name).source.IsZero() {
+	if n.rows.of(name).source.IsZero() {
 		return i
 	}
 	return forecast.Interval{From: t.own(i.From), To: t.own(i.To)}
@@ -159,8 +156,8 @@ func (t *Tracker) since(name string, n *node, i forecast.Interval) forecast.Inte
 const readyRounds = 3
 
 func (t *Tracker) forecastReturn(n *node, s *cluster.Snapshot) {
-	ready := t.rows.of(view.PhaseReady, n.name)
-	booted := t.rows.of(view.PhaseBooted, n.name)
+	ready := n.rows.of(view.PhaseReady)
+	booted := n.rows.of(view.PhaseBooted)
 	if !booted.seen() || ready.seen() && !ready.predicted.IsZero() {
 		return // with both seen at once the forecast stays the same
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 )
 
@@ -24,10 +25,9 @@ func (t *Tracker) own(source time.Time) time.Time {
 	return source.Add(-t.snapshot.Ahead())
 }
 
-// observe records that the snapshot shows a phase. by is when the watches delivered it, source the
+// observe records in its row that the snapshot shows a phase. by is when the watches delivered it, source the
 // time that its own object gives, zero if that is none of the control plane. The first time stands.
-func (t *Tracker) observe(name, subject string, by, source time.Time) *row {
-	r := t.rows.of(name, subject)
+func (t *Tracker) observe(r *row, by, source time.Time) *row {
 	if r.seen() {
 		return r
 	}
@@ -107,26 +107,27 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	if at.Before(n.off()) {
 		at = t.now
 	}
-	booted := n.outage.HasBooted(s.Boot(x))
-	if booted {
-		t.returns(n, t.observe(view.PhaseBooted, n.name, at, time.Time{}).when.By)
+	up := n.outage.At[outage.StepDown].IsZero()
+	n.outage.Apply(outage.Fact{Kind: outage.Seen, At: at, Node: s.Boot(x), Ready: n.up()})
+	if !n.outage.At[outage.StepBooted].IsZero() {
+		t.returns(n, t.observe(n.rows.of(view.PhaseBooted), at, time.Time{}).when.By)
 	}
-	if x.Ready != cluster.TriTrue && !booted && !n.wasDown {
+	if up && !n.outage.At[outage.StepDown].IsZero() {
 		observeDetection(t, n, at, s.NodeStatus(x, s.At).ShuttingDown)
 	}
-	if x.Ready == cluster.TriTrue && (n.wasDown || booted || t.rows.seen(view.PhaseDetected, n.name)) {
-		t.observe(view.PhaseReady, n.name, at, time.Time{})
+	if n.up() && n.outage.WasDown() {
+		t.observe(n.rows.of(view.PhaseReady), at, time.Time{})
 	}
 	for _, taint := range x.Taints {
 		if lost(taint.Key + ":" + taint.Effect) {
 			n.tainted = true
-			t.observe(view.PhaseTainted, n.name, at, taint.TimeAdded)
+			t.observe(n.rows.of(view.PhaseTainted), at, taint.TimeAdded)
 		}
 	}
 	if x.ReadyEndpoints == 0 && s.Access[cluster.KindEndpointSlice].Synced {
-		t.observe(view.PhaseEndpointsOut, n.name, at, time.Time{})
+		t.observe(n.rows.of(view.PhaseEndpointsOut), at, time.Time{})
 	}
-	if n.tainted && !t.rows.seen(view.PhaseReady, n.name) && !t.rows.seen(view.PhaseEvicted, n.name) {
+	if n.tainted && !n.rows.seen(view.PhaseReady) && !n.rows.seen(view.PhaseEvicted) {
 		observeEviction(t, n, s)
 	}
 }
@@ -137,7 +138,7 @@ func observeDetection(t *Tracker, n *node, at time.Time, shutdown bool) {
 	if n.last.Ready == cluster.TriFalse { // the kubelet wrote it
 		source = time.Time{}
 	}
-	if r := t.observe(view.PhaseDetected, n.name, at, source); shutdown && r.when.By.Equal(at) {
+	if r := t.observe(n.rows.of(view.PhaseDetected), at, source); shutdown && r.when.By.Equal(at) {
 		r.explain("the kubelet reported its own shutdown")
 	}
 }
@@ -151,7 +152,7 @@ func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 			if at.IsZero() { // it was being deleted when lightsout saw it first
 				at = t.now
 			}
-			t.observe(view.PhaseEvicted, n.name, at, p.Deleting)
+			t.observe(n.rows.of(view.PhaseEvicted), at, p.Deleting)
 			return
 		}
 	}
@@ -159,7 +160,7 @@ func observeEviction(t *Tracker, n *node, s *cluster.Snapshot) {
 
 // Observed is when a phase was observed; false when it was not.
 func (t *Tracker) Observed(name, subject string) (time.Time, bool) {
-	r := t.rows[rowKey{name, subject}]
+	r := t.row(name, subject)
 	if r == nil || !r.seen() {
 		return time.Time{}, false
 	}

@@ -76,7 +76,7 @@ func TestTheForecastFollowsTheNewestHeartbeatAndIsFrozenByTheObservation(t *test
 	w.node(n4, func(n *cluster.Node) { n.RenewSeen = at(6) }) // late in its shutdown
 	w.look(6)
 	w.look(30)
-	if i := w.rows.of(view.PhaseDetected, n4).predicted; !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
+	if i := w.nodes[n4].rows.of(view.PhaseDetected).predicted; !i.From.Equal(at(55.5)) || !i.To.Equal(at(66.5)) {
 		t.Errorf("expected in %v", i)
 	}
 	w.lose(n4, 58)
@@ -410,7 +410,7 @@ func TestNodesOneAfterTheOther(t *testing.T) {
 	w.ready(n3, 71)
 	w.podsOn(n3, func(p *cluster.Pod) { p.Ready = true })
 	w.look(72)
-	if !w.rows.seen(view.PhaseRestored, llm.String()) {
+	if !w.service().rows.seen(view.PhaseRestored) {
 		t.Error("the first return is not seen")
 	}
 	w.Switched(n4, power.ActionOff, at(100))
@@ -489,8 +489,45 @@ func TestEachMachineHasItsOwnOutage(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	w.Switched(n4, power.ActionOn, at(90))
-	if o = w.Outages(); !o[0].On.Equal(at(60)) || !o[1].On.Equal(at(90)) {
+	if o = w.Outages(); !o[0].On.Equal(at(60)) || !o[1].On.Equal(at(90)) || !w.FirstOn().Equal(at(60)) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// Of a node that is switched off twice, each outage keeps when it was detected and over. One that was not
+// over when the next one began ends with that, and one that is noticed late comes where it belongs.
+func TestEachOutageOfANodeKeepsItsTimes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		whole bool // the deployment is, after the first outage
+		want  string
+	}{
+		"over before the next one": {true, " 0 50 60 71.1, 20 0 80 0, 100 150 160 171.1,"},
+		"over with the next one":   {false, " 0 50 60 171.1, 20 0 80 0, 100 150 160 171.1,"},
+	} {
+		w := newWorld(t, 20000)
+		for i, z := range []float64{0, 100} {
+			w.Zero(zero, w.snapshot())
+			w.look(z)
+			w.Switched(n3, power.ActionOff, at(z))
+			w.lose(n3, z+50)
+			w.Switched(n3, power.ActionOn, at(z+60))
+			w.available(map[bool]int{true: 16, false: 12}[tc.whole || i == 1])
+			w.boot(n3, z+70)
+			w.node(n3, func(n *cluster.Node) { n.BootID = fmt.Sprint(z) })
+			w.ready(n3, z+71)
+		}
+		w.Switched(n4, power.ActionOff, at(20)) // noticed late
+		w.Switched(n4, power.ActionOn, at(80))
+		got := ""
+		for _, o := range w.Outages() {
+			for _, at := range []time.Time{o.Off, o.Detected, o.On, o.Returned} {
+				got += fmt.Sprintf(" %g", max(0, at.Sub(zero).Seconds()))
+			}
+			got += ","
+		}
+		if got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"lightsout/internal/view"
 )
 
-// service is the deployment that the trial is about.
+// service is the deployment that the trial is about, in one wave of outages.
 type service struct {
+	rows rows
 	// pods has the node of each of its pods that served when the outage began; nil: it is unknown.
 	pods map[cluster.Key]string
 	// most is the longest that its pods took to start.
@@ -29,7 +30,7 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 	if d == nil {
 		return
 	}
-	*v = service{pods: map[cluster.Key]string{}}
+	v.pods = map[cluster.Key]string{}
 	for _, p := range s.PodsOf(dep) {
 		if p.Serving() {
 			v.pods[p.Key] = p.Node
@@ -55,7 +56,7 @@ func (v *service) forecastFirst(t *Tracker) {
 		}
 	}
 	r := &row{}
-	t.rows[rowKey{view.PhaseReplaced, t.deployment.String()}] = r
+	v.rows[view.PhaseReplaced] = r
 	if v.lost == 0 {
 		r.when, r.before, r.notes = cluster.At(t.zero), true, []string{"none of its pods served on the nodes"}
 		return
@@ -86,7 +87,7 @@ func (v *service) replaced(t *Tracker) (i forecast.Interval, why string) {
 		if !v.has(t, name) {
 			continue
 		}
-		r := t.rows.of(view.PhaseEvicted, name)
+		r := t.nodes[name].rows.of(view.PhaseEvicted)
 		e := r.seenOr()
 		// Pods that end with a graceful shutdown are replaced at once.
 		if n := t.nodes[name]; n.graceful > 0 {
@@ -128,7 +129,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 		return
 	}
 	v.renewReplaced(t, s.Deployment(t.deployment))
-	r := t.rows.of(view.PhaseRestored, t.deployment.String())
+	r := v.rows.of(view.PhaseRestored)
 	if !r.seen() {
 		r.why, r.never = notRestored(s.Deployment(t.deployment))
 		if r.why != "" {
@@ -141,9 +142,9 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 	}
 	var last forecast.Interval
 	for _, name := range t.names {
-		ready := t.rows.of(view.PhaseReady, name)
-		i := ready.seenOr()
-		if i.IsZero() && (isDown(t, name) || !t.nodes[name].up()) {
+		n := t.nodes[name]
+		i := n.rows.of(view.PhaseReady).seenOr()
+		if i.IsZero() && (isDown(t, name) || !n.back()) {
 			r.predicted = forecast.Interval{}
 			return
 		}
@@ -154,7 +155,7 @@ func (v *service) renewForecasts(t *Tracker, s *cluster.Snapshot) {
 
 // renewReplaced renews the forecast of the replacements.
 func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
-	r := t.rows.of(view.PhaseReplaced, t.deployment.String())
+	r := v.rows.of(view.PhaseReplaced)
 	if r.seen() || v.lost == 0 {
 		return
 	}
@@ -162,7 +163,7 @@ func (v *service) renewReplaced(t *Tracker, d *cluster.Deployment) {
 	why, never := notRestored(d)
 	switch {
 	case why != "":
-	case slices.ContainsFunc(t.down(), func(name string) bool { return returned(t, t.nodes[name]) }):
+	case slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].returned() }):
 		return
 	default:
 		i, why = v.replaced(t)
@@ -190,11 +191,12 @@ func (t *Tracker) observeService(s *cluster.Snapshot) {
 	if len(t.names) == 0 {
 		return
 	}
-	if t.service.pods != nil && t.service.lost > 0 && t.service.isReplaced(t, s) {
-		t.observe(view.PhaseReplaced, t.deployment.String(), t.now, time.Time{})
+	v := t.service()
+	if v.pods != nil && v.lost > 0 && v.isReplaced(t, s) {
+		t.observe(v.rows.of(view.PhaseReplaced), t.now, time.Time{})
 	}
 	if t.isRestored(s) {
-		t.observe(view.PhaseRestored, t.deployment.String(), t.now, time.Time{})
+		t.observe(v.rows.of(view.PhaseRestored), t.now, time.Time{})
 	}
 }
 
@@ -230,6 +232,6 @@ func (t *Tracker) isRestored(s *cluster.Snapshot) bool {
 	}
 	return !slices.ContainsFunc(t.names, func(name string) bool {
 		n := t.nodes[name]
-		return !n.up() || isDown(t, name) && (n.on().IsZero() || !t.rows.seen(view.PhaseReady, name))
+		return !n.up() || isDown(t, name) && (n.on().IsZero() || !n.rows.seen(view.PhaseReady))
 	})
 }

@@ -41,7 +41,7 @@ func (t *Tracker) Table() []view.Phase {
 
 func (t *Tracker) phase(name, subject string) view.Phase {
 	p := view.Phase{Name: name, Subject: subject}
-	r := t.rows[rowKey{name, subject}]
+	r := t.row(name, subject)
 	if r == nil {
 		return p
 	}
@@ -55,7 +55,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 		p.Inside = r.inside()
 	}
 	notes := slices.Clone(r.notes)
-	if name == view.PhaseErrors && r.seen() && t.failures.all.Findings().Unrecovered {
+	if name == view.PhaseErrors && r.seen() && t.failures.all.Findings(t.Outages()).Unrecovered {
 		notes = append(notes, "no 10 s of success followed")
 		if p.Inside != nil && *p.Inside {
 			p.Inside = nil // its end is still to come
@@ -66,7 +66,7 @@ func (t *Tracker) phase(name, subject string) view.Phase {
 	case r.seen():
 	case r.why != "":
 		notes = append(notes, r.why)
-	case n != nil && returned(t, n) && name != view.PhaseOff && name != view.PhaseBooted && name != view.PhaseReady:
+	case n != nil && n.returned() && name != view.PhaseOff && name != view.PhaseBooted && name != view.PhaseReady:
 		notes = append(notes, "the node was back before")
 	}
 	p.Note = strings.Join(notes, "; ")

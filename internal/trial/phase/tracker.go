@@ -16,39 +16,41 @@ import (
 const Load = "load"
 
 // Tracker keeps the phases of one session. Of a node that is switched off a second
-// time after its return, and of a deployment then, the last outage counts. A
-// Tracker is owned by one goroutine.
+// time after its return, and of a deployment then, the rows are those of the last outage.
+// A Tracker is owned by one goroutine.
 type Tracker struct {
 	deployment cluster.Key
 	zero       time.Time
 	snapshot   *cluster.Snapshot
 	// atZero is the newest snapshot at zero; an empty one if nobody looked before began.
-	atZero     *cluster.Snapshot
-	began      time.Time
-	nodes      map[string]*node
-	names      []string // of nodes, sorted
-	rows       rows
-	wave       int
+	atZero *cluster.Snapshot
+	began  time.Time
+	// all are the outages of nodes in the order in which they were switched off, and nodes the last
+	// one of each node; names are those of nodes, sorted.
+	all   []*node
+	nodes map[string]*node
+	names []string
+	// waves has the deployment in each wave of outages: the next one begins with a node that is switched
+	// off after all nodes were asked to return.
+	waves      []*service
 	unforecast bool // nodes have been switched whose First is not worked out yet
 	forecast   time.Time
 	now        time.Time // of the newest look
-	service    service
 	failures   failures
 	off        []string // off in forecast.Outage
 	lowest     *int     // see Lowest
 }
 
-// node is a node that was switched off.
+// node is a node that was switched off once: its outage, with the rows of it.
 type node struct {
 	name    string
 	outage  outage.Outage
+	rows    rows
 	last    *cluster.Node
 	tainted bool // has had a taint by which its pods are evicted
-	wave    int  // of the trial's outages, which one
+	wave    *service
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
-	// wasDown: it was not Ready when it was switched off.
-	wasDown bool
 }
 
 // off is when its driver was asked to switch it off.
@@ -57,25 +59,27 @@ func (n *node) off() time.Time { return n.outage.At[outage.StepAsked] }
 // on is when its driver was asked to power it on, or when it booted before that; zero until then.
 func (n *node) on() time.Time { return n.outage.At[outage.StepOn] }
 
-type rowKey struct{ name, subject string }
-
-// rows holds a row for each phase of each subject.
-type rows map[rowKey]*row
+// rows holds a row for each phase of one subject.
+type rows map[string]*row
 
 // of returns the row of a phase, and adds it if there is none.
-func (all rows) of(name, subject string) *row {
-	k := rowKey{name, subject}
-	if all[k] == nil {
-		all[k] = &row{}
+func (all rows) of(name string) *row {
+	if all[name] == nil {
+		all[name] = &row{}
 	}
-	return all[k]
+	return all[name]
+}
+
+// at is when a phase was observed; zero if it was not.
+func (all rows) at(name string) (at time.Time) {
+	if r := all[name]; r != nil {
+		at = r.when.By
+	}
+	return at
 }
 
 // seen reports whether a phase was observed.
-func (all rows) seen(name, subject string) bool {
-	r := all[rowKey{name, subject}]
-	return r != nil && r.seen()
-}
+func (all rows) seen(name string) bool { return !all.at(name).IsZero() }
 
 // row is one phase of one subject: its forecast, when it came, and whether it is expected.
 type row struct {
@@ -111,9 +115,25 @@ func (r *row) explain(text string) {
 // NewTracker makes a Tracker. deployment may be the zero Key: then there are no
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
-	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, rows: rows{}}
-	t.failures.runs, t.failures.all = map[int]*Run{}, loadgen.NewWindow(&t.failures.outages)
+	t := &Tracker{deployment: deployment, nodes: map[string]*node{}, waves: []*service{{rows: rows{}}}}
+	t.failures.runs, t.failures.all = map[int]*Run{}, loadgen.NewWindow()
 	return t
+}
+
+// service is the deployment in the present wave of outages.
+func (t *Tracker) service() *service { return t.waves[len(t.waves)-1] }
+
+// row is the row of a phase of a subject in its last outage; nil if there is none.
+func (t *Tracker) row(name, subject string) *row {
+	switch n := t.nodes[subject]; {
+	case name == view.PhaseErrors:
+		return &t.failures.row
+	case name != view.PhaseReplaced && name != view.PhaseRestored && n != nil:
+		return n.rows[name]
+	case subject == t.deployment.String():
+		return t.service().rows[name]
+	}
+	return nil
 }
 
 // Zero starts the clock at the first power-off request. s is the newest Snapshot. Only the first
@@ -123,9 +143,8 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 		return
 	}
 	t.zero = at
-	t.failures.outages.SwitchedOff("", at)
 	t.snapshot, t.atZero = s, s
-	t.service.start(s, t.deployment)
+	t.waves[0].start(s, t.deployment)
 }
 
 // Began is the first look at the cluster, if that came after zero; otherwise the zero time.
@@ -147,22 +166,16 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	if n != nil && n.on().IsZero() {
 		return // asked for again
 	}
-	t.noteDetection(name)
 	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on().IsZero() }) {
-		t.again()
-	}
-	t.failures.outages.SwitchedOff(name, at)
-	for k := range t.rows {
-		if k.subject == name {
-			delete(t.rows, k)
-		}
+		t.waves = append(t.waves, &service{rows: rows{}})
+		t.service().start(t.snapshot, t.deployment)
 	}
 	if n == nil {
 		t.names = append(t.names, name)
 		slices.Sort(t.names)
 	}
-	n = &node{name: name, wave: t.wave}
-	t.nodes[name] = n
+	n = &node{name: name, rows: rows{}, wave: t.service()}
+	t.nodes[name], t.all = n, append(t.all, n)
 	t.unforecast = true
 	was, before := t.snapshot, outage.Before{Asked: at}
 	if at.Before(was.At) { // the recorder notices it some time after that
@@ -180,14 +193,13 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 			n.graceful = k.ShutdownGrace
 		}
 	}
-	n.before(t)
+	n.before()
 }
 
 // returns records when a node's driver was asked to power it on, or when it booted before that.
 func (t *Tracker) returns(n *node, at time.Time) {
 	if n.on().IsZero() {
 		n.outage.Apply(outage.Fact{Kind: outage.Sent, At: at})
-		t.failures.outages.SwitchedOn(n.name, at)
 	}
 }
 
@@ -201,16 +213,16 @@ func (t *Tracker) Outage(name string) *outage.Outage {
 }
 
 // before records the phases that had come before a node went off.
-func (n *node) before(t *Tracker) {
+func (n *node) before() {
 	at0 := func(name, note string) {
-		r := t.rows.of(name, n.name)
+		r := n.rows.of(name)
 		r.when, r.before = cluster.At(n.off()), true
 		r.explain(note)
 	}
 	if n.last.Ready != cluster.TriTrue {
 		// Nobody sees the control plane notice this outage.
-		n.wasDown = true
-		t.rows.of(view.PhaseDetected, n.name).explain("not seen: it was not Ready before")
+		n.outage.Apply(outage.Fact{Kind: outage.Seen, At: n.off()})
+		n.rows.of(view.PhaseDetected).explain("not seen: it was not Ready before")
 	}
 	if n.last.ReadyEndpoints == 0 {
 		at0(view.PhaseEndpointsOut, "no endpoint on it was ready before")
@@ -223,23 +235,11 @@ func (n *node) before(t *Tracker) {
 	}
 }
 
-// again begins another outage after all nodes were asked to return.
-func (t *Tracker) again() {
-	t.noteReturn()
-	t.failures.earlier = len(t.failures.outages)
-	t.wave++
-	if t.service.pods != nil {
-		delete(t.rows, rowKey{view.PhaseReplaced, t.deployment.String()})
-		delete(t.rows, rowKey{view.PhaseRestored, t.deployment.String()})
-		t.service.start(t.snapshot, t.deployment)
-	}
-}
-
-// down names the nodes of the present outage.
+// down names the nodes of the present wave.
 func (t *Tracker) down() []string {
 	var out []string
 	for _, name := range t.names {
-		if t.nodes[name].wave == t.wave {
+		if isDown(t, name) {
 			out = append(out, name)
 		}
 	}
@@ -249,10 +249,10 @@ func (t *Tracker) down() []string {
 // up reports whether the newest snapshot shows the node Ready.
 func (n *node) up() bool { return n.last != nil && n.last.Ready == cluster.TriTrue }
 
-// isDown reports whether the node is one of the present outage.
+// isDown reports whether the node is one of the present wave.
 func isDown(t *Tracker, name string) bool {
 	n := t.nodes[name]
-	return n != nil && n.wave == t.wave
+	return n != nil && n.wave == t.service()
 }
 
 // Power records a reading of a machine.
@@ -261,7 +261,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	if n == nil || r.State != power.Off || r.Arrived.Before(n.off()) {
 		return
 	}
-	row := t.rows.of(view.PhaseOff, name)
+	row := n.rows.of(view.PhaseOff)
 	if !n.on().IsZero() && r.Arrived.After(n.on()) {
 		return
 	}
@@ -282,7 +282,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 // AllEvicted reports whether the eviction of the node's pods has begun and every
 // pod on it that is to be evicted is being deleted.
 func (t *Tracker) AllEvicted(name string) bool {
-	if !t.rows.seen(view.PhaseEvicted, name) {
+	if _, seen := t.Observed(view.PhaseEvicted, name); !seen {
 		return false
 	}
 	o, ok := forecast.Outage(t.snapshot, []string{name}, t.off, t.zero).Node(name)
@@ -293,7 +293,7 @@ func (t *Tracker) AllEvicted(name string) bool {
 // or if nothing is known about it. never: it cannot come at all, and not only its time is unknown.
 func (t *Tracker) Why(name, subject string) (why string, never bool) {
 	t.forecastFirst()
-	if r := t.rows[rowKey{name, subject}]; r != nil && !r.seen() {
+	if r := t.row(name, subject); r != nil && !r.seen() {
 		return r.why, r.why != "" && r.never
 	}
 	return "", false
