@@ -35,9 +35,7 @@ func (t *Tracker) observe(r *row, by, source time.Time) *row {
 	if !t.watched(by) {
 		r.when = cluster.When{After: t.zero, By: by}.Dated(t.own(source))
 	}
-	if !r.when.Exact() {
-		r.explain("seen after a blind span")
-	}
+	r.explainBlind()
 	return r
 }
 

@@ -696,7 +696,7 @@ func TestAMachineThatWasOffWhenTheRecordBeganWentOffSomeTimeBefore(t *testing.T)
 	w.look(29.1)
 	w.Switched(n4, power.ActionOff, at(40))
 	off(n4, 42)
-	if p := w.row(view.PhaseOff, n3); p.HiddenFrom == nil || *p.HiddenFrom != 0 || *p.Observed != 29 {
+	if p := w.row(view.PhaseOff, n3); p.HiddenFrom == nil || *p.HiddenFrom != 0 || *p.Observed != 29 || p.Note != "proven; seen after a blind span" {
 		t.Errorf("%+v", p)
 	}
 	if p := w.row(view.PhaseOff, n4); p.HiddenFrom != nil || *p.Observed != 42 {

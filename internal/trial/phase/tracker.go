@@ -112,6 +112,13 @@ func (r *row) explain(text string) {
 	}
 }
 
+// explainBlind notes that nobody saw when the phase came.
+func (r *row) explainBlind() {
+	if !r.when.Exact() {
+		r.explain("seen after a blind span")
+	}
+}
+
 // NewTracker makes a Tracker. deployment may be the zero Key: then there are no
 // rows of a deployment.
 func NewTracker(deployment cluster.Key) *Tracker {
@@ -277,6 +284,7 @@ func (t *Tracker) Power(name string, r power.Reading) {
 	if r.Proof == power.Proven || len(row.notes) == 0 {
 		row.notes = []string{r.With(r.Proof.String())}
 	}
+	row.explainBlind()
 }
 
 // AllEvicted reports whether the eviction of the node's pods has begun and every
