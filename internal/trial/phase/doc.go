@@ -10,6 +10,8 @@
 //	t.Observed(view.PhaseDetected, node)  // when, for what waits for it
 //	t.AllEvicted(node)                      // not the first of its pods only
 //	t.Why(view.PhaseReplaced, subject)    // one sentence, if it is not to be waited for
+//	t.Back(node)                            // of one that was powered on
+//	t.Outages()                             // what windows of requests are asked about
 //	t.Table()                               // all rows so far
 //
 // The subject of a row is the node's name; for "replaced" and "capacity
@@ -18,7 +20,7 @@
 // as soon as there is a zero, seen or not.
 //
 // What lives here: the rules by which phases are recognised, and the freezing
-// of forecasts. The forecasts themselves are those of package cluster. What does
+// of forecasts. How far a node is, its outage.Outage says. The forecasts themselves are those of package cluster. What does
 // not: waiting, judging, writing, and any goroutine. A Tracker is owned by one
 // goroutine.
 package phase
