@@ -244,13 +244,7 @@ func (n *node) before() {
 
 // down names the nodes of the present wave.
 func (t *Tracker) down() []string {
-	var out []string
-	for _, name := range t.names {
-		if isDown(t, name) {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(t.names), func(name string) bool { return !isDown(t, name) })
 }
 
 // up reports whether the newest snapshot shows the node Ready.
