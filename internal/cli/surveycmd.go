@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -28,7 +29,7 @@ func newSurveyCommand(o *options) *cobra.Command {
 	var q surveying
 	cmd := &cobra.Command{
 		Use:   "survey",
-		Short: "Forecast which nodes and zones the cluster can't spare",
+		Short: "Forecast which nodes and zones the cluster can spare",
 		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runSurvey(cmd.Context(), *o, q) },
 	}
@@ -119,7 +120,7 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 			return usageError{fmt.Errorf("no node has the label %q of --by", label)}
 		}
 	}
-	if err := r.Write(os.Stdout, q.format); err != nil {
+	if err := r.Write(os.Stdout, q.format, terminalWidth(os.Stdout)); err != nil {
 		return err
 	}
 	for _, l := range r.Losses {
@@ -134,6 +135,15 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 		return fmt.Errorf("the cluster does not meet %s: %s", q.require, why)
 	}
 	return nil
+}
+
+// terminalWidth is how many cells a line of the terminal has; 0 of a file that is no terminal.
+func terminalWidth(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
 }
 
 // readSnapshot reads a file of lightsout snapshot.
