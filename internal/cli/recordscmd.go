@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,18 +22,20 @@ import (
 const pathMost = 4096
 
 func newRecordsCommand(o *options) *cobra.Command {
+	var as *format
 	cmd := &cobra.Command{
 		Use:   "records",
 		Short: "List the records of trials and of outages",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, as.value, cmd.OutOrStdout()) },
 	}
+	as = formatFlag(cmd, formatTable, formatJSON)
 	o.clusterFlags(cmd)
 	return cmd
 }
 
 // listRecords prints the records in the state folder, the newest first.
-func listRecords(o options, out io.Writer) error {
+func listRecords(o options, as string, out io.Writer) error {
 	cfg, err := o.Read()
 	if err != nil {
 		return err
@@ -45,8 +46,10 @@ func listRecords(o options, out io.Writer) error {
 	}
 	all := recordLines(state)
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
+	if as == formatJSON {
+		return writeJSON(out, recordRows(all))
+	}
+	rows := [][]string{{"TIME", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
 		if !k.At.IsZero() {
@@ -55,10 +58,27 @@ func listRecords(o options, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-24s  %s  %8s  %-16s  %s\n", began, text.Pad(text.Fit(k.What, 28, "…"), 28), took, text.Clean(k.Verdict, 16), text.Clean(k.Path, pathMost))
+		rows = append(rows, []string{began, text.Cells(k.What), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
 	}
-	_, err = io.WriteString(out, b.String())
+	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err
+}
+
+// recordRow is a record in JSON. What is unknown is not there.
+type recordRow struct {
+	At      time.Time `json:"at,omitzero"`
+	What    string    `json:"what"`
+	Took    float64   `json:"took_seconds,omitempty"`
+	Verdict string    `json:"verdict"`
+	Record  string    `json:"record"`
+}
+
+func recordRows(all []view.RecordLine) []recordRow {
+	rows := []recordRow{}
+	for _, k := range all {
+		rows = append(rows, recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path})
+	}
+	return rows
 }
 
 // recordLines lists the records of trials and outages below a state folder, the newest

@@ -34,7 +34,7 @@ func TestATrialJudgesWhereItsPodsFindAPlace(t *testing.T) {
 	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "trial")
-	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "place.yaml", placePlan), "--yes", "-o", dir)...)
+	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "place.yaml", placePlan), "--yes", "--record", dir)...)
 	s := readSummary(t, dir)
 	if code != exitFailed || s.Verdict != view.Fail {
 		t.Fatalf("exit %d, %s\n%s%s", code, s.Verdict, out, errs)
