@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,9 @@ import (
 
 // pathMost is the longest path that a list shows, in bytes (PATH_MAX of Linux).
 const pathMost = 4096
+
+// whatMost is the most cells of a terminal for what a record is about, which may name many nodes.
+const whatMost = 40
 
 func newRecordsCommand(o *options) *cobra.Command {
 	var as *format
@@ -49,6 +53,10 @@ func listRecords(o options, as string, out io.Writer) error {
 	if as == formatJSON {
 		return writeJSON(out, recordRows(all))
 	}
+	most := math.MaxInt // nothing is cut into a pipe
+	if terminalWidth(os.Stdout) > 0 {
+		most = whatMost
+	}
 	rows := [][]string{{"TIME", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
@@ -58,7 +66,7 @@ func listRecords(o options, as string, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		rows = append(rows, []string{began, text.Cells(k.What), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
+		rows = append(rows, []string{began, text.Fit(text.Cells(k.What), most, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
 	}
 	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err
