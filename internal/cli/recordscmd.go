@@ -51,7 +51,11 @@ func listRecords(o options, as string, out io.Writer) error {
 	all := recordLines(state)
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
 	if as == formatJSON {
-		return writeJSON(out, recordRows(all))
+		rows := []recordRow{}
+		for _, k := range all {
+			rows = append(rows, recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path})
+		}
+		return writeJSON(out, rows)
 	}
 	most := math.MaxInt // nothing is cut into a pipe
 	if terminalWidth(os.Stdout) > 0 {
@@ -79,14 +83,6 @@ type recordRow struct {
 	Took    float64   `json:"took_seconds,omitempty"`
 	Verdict string    `json:"verdict"`
 	Record  string    `json:"record"`
-}
-
-func recordRows(all []view.RecordLine) []recordRow {
-	rows := []recordRow{}
-	for _, k := range all {
-		rows = append(rows, recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path})
-	}
-	return rows
 }
 
 // recordLines lists the records of trials and outages below a state folder, the newest

@@ -19,20 +19,13 @@ type Cell struct {
 // Mark is a mark of the heat map with its meaning, on the screen as in HTML.
 type Mark struct{ Mark, Means string }
 
-// Marks of the heat map. A number of pods may stand before broken.
-const (
-	markFree   = "·"
-	markWait   = "~"
-	markBroken = "!"
-)
-
-// Legend explains the marks of the heat map.
-func (r *Report) Legend() []Mark {
+// Legend explains the marks of the heat map. The last may stand behind a number.
+func (*Report) Legend() []Mark {
 	return []Mark{
-		{markFree, "every pod finds a node"},
-		{markWait, "some pods wait for their node or are not replaced"},
+		{"·", "every pod finds a node"},
+		{"~", "some pods wait for their node or are not replaced"},
 		{"1", "that many pods get no node or are not created"},
-		{markBroken, "a minimum or budget breaks, or pods are not evicted"},
+		{"!", "a minimum or budget breaks, or pods are not evicted"},
 	}
 }
 
@@ -73,7 +66,7 @@ func (r *Report) Map() [][]Cell {
 			} else if k == i {
 				name = a
 			}
-			c := Cell{Name: name, Mark: markFree}
+			c := Cell{Name: name, Mark: "·"}
 			if l := known[name]; l != nil {
 				c.Heat, c.Mark, c.Loss = l.heat(), l.mark(), l
 			}
@@ -91,15 +84,15 @@ func (l *Loss) mark() string {
 		out = n.String()
 	}
 	if l.Held || len(l.Broken)+len(l.Budgets) > 0 {
-		out += markBroken
+		out += "!"
 	}
 	switch {
 	case out != "":
 		return out
 	case l.Partial():
-		return markWait
+		return "~"
 	}
-	return markFree
+	return "·"
 }
 
 func (l *Loss) heat() int {
