@@ -100,7 +100,7 @@ picture: build
 	dir=$$(mktemp -d); tmux="tmux -f /dev/null -S $$dir/tmux"; \
 	$$tmux new-session -d -x 110 -y 34 -e LC_ALL=C.UTF-8 "bin/lightsout demo mdx --play --quit --state $$dir/kept --cast $$dir/demo.cast; $$tmux wait-for -S over" && \
 	$$tmux wait-for over; \
-	bin/lightsout export $$dir/demo.cast -o docs/demo.svg --idle 2s --least 2s --speed 1.25 --captions=false; rm -rf "$$dir"
+	bin/lightsout export $$dir/demo.cast docs/demo.svg --idle 2s --least 2s --speed 1.25 --captions=false; rm -rf "$$dir"
 
 # dist makes what users install, in bin/dist. The same commit makes the same bytes.
 dist: DIST_VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' 2>/dev/null)),0.0.0-$(shell git log -1 --format=%cd.g%h --date=format:%Y%m%d))

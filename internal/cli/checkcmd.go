@@ -51,23 +51,20 @@ type checkReport struct {
 }
 
 func newCheckCommand(o *options) *cobra.Command {
-	output, forRecorder := "", false
+	var as *format
+	forRecorder := false
 	cmd := &cobra.Command{
 		Use:               "check [NODE...]",
 		Short:             "Test rights, bastion, machines and load; switch nothing",
 		ValidArgsFunction: o.nodes,
 		RunE: func(cmd *cobra.Command, nodes []string) error {
-			if output != "" && output != "json" {
-				return usageError{fmt.Errorf("--output is json or nothing, not %q", output)}
-			}
 			if forRecorder && len(nodes) > 0 {
 				return usageError{errors.New("--recorder takes no NODE: the recorder switches no machine")}
 			}
-			return runCheck(cmd.Context(), *o, nodes, checkOptions{output == "json", forRecorder}, cmd.OutOrStdout())
+			return runCheck(cmd.Context(), *o, nodes, checkOptions{as.value == formatJSON, forRecorder}, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "`format`: json (default a table)")
-	completeFlag(cmd, "output", words("json"))
+	as = formatFlag(cmd, formatTable, formatJSON)
 	o.clusterFlags(cmd)
 	o.Bound(cmd.Flags())
 	cmd.Flags().BoolVar(&o.readOnly, "read-only", false, "skip the checks that only switching needs")

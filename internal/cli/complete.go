@@ -105,6 +105,9 @@ func (o *options) records(_ *cobra.Command, _ []string, begun string) ([]cobra.C
 
 // casts completes files and records that export can draw.
 func (o *options) casts(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault // the picture
+	}
 	if files, _ := filepath.Glob(begun + "*.cast"); len(files) > 0 { // its only error is a wrong pattern
 		return files, cobra.ShellCompDirectiveNoFileComp
 	}

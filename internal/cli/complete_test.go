@@ -122,8 +122,8 @@ func TestAWrongCommandLineGetsASuggestion(t *testing.T) {
 		"demo mixed --play":                        "--play has no experiment for mixed; there are mdx and vagrant",
 		"demo vagrnat":                             `there is no demo "vagrnat"; did you mean "vagrant"?`,
 		"demo --pace fst":                          `there is no pace "fst"; did you mean "fast"?`,
-		"export mdx -o a.gif --theme x":            `there is no theme "x"; there are dark, light, contrast`,
-		"export":                                   "which recording (a .cast file, a record, mdx or vagrant)? lightsout export FILE.cast|RECORD",
+		"export mdx a.gif --theme x":               `there is no theme "x"; there are dark, light, contrast`,
+		"export":                                   "which recording (a .cast file, a record, mdx or vagrant)? lightsout export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
 		"trial run mdx --lab --pace x":             `there is no pace "x"; there are fast, real`,
 	} {
 		_, err := say(t, strings.Fields(line)...)

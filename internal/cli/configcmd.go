@@ -74,6 +74,10 @@ func checkConfig(flags config.Flags, out io.Writer) error {
 	if n := len(faults); n > 0 {
 		return fmt.Errorf("%s in the config", text.Count(n, "error", "errors"))
 	}
+	if config.SetsNothing(data) {
+		_, err = fmt.Fprintf(out, "%s sets nothing: every line is empty or a comment, so each field has its default\n", path)
+		return err
+	}
 	_, err = fmt.Fprintf(out, "%s: OK; \"lightsout check\" tests the names and connections\n", path)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,21 +22,30 @@ import (
 )
 
 // demoScript holds the captions of the demo that runs by itself: at its beginning, and
-// before each step of its scenario's plan.
+// of each step of its scenario's plan.
 type demoScript struct {
 	begin string
-	steps []string
+	steps []demoStep
 }
+
+// demoStep holds the captions of a step: before it, what to watch, and after it, if it is done, the result. The
+// numbers of a result are those that the player has seen.
+type demoStep struct{ before, after string }
 
 //go:embed demo.txt
 var demoText string
 
-// demoScripts are the parts of demo.txt, one for each built-in plan: a caption a line.
+// demoScripts are the parts of demo.txt, one for each built-in plan: a step a line, its result behind a bar.
 var demoScripts = func() map[string]demoScript {
 	scripts := map[string]demoScript{}
 	for _, scenario := range plan.Builtin() {
 		lines := strings.Split(strings.TrimSpace(part(demoText, scenario)), "\n")
-		scripts[scenario] = demoScript{lines[0], lines[1:]}
+		script := demoScript{begin: lines[0]}
+		for _, line := range lines[1:] {
+			before, after, _ := strings.Cut(line, " | ")
+			script.steps = append(script.steps, demoStep{before, after})
+		}
+		scripts[scenario] = script
 	}
 	return scripts
 }()
@@ -58,6 +68,20 @@ type demoPlayer struct {
 	scenario string
 	quit     bool // at the end
 	ctx      context.Context
+	load     demoLoad // since the last caption before a step
+}
+
+// demoLoad is what the player has seen of the requests of a step.
+type demoLoad struct{ served, queued, failedBefore, failed int }
+
+func (l *demoLoad) see(f *view.Frame) {
+	g := f.Load.Gauge
+	l.served, l.queued, l.failed = max(l.served, g.Served), max(l.queued, g.Queued), f.Load.Totals.FailedSum()-l.failedBefore
+}
+
+// result is the caption after a step.
+func (l *demoLoad) result(caption string) string {
+	return strings.NewReplacer("{served}", strconv.Itoa(l.served), "{queued}", strconv.Itoa(l.queued), "{failed}", strconv.Itoa(l.failed)).Replace(caption)
 }
 
 // play runs beside the screen.
@@ -85,7 +109,7 @@ func (p *demoPlayer) experiment() bool {
 
 // steps takes the steps of the trial, and answers their questions, until there is a
 // verdict.
-func (p *demoPlayer) steps(captions []string) bool {
+func (p *demoPlayer) steps(script []demoStep) bool {
 	said := -1
 	for p.until(func(f *view.Frame) bool {
 		return f.Trial.Verdict != "" || f.Trial.Waiting || f.Trial.Next != said || asked(f)
@@ -93,10 +117,7 @@ func (p *demoPlayer) steps(captions []string) bool {
 		f := p.Frame()
 		switch t := f.Trial; {
 		case t.Verdict != "":
-			if last := len(captions) - 1; t.Verdict == view.Pass && said == last-1 { // it was done while the one before was read
-				return p.say(captions[last]) && p.rest(demoCaption)
-			}
-			return true
+			return p.result(script, said, t)
 		case f.Question != nil && f.Question.Refused:
 			p.say("lightsout refuses that, for the reason above. The demo ends here.")
 			return false
@@ -105,8 +126,10 @@ func (p *demoPlayer) steps(captions []string) bool {
 				return false
 			}
 		case t.Next != said:
-			said = t.Next
-			if said < len(captions) && !(p.say(captions[said]) && p.rest(demoCaption)) {
+			if !p.result(script, said, t) {
+				return false
+			}
+			if said = t.Next; said < len(script) && !(p.announce(script[said].before, f) && p.rest(demoCaption)) {
 				return false
 			}
 		case t.Waiting:
@@ -116,6 +139,20 @@ func (p *demoPlayer) steps(captions []string) bool {
 		}
 	}
 	return false
+}
+
+// announce shows the caption before a step, whose requests count from now on.
+func (p *demoPlayer) announce(caption string, f *view.Frame) bool {
+	p.load = demoLoad{failedBefore: f.Load.Totals.FailedSum()}
+	return p.say(caption)
+}
+
+// result shows the caption after the step with that index, if it has one and is done.
+func (p *demoPlayer) result(script []demoStep, step int, t *view.TrialView) bool {
+	if step < 0 || step >= min(len(script), len(t.Steps)) || script[step].after == "" || t.Steps[step].State != view.StepDone {
+		return true
+	}
+	return p.say(p.load.result(script[step].after)) && p.rest(demoCaption)
 }
 
 // verdict shows the trial as a whole, and where its report is.
@@ -188,8 +225,11 @@ func (p *demoPlayer) within(d time.Duration, is func(*view.Frame) bool) bool {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
-		if f := p.Frame(); f != nil && is(f) {
-			return p.ctx.Err() == nil
+		if f := p.Frame(); f != nil {
+			p.load.see(f)
+			if is(f) {
+				return p.ctx.Err() == nil
+			}
 		}
 		select {
 		case <-p.ctx.Done():

@@ -31,9 +31,14 @@ type exportFlags struct {
 func newExportCommand(o *options) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:               "export FILE.cast|RECORD",
-		Short:             "Make a GIF, an SVG or a PNG of a recording",
-		Args:              takes(1, 1, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")"),
+		Use:   "export RECORD|FILE.cast FILE.gif|FILE.svg|FILE.png",
+		Short: "Make a GIF, an SVG or a PNG of a recording",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return takes(2, 2, "picture (a file that ends in .gif, .svg or .png)")(cmd, args)
+			}
+			return takes(2, 2, "recording (a .cast file, a record, "+strings.Join(examples.Names(), " or ")+")")(cmd, args)
+		},
 		ValidArgsFunction: o.casts,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
@@ -43,11 +48,11 @@ func newExportCommand(o *options) *cobra.Command {
 			if given("size") && strings.HasSuffix(args[0], ".cast") {
 				return usageError{errors.New("--size is for records: a .cast has the size at which it was recorded")}
 			}
+			f.out = args[1]
 			return runExport(cmd.Context(), args[0], f)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "the `file` to make: .gif, .svg or .png")
 	fl.StringVar(&f.size, "size", "120x36", "columns x rows of a record's screen, like `120x36`")
 	fl.DurationVar(&f.at, "at", 0, "show the moment at this `time` of the film, for a .png (default the end)")
 	fl.Float64Var(&f.film.Speed, "speed", 1, "play this many `times` as fast")
@@ -71,10 +76,7 @@ func runExport(ctx context.Context, name string, f exportFlags) error {
 		".svg": func(w *os.File, frames []export.Frame) error { return export.SVG(w, frames, f.film) },
 		".png": func(w *os.File, frames []export.Frame) error { return export.PNG(w, frames, f.at, f.film) },
 	}[kind]
-	switch {
-	case f.out == "":
-		return usageError{errors.New("there is no output file: add -o NAME.gif (or .svg, .png)")}
-	case !ok:
+	if !ok {
 		return usageError{fmt.Errorf("%s has none of the endings .gif, .svg and .png, which choose the format", f.out)}
 	}
 	if f.film.Theme != "" {

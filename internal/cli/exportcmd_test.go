@@ -14,12 +14,12 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"mdx -o a.png --at 99m", "--at 1h39m0s is after the end"},
-		{cast + " -o a.gif --size 80x24", "a .cast has the size"},
-		{"mdx", "there is no output file"}, {"mdx -o a.mp4", "a.mp4 has none of the endings .gif, .svg and .png"},
+		{"mdx OUT/a.png --at 99m", "--at 1h39m0s is after the end"},
+		{cast + " OUT/a.gif --size 80x24", "a .cast has the size"},
+		{"mdx", "which picture (a file that ends in .gif, .svg or .png)?"}, {"mdx OUT/a.mp4", "a.mp4 has none of the endings .gif, .svg and .png"},
 	} {
 		cmd := newExportCommand(&options{})
-		cmd.SetArgs(strings.Fields(strings.ReplaceAll(c.args, "-o ", "-o "+dir+"/")))
+		cmd.SetArgs(strings.Fields(strings.ReplaceAll(c.args, "OUT", dir)))
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("export %s: %v, want %q", c.args, err, c.want)
@@ -27,7 +27,7 @@ func TestExportRefusesFlagsWithoutEffect(t *testing.T) {
 	}
 	svg := filepath.Join(dir, "a.svg")
 	cmd := newExportCommand(&options{})
-	cmd.SetArgs([]string{cast, "-o", svg, "--idle", "1s"})
+	cmd.SetArgs([]string{cast, svg, "--idle", "1s"})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}

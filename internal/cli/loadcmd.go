@@ -22,12 +22,13 @@ import (
 
 // loadOptions are the flags of the load command.
 type loadOptions struct {
-	send              config.Load // as in lightsout.yaml
-	spec              loadgen.Spec
-	burst, hold       int
-	rate, output, dir string
-	headers           []string
-	http2, chat       bool
+	send        config.Load // as in lightsout.yaml
+	spec        loadgen.Spec
+	burst, hold int
+	rate, dir   string
+	as          *format
+	headers     []string
+	http2, chat bool
 }
 
 // graceTime is how long requests in flight may go on after an interrupt.
@@ -67,10 +68,9 @@ func newLoadCommand(common *options) *cobra.Command {
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "send this `header`, like \"Name: value\"")
 	f.StringVar(&l.send.BodyFile, "body", "", "send the contents of this `file`")
 	l.chatFlags(f)
-	f.StringVarP(&l.output, "output", "o", "text", "`format` of the summary: text or json")
+	l.as = formatFlag(cmd, formatText, formatJSON)
 	f.StringVar(&l.dir, "record", "", "write requests.jsonl and summary.json into this `folder`")
 	f.StringVar(&common.Bastion, "bastion", "", "go through this ssh `host`: user@host:port or an alias")
-	completeFlag(cmd, "output", words("text", "json"))
 	completeFlag(cmd, "connections", words("fresh", "kept"))
 	return cmd
 }
@@ -161,9 +161,6 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 	if err != nil {
 		return usageError{err}
 	}
-	if err := oneOf("format", l.output, "text", "json"); err != nil {
-		return err
-	}
 	o, err := l.generatorOptions(target)
 	if err != nil {
 		return usageError{err}
@@ -175,7 +172,7 @@ func runLoad(ctx context.Context, common *options, l loadOptions, target string,
 		}
 		defer client.Close()
 	}
-	if l.output == "text" {
+	if l.as.value == formatText {
 		progress = out
 	}
 	requests, err := newRequests(l.dir)
@@ -245,7 +242,7 @@ func (l *loadOptions) sumUp(s *loadSummary, requests *record.Requests, out io.Wr
 		incomplete = errors.Join(incomplete, record.WriteSummary(l.dir, s, nil))
 	}
 	write := s.writeText
-	if l.output == "json" {
+	if l.as.value == formatJSON {
 		write = func(w io.Writer) error { return writeJSON(w, s) }
 	}
 	if err := write(out); err != nil {

@@ -40,7 +40,7 @@ func TestAnEndlessLoadEndsWithItsReader(t *testing.T) {
 		if (stopped != "") != (requests == 0) || ctx.Err() != nil || requests > 0 && g.Run().Totals.Scheduled != requests {
 			t.Errorf("a load of %d requests (0: endless) ended after %s: %q", requests, time.Since(began), stopped)
 		}
-		l := &loadOptions{output: "text"}
+		l := &loadOptions{as: &format{value: formatText}}
 		if err := l.sumUp(summarizeLoad(g.Run(), began, time.Now()), nil, writer); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("the end of the load: %v", err)
 		}

@@ -224,7 +224,7 @@ func newPrinter(out io.Writer) (p printer, stop func()) {
 
 func (p printer) print(line string) {
 	select {
-	case p <- time.Now().UTC().Format("2006-01-02 15:04:05") + "  " + line:
+	case p <- time.Now().UTC().Format("2006-01-02 15:04:05 UTC") + "  " + line:
 	default: // the record has it too
 	}
 }

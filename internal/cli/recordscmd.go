@@ -2,8 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,19 +22,24 @@ import (
 // pathMost is the longest path that a list shows, in bytes (PATH_MAX of Linux).
 const pathMost = 4096
 
+// whatMost is the most cells of a terminal for what a record is about, which may name many nodes.
+const whatMost = 40
+
 func newRecordsCommand(o *options) *cobra.Command {
+	var as *format
 	cmd := &cobra.Command{
 		Use:   "records",
 		Short: "List the records of trials and of outages",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listRecords(*o, as.value, cmd.OutOrStdout()) },
 	}
+	as = formatFlag(cmd, formatTable, formatJSON)
 	o.clusterFlags(cmd)
 	return cmd
 }
 
 // listRecords prints the records in the state folder, the newest first.
-func listRecords(o options, out io.Writer) error {
+func listRecords(o options, as string, out io.Writer) error {
 	cfg, err := o.Read()
 	if err != nil {
 		return err
@@ -45,8 +50,18 @@ func listRecords(o options, out io.Writer) error {
 	}
 	all := recordLines(state)
 	slices.SortStableFunc(all, func(a, b view.RecordLine) int { return b.At.Compare(a.At) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-24s  %-28s  %8s  %-16s  %s\n", "TIME", "WHAT", "TOOK", "VERDICT", "RECORD")
+	if as == formatJSON {
+		rows := []recordRow{}
+		for _, k := range all {
+			rows = append(rows, recordRow{k.At, k.What, k.Took.Seconds(), k.Verdict, k.Path})
+		}
+		return writeJSON(out, rows)
+	}
+	most := math.MaxInt // nothing is cut into a pipe
+	if terminalWidth(os.Stdout) > 0 {
+		most = whatMost
+	}
+	rows := [][]string{{"TIME", "WHAT", "TOOK", "VERDICT", "RECORD"}}
 	for _, k := range all {
 		began, took := "unknown", "–"
 		if !k.At.IsZero() {
@@ -55,10 +70,19 @@ func listRecords(o options, out io.Writer) error {
 		if k.Took > 0 {
 			took = text.Span(k.Took)
 		}
-		fmt.Fprintf(&b, "%-24s  %s  %8s  %-16s  %s\n", began, text.Pad(text.Fit(k.What, 28, "…"), 28), took, text.Clean(k.Verdict, 16), text.Clean(k.Path, pathMost))
+		rows = append(rows, []string{began, text.Fit(text.Cells(k.What), most, "…"), took, text.Cells(k.Verdict), text.Clean(k.Path, pathMost)})
 	}
-	_, err = io.WriteString(out, b.String())
+	_, err = io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
 	return err
+}
+
+// recordRow is a record in JSON. What is unknown is not there.
+type recordRow struct {
+	At      time.Time `json:"at,omitzero"`
+	What    string    `json:"what"`
+	Took    float64   `json:"took_seconds,omitempty"`
+	Verdict string    `json:"verdict"`
+	Record  string    `json:"record"`
 }
 
 // recordLines lists the records of trials and outages below a state folder, the newest

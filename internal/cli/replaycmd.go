@@ -62,7 +62,7 @@ func openRecord(dir string) (*record.Record, error) {
 		return nil, fmt.Errorf("there is no record %s: `lightsout records` lists all", dir)
 	}
 	if strings.HasSuffix(dir, ".cast") {
-		return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s -o NAME.gif", dir)
+		return nil, fmt.Errorf("%s is a recording of the screen, not a record: draw it with lightsout export %[1]s NAME.gif", dir)
 	}
 	return record.Open(dir)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
@@ -19,16 +20,17 @@ import (
 // surveying holds the flags of `lightsout survey`.
 type surveying struct {
 	survey.Options
-	format, require, from string
-	min                   []string
-	wait                  time.Duration
+	as            *format
+	require, from string
+	min           []string
+	wait          time.Duration
 }
 
 func newSurveyCommand(o *options) *cobra.Command {
 	var q surveying
 	cmd := &cobra.Command{
 		Use:   "survey",
-		Short: "Forecast which nodes and zones the cluster can't spare",
+		Short: "Forecast which nodes and zones the cluster can spare",
 		Args:  takes(0, 0, ""),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runSurvey(cmd.Context(), *o, q) },
 	}
@@ -39,7 +41,7 @@ func newSurveyCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&q.By, "by", nil, "nodes with one value of this `label` are a failure domain (may be repeated)")
 	f.StringArrayVar(&q.min, "min", nil, "the smallest number of pods that a workload must keep, as `NAMESPACE/NAME=N` (may be repeated)")
 	f.StringVar(&q.require, "require", "", "exit with 1 unless the cluster survives any node (n-1), any pair (n-2) or any zone (zone)")
-	f.StringVarP(&q.format, "output", "o", survey.Table, "the `format`: "+strings.Join(survey.Formats, ", "))
+	q.as = formatFlag(cmd, survey.Formats...)
 	f.StringVar(&q.from, "from", "", "survey this `file` of lightsout snapshot, without a cluster")
 	return cmd
 }
@@ -64,12 +66,10 @@ func newSnapshotCommand(o *options) *cobra.Command {
 
 // check parses the flags.
 func (q *surveying) check() error {
-	err := oneOf("format", q.format, survey.Formats...)
-	if err == nil && q.require != "" {
-		err = oneOf("requirement", q.require, survey.Requirements...)
-	}
-	if err != nil {
-		return err
+	if q.require != "" {
+		if err := oneOf("requirement", q.require, survey.Requirements...); err != nil {
+			return err
+		}
 	}
 	q.Pairs = q.Pairs || q.require == "n-2"
 	q.Min = map[cluster.Key]int{}
@@ -119,7 +119,7 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 			return usageError{fmt.Errorf("no node has the label %q of --by", label)}
 		}
 	}
-	if err := r.Write(os.Stdout, q.format); err != nil {
+	if err := r.Write(os.Stdout, q.as.value, terminalWidth(os.Stdout)); err != nil {
 		return err
 	}
 	for _, l := range r.Losses {
@@ -134,6 +134,15 @@ func (q *surveying) print(ctx context.Context, s *cluster.Snapshot) error {
 		return fmt.Errorf("the cluster does not meet %s: %s", q.require, why)
 	}
 	return nil
+}
+
+// terminalWidth is how many cells a line of the terminal has; 0 of a file that is no terminal.
+func terminalWidth(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
 }
 
 // readSnapshot reads a file of lightsout snapshot.

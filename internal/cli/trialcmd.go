@@ -63,7 +63,7 @@ func newTrialCommand(o *options) *cobra.Command {
 		ValidArgsFunction: plans,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runTrial(cmd.Context(), *o, args[0], f) },
 	}
-	run.Flags().StringVarP(&f.out, "output", "o", "", "`folder` of the record (default a new one below the state folder)")
+	run.Flags().StringVar(&f.out, "record", "", "`folder` of the record (default a new one below the state folder)")
 	run.Flags().BoolVar(&f.lab, "lab", false, "use a new lab instead of a cluster")
 	run.Flags().StringVar(&f.scenario, "scenario", "", "`name` of the lab's scenario: mdx, mixed or vagrant (default that of the plan's name)")
 	run.Flags().StringVar(&f.pace, "pace", "", "the lab's `timings`: fast (default) or real")
@@ -122,26 +122,31 @@ func checkPlan(cmd *cobra.Command, name string) []error {
 }
 
 func newTrialCompareCommand(o *options) *cobra.Command {
-	var markdown bool
+	var as *format
 	cmd := &cobra.Command{
 		Use:               "compare DIR...",
 		Short:             "Compare records of trials phase by phase, with forecast accuracy",
 		Args:              takes(1, -1, "record"),
 		ValidArgsFunction: o.records,
-		RunE: func(_ *cobra.Command, args []string) error {
-			write := report.Compare
-			if markdown {
-				write = report.CompareMarkdown
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			switch as.value {
+			case formatJSON:
+				return compare(out, args, report.CompareJSON)
+			case formatMarkdown:
+				return compare(out, args, report.CompareMarkdown)
 			}
-			return compare(args, write)
+			return compare(out, args, func(w io.Writer, rs []*record.Record) error {
+				return report.Compare(w, rs, terminalWidth(os.Stdout))
+			})
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "write Markdown tables")
+	as = formatFlag(cmd, formatTable, formatJSON, formatMarkdown)
 	return cmd
 }
 
 // compare prints the result of a report function for records.
-func compare(dirs []string, write func(io.Writer, []*record.Record) error) error {
+func compare(out io.Writer, dirs []string, write func(io.Writer, []*record.Record) error) error {
 	var records []*record.Record
 	for _, dir := range dirs {
 		r, err := openRecord(dir)
@@ -150,7 +155,7 @@ func compare(dirs []string, write func(io.Writer, []*record.Record) error) error
 		}
 		records = append(records, r)
 	}
-	return write(os.Stdout, records)
+	return write(out, records)
 }
 
 func (f *trialFlags) check(p *plan.Plan, dryRun bool) error {

@@ -15,12 +15,15 @@ import (
 )
 
 func newTrialListCommand() *cobra.Command {
-	return &cobra.Command{
+	var as *format
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in plans",
 		Args:  takes(0, 0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return listPlans(as.value, cmd.OutOrStdout()) },
 	}
+	as = formatFlag(cmd, formatTable, formatJSON)
+	return cmd
 }
 
 func newTrialShowCommand() *cobra.Command {
@@ -46,17 +49,26 @@ func newTrialInitCommand() *cobra.Command {
 }
 
 // listPlans prints the built-in plans.
-func listPlans(out io.Writer) error {
+func listPlans(as string, out io.Writer) error {
+	type line struct {
+		Name  string `json:"name"`
+		About string `json:"about"`
+	}
+	var all []line
+	rows := [][]string{{"PLAN", "ABOUT"}}
 	for _, name := range plan.Builtin() {
 		p, err := plan.Open(name)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "%-8s  %s\n", name, text.Clean(firstSentence(p.About), 90)); err != nil {
-			return err
-		}
+		all = append(all, line{name, strings.TrimSpace(p.About)})
+		rows = append(rows, []string{name, text.Cells(firstSentence(p.About))})
 	}
-	return nil
+	if as == formatJSON {
+		return writeJSON(out, all)
+	}
+	_, err := io.WriteString(out, strings.Join(text.Columns(rows), "\n")+"\n")
+	return err
 }
 
 func firstSentence(s string) string {

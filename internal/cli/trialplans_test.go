@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"lightsout/internal/config"
 	"lightsout/internal/record"
@@ -60,12 +63,42 @@ func TestRecordsNamesWhatHasNoSummary(t *testing.T) {
 	}
 	defer func() { _ = tl.Untee() }()
 	var out bytes.Buffer
-	if err := listRecords(options{Flags: config.Flags{State: state}}, &out); err != nil {
+	if err := listRecords(options{Flags: config.Flags{State: state}}, formatTable, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"unreadable        " + broken + "\n", "recording         " + written + "\n"} {
+	for _, want := range []string{"unreadable  " + broken + "\n", "recording   " + written + "\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the list lacks %q:\n%s", want, out.String())
 		}
 	}
+}
+
+// Scripts read lists and comparisons as JSON, in which a duration or time that nobody knows is not there, and
+// -o chooses a format everywhere.
+func TestListsAndComparisonsAreJSON(t *testing.T) {
+	state := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(state, "mdx", "trials", "20261123-broken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"records -o json --state " + state: `[{"what":"trial","verdict":"unreadable","record":`,
+		"trial list -o json":               `[{"name":"mdx","about":"Two of four nodes lose power`,
+		"trial compare mdx mdx -o json":    `{"runs":[{"record":"mdx","summary":{"version":`,
+	} {
+		out, err := say(t, strings.Fields(line)...)
+		var b bytes.Buffer
+		if err := errors.Join(err, json.Compact(&b, []byte(out))); err != nil || !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%s: %v\n%.200s", line, err, &b)
+		}
+	}
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if f := cmd.Flags().ShorthandLookup("o"); f != nil && f.Value.Type() != (&format{}).Type() {
+			t.Errorf("%s: -o is no format", cmd.CommandPath())
+		}
+		for _, c := range cmd.Commands() {
+			look(c)
+		}
+	}
+	look(Command("test"))
 }

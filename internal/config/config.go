@@ -129,6 +129,7 @@ func notNegative[T int | time.Duration](wrong fault, field string, value T) {
 
 // check finds contradictions that the types allow. It reads no file.
 func (c *Config) check(wrong fault) {
+	wrong.oneOf("pace", c.Pace, "fast", "real")
 	c.Power.check(wrong)
 	c.Guards.check(wrong)
 	for _, name := range c.ProductionContexts {

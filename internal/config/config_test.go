@@ -136,3 +136,12 @@ func TestGuardsInTheConfigOnlyTighten(t *testing.T) {
 		}
 	}
 }
+
+// A config that is cut short or never filled in is not called right.
+func TestAConfigMaySetNothing(t *testing.T) {
+	for text, want := range map[string]bool{"": true, "# a\n\n# b\n": true, Example(): true, "pace: real\n": false, "a: [\n": false} {
+		if SetsNothing([]byte(text)) != want {
+			t.Errorf("%.20q sets nothing: not %t", text, want)
+		}
+	}
+}

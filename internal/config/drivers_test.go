@@ -187,18 +187,20 @@ func TestConfigCheckFindsMissingFilesAndBadBastions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"bastion: \"x foo\"":                                                                    `bastion: "x foo" has a space`,
-		"bastion: ops@b:2222":                                                                   "",
-		"bastion: ::1":                                                                          "",
-		"kubeconfig: /nonexistent/kubeconfig":                                                   "line 1: kubeconfig: /nonexistent/kubeconfig does not exist",
-		"contxt: a\nkubeconfig: /nonexistent/kube":                                              "line 2: kubeconfig: /nonexistent/kube does not exist",
-		"ssh: {identity_files: [/nonexistent/id]}":                                              "line 1: ssh.identity_files: /nonexistent/id does not exist",
-		"power:\n  nodes: {a: {machine: vm}, b: {machine: vm}}":                                 "line 2: power.nodes: a and b have the same machine",
+		"bastion: \"x foo\"":                                    `bastion: "x foo" has a space`,
+		"bastion: 3":                                            "line 1: bastion: 3 is a number",
+		"pace: slow":                                            `line 1: there is no pace "slow"; there are fast, real`,
+		"bastion: ops@b:2222":                                   "",
+		"bastion: ::1":                                          "",
+		"kubeconfig: /nonexistent/kubeconfig":                   "line 1: kubeconfig: /nonexistent/kubeconfig does not exist",
+		"contxt: a\nkubeconfig: /nonexistent/kube":              "line 2: kubeconfig: /nonexistent/kube does not exist",
+		"ssh: {identity_files: [/nonexistent/id]}":              "line 1: ssh.identity_files: /nonexistent/id does not exist",
+		"power:\n  nodes: {a: {machine: vm}, b: {machine: vm}}": "line 2: power.nodes: a and b have the same machine",
 		"power:\n  nodes: {a: {address: 10.0.0.1}, b: {address: 10.0.0.1}}":                     "line 2: power.nodes: a and b have the same address",
 		"power:\n  nodes: {a: {bmc: 10.7.0.1}, b: {bmc: 10.7.0.1}}":                             "line 2: power.nodes: a and b have the same bmc",
 		"power:\n  nodes: {a: {bmc: 10.7.0.1, machine: one}, b: {bmc: 10.7.0.1, machine: two}}": "",
 		"power:\n  nodes: {a: {machine: vm}, b: {machine: vm-2}, c: {}, d: {}}":                 "",
-		"bastion: ssh://ops@b:22":                                                               "", "kubeconfig: " + there: "", "ssh: {identity_files: [" + there + "], known_hosts: [/nonexistent/known]}": "",
+		"bastion: ssh://ops@b:22": "", "kubeconfig: " + there: "", "ssh: {identity_files: [" + there + "], known_hosts: [/nonexistent/known]}": "",
 	} {
 		_, faults := AllFaults(filepath.Join(t.TempDir(), "lightsout.yaml"), []byte(text+"\n"))
 		if got := errors.Join(faults...); want == "" && got != nil || want != "" && (got == nil || !strings.Contains(got.Error(), want)) {

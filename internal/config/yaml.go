@@ -39,6 +39,12 @@ func AllFaults(path string, data []byte) (*Config, []error) {
 	return c, faults
 }
 
+// SetsNothing reports a config without a field, of which every line is empty or a comment.
+func SetsNothing(data []byte) bool {
+	root, err := file.Read(data)
+	return err == nil && len(root.Content) == 0
+}
+
 // lined appends each error to faults, with the line of its field or of what holds that.
 func lined(root *yaml.Node, faults *[]error) fault {
 	return func(field, format string, args ...any) {

@@ -56,7 +56,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 		api.Do(http.MethodGet, budgets+"/keep-all", nil, &pdb)
 	}
 	dir := filepath.Join(t.TempDir(), "held")
-	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "held.yaml", strings.Replace(drainPlan, "WITHIN", "8s", 1)), "--yes", "-o", dir)...)
+	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "held.yaml", strings.Replace(drainPlan, "WITHIN", "8s", 1)), "--yes", "--record", dir)...)
 	s := readSummary(t, dir)
 	if code != exitNotObserved || s.Steps[1].State != "failed" || !strings.Contains(s.Steps[1].Text, "keep-all") || !strings.Contains(s.Steps[1].Text, node) {
 		t.Errorf("exit %d, the step: %+v\n%s%s", code, s.Steps[1], out, errs)
@@ -72,7 +72,7 @@ func TestATrialDrainsBeforeItShutsDownOnTheLab(t *testing.T) {
 	api.Do(http.MethodDelete, budgets+"/keep-all", nil, nil)
 
 	dir = filepath.Join(t.TempDir(), "drained")
-	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "drained.yaml", strings.Replace(drainPlan, "WITHIN", "2m", 1)), "--yes", "-o", dir)...)
+	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "drained.yaml", strings.Replace(drainPlan, "WITHIN", "2m", 1)), "--yes", "--record", dir)...)
 	if s := readSummary(t, dir); code != 0 || s.Verdict != view.NoExpectations {
 		t.Errorf("exit %d, %s: %v\n%s%s", code, s.Verdict, s.Why, out, errs)
 	}

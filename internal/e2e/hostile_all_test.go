@@ -47,11 +47,11 @@ func TestNothingHostileLeaves(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "record")
 	named, _ := json.Marshal(strings.ReplaceAll(hostile, "\x00", ""))
 	plan := write(t, "plan.yaml", `{"name": `+string(named)+`, "steps": [{"pause": "1s"}]}`)
-	look("trial", "run", plan, "--yes", "-o", dir) // no plan of such a name is taken
+	look("trial", "run", plan, "--yes", "--record", dir) // no plan of such a name is taken
 	plan = write(t, "plan.yaml", `{"name": "planted", "steps": [{"load": {"burst": 2}, "name": "planted-\u202e"}, {"step\u001b[31;7;5m": ["n1"]}]}`)
-	look("trial", "run", plan, "--yes", "-o", dir)
+	look("trial", "run", plan, "--yes", "--record", dir)
 	plan = write(t, "plan.yaml", `{"name": "planted", "steps": [{"load": {"burst": 2}}, {"off": ["n1"]}, {"pause": "1s"}], "expect": [{"balanced": true}]}`)
-	look("trial", "run", plan, "--yes", "-o", dir)
+	look("trial", "run", plan, "--yes", "--record", dir)
 	for _, f := range []string{filepath.Join(dir, "report.md"), filepath.Join(dir, "report.html")} {
 		b, err := os.ReadFile(f)
 		if err != nil {
@@ -63,7 +63,7 @@ func TestNothingHostileLeaves(t *testing.T) {
 	planted := plantInRecord(t, dir)
 	svg := filepath.Join(t.TempDir(), "x.svg")
 	for _, command := range [][]string{
-		{"replay", "--plain", planted}, {"export", planted, "-o", svg}, {"trial", "compare", dir, planted},
+		{"replay", "--plain", planted}, {"export", planted, svg}, {"trial", "compare", dir, planted},
 	} {
 		out, errs, _ := run(t, nil, command...)
 		lookAt(t, command[0], out+errs)

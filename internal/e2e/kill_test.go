@@ -19,7 +19,7 @@ func TestAKilledProgramLeavesNothingForgotten(t *testing.T) {
 	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "record")
-	trial := []string{"trial", "run", write(t, "one.yaml", onePlan), "--yes", "-o", dir}
+	trial := []string{"trial", "run", write(t, "one.yaml", onePlan), "--yes", "--record", dir}
 	left := 0 // machines that the power command leaves off
 	going := func() bool { return len(l.Machines("stopping", "off")) > 0 }
 	for _, kill := range []struct {

@@ -150,7 +150,7 @@ func (k *killing) chooseWords(kind string) *killed {
 	switch kind {
 	case "trial":
 		dir := filepath.Join(k.TempDir(), "record")
-		return &killed{words: []string{"trial", "run", k.plan, "--yes", "-o", dir}, at: k.within(14 * time.Second), dir: dir}
+		return &killed{words: []string{"trial", "run", k.plan, "--yes", "--record", dir}, at: k.within(14 * time.Second), dir: dir}
 	case "restore":
 		return &killed{words: []string{"restore", "--yes"}, at: k.within(3 * time.Second)}
 	}

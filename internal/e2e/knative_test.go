@@ -154,7 +154,7 @@ func (k *knative) begin(steps string) (*exec.Cmd, <-chan string) {
 		}
 	})
 	plan := write(k.t, "plan.yaml", "name: knative\nsteps:\n"+steps)
-	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "-o", k.dir)...)
+	cmd, lines := start(k.t, args(k.lab, config, "trial", "run", plan, "--yes", "--record", k.dir)...)
 	waitLine(k.t, lines, "load", "started")
 	return cmd, lines
 }

@@ -34,7 +34,7 @@ func TestATrialJudgesWhereItsPodsFindAPlace(t *testing.T) {
 	l := labtest.Lease(t, "mdx")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
 	dir := filepath.Join(t.TempDir(), "trial")
-	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "place.yaml", placePlan), "--yes", "-o", dir)...)
+	out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "place.yaml", placePlan), "--yes", "--record", dir)...)
 	s := readSummary(t, dir)
 	if code != exitFailed || s.Verdict != view.Fail {
 		t.Fatalf("exit %d, %s\n%s%s", code, s.Verdict, out, errs)
@@ -57,7 +57,7 @@ func TestTheMixedLabDoesWhatTheQuestionForecasts(t *testing.T) {
 	t.Parallel()
 	l := labtest.Lease(t, "mixed")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
-	const headline = "can't spare node node-a1 and node-b1; can't spare zone a, b and c\n"
+	const headline = "Can spare: node-c1; node-a2, node-b2 and node-c2 only if default/database may wait\nCan't spare: node-a1 and node-b1; zones a, b and c\n"
 	if out, errs, code := run(t, nil, args(l, config, "survey")...); code != 0 || !strings.HasPrefix(out, headline) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}

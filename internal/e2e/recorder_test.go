@@ -274,7 +274,7 @@ func TestTheRecorderRecordsNothingThatIsPlanned(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "trial")
 	config := l.ConfigWith(func(c map[string]any) { c["state"] = t.TempDir() })
-	out, errs, _ := run(t, nil, args(l, config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "-o", dir)...)
+	out, errs, _ := run(t, nil, args(l, config, "trial", "run", write(t, "plug.yaml", plugPlan), "--yes", "--record", dir)...)
 	trial := readSummary(t, dir)
 	if trial.Verdict != view.Pass {
 		t.Errorf("%s %q\n%s%s", trial.Verdict, trial.Why, out, errs)

@@ -94,7 +94,7 @@ const replayWithin = time.Minute
 func TestErrorsShowControlCharactersInsteadOfObeyingThem(t *testing.T) {
 	t.Parallel()
 	hostile := "no\x1b[31m\rrecord\u202e"
-	for _, args := range [][]string{{"replay", hostile}, {"export", hostile, "-o", "x.gif"}, {"trial", "compare", hostile, "mdx"}, {"replay", "--speed", hostile, "mdx"}, {hostile}} {
+	for _, args := range [][]string{{"replay", hostile}, {"export", hostile, "x.gif"}, {"trial", "compare", hostile, "mdx"}, {"replay", "--speed", hostile, "mdx"}, {hostile}} {
 		_, errs, code := run(t, nil, args...)
 		if code == 0 || strings.ContainsAny(errs, "\x1b\r\u202e") || !strings.Contains(errs, `\x1b[31m`) {
 			t.Errorf("%q: code %d, %q", args, code, errs)

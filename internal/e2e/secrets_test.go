@@ -104,7 +104,7 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 		args(l, plain, "power", "status"),
 		args(l, plain, "check"),
 		args(l, plain, "restore", "--yes"),
-		args(l, plain, "trial", "run", plan, "--yes", "-o", filepath.Join(written, "trial")),
+		args(l, plain, "trial", "run", plan, "--yes", "--record", filepath.Join(written, "trial")),
 		// What fails says more.
 		args(l, l.ConfigWith(func(c map[string]any) {
 			c["power"].(map[string]any)["mdx"].(map[string]any)["url"] = "http://10.0.0.2/elsewhere"

@@ -19,7 +19,7 @@ func TestTheMDXTrialPasses(t *testing.T) {
 	t.Parallel()
 	labtest.Room(t)
 	dir := filepath.Join(t.TempDir(), "record")
-	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "-o", dir)
+	out, errs, code := run(t, nil, "trial", "run", "mdx", "--lab", "--record", dir)
 	s := readSummary(t, dir)
 	inTime := passed(t, s, code, out+errs)
 	if s.Pace != "fast" || !s.Ledger.Balanced || s.Ledger.Scheduled != 44 {
@@ -98,7 +98,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	t.Run("shutdown refused by the machine", func(t *testing.T) {
 		l.Fault(map[string]any{"target": "sudo", "vm": "kube-node4", "word": "refuse"})
 		dir := filepath.Join(t.TempDir(), "record")
-		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", one, "--yes", "--record", dir)...)
 		if s := readSummary(t, dir); code != exitNotObserved || s.Verdict != view.NotObserved {
 			t.Errorf("exit %d, %s\n%s%s", code, s.Verdict, out, errs)
 		}
@@ -115,7 +115,7 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 	})
 	t.Run("ctrl-c", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "record")
-		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "-o", dir)...)
+		cmd, lines := start(t, args(l, config, "trial", "run", one, "--yes", "--record", dir)...)
 		waitLine(t, lines, "T+0: lightsout starts to switch off") // the node may still be NotReady by the trial before
 		waitLine(t, lines, "kube-node4", "NotReady")
 		for range 2 { // as timeout(1) does: to the program, then to its group

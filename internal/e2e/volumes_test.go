@@ -67,7 +67,7 @@ func TestAReplacementWaitsForTheVolumeOfALostNode(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "trial")
 	plan := fmt.Sprintf("name: volume\nsteps:\n  - off: [%[1]s]\n  - wait: {for: evicted, within: 2m}\n  - pause: 10s\n  - on: [%[1]s]\n  - wait: {for: ready, within: 3m}\n", node)
-	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "volume.yaml", plan), "--yes", "-o", dir)...)
+	out, errs, code = run(t, nil, args(l, config, "trial", "run", write(t, "volume.yaml", plan), "--yes", "--record", dir)...)
 	report, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	if want := `Multi-Attach error for volume "pv-notes"`; code != 0 || err != nil || !strings.Contains(string(report), want) {
 		t.Errorf("exit %d, %v, no %q in\n%s%s%s", code, err, want, report, out, errs)

@@ -24,8 +24,7 @@ type canvas struct {
 
 func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	th := frames[0].Screen.theme
-	quiet := pair{mix(th.fg, th.bg, 10, 16), th.bg}
-	r, err := newRaster(frames, []pair{{th.fg, th.bg}, quiet}, o)
+	r, err := newRaster(frames, []pair{{th.fg, th.bg}}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +40,7 @@ func newCanvas(frames []Frame, o Options) (*canvas, error) {
 	}
 	c.img = image.NewPaletted(image.Rect(0, 0, (s.Width+2)*r.w, h*r.h), r.palette)
 	if c.top > 0 {
-		c.text(0, c.title, Cell{Fg: quiet.fg, Bg: quiet.bg})
+		c.text(0, c.title, Cell{Fg: th.fg, Bg: th.bg, Bold: true})
 	}
 	return c, nil
 }

@@ -35,7 +35,7 @@ func SVG(w io.Writer, frames []Frame, o Options) error {
 	}
 	var body strings.Builder
 	if o.Title != "" {
-		body.WriteString(d.cells(0, 4, lineOf(o.Title, s.Width, Cell{Fg: mix(th.fg, th.bg, 10, 16), Bg: th.bg})))
+		body.WriteString(d.cells(0, 4, lineOf(o.Title, s.Width, Cell{Fg: th.fg, Bg: th.bg, Bold: true})))
 	}
 	for y := range s.Height {
 		d.row(y, top+y*svgH)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,8 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
-
-// compareWidth is the most terminal columns that a line of Compare takes.
-const compareWidth = 120
 
 // matrix is a table with a column for each run, after columns that describe the row.
 type matrix struct {
@@ -64,21 +61,22 @@ func (m *matrix) row(keys ...string) []cell {
 
 var errNothing = errors.New("there is nothing to compare: name at least one record")
 
-// Compare lines runs up, phase by phase, as plain text for a terminal: the
+// Compare lines runs up, phase by phase, as plain text for a terminal of width columns: the
 // observed seconds from zero, their difference from the first run, and the forecast
 // with "in" or "OUT"; then loads, ledgers, the settings that differ, and how well the
-// forecasts held over all runs. Records without a summary have empty columns. The error
-// is the writer's, or reports that there are no records.
-func Compare(w io.Writer, rs []*record.Record) error {
+// forecasts held over all runs. Records without a summary have empty columns. Width 0: nobody sees it on a
+// terminal, and each row is one line. The error is the writer's, or reports that there are no records.
+func Compare(w io.Writer, rs []*record.Record, width int) error {
 	if len(rs) == 0 {
 		return errNothing
 	}
+	width = cmp.Or(width, math.MaxInt)
 	var b strings.Builder
 	for _, m := range matrices(rs) {
-		fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(m.within(compareWidth), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n\n", m.Title, strings.Join(m.within(width), "\n"))
 	}
 	if t := agreementTable(rs); len(t.Rows) > 0 {
-		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(t.within(compareWidth), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n", t.Title, strings.Join(t.within(width), "\n"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -102,7 +100,7 @@ func runNames(rs []*record.Record) []string {
 	seen := counter{}
 	var out []string
 	for i, r := range rs {
-		name := text.Middle(clean(filepath.Base(r.Dir)), 28, "…")
+		name := clean(filepath.Base(r.Dir))
 		if name == "" || name == "." || r.Dir == "" {
 			name = fmt.Sprintf("run %d", i+1)
 		}
@@ -129,14 +127,14 @@ func runsMatrix(rs []*record.Record) *matrix {
 			continue
 		}
 		set("verdict", judged(s).Text)
-		set("trial", text.Clean(s.Name, 28))
-		set("pace", text.Clean(s.Pace, 28))
-		set("API server", text.Clean(s.Server, 28))
+		set("trial", clean(s.Name))
+		set("pace", clean(s.Pace))
+		set("API server", clean(s.Server))
 		set("took", seconds(max(lengthOf(s).Seconds(), 0)))
 		set("requests", ledgerWord(s.Ledger))
 		set("pods by node", skewWord(s.Skew))
 		if len(s.LeftOff) > 0 {
-			set("STILL OFF", text.Clean(strings.Join(s.LeftOff, ", "), 40))
+			set("STILL OFF", clean(strings.Join(s.LeftOff, ", ")))
 		}
 	}
 	return m
@@ -156,7 +154,7 @@ func skewWord(skew map[string]int) string {
 	for _, node := range sortedKeys(skew) {
 		parts = append(parts, itoa(skew[node]))
 	}
-	return text.Clean(strings.Join(parts, "/"), 40)
+	return clean(strings.Join(parts, "/"))
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {
@@ -215,7 +213,7 @@ func expectationMatrix(rs []*record.Record) *matrix {
 // held shows whether an expectation is met, with the observation.
 func held(e view.Expectation) string {
 	const unobserved = "not observed"
-	got := text.Clean(e.Got, 22)
+	got := clean(e.Got)
 	switch {
 	case e.OK:
 		return "yes: " + got
@@ -224,7 +222,7 @@ func held(e view.Expectation) string {
 	case e.Got == unobserved:
 		return unobserved
 	}
-	return unobserved + ": " + text.Clean(strings.TrimPrefix(e.Got, unobserved+": "), 22)
+	return unobserved + ": " + clean(strings.TrimPrefix(e.Got, unobserved+": "))
 }
 
 // loadMatrix has a row for each column of the loads' tables.
@@ -258,7 +256,7 @@ func settingsMatrix(rs []*record.Record) *matrix {
 	m := newMatrix("settings that differ", rs, "setting")
 	for i, r := range rs {
 		for _, s := range summaryOf(r).Settings {
-			value := text.Clean(s.Value, 20)
+			value := clean(s.Value)
 			if s.Source == cluster.Assumed {
 				value += " (ASSUMED)"
 			}
@@ -277,11 +275,64 @@ func settingsMatrix(rs []*record.Record) *matrix {
 	return m
 }
 
+// CompareJSON writes the summaries of runs, which are null without one, and how well their forecasts held. The
+// error is the writer's, or reports that there are no records.
+func CompareJSON(w io.Writer, rs []*record.Record) error {
+	if len(rs) == 0 {
+		return errNothing
+	}
+	type run struct {
+		Record  string          `json:"record"`
+		Summary *record.Summary `json:"summary"`
+	}
+	var runs []run
+	for _, r := range rs {
+		runs = append(runs, run{r.Dir, r.Summary})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Runs      []run       `json:"runs"`
+		Forecasts []agreement `json:"forecasts"`
+	}{runs, agreements(rs)})
+}
+
 // agreement counts the forecasts of one phase over all runs and subjects.
 type agreement struct {
-	inside, outside int
-	uncompared      int     // nobody saw it, or exactly when
-	farthest        float64 // the largest distance in seconds; negative is early
+	Phase      string  `json:"phase"`
+	Inside     int     `json:"inside"`
+	Outside    int     `json:"outside"`
+	Uncompared int     `json:"not_compared"`       // nobody saw it, or exactly when
+	Farthest   float64 `json:"farthest,omitempty"` // the largest distance in seconds; negative is early
+}
+
+// agreements are those of all phases with a forecast, in the order of the report.
+func agreements(rs []*record.Record) []agreement {
+	rows := map[string]agreement{}
+	for _, r := range rs {
+		for _, p := range summaryOf(r).Phases {
+			if p.Predicted == nil {
+				continue
+			}
+			a := rows[p.Name]
+			a.Phase = p.Name
+			switch fitOf(p) {
+			case fitInside:
+				a.Inside++
+			case fitOutside:
+				a.Outside++
+				if d := away(p, *p.Predicted); math.Abs(d) > math.Abs(a.Farthest) {
+					a.Farthest = d
+				}
+			default:
+				a.Uncompared++
+			}
+			rows[p.Name] = a
+		}
+	}
+	return slices.SortedFunc(maps.Values(rows), func(a, b agreement) int {
+		return cmp.Or(phaseRank(a.Phase)-phaseRank(b.Phase), cmp.Compare(a.Phase, b.Phase))
+	})
 }
 
 // agreementTable shows how well the forecasts of all records held, a row for each phase.
@@ -289,35 +340,12 @@ func agreementTable(rs []*record.Record) section {
 	t := section{Title: "how well the forecasts held"}
 	t.columns("phase")
 	t.figures("inside", "not compared", "farthest")
-	rows := map[string]*agreement{}
-	for _, r := range rs {
-		for _, p := range summaryOf(r).Phases {
-			if p.Predicted == nil {
-				continue
-			}
-			if rows[p.Name] == nil {
-				rows[p.Name] = &agreement{}
-			}
-			a := rows[p.Name]
-			switch fitOf(p) {
-			case fitInside:
-				a.inside++
-			case fitOutside:
-				a.outside++
-				if d := away(p, *p.Predicted); math.Abs(d) > math.Abs(a.farthest) {
-					a.farthest = d
-				}
-			default:
-				a.uncompared++
-			}
+	for _, a := range agreements(rs) {
+		far := none
+		if a.Farthest != 0 {
+			far = missed(a.Farthest)
 		}
-	}
-	for _, name := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Or(phaseRank(a)-phaseRank(b), cmp.Compare(a, b)) }) {
-		a, far := rows[name], none
-		if a.farthest != 0 {
-			far = missed(a.farthest)
-		}
-		t.row(name, fmt.Sprintf("%d of %d", a.inside, a.inside+a.outside), some(a.uncompared), far)
+		t.row(a.Phase, fmt.Sprintf("%d of %d", a.Inside, a.Inside+a.Outside), some(a.Uncompared), far)
 	}
 	t.trim("not compared", "farthest")
 	return t

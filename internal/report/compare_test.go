@@ -15,6 +15,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
+// compareWidth is that of the terminal for which the tests compare.
+const compareWidth = 120
+
 // runs are records of the same trial: the second is 0.3 s slower, the third
 // misses the forecast and a phase.
 func runs() []*record.Record {
@@ -48,7 +51,7 @@ func runs() []*record.Record {
 func compareText(t *testing.T, rs []*record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Compare(&b, rs); err != nil {
+	if err := Compare(&b, rs, compareWidth); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -98,7 +101,7 @@ func TestAComparisonTellsUnobservedFromMissed(t *testing.T) {
 		"NO: 9 s":                      {Got: "9 s"},
 		"not observed":                 {Got: "not observed", Unobserved: true},
 		"not observed: the load ended": {Got: "not observed: the load ended", Unobserved: true},
-		"not observed: k8s2 between 4.0 s and…": {Got: "k8s2 between 4.0 s and 50.0 s", Unobserved: true},
+		"not observed: k8s2 between 4.0 s and 50.0 s": {Got: "k8s2 between 4.0 s and 50.0 s", Unobserved: true},
 	} {
 		if got := held(e); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -130,7 +133,7 @@ func TestManyRunsStayWithinTheTerminal(t *testing.T) {
 
 func TestNothingToCompareIsAnError(t *testing.T) {
 	var b bytes.Buffer
-	if Compare(&b, nil) == nil || CompareMarkdown(&b, nil) == nil || b.Len() > 0 {
+	if Compare(&b, nil, 0) == nil || CompareJSON(&b, nil) == nil || CompareMarkdown(&b, nil) == nil || b.Len() > 0 {
 		t.Error("no records, no error")
 	}
 }

@@ -63,7 +63,7 @@ func FuzzReports(f *testing.F) {
 			}
 		}
 		var compared bytes.Buffer
-		if err := Compare(&compared, []*record.Record{r, r}); err != nil {
+		if err := Compare(&compared, []*record.Record{r, r}, compareWidth); err != nil {
 			t.Fatal(err)
 		}
 		harmlessText(t, "the comparison", compared.String())

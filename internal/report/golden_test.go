@@ -77,7 +77,7 @@ func TestReportsOfTheExamplesAreAsTheyWereAccepted(t *testing.T) {
 	}
 	golden(t, "example-mdx-screen.txt", write(t, onScreen, example(t, "mdx")))
 	golden(t, "example-compare.txt", write(t, func(w io.Writer, r *record.Record) error {
-		return Compare(w, []*record.Record{r, example(t, "vagrant")})
+		return Compare(w, []*record.Record{r, example(t, "vagrant")}, compareWidth)
 	}, example(t, "mdx")))
 }
 

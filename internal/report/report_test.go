@@ -28,7 +28,7 @@ func TestEveryFormatIsHarmless(t *testing.T) {
 	r := hostileRecord()
 	for name, f := range map[string]func(io.Writer, *record.Record) error{
 		"Markdown": Markdown, "HTML": HTML,
-		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) },
+		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}, compareWidth) },
 		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
 		"Lines": func(w io.Writer, r *record.Record) error {
 			_, err := io.WriteString(w, strings.Join(Lines(r.Summary, r.Dir), "\n"))
@@ -87,7 +87,7 @@ func TestAnEmptyRecordHasAReport(t *testing.T) {
 	write(t, Markdown, empty)
 	write(t, HTML, empty)
 	write(t, HTML, &record.Record{Summary: &record.Summary{}})
-	write(t, func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}) }, empty)
+	write(t, func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}, compareWidth) }, empty)
 }
 
 func TestTheLedgerIsCheckedAgain(t *testing.T) {

@@ -26,10 +26,10 @@ func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
 	c.Pods = []*cluster.Pod{{Key: cluster.Key{Namespace: "d", Name: "notes-1"}, Node: "a", Phase: "Running", Ready: true, OwnerKind: "ReplicaSet", OwnerName: "notes-x", Deployment: "notes",
 		UnreachableFor: 300 * time.Second, Spec: cluster.NewSpec(spec, "ReplicaSet")}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if got, want := r.Headline(), "survives any single node, but some pods of node a have no certain replacement; survives any pair, but some pods of 2 of 3 pairs have no certain replacement"; got != want {
+	if got, want := headline(r), "Can spare: b and c; a only if d/notes may wait; pair b + c; pairs a + b and a + c only if d/notes may wait"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	want := []string{"a", "-", "-", "1", "-", "-", "-", "0 %", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
+	want := []string{"a", "-", "-", "1", "-", "-", "-", "0 of 1 (d/notes)", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
 	if got := r.Losses[0].Cells(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

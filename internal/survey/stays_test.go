@@ -66,7 +66,7 @@ func TestAZoneLosesItsNodesOfTheControlPlane(t *testing.T) {
 	put(c, "ReplicaSet", "web", "b", cpus("3"))
 	put(c, "ReplicaSet", "db", "c", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{})
-	if got, want := r.Headline(), "survives any single node; can't spare zone 1"; got != want {
+	if got, want := headline(r), "Can spare: any node; zone 2. Can't spare: zone 1"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := len(loss(t, r, "1").Nodes); got != 2 {
@@ -107,14 +107,14 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		add  func(c *cluster.Contents)
 		row  string
 	}{
-		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 waits for its node"},
-		"no owner":            {"", nil, "a | 1 | 0 % | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
-		"a custom controller": {"StrimziPodSet", nil, "a | 1 | 0 % | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
+		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 waits for its node"},
+		"no owner":            {"", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
+		"a custom controller": {"StrimziPodSet", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
 		"a Job that fails": {"Job", func(c *cluster.Contents) {
 			put(c, "Job", "x", "a", cpus("1"))
 			c.Objects = []*cluster.Object{{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: "x"}, Value: &batchv1.Job{Spec: batchv1.JobSpec{BackoffLimit: &none}}}}
-		}, "a | 2 | 0 % | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
-		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | 0 % | d/x: 0 of 1 left, 1 waits for its node"},
+		}, "a | 2 | 0 of 2 (d/x) | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
+		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 waits for its node"},
 	} {
 		c := tiny("abc")
 		put(c, tt.kind, "x", "a", cpus("1"))
@@ -122,8 +122,12 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 			tt.add(c)
 		}
 		r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-		const want = "survives any single node, but some pods of node a have no certain replacement; survives any pair, but some pods of 2 of 3 pairs have no certain replacement"
-		if got := r.Headline(); got != want {
+		may := "lack pods"
+		if strings.Contains(tt.row, "waits") {
+			may = "wait"
+		}
+		want := fmt.Sprintf("Can spare: b and c; a only if d/x may %s; pair b + c; pairs a + b and a + c only if d/x may %[1]s", may)
+		if got := headline(r); got != want {
 			t.Errorf("%s: %s\nwant %s", what, got, want)
 		}
 		if got := line(t, r, "a"); got != tt.row {
@@ -144,7 +148,7 @@ func TestPodsThatAreNeverEvictedBreakMinimumsAndBudgets(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "ingress"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1, DesiredHealthy: 1}}}}
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true, Min: map[cluster.Key]int{key: 1}})
-	if got, want := r.Headline(), "can't spare node a; can't spare 2 of 3 pairs"; got != want {
+	if got, want := headline(r), "Can spare: b and c; pair b + c. Can't spare: a; pairs a + b and a + c"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if l := loss(t, r, "a"); len(l.Broken) != 1 || len(l.Budgets) != 1 {
@@ -162,16 +166,16 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 		}
 	}
 	r := make_(t, cluster.NewSnapshot(*c), Options{By: []string{"rack"}})
-	if got, want := r.Headline(), "survives any single node; can't spare rack 0"; got != want {
+	if got, want := headline(r), "Can spare: any node; rack 1. Can't spare: rack 0"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | 0 % | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
+	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | 0 of 3 (d/web) | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
 		t.Error(got)
 	}
 	c = tiny("ab")
 	put(c, "ReplicaSet", "web", "a", cpus("1"))
 	r = make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := r.Headline(), "survives any single node; can't spare 1 of 1 pairs"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
+	if got, want := headline(r), "Can spare: any node. Can't spare: pair a + b"; got != want || !strings.Contains(line(t, r, "a + b"), "no node is ready") {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -190,10 +194,10 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	put(c, "StatefulSet", "db", "a", cpus("1"))
 	put(c, "ReplicaSet", "y", "b", cpus("3"))
 	r := make_(t, cluster.NewSnapshot(*c), Options{Pairs: true})
-	if got, want := r.Headline(), "can't spare node a, b and c; can't spare 6 of 6 pairs"; got != want {
+	if got, want := headline(r), "Can spare: d. Can't spare: a, b and c; pairs a + b, a + c, a + d, b + c, b + d and c + d"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	for name, want := range map[string]string{"a": "a | 1 | 1 | 0 % | ", "b": "b | 1 | 0 % | ", "d": "d | 100 %"} {
+	for name, want := range map[string]string{"a": "a | 1 | 1 | 0 of 1 (d/", "b": "b | 1 | 0–1 of 1 (d/x) | ", "d": "d"} {
 		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") != (name == "a") {
 			t.Errorf("%s\nwant %s", got, want)
 		}

@@ -3,8 +3,8 @@
 // nodes, one after the other. It switches nothing.
 //
 //	r, err := survey.Make(ctx, snapshot, survey.Options{Pairs: true})
-//	r.Headline()            // "survives any single node; 7 of 45 pairs are too many"
-//	r.Write(w, survey.HTML) // or Table, JSON
+//	r.Spare()                  // "node-c1; node-a2 only if default/database may wait"
+//	r.Write(w, survey.HTML, 0) // or Table, JSON
 //
 // This package chooses the losses, judges each one, and writes the pages. Package
 // cluster/place forecasts where pods go.
@@ -27,7 +27,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/place"
-	"lightsout/internal/text"
 )
 
 // Options is the input of a survey.
@@ -281,68 +280,6 @@ func (r *Report) sorts() (out []string) {
 	return out
 }
 
-// Headline is the result in one sentence.
-func (r *Report) Headline() string {
-	var parts []string
-	for _, sort := range r.sorts() {
-		all := r.Of(sort)
-		var bad, partial []string
-		for _, l := range all {
-			switch {
-			case l.TooMuch():
-				bad = append(bad, l.Name)
-			case l.Partial():
-				partial = append(partial, l.Name)
-			}
-		}
-		if len(bad) == 0 {
-			parts = append(parts, r.survives(sort, partial))
-		} else {
-			parts = append(parts, "can't spare "+some(sort, bad, len(all)))
-		}
-		if sort == Node && r.Pairs > 0 {
-			if n := len(r.Of(Pair)); n > 0 {
-				parts = append(parts, fmt.Sprintf("can't spare %d of %d pairs", n, r.Pairs))
-			} else if n := r.PartialPairs; n > 0 {
-				parts = append(parts, fmt.Sprintf("survives any pair, but some pods of %d of %d pairs have no certain replacement", n, r.Pairs))
-			} else {
-				parts = append(parts, "survives any pair")
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return "there are no worker nodes to lose"
-	}
-	return strings.Join(parts, "; ")
-}
-
-// survives describes a sort of losses of which none is too much.
-func (r *Report) survives(sort string, partial []string) string {
-	out, but := "survives any "+sort, ""
-	if sort == Node {
-		out = "survives any single node"
-	}
-	if len(partial) > 0 {
-		but = ", but some pods of " + some(sort, partial, len(r.Of(sort))) + " have no certain replacement"
-	}
-	if sort != Node || len(r.OneNode) == 0 {
-		return out + but
-	}
-	one := text.Count(len(r.OneNode), "deployment has", "deployments have") + " all pods on one node"
-	if but != "" {
-		return out + but + ", and " + one
-	}
-	return "replaces all pods of any single node, but " + one
-}
-
-// some names up to three losses of a sort, and counts more of them.
-func some(sort string, names []string, all int) string {
-	if len(names) <= 3 {
-		return sort + " " + text.List(names)
-	}
-	return fmt.Sprintf("%d of %d %ss", len(names), all, sort)
-}
-
 // Requirements are the arguments that Unmet accepts.
 var Requirements = []string{"n-1", "n-2", "zone"}
 
@@ -363,7 +300,7 @@ func (r *Report) Unmet(requirement string) string {
 	for i := range r.Losses {
 		l := &r.Losses[i]
 		if l.TooMuch() && (l.Sort == sort || sort == Pair && l.Sort == Node) {
-			return r.Headline()
+			return "can't spare " + r.cantSpare()
 		}
 	}
 	return ""

@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 	"lightsout/internal/testenv"
+	"lightsout/internal/text"
 )
 
 var t0 = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -62,6 +64,8 @@ func make_(t *testing.T, s *cluster.Snapshot, q Options) *Report {
 	return r
 }
 
+func headline(r *Report) string { return strings.Join(r.Headline(), ". ") }
+
 // A deployment with all pods on one node is gone until the control plane replaces them.
 func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 	c := cluster.Contents{At: t0}
@@ -80,10 +84,10 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 	add("alone", "c")
 	r := make_(t, cluster.NewSnapshot(c), Options{})
 	var b bytes.Buffer
-	if err := r.Write(&b, Table); err != nil {
+	if err := r.Write(&b, Table, 0); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"replaces all pods of any single node, but 1 deployment has all pods on one node",
+	for _, want := range []string{"Can spare: any node, but 1 deployment has all pods on one node",
 		"All 3 pods of default/crowded run on b: if it goes down, requests fail until the control plane replaces them."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)
@@ -98,12 +102,14 @@ func TestTheSurveyNamesDeploymentsOnOneNode(t *testing.T) {
 // loss of any two nodes.
 func TestTheSurveyOfASmallCluster(t *testing.T) {
 	r := make_(t, small(), Options{Pairs: true, By: []string{"rack"}})
-	const want = "can't spare node secret-node-0 and secret-node-1; can't spare 9 of 15 pairs; can't spare rack secret-0 and secret-1; can't spare zone a and b"
-	if got := r.Headline(); got != want {
+	const not = "secret-node-0 and secret-node-1; 9 of 15 pairs; rack secret-0 and secret-1; zones a and b"
+	want := "Can spare: secret-node-2, secret-node-3, secret-node-4 and secret-node-5; pairs secret-node-2 + secret-node-3, secret-node-2 + secret-node-4, secret-node-2 + secret-node-5, " +
+		"secret-node-3 + secret-node-4, secret-node-3 + secret-node-5 and secret-node-4 + secret-node-5. Can't spare: " + not
+	if got := headline(r); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for _, requirement := range Requirements {
-		if got := r.Unmet(requirement); got != want {
+		if got := r.Unmet(requirement); got != "can't spare "+not {
 			t.Errorf("a cluster that can't spare a node meets %s: %q", requirement, got)
 		}
 	}
@@ -140,7 +146,7 @@ func TestABrokenBudget(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "75 %" {
+	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "3 of 4 (secret-space/secret-web)" {
 		t.Errorf("one pod of four away: %+v", l)
 	}
 	for _, l := range r.Of(Pair) {
@@ -170,8 +176,8 @@ func TestASurveyOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make_(t, loaded, q)
-		if len(got.Of(Pair)) != len(want.Of(Pair)) || (got.Unmet("n-1") == "") != (want.Unmet("n-1") == "") || (!redact && got.Headline() != want.Headline()) {
-			t.Errorf("redact %t: %s\nwant %s", redact, got.Headline(), want.Headline())
+		if len(got.Of(Pair)) != len(want.Of(Pair)) || (got.Unmet("n-1") == "") != (want.Unmet("n-1") == "") || (!redact && headline(got) != headline(want)) {
+			t.Errorf("redact %t: %s\nwant %s", redact, headline(got), headline(want))
 		}
 	}
 	if _, err := Load(strings.NewReader(`{"Lightsout":1,"Pods":[null],"Specs":[null]}`)); err == nil {
@@ -249,7 +255,47 @@ func TestTheNamesOfAFileAreHarmless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Write(&out, Table); err != nil || strings.ContainsAny(out.String(), "\x1b\a\u009b\u202e") {
+	if err := r.Write(&out, Table, 0); err != nil || strings.ContainsAny(out.String(), "\x1b\a\u009b\u202e") {
 		t.Errorf("%v: %q", err, out.String())
+	}
+}
+
+// On a terminal no line is wider than it is and no word is split; the map has the same marks as in HTML.
+func TestTheTableFitsATerminal(t *testing.T) {
+	r := make_(t, small(), Options{Pairs: true})
+	for _, width := range []int{80, 120} {
+		var b bytes.Buffer
+		if err := r.Write(&b, Table, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := text.Width(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d cells of %d: %s", n, width, line)
+			}
+		}
+		for _, want := range []string{"1 secret-node-0  1  3  1  1  1  1\n", "~  some pods wait", "\n  secret-space/secret-model: 2 of 3 left, 1 Pending: "} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%q is not in\n%s", want, &b)
+			}
+		}
+	}
+	var page bytes.Buffer
+	if err := r.Write(&page, HTML, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Legend() {
+		if !strings.Contains(page.String(), "<b>"+m.Mark+"</b> "+m.Means) {
+			t.Errorf("the page does not explain %q", m.Mark)
+		}
+	}
+}
+
+// A broken budget has its mark, also beside pods without a node.
+func TestTheMapMarksBrokenBudgets(t *testing.T) {
+	for want, l := range map[string]Loss{"·": {}, "~": {Stuck: place.Range{Low: 1, High: 1}}, "2": {Homeless: place.Range{Low: 1, High: 1}, Missing: place.Range{Low: 1, High: 1}},
+		"!": {Budgets: []string{"b"}}, "0–1!": {Homeless: place.Range{High: 1}, Broken: []string{"m"}}} {
+		if got := l.mark(); got != want {
+			t.Errorf("%+v is marked %q, want %q", l, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -24,8 +25,9 @@ const (
 // Formats lists them.
 var Formats = []string{Table, JSON, HTML}
 
-// Write writes the report in a format.
-func (r *Report) Write(w io.Writer, format string) error {
+// Write writes the report in a format. A table fits a terminal of width cells; 0: nobody sees it on a
+// terminal, and each loss is one line.
+func (r *Report) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case JSON:
 		e := json.NewEncoder(w)
@@ -33,15 +35,15 @@ func (r *Report) Write(w io.Writer, format string) error {
 		return e.Encode(struct {
 			Headline string `json:"headline"`
 			*Report
-		}{r.Headline(), r})
+		}{strings.Join(r.Headline(), ". "), r})
 	case HTML:
 		return page.Execute(w, r)
 	}
-	return r.table(w)
+	return r.table(w, width)
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "CAPACITY LEFT", "WHY"}
+var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "WORST WORKLOAD", "WHY"}
 
 // Cells returns the cells of a loss, below Columns.
 func (l *Loss) Cells() []string {
@@ -56,7 +58,7 @@ func (l *Loss) Cells() []string {
 		return s
 	}
 	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()), dash(l.Preempted.String()),
-		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.left(), l.Why()}
+		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.worst(), l.Why()}
 }
 
 // unreplaced counts the pods that no controller is known to replace, and those of Jobs that
@@ -65,13 +67,14 @@ func (l *Loss) unreplaced() place.Range {
 	return place.Range{Low: l.Orphans.Low + l.Over.Low, High: l.Orphans.High + l.Over.High}
 }
 
-// left is the smallest share of its pods that a workload keeps.
-func (l *Loss) left() string {
-	least := 100
-	for _, w := range l.Workloads {
-		least = min(least, 100*w.After.Low/w.Running)
+// worst is what the workload keeps that keeps the smallest share of its pods.
+func (l *Loss) worst() string {
+	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
+	if len(l.Workloads) == 0 {
+		return "-"
 	}
-	return fmt.Sprintf("%d %%", least)
+	w := slices.MinFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })
+	return fmt.Sprintf("%v of %d (%s)", w.After, w.Running, w.Key)
 }
 
 // left is how many pods and slots the workload keeps.
@@ -142,24 +145,60 @@ func waiting(n place.Range) string {
 	return counted(n, "waits for its node", "wait for their node")
 }
 
-func (r *Report) table(out io.Writer) error {
-	parts := []string{text.Cells(r.Headline())}
-	if len(r.Losses) > 0 {
-		rows := [][]string{columns}
-		for i := range r.Losses {
-			row := r.Losses[i].Cells()
-			for k, cell := range row { // a file's names may be anything
-				row[k] = text.Cells(cell)
-			}
-			rows = append(rows, row)
+func (r *Report) table(out io.Writer, width int) error {
+	var parts []string
+	for _, line := range r.Headline() {
+		parts = append(parts, strings.Join(wrapped("", text.Cells(line), width), "\n"))
+	}
+	parts = []string{strings.Join(parts, "\n")}
+	for _, lines := range [][]string{r.mapLines(width), r.lossLines(width)} {
+		if len(lines) > 0 {
+			parts = append(parts, strings.Join(lines, "\n"))
 		}
-		parts = append(parts, strings.Join(text.Columns(rows), "\n"))
 	}
 	for _, note := range r.Notes() {
-		parts = append(parts, text.Cells(note))
+		parts = append(parts, strings.Join(wrapped("", text.Cells(note), width), "\n"))
 	}
 	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
 	return err
+}
+
+// lossLines is the table of the losses, without columns that are empty. On a terminal the reason stands
+// below its line.
+func (r *Report) lossLines(width int) (lines []string) {
+	if len(r.Losses) == 0 {
+		return nil
+	}
+	rows := [][]string{slices.Clone(columns)}
+	for i := range r.Losses {
+		row := r.Losses[i].Cells()
+		for k, cell := range row { // a file's names may be anything
+			row[k] = text.Cells(cell)
+		}
+		rows = append(rows, row)
+	}
+	for k := len(columns) - 2; k > 0; k-- {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[k] != "-" }) {
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], k, k+1)
+			}
+		}
+	}
+	if width == 0 {
+		return text.Columns(rows)
+	}
+	var why []string
+	for i, row := range rows {
+		last := len(row) - 1
+		rows[i], why = row[:last], append(why, row[last])
+	}
+	for i, line := range text.Columns(rows) {
+		lines = append(lines, strings.TrimRight(line, " "))
+		if i > 0 && why[i] != "" {
+			lines = append(lines, wrapped("  ", why[i], width)...)
+		}
+	}
+	return lines
 }
 
 // oneNodeShown is the largest number of deployments on one node that the notes name.
@@ -190,73 +229,6 @@ func (r *Report) Notes() (out []string) {
 		out = append(out, "This survey is incomplete: "+u+".")
 	}
 	return out
-}
-
-// Cell is one cell of the heat map: the effect of losing one node or two.
-type Cell struct {
-	Name  string
-	Heat  int // 0: no effect; 1: some pods wait for the node or are not replaced; 2 to 4: pods get no node, more of them with each step
-	Count string
-	Loss  *Loss // nil: the loss has no effect
-}
-
-// MapMost is the largest number of workers for which Map returns a heat map.
-const MapMost = 120
-
-// Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
-// one node. It is nil if the survey did not try pairs, or if there are too many nodes.
-func (r *Report) Map() [][]Cell {
-	if r.Pairs == 0 || len(r.Names) > MapMost {
-		return nil
-	}
-	known := map[string]*Loss{}
-	for i := range r.partial {
-		known[r.partial[i].Name] = &r.partial[i]
-	}
-	for i := range r.Losses {
-		if l := &r.Losses[i]; l.Sort == Node || l.Sort == Pair {
-			known[strings.Join(l.Nodes, " + ")] = l
-		}
-	}
-	var out [][]Cell
-	for i, a := range r.Names {
-		var row []Cell
-		for k, b := range r.Names {
-			name := a + " + " + b
-			if k < i {
-				name = b + " + " + a
-			} else if k == i {
-				name = a
-			}
-			c := Cell{Name: name}
-			if l := known[name]; l != nil {
-				c.Heat, c.Count, c.Loss = l.heat(), l.Homeless.String(), l
-			}
-			row = append(row, c)
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
-func (l *Loss) heat() int {
-	n := l.Homeless.High + l.Missing.High
-	if l.Held {
-		n += l.Stuck.High
-	}
-	switch {
-	case n == 0 && l.TooMuch():
-		return 2
-	case l.Partial():
-		return 1
-	case n == 0:
-		return 0
-	case n < 3:
-		return 2
-	case n < 10:
-		return 3
-	}
-	return 4
 }
 
 // Columns returns the headers for the HTML page.
