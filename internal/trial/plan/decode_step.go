@@ -228,11 +228,7 @@ const (
 func decodeRate(n *yaml.Node) (float64, error) {
 	v, err := loadgen.ParseRate(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode {
-		unit := ""
-		if yamlfile.IsNumber(n) {
-			unit = ", which has no unit"
-		}
-		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s%s", yamlfile.IsNot(n), unit)
+		return 0, errorAt(n.Line, "rate must be requests a second, written like 2/s or 30/m, %s", yamlfile.IsNot(n))
 	}
 	if v < minRate || v > maxRate {
 		return 0, errorAt(n.Line, "rate must be from %g to %d requests a second, not %s", minRate, maxRate, shorten(n.Value, 40))

@@ -110,7 +110,7 @@ func TestAPlanTakesTheRatesOfTheCommandLine(t *testing.T) {
 		perSecond float64
 		text      string
 	}{
-		"30/m": {0.5, "rate of 0.5 a second"}, "30/s": {30, "rate of 30 a second"}, "1.5 / s": {1.5, "rate of 1.5 a second"},
+		"30/m": {0.5, "rate of 0.5 a second"}, "30/s": {30, "rate of 30 a second"}, "30": {30, "rate of 30 a second"}, "1.5 / s": {1.5, "rate of 1.5 a second"},
 		"10/m": {1. / 6, "rate of 0.166667 a second"}, "36/h": {0.01, "rate of 0.01 a second"},
 	} {
 		p, err := Parse([]byte("name: x\nsteps:\n  - load: {rate: " + written + ", background: true}\n  - off: [n1]\n"))
