@@ -41,7 +41,7 @@ func newDeploymentsPane() *deploymentsPane {
 			s.deployment = k
 			s.showPods(scopeDeployment)
 		},
-		tailTitle: "LAST MINUTE", tailLeast: 12,
+		tailTitle: "LAST MINUTE", tailLeast: 10,
 		tail: func(s *scene, r *row, d *cluster.Deployment, w int) {
 			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
 		},
@@ -55,6 +55,9 @@ func newDeploymentsPane() *deploymentsPane {
 				return dimCell(s, fmt.Sprint(d.ReadyReplicas))
 			}, nil},
 			{fitting{extra: true, right: true}, "UPDATED", func(s *scene, d *cluster.Deployment) cell {
+				if d.Updated == d.Replicas { // no rollout is under way
+					return cell{}
+				}
 				return dimCell(s, fmt.Sprint(d.Updated))
 			}, nil},
 		},

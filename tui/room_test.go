@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+)
+
+// website is a cluster of six workers with four deployments: nothing was sent, and the
+// first workers have been off for this long; 0: none is.
+func website(off int, since time.Duration) *view.Frame {
+	f := calm()
+	f.Now, f.Load = t0.Add(since), loadgen.Run{URL: "http://10.0.0.11:31080/"}
+	c := mdxContents(f.Now)
+	c.Nodes, c.Pods, c.Deployments = nil, nil, nil
+	node := func(i int) string { return fmt.Sprintf("node-%c%d", 'a'+i/2, i%2+1) }
+	for i := range 6 {
+		n := &cluster.Node{Name: node(i), Ready: cluster.TriTrue, Renewed: f.Now, RenewSeen: f.Now, LeaseDuration: 40 * time.Second, MaxPods: 110}
+		if i < off {
+			f.Zero = t0
+			n.Ready, n.Renewed, n.RenewSeen, n.ReadySince = cluster.TriUnknown, t0, t0, t0.Add(40*time.Second)
+			n.Taints = []cluster.Taint{{Key: cluster.TaintUnreachable, Effect: "NoExecute", TimeAdded: n.ReadySince}}
+			f.Outages = append(f.Outages, view.NodeSpan{Node: n.Name, From: t0, Kind: view.SpanOff})
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	for _, d := range []struct {
+		name, set string
+		nodes     []int
+	}{{"batch", "84d8d846d", []int{0, 2, 3, 4, 5}}, {"cache", "644bd4f5c9", []int{2, 3, 4}}, {"model", "bf5cfb7d8", []int{0, 0, 1}}, {"web", "6bbf578bcd", []int{1, 2, 3, 4, 5, 5}}} {
+		ready := 0
+		for i, on := range d.nodes {
+			p := &cluster.Pod{Key: cluster.Key{Namespace: "default", Name: fmt.Sprintf("%s-%s-7nr%d%c", d.name, d.set, i, 'q'+i)}, Node: node(on), Phase: "Running", Status: "Running",
+				Containers: 1, ReadyContainers: 1, Ready: on >= off, Deployment: d.name, UnreachableFor: 300 * time.Second}
+			ready += btoi(p.Ready)
+			c.Pods = append(c.Pods, p)
+		}
+		all, word := len(d.nodes), cluster.WordRunning
+		switch {
+		case ready == 0:
+			word = wordDown
+		case ready < all:
+			word = "Scaling"
+		}
+		c.Deployments = append(c.Deployments, &cluster.Deployment{Key: cluster.Key{Namespace: "default", Name: d.name}, Replicas: all, Total: all, Updated: all, ReadyReplicas: ready, Available: ready, Word: word})
+	}
+	f.Focus = cluster.Key{Namespace: "default", Name: "web"}
+	f.Snapshot = cluster.NewSnapshot(c)
+	return f
+}
+
+// TestNamesOfPodsAreWhole: other columns make room for them.
+func TestNamesOfPodsAreWhole(t *testing.T) {
+	for _, off := range []int{0, 2} {
+		m, _, _ := testModel(website(off, time.Minute), 120, 36, Options{})
+		typeKeys(m, "3 a")
+		text := plainView(m)
+		for _, p := range m.s.snap.Pods() {
+			if len(podsOf(m).rows) == m.s.snap.PodCount() && slices.Index(podsOf(m).rows, p) < podsOf(m).page && !strings.Contains(text, p.Name) {
+				t.Errorf("%d nodes off: %s is not whole:\n%s", off, p.Name, text)
+			}
+		}
+		if next := strings.Contains(text, "NEXT"); next != (off > 0) {
+			t.Errorf("%d nodes off: a column NEXT is shown: %v\n%s", off, next, text)
+		}
+	}
+}
+
+// TestACountdownMovesNoColumn: its text becomes shorter, and its column stays.
+func TestACountdownMovesNoColumn(t *testing.T) {
+	m, _, _ := testModel(website(2, 41*time.Second), 120, 36, Options{})
+	typeKeys(m, "3 a")
+	head := func() string {
+		lines := strings.Split(plainView(m), "\n")
+		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "POD ") })]
+	}
+	before := head()
+	for _, since := range []time.Duration{280 * time.Second, 330 * time.Second, 339 * time.Second} {
+		m.Update(FrameMsg{website(2, since)})
+		if now := head(); now != before {
+			t.Errorf("after %v the columns have moved:\n%s\n%s", since, before, now)
+		}
+	}
+}
