@@ -80,22 +80,26 @@ func (p *deploymentsPane) settle(s *scene) {
 	}
 }
 
-func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }
+func (p *deploymentsPane) want(*scene, int) want {
+	return want{least: min(leastHeader, p.lines()), most: p.lines(), share: 2}
+}
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
 	return drawing{"Deployments", p.count(s), lines}
 }
 
-// rank sorts objects in trouble first.
+// rank sorts deployments in trouble first, and of these the ones without any available pod.
 func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 	switch d.Word {
+	case wordDown:
+		return 0
 	case cluster.WordRunning:
-		return 1
-	case wordStopped:
 		return 2
+	case wordStopped:
+		return 3
 	}
-	return 0
+	return 1
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {

@@ -13,14 +13,19 @@ const leastHeader = 3
 // lines is the height that shows all rows.
 func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 
-// window gives the rows to draw in h lines, with the cursor among them.
-func (l *list[K, R]) window(h int) (from, to int) {
+// window gives the rows to draw in h lines, with the cursor among them; but the first rows,
+// those in trouble, if nobody uses the cursor.
+func (l *list[K, R]) window(h int, active bool) (from, to int) {
 	l.page = h
-	if l.at < l.top {
-		l.top = l.at
+	at := l.at
+	if !active && !l.moved && !l.follows {
+		at = 0
 	}
-	if l.at >= l.top+h {
-		l.top = l.at - h + 1
+	if at < l.top {
+		l.top = at
+	}
+	if at >= l.top+h {
+		l.top = at - h + 1
 	}
 	l.top = max(0, min(l.top, len(l.rows)-h))
 	return l.top, min(l.top+h, len(l.rows))
@@ -60,7 +65,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
 	l.headers = btoi(h >= leastHeader || h > len(l.rows))
-	from, to := l.window(h - l.headers)
+	from, to := l.window(h-l.headers, active)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
 	p := l.plan(w - l.leadWidth - 2)
 	p.tellApart(s.t, l.fits, cells)

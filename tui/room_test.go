@@ -88,3 +88,61 @@ func TestACountdownMovesNoColumn(t *testing.T) {
 		}
 	}
 }
+
+// paneLines are the lines of a pane on the screen, without its title.
+func paneLines(m *Model, name string) []string {
+	return strings.Split(stripped(strings.Join(m.find(name).drawn.lines, "\n")), "\n")
+}
+
+// TestRoomWhileNothingIsSent: the requests are one line and the nodes that are down, and the
+// other panes have the room.
+func TestRoomWhileNothingIsSent(t *testing.T) {
+	for _, c := range []struct{ w, h, off, requests, timeline int }{{80, 24, 0, 1, 6}, {80, 24, 2, 2, 6}, {120, 36, 0, 1, 10}, {120, 36, 2, 4, 10}, {200, 50, 2, 4, 16}} {
+		m, _, _ := testModel(website(c.off, time.Minute), c.w, c.h, Options{})
+		requests, text := paneLines(m, "Requests"), plainView(m)
+		if len(requests) != c.requests || !strings.Contains(requests[0], "nothing sent yet") {
+			t.Errorf("%dx%d, %d nodes off: the requests are %d lines, not %d:\n%s", c.w, c.h, c.off, len(requests), c.requests, text)
+		}
+		if n := len(paneLines(m, "Timeline")); n < c.timeline {
+			t.Errorf("%dx%d, %d nodes off: the timeline has %d lines, fewer than %d:\n%s", c.w, c.h, c.off, n, c.timeline, text)
+		}
+		deployments := paneLines(m, "Deployments")
+		if !strings.Contains(deployments[0], "AVAIL") {
+			t.Errorf("%dx%d, %d nodes off: the deployments have no header:\n%s", c.w, c.h, c.off, text)
+		}
+		if first := strings.Fields(deployments[1])[0]; c.off > 0 && first != "model" {
+			t.Errorf("%dx%d: the first deployment is %s, not the one that is down:\n%s", c.w, c.h, first, text)
+		}
+	}
+}
+
+// TestTheChartComesBackAtOnce: when a load starts, the panes change their sizes once.
+func TestTheChartComesBackAtOnce(t *testing.T) {
+	f := website(2, time.Minute)
+	m, _, now := testModel(f, 80, 24, Options{})
+	sizes := func() (out []string) {
+		for _, p := range m.shown.all() {
+			out = append(out, fmt.Sprint(p.name, p.y, p.h))
+		}
+		return out
+	}
+	var seen [][]string
+	for i := range 120 {
+		g := *f
+		g.Now = f.Now.Add(time.Duration(i) * time.Second)
+		if i > 0 {
+			g.Load.Active, g.Load.Totals.Scheduled, g.Load.Spec = i < 5, 8*min(i, 5), loadgen.Spec{Shape: loadgen.Rate, PerSecond: 8}
+			g.Load.Totals.OK = g.Load.Totals.Scheduled
+			g.Load.Seconds = append(slices.Clone(f.Load.Seconds), loadgen.Second{At: g.Now.Truncate(time.Second), Sent: 8 * btoi(i < 5), OK: 8 * btoi(i < 5)})
+			f.Load.Seconds = g.Load.Seconds
+		}
+		*now = g.Now
+		m.Update(FrameMsg{&g})
+		if s := sizes(); len(seen) == 0 || !slices.Equal(seen[len(seen)-1], s) {
+			seen = append(seen, s)
+		}
+	}
+	if len(seen) != 3 || !slices.Equal(seen[0], seen[2]) {
+		t.Errorf("the panes changed their sizes other than once when the load began, and once when the chart showed it no more:\n%q", seen)
+	}
+}
