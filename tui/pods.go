@@ -196,13 +196,20 @@ func podNode(s *scene, p *cluster.Pod) cell {
 	return dimCell(s, p.Node)
 }
 
-// podReady shows how many containers are ready; of a lost pod nobody knows.
 func podReady(s *scene, p *cluster.Pod) cell {
-	of := "/" + strconv.Itoa(p.Containers)
-	if s.snap.PodLost(p, s.now) {
-		return shortCell(s.t.dim, "?"+of, "")
+	if s.snap.PodUnheard(p, s.now) {
+		return shortCell(s.t.dim, readyContainers(s, p), "")
 	}
-	return shortCell("", strconv.Itoa(p.ReadyContainers)+of, "")
+	return shortCell("", readyContainers(s, p), "")
+}
+
+// readyContainers is how many containers are ready; on a lost node nobody knows.
+func readyContainers(s *scene, p *cluster.Pod) string {
+	ready := strconv.Itoa(p.ReadyContainers)
+	if s.snap.PodUnheard(p, s.now) {
+		ready = "?"
+	}
+	return ready + "/" + strconv.Itoa(p.Containers)
 }
 
 func podStatus(s *scene, p *cluster.Pod) cell {

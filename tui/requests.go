@@ -14,7 +14,7 @@ var requestsSpec = &paneSpec{
 	keys: []binding{
 		bind(openObject(aspectDetails), "details", "enter d", "failures by class, latency (enter: unless a trial step is waiting)", "enter", "d").onlyWhen(sentAny),
 	},
-	bar:  []string{"details", "burst", "hold", "rate", "stop sending", "how many"},
+	bar:  []string{"details", "burst", "hold", "rate", "stop sending", "how many", "span"},
 	open: func() pane { return &requestsPane{} },
 }
 

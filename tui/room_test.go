@@ -146,3 +146,58 @@ func TestTheChartComesBackAtOnce(t *testing.T) {
 		t.Errorf("the panes changed their sizes other than once when the load began, and once when the chart showed it no more:\n%q", seen)
 	}
 }
+
+// TestReadyIsUnknownOnALostNode: also of a pod that is being deleted.
+func TestReadyIsUnknownOnALostNode(t *testing.T) {
+	f := website(2, time.Minute)
+	c := f.Snapshot.Contents()
+	for _, p := range c.Pods {
+		if p.Node == "node-a1" {
+			p.Deleting, p.Status = f.Now, "Terminating"
+		}
+	}
+	f.Snapshot = cluster.NewSnapshot(c)
+	m, _, _ := testModel(f, 200, 50, Options{})
+	typeKeys(m, "3 a")
+	for _, l := range paneLines(m, "Pods") {
+		lost := strings.Contains(l, "node-a1") || strings.Contains(l, "node-a2")
+		if lost && !strings.Contains(l, "?/1") || strings.Contains(l, "?/1") && !lost {
+			t.Errorf("READY is not right: %s", l)
+		}
+	}
+}
+
+// TestTheBarNamesAKeyOnce also where a pane names a key that every pane has.
+func TestTheBarNamesAKeyOnce(t *testing.T) {
+	m, _, _ := testModel(calm(), 250, 50, Options{})
+	typeKeys(m, "4")
+	lines := strings.Split(plainView(m), "\n")
+	if bar := lines[len(lines)-1]; strings.Count(bar, "w span") != 1 {
+		t.Errorf("the bar is %q", bar)
+	}
+}
+
+// TestRefreshingRecordsNothing: ctrl+r is k9s' key to refresh.
+func TestRefreshingRecordsNothing(t *testing.T) {
+	m, sent, _ := testModel(calm(), 120, 36, Options{})
+	typeKeys(m, "ctrl+r")
+	if len(*sent) > 0 {
+		t.Errorf("ctrl+r sends %v", *sent)
+	}
+	typeKeys(m, "V")
+	wantIntent(t, sent, view.RecordScreen{})
+}
+
+// TestALongMessageSaysWhereItIsWhole when the line has no room for it.
+func TestALongMessageSaysWhereItIsWhole(t *testing.T) {
+	f := calm()
+	f.Notice = view.Notice{At: f.Now, Text: strings.Repeat("node-c2 fell silent; ", 9) + "no place for 3 pods"}
+	m, _, _ := testModel(f, 120, 36, Options{})
+	if !strings.Contains(plainView(m), "M: all of it") {
+		t.Errorf("the foot does not lead to the whole message:\n%s", plainView(m))
+	}
+	typeKeys(m, "M")
+	if text := strings.Join(strings.Fields(plainView(m)), " "); !strings.Contains(text, "no place for 3") {
+		t.Errorf("the messages do not have it:\n%s", text)
+	}
+}
