@@ -11,7 +11,7 @@ func quiet(s *scene, w int) bool {
 	}
 	from := s.now.Add(-time.Duration(w) * time.Duration(chartSpans[s.span]) * time.Second)
 	for i := len(run.Seconds) - 1; i >= 0 && !run.Seconds[i].At.Before(from); i-- {
-		if sec := &run.Seconds[i]; sec.Sent > 0 || sec.InFlight() > 0 || len(sec.Failed)+len(sec.Earlier) > 0 {
+		if sec := &run.Seconds[i]; sec.Sent > 0 || sec.InFlight() > 0 || sec.FailedIn().Sum() > 0 {
 			return false
 		}
 	}
