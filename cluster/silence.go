@@ -47,7 +47,13 @@ func seeingUntil(s *Snapshot, now time.Time) time.Time {
 // PodLost reports whether the pod's node is lost: not Ready and silent, or deleted.
 // Nobody can tell whether such a pod still runs.
 func (s *Snapshot) PodLost(p *Pod, now time.Time) bool {
-	if !p.Gone.IsZero() || p.Node == "" || !p.Deleting.IsZero() || p.Finished() {
+	return p.Deleting.IsZero() && s.PodUnheard(p, now)
+}
+
+// PodUnheard reports whether nobody can tell whether a pod that has not ended runs, also one
+// that is being deleted: see PodLost.
+func (s *Snapshot) PodUnheard(p *Pod, now time.Time) bool {
+	if !p.Gone.IsZero() || p.Node == "" || p.Finished() {
 		return false
 	}
 	n := s.Node(p.Node)

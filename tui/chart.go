@@ -133,19 +133,10 @@ func (c *chart) measure(run *loadgen.Run, span int) {
 
 // draw gives h lines of w cells, with the newest of w columns.
 func (c *chart) draw(s *scene, w, h int) []string {
-	c.t, c.label = s.t, 6
-	if w < c.label+11 {
+	if w < leastLabel+11 {
 		return fill(nil, w, h)
 	}
-	for range 2 { // their names take columns, and with them perhaps a lane
-		c.lanes = foldLanes(gatherLanes(s, w-c.label-1), laneRoom(h))
-		for _, l := range c.lanes {
-			c.label = min(max(c.label, width(s.t.text(l.name))+2), 14)
-		}
-	}
-	c.w = w - c.label - 1
-	c.bins = c.all[w-c.w:]
-	c.first = slices.IndexFunc(c.bins, func(b bin) bool { return b.seconds > 0 })
+	c.divide(s, w, laneRoom(h))
 	labels := btoi(h >= 7)
 	c.down = btoi(h >= 5) + btoi(h >= 10) + btoi(h >= 18)
 	c.up = h - c.down - 1 - labels - len(c.lanes)
@@ -176,6 +167,23 @@ func (c *chart) draw(s *scene, w, h int) []string {
 		out = append(out, c.times(s, w))
 	}
 	return fill(out, w, h)
+}
+
+// leastLabel is the least room at the left of the columns.
+const leastLabel = 6
+
+// divide divides w cells between labels and columns, with room for some lanes.
+func (c *chart) divide(s *scene, w, lanes int) {
+	c.t, c.label = s.t, leastLabel
+	for range 2 { // their names take columns, and with them perhaps a lane
+		c.lanes = foldLanes(gatherLanes(s, w-c.label-1), lanes)
+		for _, l := range c.lanes {
+			c.label = min(max(c.label, width(s.t.text(l.name))+2), 14)
+		}
+	}
+	c.w = w - c.label - 1
+	c.bins = c.all[w-c.w:]
+	c.first = slices.IndexFunc(c.bins, func(b bin) bool { return b.seconds > 0 })
 }
 
 // axis draws one sign a column: the outcome of the requests sent in it.

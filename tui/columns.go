@@ -11,13 +11,14 @@ import (
 
 // fitting is how a column of a table behaves when there is little room.
 type fitting struct {
-	// least is the width that is kept free even if no cell needs it now, so
-	// that the table does not jump; leastShort the same for the short form.
+	// least is the width that is kept free where there is room, even if no cell needs it
+	// now, so that the table does not jump; leastShort the same for the short form.
 	least, leastShort int
-	// ease, if set, is how far the column is shortened before others turn to
-	// their short forms; min how far when nothing else helps.
+	// ease, if set, is how far the column is shortened when short forms do not suffice;
+	// min how far when nothing else helps.
 	ease, min int
-	// short orders the columns that have short forms: the lowest turns first.
+	// short orders the columns that have short forms: the lowest turns first. A column
+	// whose short cells are empty goes.
 	short int
 	// brief is the title for little room.
 	brief string
@@ -126,6 +127,7 @@ type plan struct {
 	short   []bool
 	gap     int
 	shorten []shortener
+	whole   bool // no name is shortened
 }
 
 // shortener shortens a text to at most w cells.
@@ -193,11 +195,12 @@ func (p *plan) used() int {
 	return n + p.gap*max(0, shown-1)
 }
 
-// fitColumns chooses widths for a table of w cells. It tries, in this order:
-// everything in full, shortening a little, the first short forms, narrow gaps,
-// the other short forms, shortening much, leaving columns away.
+// fitColumns chooses widths for a table of w cells. Names stay whole if other columns can
+// make room for them: by what is only kept free, short forms, narrow gaps. If not, names
+// are shortened a little so that the others need not be. Then it shortens much, and leaves
+// columns away. A column of which no cell is filled takes no room.
 func fitColumns(w int, cols []fitting, need widths) plan {
-	p := plan{make([]int, len(cols)), make([]bool, len(cols)), 2, make([]shortener, len(cols))}
+	p := plan{widths: make([]int, len(cols)), shorten: make([]shortener, len(cols)), whole: true}
 	gone := make([]bool, len(cols))
 	for i, c := range cols {
 		gone[i], p.shorten[i] = c.extra, fit
@@ -205,46 +208,20 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 			p.shorten[i] = middle
 		}
 	}
-	fits := func(floor func(fitting) int) bool {
-		for i, c := range cols {
-			switch {
-			case gone[i]:
-				p.widths[i] = 0
-			case p.short[i]:
-				p.widths[i] = max(need.short[i], c.leastShort)
-			default:
-				p.widths[i] = max(need.full[i], c.least)
-			}
-		}
-		for i, c := range cols {
-			if over := p.used() - w; over > 0 && floor(c) > 0 && p.widths[i] > floor(c) {
-				p.widths[i] = max(floor(c), p.widths[i]-over)
-			}
-		}
-		return p.used() <= w
-	}
-	little, much := func(c fitting) int { return c.ease }, func(c fitting) int { return c.min }
-	if fits(little) {
-		for i, c := range cols { // the remaining cells, of which there are none if a column was shortened, go to the extra ones
-			if n := max(need.full[i], c.least); c.extra && n > 0 && p.used()+p.gap+n <= w {
+	if p.yield(w, cols, need, gone, fitting.whole) {
+		for i, c := range cols { // the remaining cells, of which there are none if one is short of what is kept free, go to the extra ones
+			n := max(need.full[i], c.least)
+			if full := p.gap == 2 && !slices.Contains(p.short, true); full && c.extra && need.full[i] > 0 && p.used()+p.gap+n <= w {
 				p.widths[i] = n
 			}
 		}
 		return p
 	}
-	for n := 1; n <= len(cols); n++ {
-		for i, c := range cols {
-			p.short[i] = p.short[i] || c.short == n
-		}
-		if fits(little) {
-			return p
-		}
-		p.gap = 1
-		if fits(little) {
-			return p
-		}
+	p.whole = false
+	if p.yield(w, cols, need, gone, fitting.little) {
+		return p
 	}
-	for !fits(little) && !fits(much) {
+	for !p.fits(w, cols, need, gone, fitting.little) && !p.fits(w, cols, need, gone, fitting.much) {
 		last := -1
 		for i, c := range cols {
 			if c.drop > 0 && !gone[i] && (last < 0 || c.drop > cols[last].drop) {
@@ -257,6 +234,62 @@ func fitColumns(w int, cols []fitting, need widths) plan {
 		gone[last] = true
 	}
 	return p
+}
+
+// How far a column may be shortened, if at all: a name not while others can give way.
+func (c fitting) whole() int {
+	if c.middle {
+		return 0
+	}
+	return c.ease
+}
+func (c fitting) little() int { return c.ease }
+func (c fitting) much() int   { return c.min }
+
+// yield tries everything in full, the first short forms, narrow gaps, and the other short
+// forms, and reports whether the columns fit then.
+func (p *plan) yield(w int, cols []fitting, need widths, gone []bool, floor func(fitting) int) bool {
+	p.short, p.gap = make([]bool, len(cols)), 2
+	for n := 1; !p.fits(w, cols, need, gone, floor); n++ {
+		if n > len(cols) {
+			return false
+		}
+		for i, c := range cols {
+			p.short[i] = p.short[i] || c.short == n
+		}
+		if p.fits(w, cols, need, gone, floor) {
+			break
+		}
+		p.gap = 1
+	}
+	return true
+}
+
+// fits gives each column its width, takes what is missing from what is kept free and then
+// from columns above their floor, and reports whether that suffices.
+func (p *plan) fits(w int, cols []fitting, need widths, gone []bool, floor func(fitting) int) bool {
+	filled := func(i int) (least, kept int) {
+		switch {
+		case gone[i] || need.full[i] == 0:
+			return 0, 0
+		case p.short[i]:
+			return need.short[i], cols[i].leastShort
+		}
+		return need.full[i], cols[i].least
+	}
+	for i := range cols {
+		p.widths[i] = max(filled(i))
+	}
+	for i := range cols {
+		least, _ := filled(i)
+		p.widths[i] = max(least, p.widths[i]-max(0, p.used()-w))
+	}
+	for i, c := range cols {
+		if least := floor(c); least > 0 && p.widths[i] > least {
+			p.widths[i] = max(least, p.widths[i]-max(0, p.used()-w))
+		}
+	}
+	return p.used() <= w
 }
 
 // cells writes one row of a table after a plan.

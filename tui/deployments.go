@@ -41,7 +41,7 @@ func newDeploymentsPane() *deploymentsPane {
 			s.deployment = k
 			s.showPods(scopeDeployment)
 		},
-		tailTitle: "LAST MINUTE", tailLeast: 12,
+		tailTitle: "LAST MINUTE", tailLeast: 10,
 		tail: func(s *scene, r *row, d *cluster.Deployment, w int) {
 			r.sparkline(s.t, s.f.History[d.Key], d.Replicas, min(w, 60))
 		},
@@ -55,6 +55,9 @@ func newDeploymentsPane() *deploymentsPane {
 				return dimCell(s, fmt.Sprint(d.ReadyReplicas))
 			}, nil},
 			{fitting{extra: true, right: true}, "UPDATED", func(s *scene, d *cluster.Deployment) cell {
+				if d.Updated == d.Replicas { // no rollout is under way
+					return cell{}
+				}
 				return dimCell(s, fmt.Sprint(d.Updated))
 			}, nil},
 		},
@@ -77,22 +80,26 @@ func (p *deploymentsPane) settle(s *scene) {
 	}
 }
 
-func (p *deploymentsPane) want(*scene, int) want { return want{least: 1, most: p.lines(), share: 1} }
+func (p *deploymentsPane) want(*scene, int) want {
+	return want{least: min(leastHeader, p.lines()), most: p.lines(), share: 2}
+}
 
 func (p *deploymentsPane) draw(s *scene, w, h int, active bool) drawing {
 	lines := p.list.draw(s, w, h, active)
 	return drawing{"Deployments", p.count(s), lines}
 }
 
-// rank sorts objects in trouble first.
+// rank sorts deployments in trouble first, and of these the ones without any available pod.
 func (p *deploymentsPane) rank(_ *scene, d *cluster.Deployment) int {
 	switch d.Word {
+	case wordDown:
+		return 0
 	case cluster.WordRunning:
-		return 1
-	case wordStopped:
 		return 2
+	case wordStopped:
+		return 3
 	}
-	return 0
+	return 1
 }
 
 func deploymentCount(s *scene, d *cluster.Deployment) cell {

@@ -177,7 +177,7 @@ func (d *details) pod(ref cluster.Ref) {
 	}
 	d.add("ready", map[bool]string{true: "yes", false: "no"}[p.Ready])
 	d.time("since", p.ReadySince)
-	d.add("containers", fmt.Sprintf("%d/%d ready", p.ReadyContainers, p.Containers))
+	d.add("containers", readyContainers(s, p)+" ready")
 	if p.Restarts > 0 {
 		d.number("restarts", p.Restarts)
 		d.time("last restart", p.RestartedAt)

@@ -150,7 +150,11 @@ func (m *Model) foot(w int) span {
 	default:
 		return span{}
 	}
-	return span{st, " " + fit(text, w-2, t.ellipsis) + " "}
+	if width(text) > w-2 {
+		all := " " + t.bullet + " M: all of it"
+		text = fit(text, w-2-width(all), t.ellipsis) + all
+	}
+	return span{st, " " + text + " "}
 }
 
 // keyBar names the keys that matter here, on the last line of the screen: those

@@ -123,7 +123,7 @@ func barBindings(m *Model) []*binding {
 			ok, _ := b.usable(m)
 			return ok && b.short == short
 		})
-		if i >= 0 && (m.active.all[i].when == nil || m.active.all[i].when(m)) {
+		if i >= 0 && !slices.Contains(out, m.active.all[i]) && (m.active.all[i].when == nil || m.active.all[i].when(m)) {
 			out = append(out, m.active.all[i])
 		}
 	}

@@ -61,8 +61,8 @@ func (m *Model) arrange(y, w, h int) layout {
 	share := 38
 	for _, p := range lower {
 		switch n := p.want(s, w-2); {
-		case n.share == 0 && n.most <= 2 && p.least == 0:
-			share += 14 // it has nothing to say
+		case n.share == 0 && p.least == 0:
+			share += 14 // there is no load
 		case p.least > 0:
 			share -= 8
 		}

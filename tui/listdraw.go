@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -12,14 +13,19 @@ const leastHeader = 3
 // lines is the height that shows all rows.
 func (l *list[K, R]) lines() int { return len(l.rows) + 1 }
 
-// window gives the rows to draw in h lines, with the cursor among them.
-func (l *list[K, R]) window(h int) (from, to int) {
+// window gives the rows to draw in h lines, with the cursor among them; but the first rows,
+// those in trouble, if nobody uses the cursor.
+func (l *list[K, R]) window(h int, active bool) (from, to int) {
 	l.page = h
-	if l.at < l.top {
-		l.top = l.at
+	at := l.at
+	if !active && !l.moved && !l.follows {
+		at = 0
 	}
-	if l.at >= l.top+h {
-		l.top = l.at - h + 1
+	if at < l.top {
+		l.top = at
+	}
+	if at >= l.top+h {
+		l.top = at - h + 1
 	}
 	l.top = max(0, min(l.top, len(l.rows)-h))
 	return l.top, min(l.top+h, len(l.rows))
@@ -59,7 +65,7 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 		return s.message(s.t.dim, l.empty(s), w, h)
 	}
 	l.headers = btoi(h >= leastHeader || h > len(l.rows))
-	from, to := l.window(h - l.headers)
+	from, to := l.window(h-l.headers, active)
 	cells := l.cells(s, w-l.leadWidth-2, l.rows[from:to])
 	p := l.plan(w - l.leadWidth - 2)
 	p.tellApart(s.t, l.fits, cells)
@@ -82,18 +88,10 @@ func (l *list[K, R]) draw(s *scene, w, h int, active bool) []string {
 
 // cells gives the cells of rows, and finds what widths they need in w cells.
 func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
-	titles := make([]int, len(l.columns))
-	for i := range l.columns {
-		titles[i] = width(l.heading(s, i))
-	}
 	if l.needW != w {
-		l.fits, l.needW = nil, w
-		l.need = widths{make([]int, len(titles)), make([]int, len(titles))}
-		for i, c := range l.columns {
+		l.fits, l.needW, l.need = nil, w, widths{}
+		for _, c := range l.columns {
 			l.fits = append(l.fits, c.fitting)
-			if !c.extra {
-				l.need.full[i] = titles[i]
-			}
 		}
 	}
 	out := make([][]cell, len(rows))
@@ -107,18 +105,23 @@ func (l *list[K, R]) cells(s *scene, w int, rows []R) [][]cell {
 		l.need.grow(out[y])
 	}
 	for i, c := range l.fits {
-		if c.extra && (l.need.full[i] > 0 || c.least > 0) {
-			l.need.full[i] = max(l.need.full[i], titles[i])
+		if !slices.ContainsFunc(out, func(cs []cell) bool { return spansWidth(cs[i].form(false)) > 0 }) {
+			l.need.full[i], l.need.short[i] = 0, 0
+			continue
+		}
+		title := l.heading(s, i)
+		l.need.full[i] = max(l.need.full[i], width(title))
+		if l.need.short[i] > 0 {
+			l.need.short[i] = max(l.need.short[i], width(cmp.Or(c.brief, title)))
 		}
 	}
 	return out
 }
 
-// plan fits the columns, with room for the tail if that costs nothing.
+// plan fits the columns, with room for the tail if that shortens no name.
 func (l *list[K, R]) plan(w int) plan {
 	if l.tail != nil {
-		room := w - 2 - l.tailLeast
-		if p := fitColumns(room, l.fits, l.need); p.used() <= room && p.gap >= 2 {
+		if p := fitColumns(w-2-l.tailLeast, l.fits, l.need); p.whole {
 			return p
 		}
 	}

@@ -59,9 +59,9 @@ func newPodsPane() *podsPane {
 		leadWidth: 2,
 		kind:      cluster.KindPod, none: "no pods",
 		columns: []column[*cluster.Pod]{
-			{fitting{ease: 16, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
+			{fitting{ease: 20, min: 10, middle: true}, "POD", func(s *scene, pod *cluster.Pod) cell { return nameCell(s, pod.Key, p.many) }, nil},
 			{fitting{ease: 10, min: 10, drop: 4, middle: true}, "NODE", podNode, nil},
-			{fitting{least: 5, leastShort: 3, short: 2, brief: "RDY", drop: 6}, "READY", podReady, nil},
+			{fitting{short: 2}, "READY", podReady, nil},
 			{fitting{least: 18, leastShort: 7, min: 7, short: 1}, "STATUS", podStatus, nil},
 			{fitting{least: 15, leastShort: 5, short: 3, drop: 5}, "NEXT", podNext, nil},
 			{fitting{extra: true}, "RESTARTS", podRestarts, func(_ *scene, a, b *cluster.Pod) int { return b.Restarts - a.Restarts }},
@@ -196,13 +196,20 @@ func podNode(s *scene, p *cluster.Pod) cell {
 	return dimCell(s, p.Node)
 }
 
-// podReady shows how many containers are ready; of a lost pod nobody knows.
 func podReady(s *scene, p *cluster.Pod) cell {
-	of := "/" + strconv.Itoa(p.Containers)
-	if s.snap.PodLost(p, s.now) {
-		return dimCell(s, "?"+of)
+	if s.snap.PodUnheard(p, s.now) {
+		return shortCell(s.t.dim, readyContainers(s, p), "")
 	}
-	return plainCell(s, strconv.Itoa(p.ReadyContainers)+of)
+	return shortCell("", readyContainers(s, p), "")
+}
+
+// readyContainers is how many containers are ready; on a lost node nobody knows.
+func readyContainers(s *scene, p *cluster.Pod) string {
+	ready := strconv.Itoa(p.ReadyContainers)
+	if s.snap.PodUnheard(p, s.now) {
+		ready = "?"
+	}
+	return ready + "/" + strconv.Itoa(p.Containers)
 }
 
 func podStatus(s *scene, p *cluster.Pod) cell {

@@ -32,10 +32,11 @@ type requestsPane struct {
 // two.
 const lowHeight = 30
 
-// want: while there is nothing to show, its lines go to the others.
-func (p *requestsPane) want(s *scene, _ int) want {
-	if s.f.Load.Totals.Scheduled == 0 && !s.f.Load.Active && len(s.f.Outages) == 0 {
-		return want{least: 2, most: 2}
+// want: while there is no load to show, its lines go to the others.
+func (p *requestsPane) want(s *scene, w int) want {
+	if quiet(s, w) {
+		n := quietLines(s, w)
+		return want{least: n, most: n}
 	}
 	least := 4
 	if s.h < lowHeight {
@@ -75,6 +76,9 @@ func basisText(t *theme, g loadgen.Gauge) string {
 func (p *requestsPane) lines(s *scene, w, h int) []string {
 	p.chart.gather(s, w)
 	p.chart.measure(&s.f.Load, s.span)
+	if quiet(s, w) && h <= quietLines(s, w) {
+		return p.chart.quiet(s, w, h)
+	}
 	out := []string{numbers(s, w, p.chart.scale.top, p.answerRate(s), p.chart.has())}
 	// Where the servers and the ledger have differed for long.
 	differ := s.t.text(s.f.Load.Gauge.Disagreement)
@@ -97,7 +101,7 @@ func (p *requestsPane) lines(s *scene, w, h int) []string {
 	if rest >= 2 {
 		out = append(out, p.chart.draw(s, w, rest)...)
 	}
-	return fill(append(fill(out, w, h-1), ledger(s, w)), w, h)
+	return fill(append(fill(out, w, h-1), ledger(s, w, s.chartLegend())), w, h)
 }
 
 // numberLine is the line of numbers above the chart.
@@ -293,15 +297,18 @@ func toldText(s *scene) string {
 	return s.facts(all...)
 }
 
-// ledger is the account of all requests; it is red when it does not balance.
-func ledger(s *scene, w int) string {
+// ledger is the account of all requests, which is red when it does not balance, and what
+// explains the chart.
+func ledger(s *scene, w int, explained [][]span) string {
 	t, tot := s.t, s.f.Load.Totals
 	if tot.Scheduled == 0 {
 		z := &s.sizes
-		hint := fmt.Sprintf("nothing sent yet: b sends %s at once, h keeps %s in flight, R sends %s a second",
+		hint := fmt.Sprintf("nothing sent yet: b sends %s at once, h keeps %s in flight, R sends %s/s",
 			z.number(loadgen.Burst), z.number(loadgen.Hold), z.number(loadgen.Rate))
 		if s.f.Replay != nil {
 			hint = "nothing had been sent yet"
+		} else if s.f.NoLoad != "" {
+			return textLine(t, w, 1, t.warn, "nothing sent yet: "+t.text(s.f.NoLoad))
 		}
 		return textLine(t, w, 1, t.dim, hint)
 	}
@@ -337,7 +344,7 @@ func ledger(s *scene, w int) string {
 		return newRow(w).space(1).put(t.bad, t.badSign+" does not balance: "+strings.TrimSpace(stripped(r.String()))).String()
 	}
 	var legend []span
-	for i, l := range s.chartLegend() {
+	for i, l := range explained {
 		l = append([]span{{"", blank(2 * min(i, 1))}}, l...)
 		if spansWidth(legend)+spansWidth(l)+3 > r.left {
 			break

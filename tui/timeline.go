@@ -94,7 +94,7 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 		lane = 0
 	}
 	subject := min(max(12, (w-when-lane)/4), 34)
-	from, to := p.window(h)
+	from, to := p.window(h, active)
 	var out []string
 	for i, e := range p.rows[from:to] {
 		sign, st := levelStyle(t, e.Level)

@@ -116,7 +116,7 @@ func phases(s *scene, w int) []string {
 		{least: 11, right: true},                     // predicted
 		{least: 11, right: true},                     // observed
 		{least: 9, leastShort: 1, short: 1, drop: 2}, // inside
-		{ease: 12, min: 12, drop: 3},                 // note
+		{ease: 20, min: 12, drop: 3},                 // note
 	}
 	head := func(text string) cell { return textCell(t.dim, text) }
 	rows := [][]cell{{textCell(t.strong, "Phase"), head(""), head("forecast"), head("observed"), head(""), head("")}}

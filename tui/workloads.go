@@ -76,7 +76,7 @@ func newWorkloadsPane() *workloadsPane {
 			r.rest(s.t, st, s.t.text(text))
 		},
 		columns: []column[*cluster.Workload]{
-			{fitting{ease: 16, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
+			{fitting{ease: 20, min: 10, middle: true}, "NAME", func(s *scene, w *cluster.Workload) cell { return nameCell(s, w.Key, p.many) }, nil},
 			{fitting{least: 11, leastShort: 4, short: 1, drop: 2}, "KIND", func(s *scene, w *cluster.Workload) cell {
 				return shortCell(s.t.dim, string(w.Kind), shownKindOf(w.Kind).names[0])
 			}, nil},

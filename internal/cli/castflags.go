@@ -28,7 +28,7 @@ func (f *castFlags) add(s *pflag.FlagSet) {
 }
 
 func (f *castFlags) addFile(s *pflag.FlagSet) {
-	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); ctrl+r also starts and stops a recording")
+	s.StringVar(&f.file, "cast", "", "record the screen to this `file` (asciicast); V also starts and stops a recording")
 }
 
 func (f *castFlags) addRedact(s *pflag.FlagSet) {

@@ -59,11 +59,11 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 		t.Errorf("the PNG has %d bytes", len(png))
 	}
 
-	s.Update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
 	if path := s.rec.path; filepath.Dir(path) != dir || filepath.Ext(path) != ".cast" || !strings.Contains(s.rec.where(), "`"+path+"`") {
 		t.Errorf("the screen is recorded to %q: %s", path, s.rec.where())
 	}
-	s.Update(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
 
 	g := *f
 	g.Trial = &view.TrialView{Name: "mdx", Dir: trial}

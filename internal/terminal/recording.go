@@ -39,7 +39,7 @@ func (r *recording) toggle(path string) (said string) {
 
 // where returns a message with the path of the recording.
 func (r *recording) where() string {
-	return "recording the screen to `" + r.path + "`; ctrl+r stops it"
+	return "recording the screen to `" + r.path + "`; V stops it"
 }
 
 func (r *recording) begin(path string) (err error) {
