@@ -16,7 +16,7 @@ var timelineSpec = &paneSpec{
 	open: func() pane { return newTimelinePane() },
 }
 
-// timelinePane lists events, in the order of their own times, and the next actions of
+// timelinePane lists events, in the order in which they happened, and the next actions of
 // the control plane. The newest event is visible until the operator scrolls.
 type timelinePane struct {
 	list[int, view.Event]
@@ -40,11 +40,11 @@ func (p *timelinePane) settle(s *scene) {
 		return
 	}
 	p.subjects = view.SubjectsOf(s.f.Events)
-	events := slices.Clone(s.f.Events)
+	events := s.f.Events
 	if !p.by.on() {
 		events = fold(events)
 	}
-	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	events = view.InOrder(events)
 	p.none = "events appear here"
 	if len(events) > 0 {
 		p.none = "no events"
@@ -62,8 +62,9 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 // event is the whole line, with its times, and the object that it is about.
 func (p *timelinePane) event(s *scene, e view.Event) object {
 	subject := p.subjects.Name(e)
-	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), subject, e.Sentence()}, " ")
-	return object{line, strings.TrimSpace("Event: " + subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
+	at := strings.TrimSpace(s.when(e.When()))
+	line := strings.Join([]string{e.At.UTC().Format(time.RFC3339), offset(e.At, s.f.Zero), string(e.Lane), subject, e.Sentence()}, " ")
+	return object{line, strings.TrimSpace("Event: " + subject + " " + at), func(d *details) { d.event(e) }, objectOf(s, e).ref}
 }
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
@@ -102,7 +103,7 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 		if fresh {
 			body = t.strong + st
 		}
-		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.offset(e.At), when)
+		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.when(e.When()), when)
 		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
 		name := middle(t.text(p.subjects.Name(e)), subject, t.ellipsis)
 		text := t.text(brief(e.Subject, e.Sentence()))
@@ -127,7 +128,7 @@ func (d *details) event(e view.Event) {
 	d.add("namespace", e.Namespace)
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
-		d.add("offset", s.offset(e.At))
+		d.add("offset", offset(e.At, s.f.Zero))
 	}
 	d.time("happened", e.At)
 	if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
