@@ -20,7 +20,8 @@ var timelineSpec = &paneSpec{
 // the control plane. The newest event is visible until the operator scrolls.
 type timelinePane struct {
 	list[int, view.Event]
-	subjects view.Subjects // of all events, also of those that a filter hides
+	subjects view.Subjects         // of all events, also of those that a filter hides
+	folded   map[int][]*view.Event // of the rows that stand for several
 }
 
 func newTimelinePane() *timelinePane {
@@ -41,8 +42,9 @@ func (p *timelinePane) settle(s *scene) {
 	}
 	p.subjects = view.SubjectsOf(s.f.Events)
 	events := s.f.Events
+	p.folded = nil
 	if !p.by.on() {
-		events = fold(events)
+		events, p.folded = fold(events)
 	}
 	events = view.InOrder(events)
 	p.none = "events appear here"
@@ -64,7 +66,8 @@ func (p *timelinePane) event(s *scene, e view.Event) object {
 	subject := p.subjects.Name(e)
 	at := strings.TrimSpace(s.when(e.When()))
 	line := strings.Join([]string{e.At.UTC().Format(time.RFC3339), offset(e.At, s.f.Zero), string(e.Lane), subject, e.Sentence()}, " ")
-	return object{line, strings.TrimSpace("Event: " + subject + " " + at), func(d *details) { d.event(e) }, objectOf(s, e).ref}
+	folded := p.folded[e.Seq]
+	return object{line, strings.TrimSpace("Event: " + subject + " " + at), func(d *details) { d.event(e, folded) }, objectOf(s, e).ref}
 }
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
@@ -119,12 +122,15 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	return fill(out, w, h)
 }
 
-// event shows all fields of an event, and the present facts about its object.
-func (d *details) event(e view.Event) {
+// event shows all fields of an event, the events of a row that stands for several, and the present
+// facts about its object.
+func (d *details) event(e view.Event, folded []*view.Event) {
 	s := d.s
 	_, st := levelStyle(s.t, e.Level)
 	d.addStyled(st, "event", eventText(s.t, e))
-	d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	if len(folded) == 0 || isCount(e) {
+		d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	}
 	d.add("namespace", e.Namespace)
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
@@ -137,6 +143,19 @@ func (d *details) event(e view.Event) {
 	d.add("from", e.From)
 	d.add("to", e.To)
 	d.add("why", e.Why)
+	if len(folded) > 0 {
+		d.head("Each of them")
+	}
+	for _, x := range folded {
+		who, what, why := cluster.Key{Namespace: x.Namespace, Name: x.Subject}.String(), brief(x.Subject, x.Sentence()), x.Why
+		if !isCount(e) && what == brief(e.Subject, e.Sentence()) {
+			what = ""
+		}
+		if strings.Contains(what, why) {
+			why = ""
+		}
+		d.add(s.when(x.When()), s.facts(who, what, why))
+	}
 	if o := objectOf(s, e); o.facts != nil {
 		d.put(fact{})
 		o.facts(d)
