@@ -11,7 +11,7 @@ import (
 	"lightsout/power"
 )
 
-// foldWithin is how close together events must be seen to be folded into one row.
+// foldWithin is how close together events must be to be folded into one row.
 const foldWithin = 2 * time.Second
 
 // manyAlike is from how many on nodes and machines to which the same happened
@@ -28,7 +28,7 @@ const manyAlike = 5
 // has the events of a row. A row has only what is true of all of them.
 func fold(events []view.Event) (rows []view.Event, folded map[int][]*view.Event) {
 	type group struct {
-		first time.Time // when its first event was seen
+		first time.Time // by when its first event had happened
 		noun  string
 		n     int
 		row   int // where it is in rows; -1: nowhere yet
@@ -49,8 +49,9 @@ func fold(events []view.Event) (rows []view.Event, folded map[int][]*view.Event)
 			continue
 		}
 		g := open[key]
-		if g == nil || e.Seen.Sub(g.first) > foldWithin {
-			g = &group{first: e.Seen, noun: noun, row: -1}
+		by := e.When().By
+		if g == nil || by.Sub(g.first).Abs() > foldWithin {
+			g = &group{first: by, noun: noun, row: -1}
 			open[key] = g
 		}
 		g.n++

@@ -80,6 +80,9 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		lead = blank(width(lead))
 	}
 	out.facts = p.position(s)
+	if s.snap.Access[cluster.KindEvent].Forbidden {
+		out.facts = s.facts(out.facts, "Events of Kubernetes: forbidden")
+	}
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")
 	}
@@ -102,8 +105,11 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	var out []string
 	for i, e := range p.rows[from:to] {
 		sign, st := levelStyle(t, e.Level)
-		fresh, body := s.fresh(e.Seen), st
-		if fresh {
+		fresh, who, body := s.fresh(e.Seen), t.strong, st
+		switch {
+		case e.Change == cluster.ChangeEvent && e.When().By.Before(s.start): // from before the session
+			fresh, who, body = false, t.dim, t.dim
+		case fresh:
 			body = t.strong + st
 		}
 		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.when(e.When()), when)
@@ -117,7 +123,7 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 				name = ""
 			}
 		}
-		out = append(out, r.put(t.strong, name).space(subject-width(name)+2).rest(t, body, text).String())
+		out = append(out, r.put(who, name).space(subject-width(name)+2).rest(t, body, text).String())
 	}
 	return fill(out, w, h)
 }
