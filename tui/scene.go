@@ -162,15 +162,20 @@ func (s *scene) offset(at time.Time) string {
 	return offset(at, s.f.Zero)
 }
 
-// when writes a moment by the chosen clock, without the tenth of a second if that is unknown.
+// when writes a moment by the chosen clock.
 func (s *scene) when(w cluster.When) string {
-	switch {
-	case s.clock == clockUTC || s.f.Zero.IsZero():
+	if s.clock == clockUTC {
 		return s.offset(w.After)
-	case w.Exact():
-		return s.offset(w.By)
 	}
-	return signed(w.By.Add(-1).Sub(s.f.Zero), false) + "  "
+	return offsetOf(w, s.f.Zero)
+}
+
+// offsetOf is offset without the tenth of a second if that is unknown.
+func offsetOf(w cluster.When, zero time.Time) string {
+	if zero.IsZero() || w.Exact() {
+		return offset(w.After, zero)
+	}
+	return signed(w.By.Add(-1).Sub(zero), false) + "  "
 }
 
 func offset(at, zero time.Time) string {

@@ -65,7 +65,7 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 func (p *timelinePane) event(s *scene, e view.Event) object {
 	subject := p.subjects.Name(e)
 	at := strings.TrimSpace(s.when(e.When()))
-	line := strings.Join([]string{e.At.UTC().Format(time.RFC3339), offset(e.At, s.f.Zero), string(e.Lane), subject, e.Sentence()}, " ")
+	line := strings.Join([]string{e.At.UTC().Format(time.RFC3339), strings.TrimSpace(offsetOf(e.When(), s.f.Zero)), string(e.Lane), subject, e.Sentence()}, " ")
 	folded := p.folded[e.Seq]
 	return object{line, strings.TrimSpace("Event: " + subject + " " + at), func(d *details) { d.event(e, folded) }, objectOf(s, e).ref}
 }
@@ -140,10 +140,10 @@ func (d *details) event(e view.Event, folded []*view.Event) {
 	d.add("namespace", e.Namespace)
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
-		d.add("offset", offset(e.At, s.f.Zero))
+		d.add("offset", offsetOf(e.When(), s.f.Zero))
 	}
 	d.time("happened", e.At)
-	if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
+	if late := e.Seen.Sub(e.When().By); late >= 100*time.Millisecond {
 		d.add("seen", fmt.Sprintf("%.1f s later", late.Seconds()))
 	}
 	d.add("from", e.From)
