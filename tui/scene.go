@@ -148,10 +148,13 @@ const (
 
 // switchClock shows all times by the other clock.
 func switchClock(m *Model) {
-	m.s.clock = clockUTC - m.s.clock
 	if m.s.clock == clockUTC {
-		m.say("times are UTC; C: counted from zero again")
+		m.s.clock = clockZero
+		m.say("times are counted from zero; C: UTC")
+		return
 	}
+	m.s.clock = clockUTC
+	m.say("times are UTC; C: counted from zero")
 }
 
 // offset writes a time by the chosen clock.
