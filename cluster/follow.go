@@ -28,8 +28,9 @@ type source struct {
 	selector  string // of labels
 	fields    string // selector of fields
 	trim      func(runtime.Object) object
-	// later: only changes from now on count; nobody lists the past.
+	// later: only changes from now on count. Its past, if it is there, is listed once, and told.
 	later bool
+	past  *past
 	// after: it is not followed before this is closed; nil: from the start.
 	after <-chan struct{}
 	// tried is to be called once its list has arrived or failed; may be nil.
@@ -221,7 +222,9 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	p := &pages{w: w, src: src, opts: metav1.ListOptions{Limit: pageSize}}
 	defer p.end()
 	defer cancel()
-	if src.later {
+	if src.past != nil {
+		src.past.newest = nil
+	} else if src.later {
 		p.opts.Limit = 1
 	}
 	var items []object
@@ -229,7 +232,10 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 	for {
 		page, err := p.next(ctx)
 		if err != nil {
-			if apierrors.IsResourceExpired(err) && p.opts.Continue != "" {
+			expired := apierrors.IsResourceExpired(err) && p.opts.Continue != ""
+			if expired && src.later {
+				src.past = nil // too much: it stays unknown
+			} else if expired {
 				// The pages took longer than the server's history: all at once.
 				p.opts, items, asked = metav1.ListOptions{ResourceVersion: "0"}, nil, time.Now()
 				continue
@@ -240,11 +246,15 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if src.later {
+		if src.later && src.past == nil {
 			return m.GetResourceVersion(), nil
 		}
 		_ = meta.EachListItem(page, func(o runtime.Object) error {
-			if item := src.trim(o); item != nil {
+			switch item := src.trim(o); {
+			case item == nil:
+			case src.later:
+				src.past.add(item)
+			default:
 				items = append(items, item)
 			}
 			return nil
@@ -252,7 +262,14 @@ func (w *Watcher) list(ctx context.Context, src *source) (string, error) {
 		read := len(items)
 		w.send(ctx, func(s *state) { s.reading(src, read) })
 		p.opts.Continue = m.GetContinue()
-		if p.opts.Continue == "" {
+		switch told := src.past; {
+		case p.opts.Continue != "":
+		case src.later:
+			told.sort()
+			src.past = nil
+			w.send(ctx, func(s *state) { told.tell(s, asked) })
+			return m.GetResourceVersion(), nil
+		default:
 			src.watchedUntil = asked
 			w.send(ctx, func(s *state) { s.listed(src, items, asked) })
 			return m.GetResourceVersion(), nil

@@ -42,7 +42,7 @@ func (p *pages) next(ctx context.Context) (runtime.Object, error) {
 	if got.err != nil {
 		return nil, got.err
 	}
-	if !p.src.later {
+	if !p.src.later || p.src.past != nil {
 		if following := continueToken(got.body.Bytes()); following != "" {
 			opts := p.opts
 			opts.Continue = following

@@ -100,7 +100,7 @@ func (p *Pod) drop(s *state, seen time.Time) {
 			s.t.delPod(p)
 		}
 	})
-	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", SourceTime: old.Deleting, When: At(seen)})
+	s.transit(Transition{Subject: Ref{KindPod, x.Key}, Change: ChangeStatus, From: old.Status, Was: old.health(), Cause: CauseDeleted, Why: "deleted", When: At(seen)})
 	s.dirty = true
 }
 

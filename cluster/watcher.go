@@ -19,6 +19,8 @@ type WatchOptions struct {
 	// must return within milliseconds and must not call Run. Each call comes before the
 	// Snapshot that shows the change.
 	Sink func(Transition)
+	// Past is how far back Events are told, the newest 500, each with its SourceTime; 0: none is.
+	Past time.Duration
 	// Idle is how long the API server may send nothing before the watcher asks whether it
 	// is ready; 0 is 5 s.
 	Idle time.Duration
@@ -89,6 +91,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 	sources := w.sources()
 	readFirst(sources)
+	wantPast(sources, w.opts.Past, time.Now())
 	for _, src := range sources {
 		wg.Go(func() { w.follow(ctx, src) })
 	}

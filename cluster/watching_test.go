@@ -37,7 +37,7 @@ func watchConfig(t *testing.T, cfg *Config, namespaces ...string) *watching {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wt.Watcher = NewWatcher(c, WatchOptions{Namespaces: namespaces, Sink: func(tr Transition) {
+	wt.Watcher = NewWatcher(c, WatchOptions{Namespaces: namespaces, Past: time.Hour, Sink: func(tr Transition) {
 		wt.mu.Lock()
 		defer wt.mu.Unlock()
 		wt.ts = append(wt.ts, tr)

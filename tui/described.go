@@ -45,7 +45,7 @@ func (d *details) described(ref cluster.Ref) {
 		if e.Warning {
 			st = d.s.t.warn
 		}
-		d.addStyled(st, d.s.offset(e.At.Local()), text)
+		d.addStyled(st, d.s.when(cluster.When{After: e.At.Local(), By: e.At.Add(time.Second)}), text)
 	}
 }
 

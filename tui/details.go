@@ -60,7 +60,7 @@ func (d *details) events(k cluster.Key) {
 			continue
 		}
 		_, st := levelStyle(d.s.t, e.Level)
-		d.addStyled(st, d.s.offset(e.At), brief(e.Subject, e.Sentence()))
+		d.addStyled(st, d.s.when(e.When()), brief(e.Subject, e.Sentence()))
 		if n++; n == mostEvents {
 			return
 		}

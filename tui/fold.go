@@ -2,14 +2,16 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/view"
+	"lightsout/power"
 )
 
-// foldWithin is how close together events must be seen to be folded into one row.
+// foldWithin is how close together events must be to be folded into one row.
 const foldWithin = 2 * time.Second
 
 // manyAlike is from how many on nodes and machines to which the same happened
@@ -22,48 +24,89 @@ const manyAlike = 5
 // steps of one count (16 → 15, 15 → 13) become one step, as long as each begins where
 // the one before ended. It folds rows of the
 // screen only: the record has every event, and so has the pane under a filter.
-// Rows stay in the order of their first event and keep the Seq of it.
-func fold(events []view.Event) []view.Event {
+// Rows stay in the order of their first event and keep the Seq of it, under which folded
+// has the events of a row. A row has only what is true of all of them.
+func fold(events []view.Event) (rows []view.Event, folded map[int][]*view.Event) {
 	type group struct {
-		first time.Time // when its first event was seen
+		first time.Time // by when its first event had happened
 		noun  string
 		n     int
-		row   int // where it is in out; -1: nowhere yet
+		row   int // where it is in rows; -1: nowhere yet
 	}
+	folded = map[int][]*view.Event{}
 	groups := make([]*group, len(events)) // of each event
 	open := map[string]*group{}
+	told := map[int]bool{} // by the end of an operation, which comes after the reading
 	for i, e := range events {
+		if j := readingOf(events[:i], e); j >= 0 {
+			told[j] = true
+			if g := groups[j]; g != nil {
+				g.n--
+			}
+		}
 		noun, key := alike(e)
 		if key == "" {
 			continue
 		}
 		g := open[key]
-		if g == nil || e.Seen.Sub(g.first) > foldWithin {
-			g = &group{first: e.Seen, noun: noun, row: -1}
+		by := e.When().By
+		if g == nil || by.Sub(g.first).Abs() > foldWithin {
+			g = &group{first: by, noun: noun, row: -1}
 			open[key] = g
 		}
 		g.n++
 		groups[i] = g
 	}
-	out := make([]view.Event, 0, len(events))
+	rows = make([]view.Event, 0, len(events))
 	for i, e := range events {
-		switch g := groups[i]; {
-		case g == nil, g.n < manyAlike && g.noun != "" && g.noun != "pods":
-			out = append(out, e)
-		case g.row < 0, g.noun == "" && out[g.row].To != e.From:
-			g.row = len(out)
-			if g.noun != "" && g.n > 1 {
-				e.Why = strings.ReplaceAll(e.Why, e.Subject, "…")
-				e.Namespace, e.Subject = "", fmt.Sprintf("%d %s", g.n, g.noun)
+		g := groups[i]
+		if told[i] {
+			continue
+		}
+		if g == nil || g.n == 1 || g.n < manyAlike && g.noun != "" && g.noun != "pods" {
+			rows = append(rows, e)
+			continue
+		}
+		why := strings.ReplaceAll(e.Why, e.Subject, "…")
+		switch {
+		case g.row < 0, g.noun == "" && rows[g.row].To != e.From:
+			g.row = len(rows)
+			if g.noun != "" {
+				e.Namespace, e.Subject, e.Why = "", fmt.Sprintf("%d %s", g.n, g.noun), why
 			}
-			out = append(out, e)
+			rows = append(rows, e)
 		case g.noun == "":
-			row := &out[g.row]
+			row := &rows[g.row]
 			row.To, row.Level = e.To, max(row.Level, e.Level)
 			row.Text = row.Sentence()
+		case rows[g.row].Why != why:
+			rows[g.row].Why = ""
+		}
+		seq := rows[g.row].Seq
+		folded[seq] = append(folded[seq], &events[i])
+	}
+	return rows, folded
+}
+
+// readingOf finds the machine's state among the newest events that the end of an operation, done,
+// proves as well: two lines of one fact; -1 if it is none.
+func readingOf(before []view.Event, done view.Event) int {
+	if done.Code != view.CodePowerOperation || done.Stage != power.StageDone {
+		return -1
+	}
+	state := power.Off
+	if done.Action == power.ActionOn {
+		state = power.On
+	}
+	for i, e := range slices.Backward(before) {
+		switch {
+		case done.Seen.Sub(e.Seen) > foldWithin:
+			return -1
+		case e.Code == view.CodeMachineState && e.Subject == done.Subject && e.To == state.String() && e.Proof == power.Proven:
+			return i
 		}
 	}
-	return out
+	return -1
 }
 
 // alike gives what events have in common that may be folded, empty for those that
@@ -75,7 +118,7 @@ func alike(e view.Event) (noun, key string) {
 	case isCount(e):
 		return "", lane + e.Namespace + "\x00" + e.Subject
 	case e.Lane == view.LanePod, e.Lane == view.LaneEvent && e.Kind == "pod":
-		return "pods", lane + strings.ReplaceAll(e.Text, e.Subject, "") // the taint manager's events name their pod
+		return "pods", lane + string(e.Cause) + "\x00" + strings.ReplaceAll(e.Text, e.Subject, "") // the taint manager's events name their pod
 	case e.Lane == view.LanePower:
 		noun = "machines"
 	case e.Lane == view.LaneHeartbeat, e.Lane == view.LaneNode, e.Lane == view.LaneTaint, e.Lane == view.LaneEvent && e.Kind == "node":

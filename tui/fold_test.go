@@ -27,7 +27,8 @@ func TestFoldKeepsTheNodesLineInSight(t *testing.T) {
 	add(0, view.Event{Lane: "event", Kind: "node", Subject: "kube-node3", Text: "NodeNotReady"})
 	add(5*time.Second, view.Event{Lane: "pod", Kind: "pod", Subject: "llm-0", Text: "ready Ready → NotReady"})
 	var got []string
-	for _, e := range fold(events) {
+	rows, _ := fold(events)
+	for _, e := range rows {
 		got = append(got, string(e.Lane)+" "+e.Subject+" "+e.Text)
 	}
 	want := []string{
@@ -70,7 +71,8 @@ func TestOnlyStepsOfOneCountAreFolded(t *testing.T) {
 		"web 16 → 8 ready; web 4 → 1 ready; web 16 → 6 ready": {ready("shop", "16", "8"), ready("shop", "4", "2"), ready("shop", "2", "1"), ready("blog", "16", "6")},
 	} {
 		var rows []string
-		for _, e := range fold(numbered(events...)) {
+		folded, _ := fold(numbered(events...))
+		for _, e := range folded {
 			rows = append(rows, e.Subject+" "+e.Sentence())
 		}
 		if got := strings.Join(rows, "; "); got != what {

@@ -105,6 +105,7 @@ func screenKeys() group {
 	return group{"Screen", []binding{
 		bind(func(m *Model) { m.zoom = !m.zoom }, "zoom", "z", "give the pane the whole screen, or back", "z"),
 		bind(func(m *Model) { m.s.span = (m.s.span + 1) % len(chartSpans) }, "span", "w", "the chart's columns are 1, 5 or 10 s", "w"),
+		bind(switchClock, "", "C", "times counted from zero, or UTC", "C").named("utc", "clock"),
 		bind(showNamespaces(nil), "", "0", "all namespaces, after :ns NAME", "0"),
 		bind(clearOne, "", "esc", "clear filter, zoom and marks, one a press", "esc"),
 		bind(openPalette, "commands", ":", "find a command by its name, or a pane by kubectl's (:po, :deploy, :ns NAME, :q)", ":"),

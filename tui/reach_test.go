@@ -48,11 +48,11 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 	}
 	m, _, _ := testModel(outage(), 120, 36, Options{})
 	typeKeys(m, "5 g")
-	if got := copied(m); got != "T-01:20.0 link mdx connected to https://10.0.0.10:6443 (v1.36.3)" {
+	if got := copied(m); got != "2026-03-04T10:19:10Z T-01:20.0 link mdx connected to https://10.0.0.10:6443 (v1.36.3)" {
 		t.Errorf("of the timeline %q is copied", got)
 	}
 	typeKeys(m, "M")
-	if got := copied(m); !strings.HasPrefix(got, "copied: T-01:20.0") {
+	if got := copied(m); !strings.HasPrefix(got, "copied: 2026-03-04T10:19:10Z T-01:20.0") {
 		t.Errorf("of what was said %q is copied", got)
 	}
 	f := calm()

@@ -34,6 +34,7 @@ type scene struct {
 	only       namespaces // filter for deployments and pods
 	sizes      sizes
 	span       int // index of chartSpans
+	clock      clock
 	h          int // of the screen
 	// say tells the operator something.
 	say func(string)
@@ -134,9 +135,51 @@ func (s *scene) message(st style, text string, w, h int) []string {
 	return fill(out, w, h)
 }
 
-// offset writes a time on the trial's clock: "T+01:23.4", "T-00:05.0". Before
-// there is a zero it is the time of day.
-func (s *scene) offset(at time.Time) string { return offset(at, s.f.Zero) }
+// clock is how times are shown.
+type clock int
+
+const (
+	// clockZero counts from the zero: "T+01:23.4", "T-00:05.0". Before there is a zero it is the
+	// local time of day.
+	clockZero clock = iota
+	// clockUTC is the time of day as logs have it: "10:21:53Z".
+	clockUTC
+)
+
+// switchClock shows all times by the other clock.
+func switchClock(m *Model) {
+	if m.s.clock == clockUTC {
+		m.s.clock = clockZero
+		m.say("times are counted from zero; C: UTC")
+		return
+	}
+	m.s.clock = clockUTC
+	m.say("times are UTC; C: counted from zero")
+}
+
+// offset writes a time by the chosen clock.
+func (s *scene) offset(at time.Time) string {
+	if s.clock == clockUTC && !at.IsZero() {
+		return at.UTC().Format("15:04:05Z")
+	}
+	return offset(at, s.f.Zero)
+}
+
+// when writes a moment by the chosen clock.
+func (s *scene) when(w cluster.When) string {
+	if s.clock == clockUTC {
+		return s.offset(w.After)
+	}
+	return offsetOf(w, s.f.Zero)
+}
+
+// offsetOf is offset without the tenth of a second if that is unknown.
+func offsetOf(w cluster.When, zero time.Time) string {
+	if zero.IsZero() || w.Exact() {
+		return offset(w.After, zero)
+	}
+	return signed(w.By.Add(-1).Sub(zero), false) + "  "
+}
 
 func offset(at, zero time.Time) string {
 	if at.IsZero() {

@@ -16,11 +16,12 @@ var timelineSpec = &paneSpec{
 	open: func() pane { return newTimelinePane() },
 }
 
-// timelinePane lists events, in the order of their own times, and the next actions of
+// timelinePane lists events, in the order in which they happened, and the next actions of
 // the control plane. The newest event is visible until the operator scrolls.
 type timelinePane struct {
 	list[int, view.Event]
-	subjects view.Subjects // of all events, also of those that a filter hides
+	subjects view.Subjects         // of all events, also of those that a filter hides
+	folded   map[int][]*view.Event // of the rows that stand for several
 }
 
 func newTimelinePane() *timelinePane {
@@ -40,11 +41,12 @@ func (p *timelinePane) settle(s *scene) {
 		return
 	}
 	p.subjects = view.SubjectsOf(s.f.Events)
-	events := slices.Clone(s.f.Events)
+	events := s.f.Events
+	p.folded = nil
 	if !p.by.on() {
-		events = fold(events)
+		events, p.folded = fold(events)
 	}
-	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	events = view.InOrder(events)
 	p.none = "events appear here"
 	if len(events) > 0 {
 		p.none = "no events"
@@ -62,8 +64,10 @@ func (p *timelinePane) want(*scene, int) want { return want{least: 3, most: 1000
 // event is the whole line, with its times, and the object that it is about.
 func (p *timelinePane) event(s *scene, e view.Event) object {
 	subject := p.subjects.Name(e)
-	line := strings.Join([]string{strings.TrimSpace(s.offset(e.At)), string(e.Lane), subject, e.Sentence()}, " ")
-	return object{line, strings.TrimSpace("Event: " + subject + " " + strings.TrimSpace(s.offset(e.At))), func(d *details) { d.event(e) }, objectOf(s, e).ref}
+	at := strings.TrimSpace(s.when(e.When()))
+	line := strings.Join([]string{e.At.UTC().Format(time.RFC3339), strings.TrimSpace(offsetOf(e.When(), s.f.Zero)), string(e.Lane), subject, e.Sentence()}, " ")
+	folded := p.folded[e.Seq]
+	return object{line, strings.TrimSpace("Event: " + subject + " " + at), func(d *details) { d.event(e, folded) }, objectOf(s, e).ref}
 }
 
 func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
@@ -76,6 +80,9 @@ func (p *timelinePane) draw(s *scene, w, h int, active bool) drawing {
 		lead = blank(width(lead))
 	}
 	out.facts = p.position(s)
+	if s.snap.Access[cluster.KindEvent].Forbidden {
+		out.facts = s.facts(out.facts, "Events of Kubernetes: forbidden")
+	}
 	if p.by.on() && len(s.f.Events) > 0 && s.f.Events[0].Seq > 1 {
 		out.facts = s.facts(out.facts, "older events: events.jsonl")
 	}
@@ -98,11 +105,14 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 	var out []string
 	for i, e := range p.rows[from:to] {
 		sign, st := levelStyle(t, e.Level)
-		fresh, body := s.fresh(e.Seen), st
-		if fresh {
+		fresh, who, body := s.fresh(e.Seen), t.strong, st
+		switch {
+		case e.Change == cluster.ChangeEvent && e.When().By.Before(s.start): // from before the session
+			fresh, who, body = false, t.dim, t.dim
+		case fresh:
 			body = t.strong + st
 		}
-		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.offset(e.At), when)
+		r := newRow(w).lead(t, from+i == p.at, active, p.moved).right(t, t.dim, s.when(e.When()), when)
 		r.flag(fresh, t.fresh, t.changed).put(st, sign).space(1)
 		name := middle(t.text(p.subjects.Name(e)), subject, t.ellipsis)
 		text := t.text(brief(e.Subject, e.Sentence()))
@@ -113,29 +123,45 @@ func (p *timelinePane) events(s *scene, w, h int, active bool) []string {
 				name = ""
 			}
 		}
-		out = append(out, r.put(t.strong, name).space(subject-width(name)+2).rest(t, body, text).String())
+		out = append(out, r.put(who, name).space(subject-width(name)+2).rest(t, body, text).String())
 	}
 	return fill(out, w, h)
 }
 
-// event shows all fields of an event, and the present facts about its object.
-func (d *details) event(e view.Event) {
+// event shows all fields of an event, the events of a row that stands for several, and the present
+// facts about its object.
+func (d *details) event(e view.Event, folded []*view.Event) {
 	s := d.s
 	_, st := levelStyle(s.t, e.Level)
 	d.addStyled(st, "event", eventText(s.t, e))
-	d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	if len(folded) == 0 || isCount(e) {
+		d.add("object", strings.TrimSpace(e.Kind+" "+e.Subject))
+	}
 	d.add("namespace", e.Namespace)
 	d.add("lane", string(e.Lane))
 	if !s.f.Zero.IsZero() {
-		d.add("offset", s.offset(e.At))
+		d.add("offset", offsetOf(e.When(), s.f.Zero))
 	}
 	d.time("happened", e.At)
-	if late := e.Seen.Sub(e.At); late >= 100*time.Millisecond {
+	if late := e.Seen.Sub(e.When().By); late >= 100*time.Millisecond {
 		d.add("seen", fmt.Sprintf("%.1f s later", late.Seconds()))
 	}
 	d.add("from", e.From)
 	d.add("to", e.To)
 	d.add("why", e.Why)
+	if len(folded) > 0 {
+		d.head("Each of them")
+	}
+	for _, x := range folded {
+		who, what, why := cluster.Key{Namespace: x.Namespace, Name: x.Subject}.String(), brief(x.Subject, x.Sentence()), x.Why
+		if !isCount(e) && what == brief(e.Subject, e.Sentence()) {
+			what = ""
+		}
+		if strings.Contains(what, why) {
+			why = ""
+		}
+		d.add(s.when(x.When()), s.facts(who, what, why))
+	}
 	if o := objectOf(s, e); o.facts != nil {
 		d.put(fact{})
 		o.facts(d)

@@ -91,7 +91,7 @@ func newApp(o options) (_ *app, err error) {
 	if cfg.Bastion == "" { // whose questions the screen asks, which does not run yet
 		narrowed = narrow(context.Background(), cfg, a.api)
 	}
-	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition})
+	a.watcher = cluster.NewWatcher(a.api, cluster.WatchOptions{Namespaces: cfg.Namespaces, Sink: a.writer.Transition, Past: o.past})
 	a.machines, err = newMachines(cfg, o, a.ssh, a.journal, func(m power.Machine) bool {
 		return session.NodeSilent(a.watcher.Snapshot(), m, time.Now())
 	})

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,6 +53,8 @@ type options struct {
 	beside func(ctx context.Context, b terminal.Beside)
 	// noLoad: no requests are sent, so nothing of the load is needed.
 	noLoad bool
+	// past is how far back Events of Kubernetes are put on the timeline.
+	past time.Duration
 	// powersOn: the command powers machines on and switches none off. Faults in sections of
 	// the config that it does not need, or in the ssh configuration, must not stop it.
 	powersOn bool

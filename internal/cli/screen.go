@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 
@@ -27,6 +28,9 @@ func runScreen(ctx context.Context, o options) error {
 	return err
 }
 
+// pastShown is how far back the screen shows the Events of Kubernetes: API servers keep them as long.
+const pastShown = time.Hour
+
 // runSession shows one session. next is where the operator goes from it; nil is
 // nowhere.
 func runSession(ctx context.Context, o options, color *colorprofile.Profile) (next *view.Scope, err error) {
@@ -34,6 +38,9 @@ func runSession(ctx context.Context, o options, color *colorprofile.Profile) (ne
 		return nil, err
 	}
 	o.unprompted = true
+	if o.drawn() {
+		o.past = pastShown
+	}
 	s, err := newApp(o)
 	if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ var notPlaced = []string{"FailedScheduling", "FailedCreate", attachFailed}
 func whyNot(r *record.Record, of cluster.Key, from, to time.Time) (why string) {
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Change == cluster.ChangeEvent && slices.Contains(notPlaced, e.To) && e.Namespace == of.Namespace && !e.Seen.Before(from) && !e.Seen.After(to) &&
+		if e.Change == cluster.ChangeEvent && slices.Contains(notPlaced, e.To) && e.Namespace == of.Namespace && !e.When().By.Before(from) && !e.Seen.After(to) &&
 			(e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-")) {
 			why = e.To + ": " + e.Why
 		}

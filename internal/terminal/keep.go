@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +74,12 @@ func (k keepsake) picture() (said string, err error) {
 	return "saved `" + path + ".svg`, and .png", err
 }
 
-// timeline keeps the timeline as text, in the order of the events' own times.
+// timeline keeps the timeline as text, in the order in which the events happened.
 func (k keepsake) timeline() (said string, err error) {
 	if k.frame == nil || len(k.frame.Events) == 0 {
 		return "", errors.New("there is nothing on the timeline yet")
 	}
-	events := slices.Clone(k.frame.Events)
-	slices.SortStableFunc(events, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	events := view.InOrder(k.frame.Events)
 	var b bytes.Buffer
 	for _, e := range events {
 		b.WriteString(k.names.Text(EventLine(e)) + "\n")

@@ -18,7 +18,7 @@ const lineMost = 2000
 func EventLine(e view.Event) string {
 	parts := []string{e.At.Format(lineTime)}
 	if e.Offset != nil {
-		parts = append(parts, text.Offset(time.Duration(*e.Offset*float64(time.Second)), true))
+		parts = append(parts, text.Offset(time.Duration(*e.Offset*float64(time.Second)), e.When().Exact()))
 	}
 	subject := e.Subject
 	if subject == string(e.Lane) {

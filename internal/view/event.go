@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"lightsout/cluster"
@@ -68,4 +70,36 @@ type Event struct {
 	Facts
 	// Text is Sentence, for people. No program parses it.
 	Text string `json:"text"`
+}
+
+// When is the moment at which it happened. Times that Kubernetes gives have whole seconds: such an
+// event happened within that second, and before it was seen.
+func (e *Event) When() cluster.When {
+	switch {
+	case e.Change != "" && e.At.After(e.Seen): // by a clock that is ahead
+		return cluster.At(e.Seen)
+	case e.Change == "" || e.At.Nanosecond() != 0:
+		return cluster.At(e.At)
+	}
+	return cluster.When{By: e.Seen}.Dated(e.At)
+}
+
+// InOrder puts events, which are in the order in which lightsout saw them, in the order in which
+// they happened. That is the order of the moments by which they had happened: it never contradicts
+// two moments that can be compared, and leaves those of one second as they were seen.
+func InOrder(events []Event) []Event {
+	type dated struct {
+		by time.Time
+		i  int
+	}
+	order := make([]dated, len(events))
+	for i := range events {
+		order[i] = dated{events[i].When().By, i}
+	}
+	slices.SortFunc(order, func(a, b dated) int { return cmp.Or(a.by.Compare(b.by), a.i-b.i) })
+	out := make([]Event, len(events))
+	for i, d := range order {
+		out[i] = events[d.i]
+	}
+	return out
 }

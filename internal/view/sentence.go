@@ -139,6 +139,10 @@ func transitionSentence(e *Event) string {
 	switch {
 	case e.From == "" && e.To == "":
 		s = string(e.Change)
+	case e.From == "" && e.Kind == string(cluster.KindPod) && e.Change == cluster.ChangeNode:
+		s = "placed on " + e.To
+	case e.From == "" && e.Kind == string(cluster.KindPod) && e.Change == cluster.ChangeStatus:
+		s = "created (" + e.To + ")"
 	case e.From == "":
 		s = e.To
 	case e.To == "":

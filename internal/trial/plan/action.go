@@ -112,7 +112,7 @@ func (a *Action) title() string {
 	case Rollout:
 		return strings.TrimSuffix("rollout of "+a.Deployment, " of ")
 	case Pause:
-		return "pause of " + short(a.Pause)
+		return a.Text()
 	case Stop:
 		return "stop " + a.stopped()
 	}

@@ -160,7 +160,7 @@ func TestEveryFormIsRead(t *testing.T) {
 			{Name: "held: all", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Hold, N: 4, For: 30 * time.Second, Requests: 100}}},
 			{Name: "rate of 3 a second", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 3, Requests: 9}}},
 			{Name: "clients", Action: Action{Kind: Load, Spec: loadgen.Spec{Shape: loadgen.Rate, PerSecond: 0.5, Timeout: 1500 * time.Millisecond}, Background: true}},
-			{Name: "pause of 1h30m", Action: Action{Kind: Pause, Pause: 90 * minute}},
+			{Name: "pause for 1h30m", Action: Action{Kind: Pause, Pause: 90 * minute}},
 			{Name: "cordon a, b", Action: Action{Kind: Cordon, Nodes: []string{"a", "b"}}},
 			{Name: "drain a, c", Action: Action{Kind: Drain, Nodes: []string{"a", "c"}, Within: 5 * minute}},
 			{Name: "drain d", Action: Action{Kind: Drain, Nodes: []string{"d"}, Within: 10 * minute}},
