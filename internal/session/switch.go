@@ -185,7 +185,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.waits(q.Refused()) })
 	asked := x.w.question(q)
-	if also := x.meanwhile(q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
+	if also := x.meanwhile(ctx, q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
@@ -216,13 +216,13 @@ func (x *request) release() {
 // meanwhile returns what else an operator has to know before an outage: the requests in
 // flight, the other machines that are off because of other operators, as in a trial of theirs, and whether
 // a trial keeps its record.
-func (x *request) meanwhile(nodes []string) (lines []view.Line) {
+func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.Line) {
 	if load := x.w.opt.Load; load != nil {
 		if n := load.Run().Totals.InFlight(); n > 0 {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	for _, o := range x.w.others() {
+	for _, o := range x.w.others(ctx) {
 		if !slices.Contains(nodes, o.Node) { // the guards name those
 			lines = append(lines, view.Line{Level: view.Warning, Text: o.Node + " was switched off by " + o.Note.String()})
 		}
