@@ -40,11 +40,13 @@ type machines struct {
 	taken map[string]power.NodeNote
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
+	// crossed has, of nodes whose machines are another node's, when that machine was proven off.
+	crossed map[string]time.Time
 	spans   view.NodeSpans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -295,11 +297,12 @@ func (m *machines) findCrossed(node string, r power.Reading) {
 	if !heard || !r.Proves(power.Off) || m.snapshot.Link.State != cluster.LinkLive {
 		return
 	}
-	why := node + " runs on: it sends heartbeats although its machine is proven off"
-	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || strings.HasPrefix(m.views[node].Text, why) {
+	off := m.outages[node].At[outage.StepOff]
+	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || m.crossed[node].Equal(off) {
 		return // it may have gone off since; or that was said
 	}
-	why += fmt.Sprintf(" (%s), so that machine is another node's. Power it on again: %s %s. Then give each node its own machine under power.nodes", r.Detail, m.opt.Restore, node)
+	m.crossed[node] = off
+	why := fmt.Sprintf("%s runs on: it sends heartbeats although its machine is proven off (%s), so that machine is another node's. Power it on again: %s %s. Then give each node its own machine under power.nodes", node, r.Detail, m.opt.Restore, node)
 	m.update(node, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, why })
 	m.warn(view.LanePower, node, why)
 }
