@@ -313,9 +313,3 @@ func (r *Recorder) End() {
 		r.opt.Print(err.Error())
 	}
 }
-
-// UnderWay returns nil: a recorder carries out no trial.
-func (r *Recorder) UnderWay() any { return nil }
-
-// WillUncordon reports false: a recorder changes nothing.
-func (r *Recorder) WillUncordon(string) bool { return false }

@@ -45,6 +45,10 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 // Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 
+// TakeSteps says which trial takes its steps from now on; nil if none does. Until then, the requests of the
+// operator and of the trial belong to it.
+func (c Controls) TakeSteps(t Trial) { c.s.trial = t }
+
 // Focus is the deployment that the gauge measures.
 func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 
@@ -88,7 +92,7 @@ func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(
 // Switch has machines switched after the operator has agreed, or without asking
 // where nothing has to be typed. end is called when that is over, with why
 // nothing was switched (a power.NotDoneError), or what failed. It ends by
-// itself, unless it is under way, when the guest's UnderWay does.
+// itself, unless it is under way, when the trial takes no more steps.
 func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 	if err := c.s.switching.missing(); err != nil {
 		return err

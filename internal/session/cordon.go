@@ -194,7 +194,7 @@ func (c *cordons) uncordoned(node, text string, err error) {
 func (c *cordons) settle() {
 	for name, o := range c.ours {
 		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && !c.guest.WillUncordon(name) {
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) {
 			o.due = true
 		}
 	}

@@ -25,6 +25,7 @@ type loop struct {
 
 	snapshot *cluster.Snapshot // nil before the first
 	guest    Guest
+	trial    Trial // takes its steps now; nil if there is none
 	notice   view.Notice
 
 	departure departure

@@ -145,15 +145,12 @@ const (
 )
 
 // Run carries the session until ctx ends or the operator leaves, with guest
-// taking part unless it is nil. It returns when everything that it started has ended; the record
+// taking part. It returns when everything that it started has ended; the record
 // is complete then.
 func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ctx, s.guest = ctx, guest
-	if guest == nil {
-		s.guest = noGuest{}
-	}
 	defer close(s.frames)
 	s.rec.follower.Store(s)
 	s.start()

@@ -271,6 +271,7 @@ func (r *run) finish() {
 		}
 	}
 	r.waiting, r.stage = false, stageCleanup
+	r.s.TakeSteps(nil)
 	r.s.LeaveDrains()
 	r.poll = cleanUp(r)
 }
