@@ -52,8 +52,8 @@ func (c Controls) TakeSteps(t Trial) { c.s.trial = t }
 // Focus is the deployment that the gauge measures.
 func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 
-// SetFocus chooses it.
-func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
+// Do carries an intent out, as for the operator.
+func (c Controls) Do(i view.Intent) { c.s.carryOut(i) }
 
 // Publish hands out a frame now, and returns it. Its timeline has the result of the last
 // load.
@@ -73,9 +73,6 @@ func (c Controls) AskWhile(now func() (view.Question, bool), answer func(view.An
 
 // Asking reports whether something is being asked, or soon will be.
 func (c Controls) Asking() bool { return c.s.switching.asking() }
-
-// SayPreparing answers a key that does nothing while lightsout prepares another question.
-func (c Controls) SayPreparing() { c.s.switching.sayPreparing() }
 
 // StartLoad starts requests.
 func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, err error) {
@@ -157,14 +154,7 @@ func (c Controls) Outlook(nodes []string) []string {
 }
 
 // Machine returns the last known state of a node's machine.
-func (c Controls) Machine(node string) view.MachineView { return c.s.machines.views[node] }
-
-// LeftOff reports whether lightsout has switched a node off and not seen it on
-// again.
-func (c Controls) LeftOff(node string) bool {
-	_, isOff := c.s.machines.leftOff[node]
-	return isOff
-}
+func (c Controls) Machine(node string) view.MachineView { return c.s.machines.view(node) }
 
 // Down names the nodes whose machines are off, or on their way off, although the API server
 // may call them Ready: off in forecast.Outage.

@@ -63,7 +63,8 @@ type (
 	}
 	// Did: the operator has carried out an intent.
 	Did struct{ Intent view.Intent }
-	// Asked: the operator asks the guest itself for something.
+	// Asked: the operator asks the guest itself for something. It asks for no question and no step while
+	// another question is open.
 	Asked struct{ Intent view.Intent }
 	// TurnOver follows every turn of the loop.
 	TurnOver struct{}

@@ -170,20 +170,29 @@ func (m *machines) provenOff() map[string]bool {
 	return out
 }
 
+// shown returns the views of all machines.
 func (m *machines) shown() map[string]view.MachineView {
 	out := maps.Clone(m.views)
-	for node, b := range m.bindings {
-		v := out[node]
-		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
-		out[node] = v
+	for node := range m.bindings {
+		out[node] = m.view(node)
 	}
 	for node := range m.leftOff {
-		v := out[node]
-		v.LeftOff = true
-		_, v.HeartbeatOpen = m.stillHeard(node)
-		out[node] = v
+		out[node] = m.view(node)
 	}
 	return out
+}
+
+// view is what is known of a node's machine.
+func (m *machines) view(node string) view.MachineView {
+	v := m.views[node]
+	if b, found := m.bindings[node]; found {
+		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
+	}
+	if _, left := m.leftOff[node]; left {
+		v.LeftOff = true
+		_, v.HeartbeatOpen = m.stillHeard(node)
+	}
+	return v
 }
 
 // mayBeOff reports whether a machine may be off: it is being switched off, its state, its

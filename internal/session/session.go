@@ -299,10 +299,16 @@ func (s *Session) carryOut(i view.Intent) {
 		s.say(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
-			s.guest.Handle(Asked{view.AskTrial{}})
+			s.carryOut(view.AskTrial{})
 			return
 		}
 		s.leaving.ask()
+	case view.AskTrial, view.NextStep:
+		if s.switching.asking() {
+			s.switching.sayPreparing()
+			return
+		}
+		s.guest.Handle(Asked{i})
 	case view.End:
 		s.leaving.end(i)
 	default:

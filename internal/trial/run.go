@@ -120,7 +120,7 @@ func deploymentOf(name string, instead cluster.Key) cluster.Key {
 // begin begins the trial.
 func (r *run) begin(s *cluster.Snapshot) {
 	if r.deployment != (cluster.Key{}) {
-		r.s.SetFocus(r.deployment)
+		r.s.Do(view.SetFocus{Deployment: r.deployment})
 	}
 	r.sum.SkewStart = podsByNode(s, r.deployment)
 	r.sum.Settings = forecast.Settings(s, r.deployment)

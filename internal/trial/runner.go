@@ -225,10 +225,7 @@ func (t *Runner) intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		switch {
-		case t.s.Asking():
-			t.s.SayPreparing()
-		case t.Running():
+		if t.Running() {
 			t.run.nextStep(i.Step)
 		}
 	case view.AbortTrial:
