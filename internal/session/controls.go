@@ -15,8 +15,8 @@ import (
 // error when that has failed; doing is one sentence for the operator.
 type Progress = func(now time.Time) (done bool, doing string, err error)
 
-// failNow is something that fails at once.
-func failNow(err error) Progress {
+// FailNow is something that fails at once.
+func FailNow(err error) Progress {
 	return func(time.Time) (bool, string, error) { return true, "", err }
 }
 

@@ -244,7 +244,7 @@ func (c *cordons) missing() error {
 // it would do; nil if the step acts.
 func (c *cordons) notDone(nodes []string, what string) Progress {
 	if err := c.missing(); err != nil {
-		return failNow(err)
+		return FailNow(err)
 	}
 	if !c.opt.DryRun {
 		return nil
