@@ -98,7 +98,8 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 			if o.Owner != power.TakenOver {
 				continue
 			}
-			if taken[n] = o.Other; w.machines.taken[n].Note != o.Other.Note {
+			taken[n] = o.Other
+			if w.machines.taken[n].Note != o.Other.Note {
 				w.warn(view.LanePower, n, n+" was switched off since by "+o.Other.Note.String()+"; lightsout leaves it off")
 			}
 		}
