@@ -90,6 +90,10 @@ func TestCanSaysWhyNot(t *testing.T) {
 	if _, err := f.Can(b, ActionOn); strings.Count(err.Error(), "can't") != 1 {
 		t.Errorf("it repeats itself: %v", err)
 	}
+	exec, _ := testFleet(t, Config{}, newFake("exec", Abilities{On: true, Off: true}, "n1"))
+	if err := exec.Prove(t.Context(), bind("exec", "exec", "n1"))["n1"]; !errors.Is(err, ErrCannot) || strings.Count(err.Error(), "can't")+strings.Count(err.Error(), "cannot") != 1 {
+		t.Errorf("of a driver that reads no state: %v", err)
+	}
 	b.On, b.OnErr = nil, errors.New("the portal refused the token")
 	if _, err := f.Can(b, ActionOff); !errors.Is(err, b.OnErr) {
 		t.Errorf("off, for which only the other driver would do: %v", err)

@@ -74,7 +74,8 @@ func (g *guard) whole() {
 		return
 	}
 	if g.NoJournal != "" {
-		g.say(RuleJournal, Refuse, "", "The journal is not reliable: %s.", strings.TrimSuffix(g.NoJournal, "."))
+		why := fmt.Sprintf("The journal is not reliable: %s.", strings.TrimSuffix(g.NoJournal, "."))
+		g.found = append(g.found, Finding{Rule: RuleJournal, Effect: Refuse, Text: why, Command: g.Settles})
 	}
 	if g.NoIdentity {
 		g.say(RuleIdentity, Override, "", "The cluster's UID can't be read: a tunnel may lead to another cluster, and the drivers may switch that one's machines. "+

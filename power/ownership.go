@@ -59,15 +59,14 @@ func (s *Switcher) others(n Node) (notes []NodeNote) {
 	return notes
 }
 
-// TakenOver returns, by node, who has switched off machines since that this journal lists
-// as off, according to the annotations on nodes. nodes are those of the view; none if the
-// cluster is not visible. It changes nothing.
-func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
-	out := map[string]NodeNote{}
+// Owners returns, by node, who has switched off machines that this journal lists as off, or that the
+// annotations on nodes name. nodes are those of the view; none if the cluster is not visible. It changes nothing.
+func (s *Switcher) Owners(nodes []Node) map[string]Ownership {
+	out := map[string]Ownership{}
 	left := s.leftOff()
 	for _, n := range nodes {
-		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner == TakenOver {
-			out[n.Name] = o.Other
+		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner != Nobody {
+			out[n.Name] = o
 		}
 	}
 	return out
@@ -78,9 +77,9 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	taken := map[string]string{}
 	state, _ := s.state(ctx, false) // without it, nobody is seen to have
-	for n, by := range s.TakenOver(state.Nodes) {
-		if slices.Contains(r.Nodes, n) {
-			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by.Note)
+	for n, o := range s.Owners(state.Nodes) {
+		if o.Owner == TakenOver && slices.Contains(r.Nodes, n) {
+			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), o.Other.Note)
 			if r.Report != nil { // the others may take their time
 				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
 			}

@@ -56,18 +56,20 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	return s.Fleet.journal.Acknowledge(damaged, "lightsout polled every machine")
 }
 
-// noJournal returns the reason why the journal is unreliable; empty if it is reliable.
-func (s *Switcher) noJournal() string {
+// noJournal returns the reason why the journal is unreliable, with the command in it that makes it reliable;
+// empty if it is reliable, or no command does.
+func (s *Switcher) noJournal() (why, settles string) {
 	if err := s.Fleet.journal.unwritable; err != nil {
-		return err.Error()
+		return err.Error(), ""
 	}
 	switch damaged, err := s.Fleet.journal.Damaged(); {
 	case err != nil:
-		return err.Error()
+		return err.Error(), ""
 	case len(damaged) > 0:
-		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + s.Fleet.cfg.WayBack + "`, which polls every machine and settles the journal"
+		settles = s.Fleet.cfg.WayBack
+		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + settles + "`, which polls every machine and settles the journal", settles
 	}
-	return ""
+	return "", ""
 }
 
 // DamageText describes the damaged lines of a journal.

@@ -207,7 +207,8 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
 	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool {
 		down := slices.ContainsFunc(s.Unwell(now), func(n *cluster.Node) bool { return n.Name == node && n.Gone.IsZero() })
-		return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) && !down
+		m := r.s.Machine(node)
+		return m.Busy == "" && !m.LeftOff && !down
 	})
 }
 
@@ -313,9 +314,3 @@ func (r *Recorder) End() {
 		r.opt.Print(err.Error())
 	}
 }
-
-// UnderWay returns nil: a recorder carries out no trial.
-func (r *Recorder) UnderWay() any { return nil }
-
-// WillUncordon reports false: a recorder changes nothing.
-func (r *Recorder) WillUncordon(string) bool { return false }

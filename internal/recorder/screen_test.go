@@ -48,12 +48,13 @@ func (s *screen) Publish() *view.Frame {
 	s.Show(f)
 	return f
 }
-func (s *screen) Say(e view.Event)                { s.timeline.Add(e) }
-func (s *screen) Focus() cluster.Key              { return cluster.Key{} }
-func (s *screen) Outlook([]string) []string       { return nil }
-func (s *screen) WantKubelets(...string)          {}
-func (s *screen) Machine(string) view.MachineView { return view.MachineView{} }
-func (s *screen) LeftOff(node string) bool        { return s.off[node] }
+func (s *screen) Say(e view.Event)          { s.timeline.Add(e) }
+func (s *screen) Focus() cluster.Key        { return cluster.Key{} }
+func (s *screen) Outlook([]string) []string { return nil }
+func (s *screen) WantKubelets(...string)    {}
+func (s *screen) Machine(node string) view.MachineView {
+	return view.MachineView{LeftOff: s.off[node]}
+}
 func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
 	s.t.Error("the screen sends requests of its own")
 	return 0, time.Time{}, nil

@@ -35,10 +35,10 @@ func (o *incident) summarize(now time.Time, down []string) {
 		o.unseen(name + why + ": its return is not in this record")
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
-		switch m, left := r.s.Machine(name), r.s.LeftOff(name); {
-		case left && m.Reading.State != power.On:
+		switch m := r.s.Machine(name); {
+		case m.LeftOff && m.Reading.State != power.On:
 			sum.LeftOff = append(sum.LeftOff, name)
-		case left, m.Busy.GoesOff():
+		case m.LeftOff, m.Busy.GoesOff():
 			sum.MayGoOff = append(sum.MayGoOff, name)
 		}
 	}

@@ -80,6 +80,31 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	}
 }
 
+// The question before a switch names nobody whose annotation is out of date: that node has been Ready for long since.
+func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
+	t.Parallel()
+	s := mdxSnapshot()
+	for node, before := range map[string]time.Duration{"kube-node2": 0, "kube-node3": 24 * time.Hour} {
+		n := s.Node(node)
+		n.Renewed = n.RenewSeen
+		note := power.Note{By: "tanaka@jump-7", ID: node, At: time.Now().Add(-before), Back: "lightsout restore, by tanaka@jump-7"}
+		if before == 0 {
+			note.At = n.Renewed
+		}
+		n.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
+	}
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
+	text := questionText(x.question("switch"))
+	if !strings.Contains(text, "kube-node2 was switched off by tanaka@jump-7") || strings.Contains(text, "kube-node3 was switched off by") {
+		t.Errorf("%s", text)
+	}
+	x.answer("switch", "no")
+	x.Send(view.AskQuit{})
+	x.waitEnd()
+}
+
 // offIn switches nodes off in a session.
 func offIn(x *bench, nodes ...string) {
 	x.t.Helper()

@@ -31,10 +31,10 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n.name, sum.Phases), OnProof: onProof(r, n)})
-		switch {
-		case r.s.MayGoOff(n.name), r.s.Machine(n.name).GoesOff() && !r.s.LeftOff(n.name):
+		switch m := r.s.Machine(n.name); {
+		case r.s.MayGoOff(n.name), m.GoesOff() && !m.LeftOff:
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
-		case r.s.LeftOff(n.name):
+		case m.LeftOff:
 			sum.LeftOff = append(sum.LeftOff, n.name)
 		}
 	}
