@@ -50,7 +50,7 @@ func held(t *testing.T, dir string) []string {
 		}
 		if e.Kind == power.EntryOutcome {
 			line += " " + string(e.Stage)
-			if e.SentAt.IsZero() {
+			if e.Arrival.Fate == power.NotSent {
 				line += " (not sent)"
 			}
 		}

@@ -78,7 +78,7 @@ func intent(op, node string, a Action) Entry {
 func outcome(op, node string, a Action, p Stage, sent bool) Entry {
 	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Stage: p, State: Off.String(), Proof: Proven.String()}
 	if sent {
-		e.SentAt = time.Now()
+		e.Arrival = Arrival{Accepted, time.Now()}
 	}
 	return e
 }
