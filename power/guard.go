@@ -282,9 +282,9 @@ func (g *guard) ways(name string) {
 
 // switchedByOther finds a machine that another operator has switched off.
 func (g *guard) switchedByOther(name string, s Effect) {
-	if by := g.byName[name].owned.Other.Note; by != (Note{}) {
-		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, by)
-		g.found[len(g.found)-1].Note = by.ID
+	if by := g.byName[name].owned; by.SwitchedOff() != "" {
+		g.say(RuleOther, s, name, "The machine of %s %s.", name, by.SwitchedOff())
+		g.found[len(g.found)-1].Note = by.Other.Note.ID
 	}
 }
 

@@ -271,7 +271,7 @@ func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[str
 		case len(left[n.Name]) > 0:
 			down = left[n.Name][0].whyNotCounted()
 		case n.owned.Owner == Others:
-			down = "was switched off by " + n.owned.Other.Note.String()
+			down = n.owned.SwitchedOff()
 		case slices.Contains(assumed.Off, n.Name):
 			down = "is off by an earlier step"
 		case n.Presence == Runs && !n.Heard.IsZero() && n.Heard.Before(on[n.Name]):

@@ -51,7 +51,7 @@ func (m *machines) down() []string {
 
 // takenOver reports whether another journal has switched off since what ours lists as off.
 func (m *machines) takenOver(node string) bool {
-	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node]}
+	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other}
 	return power.OwnershipOf(node, listed, by).Owner == power.TakenOver
 }
 
@@ -94,7 +94,7 @@ func (m *machines) stillOff(nodes []string) string {
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {
 	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
-	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].Note.String() })
+	return listed("lightsout leaves these off:", nodes, func(node string) string { return " " + m.taken[node].SwitchedOff() })
 }
 
 // lines lists the machines of own below a title; nil if there are none.
