@@ -71,11 +71,11 @@ type RefusedError struct{ Why string }
 // Error gives the reason, which is one whole sentence.
 func (e *RefusedError) Error() string { return e.Why }
 
-// VetoedError reports that lightsout itself did not let a driver send the request.
-type VetoedError struct{ Why string }
+// vetoedError reports that lightsout itself did not let a driver send the request.
+type vetoedError struct{ Why string }
 
 // Error gives the reason.
-func (e *VetoedError) Error() string { return "lightsout did not send the request: " + e.Why }
+func (e *vetoedError) Error() string { return "lightsout did not send the request: " + e.Why }
 
 // NotSentError reports that lightsout sent or started nothing, or that what it started did
 // nothing, although the driver had called BeforeSend: a machine that goes off later was switched

@@ -148,7 +148,7 @@ func (o *operation) sameBoot(ctx context.Context) error {
 	case errors.As(err, new(*NoBootIDError)):
 		return nil
 	case errors.As(err, new(*OtherBootError)):
-		return &VetoedError{Why: err.Error()}
+		return &vetoedError{Why: err.Error()}
 	}
 	return err
 }
@@ -163,7 +163,7 @@ func (o *operation) slowly(text string) (done func()) {
 // the machine on since the journal has the intent.
 func (o *operation) maySend(ctx context.Context) error {
 	if !o.fleet.journal.mayBeSent(o.id) {
-		return &VetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
+		return &vetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
 	}
 	if o.judgement != nil {
 		defer o.slowly(judgingWaitsFor)()

@@ -27,14 +27,13 @@ type request struct {
 	seen []sighting
 }
 
-// sighting is what was seen of a machine or its node at a time: the machine on or off, or, if node has a
-// name, the node Ready.
+// sighting is what was seen of a machine or its node at a time: the machine on or off, or the boot of the node,
+// which is Ready.
 type sighting struct {
 	at    time.Time // when it was asked for: it proves nothing about later events
 	state string    // of State
 	proof string    // of Proof
-	node  NodeRef
-	ready time.Time // since when the node is Ready
+	boot  *outage.Now
 }
 
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
@@ -99,8 +98,10 @@ func stateOf(requests []*request, carriedOut time.Duration) evidence {
 		}
 		switch {
 		case e.last == nil: // from before the first request
-		case s.node.Name != "":
-			e.settle(func(r *request) bool { return e.booted(r, s) })
+		case s.boot != nil: // outage says whether that is another boot, carriedOutBy whether it may still end
+			e.settle(func(r *request) bool {
+				return e.before(r).Seen(*s.boot) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
+			})
 		case s.state == On.String() && s.proof == Proven.String():
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
 			e.off = false
@@ -144,16 +145,6 @@ func (e *evidence) settle(over func(*request) bool) {
 // machine that is on before that may still be shutting down.
 func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
 	return e.proven.After(r.arrival.Sent) || at.After(r.arrival.until(r.asked, e.carriedOut))
-}
-
-// booted reports whether a node has booted since the request, which can't act on that boot: the machine
-// was proven off before it; or presumed off, and the boot that the request ended is certain; or the
-// time for it is over.
-func (e *evidence) booted(r *request, s sighting) bool {
-	if e.before(r).Seen(outage.Now{ID: s.node.BootID, Ready: s.ready}) != outage.Booted || !r.sameNode(s.node) {
-		return false
-	}
-	return e.carriedOutBy(r, s.at) || e.off && r.bootCertain()
 }
 
 // before is what is known of the request's node from before its machine went off.

@@ -175,7 +175,7 @@ func TestADamagedIntentIsNotForgotten(t *testing.T) {
 			if err != nil || len(lost) != 1 || !reflect.DeepEqual(leftOff(t, j), c.want) {
 				t.Fatalf("left off %v, damaged %+v, %v", leftOff(t, j), lost, err)
 			}
-			if err := j.Acknowledge(lost, "looked at"); err != nil {
+			if err := j.acknowledge(lost, "looked at"); err != nil {
 				t.Fatal(err)
 			}
 			if lost, _ := testJournal(t, dir).Damaged(); len(lost) != 0 {

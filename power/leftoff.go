@@ -38,12 +38,9 @@ type LeftOff struct {
 	Arrival Arrival
 }
 
-// CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
-// booted since its machine was asked to go off; otherwise it is empty.
+// CantTell says of a node that is Ready again that nobody can tell whether it has booted since its machine
+// was asked to go off: outage.CantTell in a sentence.
 func (l LeftOff) CantTell(now outage.Now) string {
-	if l.Before.Seen(now) != outage.CantTell {
-		return ""
-	}
 	return fmt.Sprintf("%s is Ready again since %s, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted, and lists it as off until its machine is seen on after %s",
 		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
 }
@@ -163,8 +160,8 @@ func (r *request) sightings(e Entry) (seen []sighting) {
 	own := e.Op != "" && e.Op == r.Op
 	certain := own || r.Cluster.Proves(e.Cluster)
 	switch {
-	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.ProvesNode(e.Cluster):
-		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
+	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.provesNode(e.Cluster) && r.sameNode(e.Binding.Node):
+		return []sighting{{at: e.RequestedAt, boot: &outage.Now{ID: e.Binding.Node.BootID, Ready: e.ReadySince}}}
 	case !own && !(r.Cluster.Same(e.Cluster) && r.concerns(cmp.Or(e.Binding.On, e.Binding.Off))):
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // report for every step as it happens, never from two goroutines at once; report must
 // not block for long. It calls written once, when the journal has every intent that it will
 // have; either function may be nil. The error is nil if all succeeded, otherwise an
-// *ActionError. Do judges nothing: see Switcher.
+// *ActionError. Do judges nothing: see Switcher, which gives j to look again before each request; nil does not.
 //
 // For each machine, Do locks it against other programs. It polls, and sends nothing if
 // the machine is in the wanted power state already. It writes the intent to the journal, and
@@ -23,12 +23,7 @@ import (
 // switches off, the API's reading counts. Do repeats a failed power-on until its
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.
-func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
-	return f.carryOut(ctx, a, bindings, nil, report, written)
-}
-
-// carryOut is Do for requests that have been judged; j is nil if nobody has.
-func (f *Fleet) carryOut(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
+func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
 	var (
 		mu           sync.Mutex
 		failed       = map[string]string{}

@@ -93,7 +93,7 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed bool) (Questio
 // guardInput returns the input of the guards, without machines and workers.
 func (s *Switcher) guardInput(r Request, state ClusterState) guardInput {
 	return guardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
+		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().certain()}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -186,7 +186,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 		defer cancel()
 		unproven = s.Fleet.Prove(ctx, targets)
 		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
-			x := Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))}
+			x := Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: sentence(node + ": " + Clean(err.Error()))}
 			if errors.As(err, new(*OtherBootError)) {
 				x.Rule, x.Effect = RuleContradiction, Refuse
 			}

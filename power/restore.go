@@ -53,7 +53,7 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Fleet.journal, damaged), until.Local().Format("15:04:05"))
 		}
 	}
-	return s.Fleet.journal.Acknowledge(damaged, "lightsout polled every machine")
+	return s.Fleet.journal.acknowledge(damaged, "lightsout polled every machine")
 }
 
 // noJournal returns the reason why the journal is unreliable; empty if it is reliable.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -152,9 +153,9 @@ func unknownNodes(named, back []string, items []item) (err error) {
 func offWhy(m offMachine, now time.Time) string {
 	word, state := m.reading.State.String(), m.reading.State
 	on := state == power.Transitioning || state == power.On && m.reading.Proof == power.Proven
-	switch cant := m.CantTell(m.now); {
-	case cant != "":
-		word = m.reading.With(word) + "; " + cant
+	switch {
+	case m.Before.Seen(m.now) == outage.CantTell:
+		word = m.reading.With(word) + "; " + m.CantTell(m.now)
 	case on && m.Until.After(now):
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), state, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)

@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -90,10 +91,10 @@ func leftOffHere(cfg *config.Config, o options, w way) ([]power.LeftOff, error) 
 // nodes that may have returned; all when none is named.
 func printLeft(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, nodes []string, restore string) {
 	for _, l := range left {
-		switch cant := l.CantTell(s.Boot(s.Node(l.Node))); {
+		switch now := s.Boot(s.Node(l.Node)); {
 		case len(nodes) > 0 && !slices.Contains(nodes, l.Node):
-		case cant != "":
-			fmt.Fprintln(out, cant)
+		case l.Before.Seen(now) == outage.CantTell:
+			fmt.Fprintln(out, l.CantTell(now))
 		case s.Node(l.Node) == nil:
 			fmt.Fprintf(out, "%s is gone from the cluster, and lightsout switched its machine off at %s (%s); power it on with: %s %s\n",
 				power.Clean(l.Node), l.At.Local().Format(time.DateTime), view.MachineText(l.Binding), restore, text.ShellWord(l.Node))

@@ -148,15 +148,19 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	settled := false
 	for name, l := range m.leftOff {
 		n := s.Node(name)
-		if n == nil || n.Ready != cluster.TriTrue || l.Before.Seen(s.Boot(n)) == outage.NotBooted {
+		if n == nil || n.Ready != cluster.TriTrue {
+			continue
+		}
+		answer := l.Before.Seen(s.Boot(n))
+		if answer == outage.NotBooted {
 			continue
 		}
 		over, err := m.opt.Journal.Saw(BootSeen(s, n))
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}
-		if cant := l.CantTell(s.Boot(n)); !over && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
-			m.warn(view.LanePower, name, cant)
+		if !over && answer == outage.CantTell && (was == nil || l.Before.Seen(was.Boot(was.Node(name))) != outage.CantTell) {
+			m.warn(view.LanePower, name, l.CantTell(s.Boot(n)))
 		}
 		settled = settled || over
 	}
