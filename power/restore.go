@@ -92,7 +92,8 @@ func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error
 	}
 	left := s.leftOff()
 	var unread []string
-	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
+	_, readings := s.Fleet.FindAndRead(ctx, state.refs())
+	for _, r := range readings {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)

@@ -138,16 +138,13 @@ func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *
 	return read, nil
 }
 
-// poll finds the machines of the nodes and polls them. The lookups take half of the time at most, so
-// that one without an answer leaves time to poll all other machines.
+// poll finds the machines of the nodes and polls them.
 func (read *machinesRead) poll(ctx context.Context, fleet *power.Fleet) {
-	most := statusWait + time.Duration(len(read.nodes))*statusEach
-	ctx, end := within(ctx, most, "polling the machines")
+	ctx, end := within(ctx, statusWait+time.Duration(len(read.nodes))*statusEach, "polling the machines")
 	defer end()
-	finding, found := context.WithTimeout(ctx, most/2)
-	read.bindings, read.readings = fleet.Resolve(finding, read.nodes), map[string]power.Reading{}
-	found()
-	for _, r := range fleet.Read(ctx, read.bindings) {
+	bindings, readings := fleet.FindAndRead(ctx, read.nodes)
+	read.bindings, read.readings = bindings, map[string]power.Reading{}
+	for _, r := range readings {
 		read.readings[r.Node] = r.Reading
 	}
 }
