@@ -28,7 +28,7 @@ type facts struct {
 	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
 	// the journal, which is damaged, does not list.
 	notes    []power.NodeNote
-	unnamed  []power.OffMachine
+	unnamed  []power.NodeNote
 	damaged  bool
 	cordoned []string
 	// elsewhere are nodes of the journal that another call restores.
@@ -197,7 +197,7 @@ func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster
 
 // unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
 // damaged lines of the journal may have contained them.
-func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
+func (r *restoration) unnamed(ctx context.Context) []power.NodeNote {
 	s, err := r.switcher(r.cluster)
 	if err != nil {
 		return nil // apply reports the error

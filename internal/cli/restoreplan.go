@@ -114,8 +114,8 @@ func planRestore(f facts, c call) (items []item) {
 	}
 	for _, o := range f.unnamed {
 		i := item{node: o.Node, kind: nobodys, why: "it is off, and neither the journal nor an annotation names who switched it off"}
-		if o.By != (power.Note{}) {
-			i.kind, i.why = others, noteWhy(power.NodeNote{Note: o.By})
+		if o.Note != (power.Note{}) {
+			i.kind, i.why = others, noteWhy(o)
 		}
 		add(i)
 	}

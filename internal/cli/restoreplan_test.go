@@ -33,7 +33,7 @@ func TestPlanRestore(t *testing.T) {
 		"another's machine":                   {facts{notes: []power.NodeNote{note("n7", now)}}, "n7 power on?", "others have switched off n7: "},
 		"switched off by another before":      {facts{off: []offMachine{off("n3")}, notes: []power.NodeNote{note("n3", now.Add(-time.Hour))}}, "n3 power on", ""},
 		"switched off by another since":       {facts{off: []offMachine{off("n3"), off("n4")}, notes: []power.NodeNote{note("n3", now.Add(time.Hour))}}, "n3 power on?, n4 power on", "others have switched off n3: "},
-		"off, and nobody names who did it":    {facts{unnamed: []power.OffMachine{{Node: "n5"}}}, "n5 power on?", "nobody knows who has switched off n5; to power on: lightsout restore n5"},
+		"off, and nobody names who did it":    {facts{unnamed: []power.NodeNote{{Node: "n5"}}}, "n5 power on?", "nobody knows who has switched off n5; to power on: lightsout restore n5"},
 		"a cordon alone":                      {facts{cordoned: []string{"n4"}}, "n4 uncordon", "still cordoned: n4; uncordon with: lightsout restore"},
 		"machines that another call restores": {facts{elsewhere: []item{{node: "n3", kind: elsewhere, why: away}, {node: "n8", kind: elsewhere, why: away}}}, "n3 leave: another call restores it, n8 leave: another call restores it", "n3 n8 of cluster b: off; restore with: lightsout restore --context b n3 n8\n"},
 	} {
