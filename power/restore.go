@@ -75,9 +75,9 @@ func DamageText(j *Journal, damaged []Entry) string {
 	return fmt.Sprintf("the journal %s has %s", j.Path(), text.Count(len(damaged), "damaged line", "damaged lines"))
 }
 
-// Unaccounted polls every machine of the cluster, and returns those that are off but
-// not in the journal, by node, each with the annotation that names who switched it off; zero if none does. The error reports machines that it could not poll; the
-// result still has the others.
+// Unaccounted polls every machine of the cluster, and returns those that are off but not in the journal, by
+// node, with the annotation that names who switched it off; zero if none does. The error reports machines
+// that it could not poll; the result still has the others.
 func (s *Switcher) Unaccounted(ctx context.Context) (off []NodeNote, err error) {
 	state, err := s.state(ctx, false)
 	if err != nil {
