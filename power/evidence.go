@@ -33,7 +33,7 @@ type sighting struct {
 	at    time.Time // when it was asked for: it proves nothing about later events
 	state string    // of State
 	proof string    // of Proof
-	boot  *outage.Now
+	node  *outage.Now
 }
 
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
@@ -98,9 +98,9 @@ func stateOf(requests []*request, carriedOut time.Duration) evidence {
 		}
 		switch {
 		case e.last == nil: // from before the first request
-		case s.boot != nil: // outage says whether that is another boot, carriedOutBy whether it may still end
+		case s.node != nil: // outage says whether that is another boot, carriedOutBy whether it may still end
 			e.settle(func(r *request) bool {
-				return e.before(r).Seen(*s.boot) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
+				return e.before(r).Seen(*s.node) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
 			})
 		case s.state == On.String() && s.proof == Proven.String():
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })

@@ -189,7 +189,7 @@ func FuzzStateOf(f *testing.F) {
 		for range rnd.IntN(6) {
 			s := sighting{at: second(rnd.IntN(60 * minute)), state: []State{On, Off, Unknown}[rnd.IntN(3)].String(), proof: []Proof{Presumed, Proven}[rnd.IntN(2)].String()}
 			if rnd.IntN(4) == 0 {
-				s.boot = &outage.Now{ID: fmt.Sprint("boot-", rnd.IntN(2)+1)}
+				s.node = &outage.Now{ID: fmt.Sprint("boot-", rnd.IntN(2)+1)}
 			}
 			seen = append(seen, s)
 		}
@@ -206,7 +206,7 @@ func FuzzStateOf(f *testing.F) {
 			return
 		}
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
-		reading := newest.boot == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
+		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
 		within := !newest.at.After(last.asked.Add(CarriedOutWithin))
 		switch is := state.certainty(); {
 		case reading && newest.state == Off.String() && within && is != LeftOffSeen:

@@ -161,7 +161,7 @@ func (r *request) sightings(e Entry) (seen []sighting) {
 	certain := own || r.Cluster.Proves(e.Cluster)
 	switch {
 	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.provesNode(e.Cluster) && r.sameNode(e.Binding.Node):
-		return []sighting{{at: e.RequestedAt, boot: &outage.Now{ID: e.Binding.Node.BootID, Ready: e.ReadySince}}}
+		return []sighting{{at: e.RequestedAt, node: &outage.Now{ID: e.Binding.Node.BootID, Ready: e.ReadySince}}}
 	case !own && !(r.Cluster.Same(e.Cluster) && r.concerns(cmp.Or(e.Binding.On, e.Binding.Off))):
 		return nil
 	}
