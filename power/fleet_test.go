@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -169,3 +170,25 @@ func TestADriverThatFindsNothingInTimeIsNamed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// While a driver finds no machine, those of another driver are polled in the time that is left.
+func TestADriverThatFindsNothingHidesNoOtherDriversMachines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := testFleet(t, Config{Off: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "stuck"}}}, newFake("mdx", allAbilities, "n2"), stuckDriver{newFake("stuck", allAbilities)})
+		defer j.Close()
+		s := Switcher{Fleet: f, Cluster: seenOnly{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "n2"}}}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if off, err := s.Unaccounted(ctx); err == nil || len(off) > 0 || !strings.Contains(err.Error(), "no state: n1") || strings.Contains(err.Error(), "n2") {
+			t.Errorf("%v: %v", off, err)
+		}
+	})
+}
+
+// seenOnly is a cluster with these nodes.
+type seenOnly []Node
+
+func (s seenOnly) State(context.Context) (ClusterState, error) {
+	return ClusterState{At: time.Now(), Nodes: s}, nil
+}
+func (s seenOnly) FreshState(ctx context.Context) (ClusterState, error) { return s.State(ctx) }

@@ -2,9 +2,9 @@ package power
 
 import "time"
 
-// StateLimit is how old the state of the cluster may be when something is
+// stateLimit is how old the state of the cluster may be when something is
 // switched off.
-const StateLimit = 15 * time.Second
+const stateLimit = 15 * time.Second
 
 // Node is a node of the cluster as the guards judge it.
 type Node struct {

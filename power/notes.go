@@ -129,7 +129,7 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 	}
 	keep := err != nil || s.Fleet.cfg.DryRun || s.Fleet.cfg.ReadOnly
 	back := s.accountedFor()
-	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
+	certain := s.Fleet.cluster().certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
 		over := func(m Note) bool {
 			if s.ours(m) {

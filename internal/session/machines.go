@@ -35,9 +35,8 @@ type machines struct {
 	// again is when to look up once more what could not be; zero when all could.
 	again   time.Time
 	leftOff map[string]power.LeftOff
-	// taken has the notes of other journals that had switched machines of leftOff off since
-	// at the last look: see takenOver.
-	taken map[string]power.NodeNote
+	// taken has the machines of leftOff that others had switched off since at the last look: see takenOver.
+	taken map[string]power.Ownership
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
 	// crossed has, of nodes whose machines are another node's, when that machine was proven off.

@@ -64,14 +64,13 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	return q, open
 }
 
-// others returns the notes of other operators who have switched machines off, and this journal has not since,
-// by node. It is safe for concurrent use.
-func (w *switching) others(ctx context.Context) (out []power.NodeNote) {
+// others returns who else has switched machines off, unless this journal has since. It is safe for concurrent use.
+func (w *switching) others(ctx context.Context) (out []power.Ownership) {
 	state, _ := w.cluster.State(ctx)
 	owners := w.switcher.Owners(state.Nodes)
 	for _, node := range slices.Sorted(maps.Keys(owners)) {
 		if o := owners[node]; o.Owner != power.Ours {
-			out = append(out, o.Other)
+			out = append(out, o)
 		}
 	}
 	return out
@@ -92,15 +91,11 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.Ownership {
 		state, _ := w.cluster.State(ctx)
 		return w.switcher.Owners(state.Nodes)
-	}, func(owners map[string]power.Ownership) {
-		taken := map[string]power.NodeNote{}
-		for n, o := range owners {
-			if o.Owner != power.TakenOver {
-				continue
-			}
-			taken[n] = o.Other
-			if w.machines.taken[n].Note != o.Other.Note {
-				w.warn(view.LanePower, n, n+" was switched off since by "+o.Other.Note.String()+"; lightsout leaves it off")
+	}, func(taken map[string]power.Ownership) {
+		maps.DeleteFunc(taken, func(_ string, o power.Ownership) bool { return o.Owner != power.TakenOver })
+		for n, by := range taken {
+			if w.machines.taken[n].Other.Note != by.Other.Note {
+				w.warn(view.LanePower, n, n+" "+by.SwitchedOff()+"; lightsout leaves it off")
 			}
 		}
 		w.taking, w.machines.taken = false, taken

@@ -129,7 +129,7 @@ func (w *switching) needed(a view.AskPower) []string {
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
 	for _, n := range done {
 		if notes := w.machines.notes(n); a.Action != power.ActionOn && len(notes) > 0 {
-			why += "; " + n + " was switched off by " + notes[0].String()
+			why += "; " + n + " " + power.Ownership{Other: power.NodeNote{Note: notes[0]}}.SwitchedOff()
 		}
 	}
 	w.warn(view.LanePower, done[0], why)
@@ -223,8 +223,8 @@ func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.L
 		}
 	}
 	for _, o := range x.w.others(ctx) {
-		if !slices.Contains(nodes, o.Node) { // the guards name those
-			lines = append(lines, view.Line{Level: view.Warning, Text: o.Node + " was switched off by " + o.Note.String()})
+		if !slices.Contains(nodes, o.Other.Node) { // the guards name those
+			lines = append(lines, view.Line{Level: view.Warning, Text: o.Other.Node + " " + o.SwitchedOff()})
 		}
 	}
 	if x.trial == nil && x.w.opt.RecordsOutages {

@@ -46,7 +46,7 @@ func TestTheScreenLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	f := y.frame("the question with the other operator", func(f *view.Frame) bool {
 		return f.Question != nil && f.Question.Kind == "restore" && strings.Contains(questionText(f.Question), "tanaka@jump-7")
 	})
-	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "Others") || strings.Index(text, "kube-node3") < strings.Index(text, "Others") {
+	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "lightsout leaves these") || strings.Index(text, "kube-node3") < strings.Index(text, "lightsout leaves these") {
 		t.Errorf("%s", text)
 	}
 	y.Send(view.Answer{Question: f.Question.ID, Choice: "yes"})
@@ -69,7 +69,7 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7")
 	})
 	y.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
-	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off by tanaka@jump-7 at ") {
+	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off since by tanaka@jump-7 at ") {
 		t.Errorf("%s", text)
 	}
 	y.answer("switch", "no")
