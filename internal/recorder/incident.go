@@ -35,6 +35,8 @@ type incident struct {
 	tracker *phase.Tracker
 	focus   cluster.Key
 	nodes   map[string]bool // of the outage, and whether each is down
+	// machines are those that the operator switched off, by node.
+	machines map[string]string
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
@@ -73,7 +75,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
-	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}}
+	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}, machines: map[string]string{}}
 	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff)
 	if err != nil {
 		return o, past, err
@@ -134,6 +136,9 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
 			o.tracker.Power(x.Subject, r.s.Machine(x.Subject).Reading) // it may have been read before the record began
 			r.s.WantKubelets(x.Subject)
+			if off, own := r.switched[x.Subject]; own {
+				o.machines[x.Subject] = off.machine
+			}
 		}
 		r.s.Say(signEvent(x.Sign))
 	}

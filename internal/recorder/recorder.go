@@ -50,8 +50,9 @@ type Recorder struct {
 
 // switchedOff is when and how the operator switched a machine off.
 type switchedOff struct {
-	at  time.Time
-	how power.Action
+	at      time.Time
+	how     power.Action
+	machine string
 }
 
 // said is what the recorder printed last on some topics.
@@ -91,7 +92,7 @@ func (r *Recorder) Handle(e session.Event) {
 	case session.Switching:
 		for _, b := range e.Bindings {
 			if e.Action != power.ActionOn {
-				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action}
+				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action, view.MachineText(b)}
 			}
 		}
 	case session.PowerOnSent:

@@ -35,7 +35,15 @@ func (o *incident) summarize(now time.Time, down []string) {
 		o.unseen(name + why + ": its return is not in this record")
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
-		switch m, left := r.s.Machine(name), r.s.LeftOff(name); {
+		m, left := r.s.Machine(name), r.s.LeftOff(name)
+		if machine, switched := o.machines[name]; switched {
+			since := m.Reading
+			if left {
+				since = power.Reading{}
+			}
+			sum.Nodes = append(sum.Nodes, record.NodeOf(name, machine, sum.Phases, since))
+		}
+		switch {
 		case left && m.Reading.State != power.On:
 			sum.LeftOff = append(sum.LeftOff, name)
 		case left, m.Busy.GoesOff():
