@@ -87,10 +87,7 @@ func (w *Window) Note(r *Record) {
 		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
 		return
 	}
-	since := r.CountedAt()
-	if r.LastByte.After(since) {
-		since = r.LastByte
-	}
+	since := r.silentSince()
 	if took := r.End.Sub(since).Round(time.Second); took >= least {
 		w.silent[silence{since.Unix(), since.Unix() + int64(took/time.Second), r.Class}]++
 	}
@@ -101,7 +98,7 @@ func (w *Window) windows() (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
-		case x.span.N == 0:
+		case !x.service().Fails():
 		case n > 0 && !w.over(out[n-1], x.span):
 			out[n-1].join(x.span)
 		default:
@@ -125,7 +122,7 @@ func (w *Window) over(f, next Failures) bool {
 // there is none.
 func (s *Series) okSince(at time.Time) (second time.Time) {
 	for _, x := range s.rows[s.from(at.Truncate(time.Second)):] {
-		if x.OK > 0 {
+		if x.service().Answers() {
 			return x.At
 		}
 	}
@@ -157,7 +154,7 @@ type Findings struct {
 func (w *Window) Findings() Findings {
 	f := Findings{Unasked: len(*w.outages) > 0}
 	for _, x := range w.rows {
-		f.Unasked = f.Unasked && x.OK == 0 && x.span.N == 0
+		f.Unasked = f.Unasked && x.service() == ServiceUnasked
 	}
 	all, own := w.windows(), map[int]bool{}
 	for _, o := range *w.outages {
@@ -203,7 +200,7 @@ func (w *Window) FailedAfterDetection() *[2]int {
 	}
 	known, n := false, [2]int{}
 	for _, x := range w.rows {
-		known = known || x.At.After(last) && x.OK+x.span.N > 0
+		known = known || x.At.After(last) && x.service() != ServiceUnasked
 		switch first, end := undetected(x.span.First), undetected(x.span.Last); {
 		case first && end:
 		case first || end:

@@ -166,14 +166,9 @@ func podsWaiting(f facts) (found []finding, known bool) {
 	return found, known
 }
 
-// requestsFailing: several requests failed. Those that a mute covers do not begin an alert, and any
-// others make it last.
+// requestsFailing: several requests failed.
 func requestsFailing(f facts) (found []finding, known bool) {
-	covered := f.mutes
-	if f.alerts.began(requestsFail) {
-		covered = nil
-	}
-	if since, failing := f.requests.fail(covered, f.now); failing {
+	if since, failing := f.requests.fail(f.now); failing {
 		found = one(view.SignRequests, since)
 	}
 	return found, true

@@ -267,18 +267,18 @@ func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
 		end := func(c loadgen.Class) bool {
 			now = now.Add(every + 3*time.Millisecond)
-			p.note(&loadgen.Record{Class: c, Sent: now, Scheduled: now, End: now})
-			_, failing := p.fail(nil, now)
+			p.note(&loadgen.Record{Class: c, Sent: now, Scheduled: now, End: now}, nil)
+			_, failing := p.fail(now)
 			return failing
 		}
 		end(loadgen.ClassOK)
 		if end(loadgen.ClassRefused) || !end(loadgen.ClassRefused) {
 			t.Errorf("every %s: two failures are a sign, and one is not", every)
 		}
-		for range int(failedWithin/every) + failedIntervals {
+		for range loadgen.FailingWithin(every)/every + 3 {
 			end(loadgen.ClassOK)
 		}
-		if _, failing := p.fail(nil, now); failing {
+		if _, failing := p.fail(now); failing {
 			t.Errorf("every %s: requests succeed, and the sign still shows", every)
 		}
 	}

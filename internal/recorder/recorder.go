@@ -128,9 +128,12 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if r.opt.Health != nil {
 		r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
 	}
-	r.follow(r.ended.Take())
 	first := r.looked.IsZero()
-	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
+	switch {
+	case first && !r.sees(s):
+		r.follow(r.ended.Take())
+		return
+	case r.incident == nil && now.Sub(r.looked).Abs() < lookEvery:
 		return
 	}
 	r.looked = now
@@ -138,6 +141,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 		r.findOn(s, now)
 	}
+	r.follow(r.ended.Take()) // with the mutes of the plans
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	if first {
@@ -258,10 +262,17 @@ func (r *Recorder) startProbes() {
 	r.specs[number] = spec
 }
 
-// follow follows requests that have ended.
+// follow follows requests that have ended. Those that a mute covers begin no alert; any make it last.
 func (r *Recorder) follow(ended []loadgen.Record) {
+	if len(ended) == 0 {
+		return
+	}
+	var covered mutes
+	if !r.alerts.began(requestsFail) {
+		covered = r.mutesNow(r.opt.Now())
+	}
 	for _, q := range ended {
-		if r.requests.note(&q) {
+		if r.requests.note(&q, covered) {
 			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {

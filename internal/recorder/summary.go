@@ -73,21 +73,18 @@ func (o *incident) sumLoads() {
 // offset is a moment in seconds from zero.
 func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds() }
 
-// downLeast is how many requests in a row fail while the service is down.
-const downLeast = 3
-
 // severity is what clients have noticed so far, why that is unknown, and a sentence on it; empty if
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
-	failed := o.tracker.Requests().MostInRow()
+	service := o.tracker.Requests().Service()
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:
 		return record.SeverityUnknown, "lightsout sent no requests", ""
 	case own && o.r.requests.first.IsZero():
 		return record.SeverityUnknown, report.NeverAnswered, report.NeverAnswered
-	case failed >= downLeast:
+	case service == loadgen.ServiceDown:
 		return record.SeverityDown, "", "clients see errors"
-	case failed > 0:
+	case service == loadgen.ServiceDegraded:
 		return record.SeverityDegraded, "", "clients see errors"
 	}
 	s, why = record.SeverityUnnoticed, o.unasked()
