@@ -3,7 +3,6 @@ package recorder
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -105,7 +104,7 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case cluster.Transition:
 		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{kind: podsWait, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm)})
 		}
 	case session.LoadStarted:
 		r.specs[e.Number] = e.Spec
@@ -139,13 +138,13 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	r.looked = now
 	if s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
-		r.findOn(s, now)
 	}
 	r.follow(r.ended.Take()) // with the mutes of the plans
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
+	r.forgetSwitched()
 	if first {
-		old := r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
+		old := r.alerts.leave(tooOld, func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
 			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
@@ -159,8 +158,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Screen.trial() {
-		// The trial's record has them, but not nodes that it did not switch.
-		r.alerts.tell(func(a *alert) bool { return a.kind != nodeDown })
+		r.alerts.leave(inTrial, func(a *alert) bool { return slices.Contains(rules[a.kind].muted, inTrial) })
 		return
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -169,10 +167,10 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, due, now)
-	case !r.alerts.showing:
+	case !r.alerts.alarm():
 		r.calm = s
 		delete(r.said, unrecorded)
-		if !r.alerts.muted && s.Link.State == cluster.LinkLive {
+		if !r.alerts.has(func(a *alert) bool { return a.muted.passes() }) && s.Link.State == cluster.LinkLive {
 			r.usual = s
 		}
 	}
@@ -206,14 +204,6 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 		r.tell("the cluster is in view: outages are noticed from now on")
 	}
 	return !wait
-}
-
-// findOn forgets the machines that are on again, and whose nodes are back or deleted.
-func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool {
-		down := slices.ContainsFunc(s.Unwell(now), func(n *cluster.Node) bool { return n.Name == node && n.Gone.IsZero() })
-		return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) && !down
-	})
 }
 
 // awake begins, and reports a time in which an outage may have gone unnoticed. The timeline has
@@ -262,17 +252,14 @@ func (r *Recorder) startProbes() {
 	r.specs[number] = spec
 }
 
-// follow follows requests that have ended. Those that a mute covers begin no alert; any make it last.
+// follow follows requests that have ended.
 func (r *Recorder) follow(ended []loadgen.Record) {
 	if len(ended) == 0 {
 		return
 	}
-	var covered mutes
-	if !r.alerts.began(requestsFail) {
-		covered = r.mutesNow(r.opt.Now())
-	}
+	mutes := r.mutesOfRequests()
 	for _, q := range ended {
-		if r.requests.note(&q, covered) {
+		if r.requests.note(&q, mutes) {
 			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {
@@ -290,7 +277,7 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
 	if o := r.incident; o != nil {
-		if r.alerts.showing {
+		if r.alerts.alarm() {
 			o.unseen(why)
 		}
 		o.finish(r.opt.Now())

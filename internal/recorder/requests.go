@@ -16,6 +16,14 @@ type requests struct {
 	series loadgen.Series
 }
 
+// mutesOfRequests are the mutes of requests that have ended. Those covered begin no alert; any make it last.
+func (r *Recorder) mutesOfRequests() mutes {
+	if r.alerts.began(requestsFail) {
+		return nil
+	}
+	return r.mutesNow(r.opt.Now())
+}
+
 // note takes the end of a request. It reports whether it is the first good answer.
 func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
 	if p.every == 0 {
@@ -24,7 +32,7 @@ func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
 	if first = q.Class == loadgen.ClassOK && p.first.IsZero(); first {
 		p.first = q.CountedAt()
 	}
-	if q.Class == loadgen.ClassOK || !m.cover(key{kind: requestsFail}, q.CountedAt(), q.End) {
+	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, q.CountedAt(), q.End) == "" {
 		p.series.Note(q, q.CountedAt())
 	}
 	return first

@@ -12,8 +12,8 @@ import (
 	"lightsout/power"
 )
 
-// summarize sums the outage up. down are the nodes that still are.
-func (o *incident) summarize(now time.Time, down []string) {
+// summarize sums the outage up.
+func (o *incident) summarize(now time.Time) {
 	r, sum := o.r, &o.sum
 	sum.Ended, sum.Outages, sum.LowestAvailable, sum.Blind = now, o.tracker.Outages(), o.tracker.Lowest(), o.blind(now)
 	o.sumLoads()
@@ -27,16 +27,16 @@ func (o *incident) summarize(now time.Time, down []string) {
 		}
 	}
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	for _, name := range o.down() {
+	for _, name := range o.down(r.s.Snapshot()) {
 		why := " was still down when the record ended"
-		if !slices.Contains(down, name) {
+		if !r.alerts.down(name) {
 			why = " was deleted"
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
 		m, left := r.s.Machine(name), r.s.LeftOff(name)
-		if machine, switched := o.machines[name]; switched {
+		if machine := o.nodes[name]; machine != "" {
 			since := m.Reading
 			if left {
 				since = power.Reading{}
