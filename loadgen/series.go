@@ -121,8 +121,8 @@ func (s *Series) Note(r *Record, from time.Time) {
 	case r.Class.Failed():
 		x.span.join(failed(r, from))
 		last.vain = earlier(last.vain, r.inVainSince())
-	case r.Class == ClassOK && r.End.After(s.good):
-		s.good = r.End
+	case r.Class == ClassOK:
+		s.good = later(s.good, r.End)
 	}
 }
 

@@ -17,11 +17,11 @@ const (
 	ServiceDown                    // requests failed, and none succeeded
 )
 
-// Answers reports whether requests succeeded.
-func (s Service) Answers() bool { return s == ServiceUp || s == ServiceDegraded }
+// answers reports whether requests succeeded.
+func (s Service) answers() bool { return s == ServiceUp || s == ServiceDegraded }
 
-// Fails reports whether requests failed.
-func (s Service) Fails() bool { return s == ServiceDegraded || s == ServiceDown }
+// fails reports whether requests failed.
+func (s Service) fails() bool { return s == ServiceDegraded || s == ServiceDown }
 
 // service is what the requests show that were sent in the second.
 func (x *Row) service() Service {
@@ -41,9 +41,9 @@ func (s *Series) down() (out []Failures) {
 	up := true
 	for _, x := range s.rows {
 		switch service := x.service(); {
-		case service.Answers():
+		case service.answers():
 			up = true
-		case !service.Fails():
+		case !service.fails():
 		case up:
 			up, out = false, append(out, x.span)
 		default:
@@ -103,13 +103,16 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// silentSince is when the request was sent, or got its last byte.
-func (r *Record) silentSince() time.Time {
-	if at := r.CountedAt(); !r.LastByte.After(at) {
-		return at
+// later is the later one of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return r.LastByte
+	return a
 }
+
+// silentSince is when the request was sent, or got its last byte.
+func (r *Record) silentSince() time.Time { return later(r.CountedAt(), r.LastByte) }
 
 // inVainSince is since when a failed request waited in vain: since it got nothing more if a time limit
 // ended it, else from its end.

@@ -51,7 +51,7 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 	switch {
 	case r.Class.Failed():
 		return s.failed(r, at)
-	case r.Class != ClassOK || !s.service.Fails():
+	case r.Class != ClassOK || !s.service.fails():
 		return SpellChange{}, false
 	}
 	s.series.Note(r, at)
@@ -67,11 +67,11 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 }
 
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
-	began := !s.service.Fails() && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
+	began := !s.service.fails() && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
 	if began {
 		s.series, s.all, s.longest = Series{}, Failures{}, 0
 	}
-	if !s.service.Fails() {
+	if !s.service.fails() {
 		s.service = ServiceDown
 	}
 	s.all.join(failed(r, at))

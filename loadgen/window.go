@@ -25,20 +25,8 @@ func failed(r *Record, from time.Time) Failures {
 
 // join adds the failures of another span.
 func (f *Failures) join(o Failures) {
-	if f.N == 0 {
-		*f = o
-		return
-	}
 	f.N += o.N
-	if o.First.Before(f.First) {
-		f.First = o.First
-	}
-	if o.Last.After(f.Last) {
-		f.Last = o.Last
-	}
-	if o.Ended.After(f.Ended) {
-		f.Ended = o.Ended
-	}
+	f.First, f.Last, f.Ended = earlier(f.First, o.First), later(f.Last, o.Last), later(f.Ended, o.Ended)
 }
 
 // recovered is the time without a failed request, while others succeed, that keeps later failures
@@ -98,7 +86,7 @@ func (w *Window) windows() (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
-		case !x.service().Fails():
+		case !x.service().fails():
 		case n > 0 && !w.over(out[n-1], x.span):
 			out[n-1].join(x.span)
 		default:
@@ -122,7 +110,7 @@ func (w *Window) over(f, next Failures) bool {
 // there is none.
 func (s *Series) okSince(at time.Time) (second time.Time) {
 	for _, x := range s.rows[s.from(at.Truncate(time.Second)):] {
-		if x.service().Answers() {
+		if x.service().answers() {
 			return x.At
 		}
 	}
@@ -191,9 +179,7 @@ func (w *Window) FailedAfterDetection() *[2]int {
 		if o.Detected.IsZero() {
 			return nil
 		}
-		if o.Detected.After(last) {
-			last = o.Detected
-		}
+		last = later(last, o.Detected)
 	}
 	undetected := func(at time.Time) bool {
 		return slices.ContainsFunc(*w.outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })

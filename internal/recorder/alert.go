@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,12 +122,7 @@ func (o *alert) fires() bool { return o.state == firing && o.muted == "" }
 
 // has reports whether an alert shows of which that is true.
 func (a *alerts) has(is func(*alert) bool) bool {
-	for _, o := range a.open {
-		if is(o) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.open)), is)
 }
 
 // alarm reports whether an alert fires, or may soon.
