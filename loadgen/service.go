@@ -43,10 +43,10 @@ func (s *Series) down() (out []Failures) {
 		switch service := x.service(); {
 		case service.answers():
 			up = true
-		case !service.fails():
-		case up:
-			up, out = false, append(out, x.span)
-		default:
+		case service.fails():
+			if up {
+				up, out = false, append(out, Failures{})
+			}
 			out[len(out)-1].join(x.span)
 		}
 	}

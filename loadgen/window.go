@@ -140,10 +140,7 @@ type Findings struct {
 
 // Findings returns what the requests show so far.
 func (w *Window) Findings() Findings {
-	f := Findings{Unasked: len(*w.outages) > 0}
-	for _, x := range w.rows {
-		f.Unasked = f.Unasked && x.service() == ServiceUnasked
-	}
+	f := Findings{Unasked: len(*w.outages) > 0 && w.Service() == ServiceUnasked}
 	all, own := w.windows(), map[int]bool{}
 	for _, o := range *w.outages {
 		own[slices.IndexFunc(all, func(x Failures) bool { return !x.Ended.Before(o.Off) })] = true

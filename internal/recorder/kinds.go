@@ -10,6 +10,7 @@ import (
 	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // kind is a kind of alert. Alerts of one kind are told apart by their subject.
@@ -194,7 +195,9 @@ func podsWaiting(f facts) (found []finding, known bool) {
 
 // requestsFailing: several requests failed.
 func requestsFailing(f facts) (found []finding, known bool) {
-	if since, failing := f.requests.fail(f.now); failing {
+	from := f.now.Add(-loadgen.FailingWithin(f.requests.every))
+	f.requests.series.Forget(from)
+	if since, failing := f.requests.series.Failing(from); failing {
 		found = one(view.SignRequests, since)
 	}
 	return found, true

@@ -128,18 +128,18 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
 	}
 	first := r.looked.IsZero()
-	switch {
-	case first && !r.sees(s):
-		r.follow(r.ended.Take())
-		return
-	case r.incident == nil && now.Sub(r.looked).Abs() < lookEvery:
-		return
+	looks := r.incident != nil || now.Sub(r.looked).Abs() >= lookEvery
+	if first {
+		looks = r.sees(s)
 	}
-	r.looked = now
-	if s.Link.State == cluster.LinkLive {
+	if looks && s.Link.State == cluster.LinkLive {
 		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
 	}
 	r.follow(r.ended.Take()) // with the mutes of the plans
+	if !looks {
+		return
+	}
+	r.looked = now
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	r.forgetSwitched()
@@ -254,9 +254,6 @@ func (r *Recorder) startProbes() {
 
 // follow follows requests that have ended.
 func (r *Recorder) follow(ended []loadgen.Record) {
-	if len(ended) == 0 {
-		return
-	}
 	mutes := r.mutesOfRequests()
 	for _, q := range ended {
 		if r.requests.note(&q, mutes) {

@@ -37,10 +37,3 @@ func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
 	}
 	return first
 }
-
-// fail reports whether requests fail, and since when.
-func (p *requests) fail(now time.Time) (since time.Time, failing bool) {
-	from := now.Add(-loadgen.FailingWithin(p.every))
-	p.series.Forget(from)
-	return p.series.Failing(from)
-}
