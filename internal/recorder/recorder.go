@@ -218,17 +218,17 @@ func (r *Recorder) awake(now time.Time) {
 	r.running = now
 }
 
-// sayPlanned reports on the timeline which machines somebody switches off by plan.
+// sayPlanned reports on the timeline which machines somebody else switches off by plan.
 func (r *Recorder) sayPlanned(went []string) {
-	if r.opt.Screen != nil {
-		return
-	}
 	for _, node := range went {
+		if _, own := r.switched[node]; own {
+			continue // the timeline has the request
+		}
 		by := r.plans[node].by
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
+		r.tell(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
