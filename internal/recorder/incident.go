@@ -140,10 +140,18 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		}
 		r.s.Say(signEvent(x.Sign))
 	}
+	down := o.down(s)
 	if len(o.nodes) > before {
-		o.sum.Forecast = r.s.Outlook(o.down(s))
+		o.sum.Forecast = r.s.Outlook(down)
 	}
-	o.followReturns(s, now)
+	for node := range o.nodes {
+		if !slices.Contains(down, node) {
+			o.tracker.Switched(node, power.ActionOn, now)
+		}
+	}
+	if len(down) > 0 { // until all are back
+		o.sum.Pending = new(forecast.Unscheduled(s))
+	}
 	o.tracker.Observe(s, now)
 	o.notifySigns(now)
 	quiet := now.Sub(r.alerts.changed)
@@ -161,19 +169,6 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 // down names the nodes of the outage that are not back.
 func (o *incident) down(s *cluster.Snapshot) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool { return o.r.back(s, node) })
-}
-
-// followReturns follows the nodes of the outage that are back, and counts the pods without a node until
-// all are.
-func (o *incident) followReturns(s *cluster.Snapshot, now time.Time) {
-	for node := range o.nodes {
-		if o.r.back(s, node) {
-			o.tracker.Switched(node, power.ActionOn, now)
-		}
-	}
-	if len(o.down(s)) > 0 {
-		o.sum.Pending = new(forecast.Unscheduled(s))
-	}
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and

@@ -24,7 +24,7 @@ const (
 	endpointsLost
 	podsWait
 	requestsFail
-	kinds
+	kinds // their number
 )
 
 // rule is what makes a kind of alert.
@@ -97,8 +97,8 @@ func silentAPI(f facts) (found []finding, known bool) {
 	return one(view.SignAPI, last), true
 }
 
-// machinesOff: the operator of the screen switched a node's machine off, and the node is not back, or
-// was deleted.
+// machinesOff: the operator of the screen switched a node's machine off, and the node is neither back nor
+// deleted.
 func machinesOff(f facts) (found []finding, known bool) {
 	for name, off := range f.switched {
 		unwell := slices.ContainsFunc(f.s.Unwell(f.now), func(n *cluster.Node) bool { return n.Name == name && n.Gone.IsZero() })
