@@ -284,6 +284,27 @@ func TestOneOutageOneRecord(t *testing.T) {
 	}
 }
 
+// The timeline of a screen has who else switched a machine off; of the operator's own it has the request.
+func TestTheScreenSaysWhoElseSwitchedAMachineOff(t *testing.T) {
+	s := newScreen(t)
+	s.cuts("n1")
+	s.look(2)
+	s.noted["n2"] = true
+	s.look(2)
+	s.fails("n2")
+	s.look(5)
+	var said []string
+	for _, e := range s.timeline.Since(0) {
+		if e.Code == view.CodePlannedOff {
+			said = append(said, e.Subject+" by "+e.Name)
+		}
+	}
+	if want := []string{"n2 by me@here"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	s.End()
+}
+
 // The screen leaves an outage to a recorder that runs, and takes over when that ends.
 func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 	s := newScreen(t)
