@@ -161,7 +161,7 @@ func (s *state) setLease(l *lease, seen time.Time, listed bool) {
 	r.into(&x)
 	if back {
 		x.Overdue, x.Changed = false, seen
-		s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOverdue, To: HeartbeatOnTime, Was: HealthBad, Is: HealthGood,
+		s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: heartbeatOverdue, To: heartbeatOnTime, Was: HealthBad, Is: HealthGood,
 			Why: "after " + Span(silence) + " of silence", When: At(seen)})
 	}
 	s.t.nodes.set(&x)
@@ -229,6 +229,6 @@ func (s *state) setOverdue(n *Node, now time.Time) {
 	x.Overdue, x.Changed = true, now
 	s.t.nodes.set(&x)
 	s.dirty = true
-	s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: HeartbeatOnTime, To: HeartbeatOverdue, Was: HealthGood, Is: HealthBad,
+	s.transit(Transition{Subject: nodeRef(n), Change: ChangeHeartbeat, From: heartbeatOnTime, To: heartbeatOverdue, Was: HealthGood, Is: HealthBad,
 		Why: "no heartbeat for " + Span(now.Sub(x.RenewSeen)), SourceTime: at, When: At(now)})
 }

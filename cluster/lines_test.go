@@ -196,7 +196,7 @@ func TestWatcherReportsStuckHeartbeats(t *testing.T) {
 	})
 	back := time.Now()
 	w.until("a heartbeat", func(s *Snapshot) bool { _, seen := s.Node("kube-node1").Heartbeat(); return seen.After(back) })
-	if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
+	if told := strings.Join(w.told(), "\n"); strings.Contains(told, heartbeatOverdue) {
 		t.Errorf("silence is concluded from a line that is stuck:\n%s", told)
 	}
 }
@@ -280,7 +280,7 @@ func TestTheAgeOfALostServerNeverRunsBackwards(t *testing.T) {
 	})
 	f.put("deployments", apiDeployment(8))
 	w.untilTold("deployment default/web replicas: 16/16 → 8/16")
-	if told := strings.Join(w.told(), "\n"); strings.Contains(told, HeartbeatOverdue) {
+	if told := strings.Join(w.told(), "\n"); strings.Contains(told, heartbeatOverdue) {
 		t.Errorf("nodes are silent:\n%s", told)
 	}
 }

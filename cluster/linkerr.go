@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"lightsout/internal/text"
 )
 
 // reported is an error whose text is a sentence of ours; the cause stays
@@ -71,7 +73,7 @@ func describe(err error, c *Config) string {
 	case connLost(err):
 		return at + " closed the connection; it may be restarting"
 	case strings.Contains(err.Error(), gettingCredentials):
-		return fmt.Sprintf("the kubeconfig's credential plugin failed; run kubectl once to log in, or start lightsout again (%s)", flat(innermost(err)))
+		return fmt.Sprintf("the kubeconfig's credential plugin failed; run kubectl once to log in, or start lightsout again (%s)", flat(text.Innermost(err)))
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -100,7 +102,7 @@ func unconnected(err error, at string, c *Config) string {
 	)
 	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect": // net/http's word
-		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(innermost(way)))
+		return fmt.Sprintf("the proxy %s can't be reached (%s); start it, or correct proxy-url in the kubeconfig or HTTPS_PROXY", c.Proxy, flat(text.Innermost(way)))
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the API server's host name %s cannot be found; check the server address in the kubeconfig and the DNS", harmless(dns.Name))
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -112,7 +114,7 @@ func unconnected(err error, at string, c *Config) string {
 	case errors.As(err, &authority):
 		return at + " shows a certificate that the kubeconfig's certificate authority did not sign; check certificate-authority in the kubeconfig"
 	case errors.As(err, &invalid), errors.As(err, &verify):
-		return fmt.Sprintf("%s shows a certificate that is not valid (%s); check it and this machine's clock", at, flat(innermost(err)))
+		return fmt.Sprintf("%s shows a certificate that is not valid (%s); check it and this machine's clock", at, flat(text.Innermost(err)))
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return at + " does not speak TLS; check the scheme and port in the kubeconfig"
 	case errors.As(err, &alert):
@@ -155,16 +157,6 @@ func withoutURL(err error) error {
 		return ue.Err
 	}
 	return err
-}
-
-func innermost(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
-		err = next
-	}
 }
 
 func hostOf(server string) string {

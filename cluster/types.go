@@ -84,8 +84,8 @@ var Changes = []Change{ChangeStatus, ChangeBoot, ChangeTaint, ChangeReady, Chang
 
 // Words of Transitions that others read.
 const (
-	HeartbeatOnTime  = "on time"
-	HeartbeatOverdue = "overdue"
+	heartbeatOnTime  = "on time"
+	heartbeatOverdue = "overdue"
 
 	WordReady       = "Ready"
 	WordNotReady    = "NotReady"

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
+
+	"lightsout/internal/text"
 )
 
 // Class is how a request ended. A request ends in exactly one class.
@@ -234,7 +236,7 @@ func classifyDial(err error) Class {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return ClassConnectTimeout
 	}
-	text := strings.ToLower(innermost(err).Error())
+	text := strings.ToLower(text.Innermost(err).Error())
 	for _, t := range []struct {
 		part  string
 		class Class
@@ -264,18 +266,6 @@ func classOfStatus(status int) Class {
 		return Class(strconv.Itoa(status))
 	}
 	return Class5xx
-}
-
-// innermost returns the error that err wraps in the end: the texts around it contain names,
-// such as a target's.
-func innermost(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
 }
 
 // TimeLimit reports whether one of the client's time limits ended the request.

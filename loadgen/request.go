@@ -156,15 +156,11 @@ func (r *request) watch(now time.Time) {
 		if now.Sub(at) > stoodStill && now.Sub(r.grace) > stoodStill {
 			r.grace = now.Add(readTime)
 		}
-		if r.grace.After(at) {
-			at = r.grace
-		}
+		at = later(at, r.grace)
 		if !now.Before(at) {
 			return true
 		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
+		next = earlier(next, at)
 		return false
 	}
 	last := r.lastProgress()
@@ -294,10 +290,7 @@ func (r *request) finish(c Class, err error) {
 	}
 	r.Class = c
 	if !r.FirstByte.IsZero() {
-		r.LastByte = r.lastProgress()
-		if r.LastByte.After(r.End) {
-			r.LastByte = r.End
-		}
+		r.LastByte = earlier(r.lastProgress(), r.End)
 	}
 	if n := len(r.Stalls); n > 0 && r.Stalls[n-1].To.IsZero() {
 		r.Stalls[n-1].To = r.End

@@ -82,20 +82,15 @@ type RunSum struct {
 // first request was due, and ends with the last.
 func (s *RunSum) Count(r *Record) {
 	s.Totals.Scheduled += r.Requests()
-	if s.Started.IsZero() || r.Scheduled.Before(s.Started) {
-		s.Started = r.Scheduled
-	}
-	if r.End.After(s.Ended) {
-		s.Ended = r.End
-	}
+	s.Started, s.Ended = earlier(s.Started, r.Scheduled), later(s.Ended, r.End)
 	s.end(r)
 }
 
 // end takes a request that has been counted as scheduled.
 func (s *RunSum) end(r *Record) {
 	s.Totals.end(r.Class, r.Requests())
-	if r.Class.Failed() && (s.FirstFailure.IsZero() || r.End.Before(s.FirstFailure)) {
-		s.FirstFailure = r.End
+	if r.Class.Failed() {
+		s.FirstFailure = earlier(s.FirstFailure, r.End)
 	}
 	s.Tokens += r.Tokens
 	if r.Class == ClassOK && r.Status >= 300 && r.Status != http.StatusNotModified {

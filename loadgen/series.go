@@ -90,15 +90,20 @@ func (s *Second) Add(o Second) {
 }
 
 // Series is the requests that have ended, one row for each second of sending. The queries on it
-// (window.go) decide what counts as failing. One goroutine may use it. Its memory grows with the
-// seconds in which requests were sent or failed.
-type Series struct{ rows []*Row } // in the order of time
+// (service.go, window.go) decide what counts as failing. One goroutine may use it. Its memory grows
+// with the seconds in which requests were sent or failed.
+type Series struct {
+	rows []*Row    // in the order of time
+	good time.Time // the end of the newest request that was ok
+}
 
 // Row is one second of a Series.
 type Row struct {
 	Second
 	// span is that of its failed requests.
 	span Failures
+	// vain is since when the first of those that failed in it had waited in vain.
+	vain time.Time
 }
 
 // Rows are the rows so far, oldest first. Seconds without a request have none.
@@ -109,13 +114,20 @@ func (s *Series) Note(r *Record, from time.Time) {
 	if r.Class == ClassUnsent {
 		return
 	}
-	x := s.row(from)
+	x, last := s.row(from), s.row(r.End)
 	x.Sent++
-	x.end(r.Class, &s.row(r.End).Second)
-	if r.Class.Failed() {
+	x.end(r.Class, &last.Second)
+	switch {
+	case r.Class.Failed():
 		x.span.join(failed(r, from))
+		last.vain = earlier(last.vain, r.inVainSince())
+	case r.Class == ClassOK:
+		s.good = later(s.good, r.End)
 	}
 }
+
+// Forget forgets the seconds before a time.
+func (s *Series) Forget(before time.Time) { s.rows = slices.Delete(s.rows, 0, s.from(before)) }
 
 // row returns the row of a moment, and adds it if there is none.
 func (s *Series) row(at time.Time) *Row {
@@ -135,33 +147,4 @@ func (s *Series) row(at time.Time) *Row {
 func (s *Series) from(at time.Time) int {
 	i, _ := slices.BinarySearchFunc(s.rows, at, func(x *Row, at time.Time) int { return x.At.Compare(at) })
 	return i
-}
-
-// down are the spans in which requests failed and none succeeded: maximal runs of seconds.
-func (s *Series) down() (out []Failures) {
-	up := true
-	for _, x := range s.rows {
-		switch {
-		case x.OK > 0:
-			up = true
-		case x.span.N == 0:
-		case up:
-			up, out = false, append(out, x.span)
-		default:
-			out[len(out)-1].join(x.span)
-		}
-	}
-	return out
-}
-
-// MostInRow is how many requests failed at most without one between them that succeeded. Failures
-// beside successes of the same second are one: a request that hangs fails among later ones that are ok.
-func (s *Series) MostInRow() (most int) {
-	for _, f := range s.down() {
-		most = max(most, f.N)
-	}
-	if most == 0 && slices.ContainsFunc(s.rows, func(x *Row) bool { return x.span.N > 0 }) {
-		most = 1
-	}
-	return most
 }

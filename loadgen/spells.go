@@ -39,8 +39,8 @@ type Spells struct {
 	series  Series
 	all     Failures
 	longest time.Duration // from the sending of a failed request to its end
-	open    bool
-	part    bool // requests succeeded beside those that failed
+	// service is up once the spell has ended, and degraded if requests succeeded within it.
+	service Service
 }
 
 // Note takes the end of a request. It reports whether that changes anything.
@@ -51,37 +51,39 @@ func (s *Spells) Note(r *Record) (SpellChange, bool) {
 	switch {
 	case r.Class.Failed():
 		return s.failed(r, at)
-	case r.Class != ClassOK || !s.open:
+	case r.Class != ClassOK || !s.service.fails():
 		return SpellChange{}, false
 	}
 	s.series.Note(r, at)
 	quiet := leastQuiet + s.longest
-	if s.part {
+	if s.service == ServiceDegraded {
 		quiet = max(quiet, recovered)
 	}
-	s.open = r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet
-	if s.open {
+	if r.End.Before(s.all.Ended) || at.Sub(s.all.Last) < quiet {
 		return SpellChange{}, false
 	}
+	s.service = ServiceUp
 	return s.change(SpellEnds, s.series.okSince(s.all.Last.Add(time.Second))), true
 }
 
 func (s *Spells) failed(r *Record, at time.Time) (SpellChange, bool) {
-	began := !s.open && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
+	began := !s.service.fails() && (s.all.N == 0 || at.Sub(s.all.Last) >= recovered)
 	if began {
-		s.series, s.all, s.longest, s.part = Series{}, Failures{}, 0, false
+		s.series, s.all, s.longest = Series{}, Failures{}, 0
 	}
-	s.open = true
+	if !s.service.fails() {
+		s.service = ServiceDown
+	}
 	s.all.join(failed(r, at))
 	s.series.Note(r, at)
 	s.longest = max(s.longest, r.End.Sub(at))
 	switch {
 	case began:
 		return s.change(SpellBegins, at), true
-	case s.part || !s.series.okBetween(s.all.First, s.all.Last):
+	case s.service == ServiceDegraded || !s.series.okBetween(s.all.First, s.all.Last):
 		return SpellChange{}, false
 	}
-	s.part = true
+	s.service = ServiceDegraded
 	return s.change(SpellPart, at), true
 }
 

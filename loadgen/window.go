@@ -25,20 +25,8 @@ func failed(r *Record, from time.Time) Failures {
 
 // join adds the failures of another span.
 func (f *Failures) join(o Failures) {
-	if f.N == 0 {
-		*f = o
-		return
-	}
 	f.N += o.N
-	if o.First.Before(f.First) {
-		f.First = o.First
-	}
-	if o.Last.After(f.Last) {
-		f.Last = o.Last
-	}
-	if o.Ended.After(f.Ended) {
-		f.Ended = o.Ended
-	}
+	f.First, f.Last, f.Ended = earlier(f.First, o.First), later(f.Last, o.Last), later(f.Ended, o.Ended)
 }
 
 // recovered is the time without a failed request, while others succeed, that keeps later failures
@@ -87,10 +75,7 @@ func (w *Window) Note(r *Record, zero time.Time) {
 		w.slowest = max(w.slowest, r.End.Sub(r.CountedAt()))
 		return
 	}
-	since := r.CountedAt()
-	if r.LastByte.After(since) {
-		since = r.LastByte
-	}
+	since := r.silentSince()
 	if took := r.End.Sub(since).Round(time.Second); took >= least {
 		w.silent[silence{since.Unix(), since.Unix() + int64(took/time.Second), r.Class}]++
 	}
@@ -101,7 +86,7 @@ func (w *Window) windows(outages PowerOffs) (out []Failures) {
 	for _, x := range w.rows {
 		n := len(out)
 		switch {
-		case x.span.N == 0:
+		case !x.service().fails():
 		case n > 0 && !w.over(out[n-1], x.span, outages):
 			out[n-1].join(x.span)
 		default:
@@ -125,7 +110,7 @@ func (w *Window) over(f, next Failures, outages PowerOffs) bool {
 // there is none.
 func (s *Series) okSince(at time.Time) (second time.Time) {
 	for _, x := range s.rows[s.from(at.Truncate(time.Second)):] {
-		if x.OK > 0 {
+		if x.service().answers() {
 			return x.At
 		}
 	}
@@ -155,10 +140,7 @@ type Findings struct {
 
 // Findings returns what the requests show so far of these outages.
 func (w *Window) Findings(outages PowerOffs) Findings {
-	f := Findings{Unasked: len(outages) > 0}
-	for _, x := range w.rows {
-		f.Unasked = f.Unasked && x.OK == 0 && x.span.N == 0
-	}
+	f := Findings{Unasked: len(outages) > 0 && w.Service() == ServiceUnasked}
 	all, own := w.windows(outages), map[int]bool{}
 	for _, o := range outages {
 		own[slices.IndexFunc(all, func(x Failures) bool { return !x.Ended.Before(o.Off) })] = true
@@ -194,16 +176,14 @@ func (w *Window) FailedAfterDetection(outages PowerOffs) *[2]int {
 		if o.Detected.IsZero() {
 			return nil
 		}
-		if o.Detected.After(last) {
-			last = o.Detected
-		}
+		last = later(last, o.Detected)
 	}
 	undetected := func(at time.Time) bool {
 		return slices.ContainsFunc(outages, func(o PowerOff) bool { return !at.Before(o.Off) && !at.After(o.Detected) })
 	}
 	known, n := false, [2]int{}
 	for _, x := range w.rows {
-		known = known || x.At.After(last) && x.OK+x.span.N > 0
+		known = known || x.At.After(last) && x.service() != ServiceUnasked
 		switch first, end := undetected(x.span.First), undetected(x.span.Last); {
 		case first && end:
 		case first || end:

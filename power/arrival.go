@@ -1,39 +1,57 @@
 package power
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// What became of a request at a power API is decided in this file alone, also when the power API
-// refuses a request and carries it out: see refused. Until when its machine may still go off is decided by
-// evidence.go (request.until), and what is seen of the machine later is added by seen.go. All this is about
+// What became of a request at a power API is decided in this file alone: whether it counts as sent
+// (arrivalOf), until when it may be carried out (Arrival.until), also when the power API refuses a request and
+// carries it out (refused). What is seen of the machine later is added by seen.go. All this is about
 // switching off: a power-on that fails counts as not sent, because it may be sent twice.
 
-// arrival is what became of a request to switch a machine.
-type arrival int
+// Fate is what became of a request to switch a machine.
+type Fate string
 
+// Fates. A request that may have arrived counts as sent.
 const (
-	notSent     arrival = iota // lightsout sent nothing, or what it sent certainly did nothing
-	unconfirmed                // it was sent, and nobody can tell whether it arrived
-	rejected                   // the power API refused it, and may carry it out within refusedWithin
-	accepted                   // the power API accepted it
+	NotSent     Fate = ""            // lightsout sent nothing, or what it sent certainly did nothing
+	Unconfirmed Fate = "unconfirmed" // it was sent, and nobody can tell whether it arrived
+	Rejected    Fate = "rejected"    // the power API refused it, and may carry it out within refusedWithin
+	Accepted    Fate = "accepted"    // the power API accepted it
 )
 
-// arrivalOf returns what became of a request by its driver's error. sent is when lightsout let the driver
-// send it; zero if it did not.
-func arrivalOf(sent time.Time, err error) arrival {
+// Arrival is the fate of a request, and when it was sent; it is zero if the request was not.
+type Arrival struct {
+	Fate Fate      `json:"fate,omitempty"`
+	Sent time.Time `json:"sent,omitzero"`
+}
+
+// arrivalOf returns what became of a request by its driver's error. began is when the driver was called, and
+// permitted when lightsout let it send the request: zero if it did not, or if the driver does not ask.
+func arrivalOf(began, permitted time.Time, err error) Arrival {
+	a := Arrival{Rejected, cmp.Or(permitted, began)}
 	switch {
 	case err == nil:
-		return accepted
+		a.Fate = Accepted
 	case errors.As(err, new(*UnconfirmedError)):
-		return unconfirmed
-	case sent.IsZero(), errors.As(err, new(*ConflictError)), errors.As(err, new(*NotSentError)):
-		return notSent
+		a.Fate = Unconfirmed
+	case permitted.IsZero(), errors.As(err, new(*ConflictError)), errors.As(err, new(*NotSentError)):
+		return Arrival{}
 	}
-	return rejected
+	return a
+}
+
+// until returns when the power API can't carry out the request any more, which was last under way at asked.
+// within is CarriedOutWithin, or a shorter time in tests.
+func (a Arrival) until(asked time.Time, within time.Duration) time.Time {
+	if a.Fate == Rejected {
+		within = min(within, refusedWithin)
+	}
+	return asked.Add(within)
 }
 
 // UnconfirmedError reports that a request was sent, and that the driver cannot tell
@@ -53,11 +71,11 @@ type RefusedError struct{ Why string }
 // Error gives the reason, which is one whole sentence.
 func (e *RefusedError) Error() string { return e.Why }
 
-// VetoedError reports that lightsout itself did not let a driver send the request.
-type VetoedError struct{ Why string }
+// vetoedError reports that lightsout itself did not let a driver send the request.
+type vetoedError struct{ Why string }
 
 // Error gives the reason.
-func (e *VetoedError) Error() string { return "lightsout did not send the request: " + e.Why }
+func (e *vetoedError) Error() string { return "lightsout did not send the request: " + e.Why }
 
 // NotSentError reports that lightsout sent or started nothing, or that what it started did
 // nothing, although the driver had called BeforeSend: a machine that goes off later was switched
@@ -93,7 +111,7 @@ const (
 // refuses to do: if the machine is then proven off, the request counts as carried out; otherwise it may go
 // off, and the journal lists it for refusedWithin.
 func (o *operation) refused(deadline context.Context, refusal error) (Stage, string) {
-	if o.arrival != rejected {
+	if o.arrival.Fate != Rejected {
 		return StageFailed, refusal.Error()
 	}
 	o.answered(StageSending, refusal.Error(), "; polling the machine anyway")
@@ -105,7 +123,7 @@ func (o *operation) refused(deadline context.Context, refusal error) (Stage, str
 		stage = StageFailed
 	}
 	return stage, fmt.Sprintf("%s; %s was last seen %s (%s), and may still go off until %s: check again with: %s", refusal, o.machine.Title(),
-		o.last.State, o.last.Detail, time.Now().Add(refusedWithin).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
+		o.last.State, o.last.Detail, o.arrival.until(time.Now(), o.fleet.journal.left.carriedOut).Local().Format(time.TimeOnly), o.fleet.cfg.WayBack)
 }
 
 // offAfterRefusal polls the machine, and reports whether it is proven off since the request.
@@ -118,7 +136,7 @@ func (o *operation) offAfterRefusal(deadline context.Context) bool {
 		if r, err := o.poll(deadline); err == nil && r.State != Unknown {
 			o.last = r
 		}
-		if o.last.Proves(Off) && o.last.CountsFrom().After(o.sentAt) {
+		if o.last.Proves(Off) && o.last.CountsFrom().After(o.arrival.Sent) {
 			return true
 		}
 	}

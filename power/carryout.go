@@ -20,8 +20,8 @@ const unreadLimit = 3
 func (o *operation) carryOut(ctx context.Context) (Stage, string) {
 	deadline, cancel := context.WithTimeout(ctx, o.fleet.cfg.timeout(o.action))
 	defer cancel()
-	if o.goesOff {
-		if stage, text := o.await(ctx, deadline, true); stage != "" {
+	if o.again {
+		if stage, text := o.await(ctx, deadline); stage != "" {
 			return stage, text
 		}
 	}
@@ -56,23 +56,24 @@ func (o *operation) answered(stage Stage, answer, then string) {
 // once sends the request one time, and returns the resulting stage and a sentence; no
 // stage if it may be sent again.
 func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
-	err := o.send(deadline)
+	fate, err := o.send(deadline)
 	if errors.Is(err, errNothingSent) {
 		return o.timeOver(ctx)
 	}
 	o.attempts++
+	o.again = o.action == ActionOn && fate != Accepted
 	isRefused := errors.As(err, new(*RefusedError))
 	final := isRefused || errors.Is(err, ErrCannot) || errors.Is(err, ErrNoMachine) || o.action != ActionOn
 	switch {
-	case o.arrival == accepted:
+	case fate == Accepted:
 		o.answered(StageAccepted, fmt.Sprintf("%s accepted the request to %s %s", o.machine.Driver, Verb(o.action), o.machine.Title()), "")
-	case o.arrival == unconfirmed:
+	case fate == Unconfirmed:
 		o.answered(StageAccepted, err.Error(), "; polling the machine")
 	case o.action == ActionOn && isRefused && errors.As(err, new(*ConflictError)):
 		// Another request is under way, or the machine has another state by now: a controller may
 		// refuse every request for seconds after a power cut.
 		o.answered(StageSending, err.Error(), "; polling the machine, and asking again while it is off")
-		return o.await(ctx, deadline, true)
+		return o.await(ctx, deadline)
 	case final:
 		return o.refused(deadline, err)
 	default:
@@ -82,7 +83,7 @@ func (o *operation) once(ctx, deadline context.Context) (Stage, string) {
 		sleep(deadline, o.fleet.retryPause)
 		return "", ""
 	}
-	return o.await(ctx, deadline, o.arrival == unconfirmed && o.action == ActionOn)
+	return o.await(ctx, deadline)
 }
 
 // timeOver is the end of an operation that can't ask any more.
@@ -90,7 +91,7 @@ func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 	switch {
 	case o.attempts == 0:
 		return StageFailed, errNothingSent.Error()
-	case !o.sentAt.IsZero():
+	case o.arrival.Fate != NotSent:
 		return o.gaveUp(ctx, nil)
 	}
 	return StageFailed, fmt.Sprintf("%s (asked %s)", o.answer, text.Count(o.attempts, "time", "times"))
@@ -98,12 +99,12 @@ func (o *operation) timeOver(ctx context.Context) (Stage, string) {
 
 var errNothingSent = errors.New("lightsout sent nothing: the deadline passed or the request was cancelled")
 
-// send lets the driver send the request, and keeps what became of it. A driver asks maySend immediately
+// send lets the driver send the request, and returns what became of it. A driver asks maySend immediately
 // before it sends the request: one that fails earlier has sent nothing.
-func (o *operation) send(ctx context.Context) error {
+func (o *operation) send(ctx context.Context) (Fate, error) {
 	end, err := o.turn(ctx)
 	if err != nil {
-		return err
+		return NotSent, err
 	}
 	defer end()
 	var sent time.Time
@@ -128,14 +129,11 @@ func (o *operation) send(ctx context.Context) error {
 		err = o.fleet.drivers[o.machine.Driver].Switch(ctx, o.action, o.machine)
 		done()
 	}
-	o.arrival = arrivalOf(sent, err)
-	if o.arrival != notSent {
-		o.sentAt = began // of a driver that does not ask before it sends
-		if !sent.IsZero() {
-			o.sentAt = sent
-		}
+	a := arrivalOf(began, sent, err)
+	if a.Fate != NotSent {
+		o.arrival = a
 	}
-	return err
+	return a.Fate, err
 }
 
 // sameBoot refuses to switch off a system that is not the node's, or that does not answer. If
@@ -150,7 +148,7 @@ func (o *operation) sameBoot(ctx context.Context) error {
 	case errors.As(err, new(*NoBootIDError)):
 		return nil
 	case errors.As(err, new(*OtherBootError)):
-		return &VetoedError{Why: err.Error()}
+		return &vetoedError{Why: err.Error()}
 	}
 	return err
 }
@@ -165,7 +163,7 @@ func (o *operation) slowly(text string) (done func()) {
 // the machine on since the journal has the intent.
 func (o *operation) maySend(ctx context.Context) error {
 	if !o.fleet.journal.mayBeSent(o.id) {
-		return &VetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
+		return &vetoedError{Why: o.machine.Title() + " was powered on again since it was agreed to"}
 	}
 	if o.judgement != nil {
 		defer o.slowly(judgingWaitsFor)()
@@ -177,9 +175,8 @@ func (o *operation) maySend(ctx context.Context) error {
 }
 
 // await polls until the machine reaches the wanted power state or the deadline passes.
-// mayResend ends the wait early, without a stage, when the machine stays in its old
-// state.
-func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage, string) {
+// The wait ends early, without a stage, when the machine is to be powered on again.
+func (o *operation) await(ctx, deadline context.Context) (Stage, string) {
 	began := time.Now()
 	unread := 0
 	var lastErr error
@@ -217,8 +214,8 @@ func (o *operation) await(ctx, deadline context.Context, mayResend bool) (Stage,
 			}
 			// A machine that is on, but may go off by an earlier request, is polled
 			// until it has, and then asked again.
-			mayResend = mayResend || o.wanted(r)
-			if mayResend && r.State == Off && (o.attempts == 0 || time.Since(began) > o.fleet.retryPause) {
+			o.again = o.again || o.wanted(r)
+			if o.again && r.State == Off && (o.attempts == 0 || time.Since(began) > o.fleet.retryPause) {
 				return "", ""
 			}
 		}

@@ -36,15 +36,15 @@ func (a Cluster) Proves(b Cluster) bool {
 	return a.Same(b) && (a.UID != "" && b.UID != "" || a.CA != "" && b.CA != "" || bare)
 }
 
-// ProvesNode reports whether a node of cluster b is certainly one of a: unlike for Proves,
+// provesNode reports whether a node of cluster b is certainly one of a: unlike for Proves,
 // the same CA does not suffice if a's UID is known and b's is not, because a tunnel may
 // lead to another cluster that does not reveal its UID.
-func (a Cluster) ProvesNode(b Cluster) bool { return a.Proves(b) && (a.UID == "" || b.UID != "") }
+func (a Cluster) provesNode(b Cluster) bool { return a.Proves(b) && (a.UID == "" || b.UID != "") }
 
-// Certain reports whether nobody can confuse this cluster with another one, because its
+// certain reports whether nobody can confuse this cluster with another one, because its
 // UID is known. A cluster of which only the name is known has no kubeconfig, so there
 // is no other one to confuse it with.
-func (a Cluster) Certain() bool { return a.UID != "" || a.CA == "" }
+func (a Cluster) certain() bool { return a.UID != "" || a.CA == "" }
 
 // with returns a, with the fields that only b has.
 func (a Cluster) with(b Cluster) Cluster {

@@ -24,9 +24,9 @@ func (j *Journal) Damaged() ([]Entry, error) {
 	}), err
 }
 
-// Acknowledge records that the machines which damaged lines may have contained were polled, in this
+// acknowledge records that the machines which damaged lines may have contained were polled, in this
 // journal's cluster.
-func (j *Journal) Acknowledge(damaged []Entry, text string) error {
+func (j *Journal) acknowledge(damaged []Entry, text string) error {
 	e := Entry{Kind: EntryChecked, Text: Clean(text)}
 	for _, d := range damaged {
 		e.Checked = append(e.Checked, d.Op)

@@ -18,40 +18,30 @@ import (
 type request struct {
 	// Entry is its intent, or its outcome if the intent is damaged.
 	Entry
-	// sent is when it was sent, as far as that is known, and asked when it was last under way.
-	sent, asked time.Time
-	// refused: the power API refused it, and may carry it out.
-	refused bool
+	// arrival is that of its outcome; without one nobody can tell. asked is when it was last under way.
+	arrival Arrival
+	asked   time.Time
 	// overtaken: somebody has asked to power its node on after the intent.
 	overtaken bool
 	// seen is what was seen of its machine and its node, in the order in which it was written.
 	seen []sighting
 }
 
-// sighting is what was seen of a machine or its node at a time: the machine on or off, or, if node has a
-// name, the node Ready.
+// sighting is what was seen of a machine or its node at a time: the machine on or off, or the boot of the node,
+// which is Ready.
 type sighting struct {
 	at    time.Time // when it was asked for: it proves nothing about later events
 	state string    // of State
 	proof string    // of Proof
-	node  NodeRef
-	ready time.Time // since when the node is Ready
-}
-
-// until returns when the power API can't carry the request out any more.
-func (r *request) until(carriedOut time.Duration) time.Time {
-	if r.refused {
-		carriedOut = min(carriedOut, refusedWithin)
-	}
-	return r.asked.Add(carriedOut)
+	node  *outage.Now
 }
 
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
 // request. Otherwise the request may have reached a later boot than the one in the intent.
 func (r *request) bootCertain() bool {
 	at := r.At
-	if r.sent.After(at) { // lightsout was stopped, or waited, after it had written the intent
-		at = r.sent
+	if r.arrival.Sent.After(at) { // lightsout was stopped, or waited, after it had written the intent
+		at = r.arrival.Sent
 	}
 	return certainBoot(r.Heard, at)
 }
@@ -102,14 +92,16 @@ func stateOf(requests []*request, carriedOut time.Duration) evidence {
 	}
 	slices.SortStableFunc(seen, func(a, b sighting) int { return a.at.Compare(b.at) })
 	for _, s := range seen {
-		for len(requests) > 0 && requests[0].sent.Before(s.at) {
+		for len(requests) > 0 && requests[0].arrival.Sent.Before(s.at) {
 			e.request(requests[0])
 			requests = requests[1:]
 		}
 		switch {
 		case e.last == nil: // from before the first request
-		case s.node.Name != "":
-			e.settle(func(r *request) bool { return e.booted(r, s) })
+		case s.node != nil: // outage says whether that is another boot, carriedOutBy whether it may still end
+			e.settle(func(r *request) bool {
+				return e.before(r).Seen(*s.node) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
+			})
 		case s.state == On.String() && s.proof == Proven.String():
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
 			e.off = false
@@ -128,8 +120,8 @@ func (e *evidence) request(r *request) {
 	e.open, e.last, e.off = append(e.open, r), r, false
 }
 
-// seenOff adds that the machine was off. If it was on again before, its last request counts as carried out late,
-// as long as that may be; afterwards somebody else has switched it off.
+// seenOff adds that the machine was off. If it was on again before, its last request, also a refused one that nobody
+// waits for any more, counts as carried out late within carriedOut; afterwards somebody else has switched it off.
 func (e *evidence) seenOff(s sighting) {
 	if len(e.open) == 0 {
 		if s.proof != Proven.String() || s.at.After(e.last.asked.Add(e.carriedOut)) {
@@ -152,23 +144,13 @@ func (e *evidence) settle(over func(*request) bool) {
 // carriedOutBy reports whether the power API has carried a request out by then, or can't any more. A
 // machine that is on before that may still be shutting down.
 func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
-	return e.proven.After(r.sent) || at.After(r.until(e.carriedOut))
-}
-
-// booted reports whether a node has booted since the request, which can't act on that boot: the machine
-// was proven off before it; or presumed off, and the boot that the request ended is certain; or the
-// time for it is over.
-func (e *evidence) booted(r *request, s sighting) bool {
-	if e.before(r).Seen(outage.Now{ID: s.node.BootID, Ready: s.ready}) != outage.Booted || !r.sameNode(s.node) {
-		return false
-	}
-	return e.carriedOutBy(r, s.at) || e.off && r.bootCertain()
+	return e.proven.After(r.arrival.Sent) || at.After(r.arrival.until(r.asked, e.carriedOut))
 }
 
 // before is what is known of the request's node from before its machine went off.
 func (e *evidence) before(r *request) outage.Before {
 	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked}
-	if e.proven.After(r.sent) {
+	if e.proven.After(r.arrival.Sent) {
 		b.Off = e.proven
 	}
 	return b
@@ -188,7 +170,7 @@ func (e *evidence) certainty() Certainty {
 // mayGoOff returns until when the power API may still carry out one of the open requests; zero if none.
 func (e *evidence) mayGoOff() (until time.Time) {
 	for _, r := range e.open {
-		if at := r.until(e.carriedOut); !e.proven.After(r.sent) && at.After(until) {
+		if at := r.arrival.until(r.asked, e.carriedOut); !e.proven.After(r.arrival.Sent) && at.After(until) {
 			until = at
 		}
 	}
@@ -203,7 +185,7 @@ func (e *evidence) left() LeftOff {
 		of = []*request{e.last}
 	}
 	last := of[len(of)-1]
-	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Refused: last.refused}
+	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Arrival: last.arrival}
 	for _, r := range of {
 		out.Cluster.UID = cmp.Or(out.Cluster.UID, r.Cluster.UID)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"lightsout/internal/outage"
 )
 
 // The facts of the table below happen in seconds after t0, to the machine of node n3.
@@ -32,7 +34,7 @@ func begins(op string, s int) Entry {
 }
 
 func ends(op string, s int, stage Stage, state State, proof Proof) Entry {
-	return of(EntryOutcome, s, Entry{Op: op, Action: ActionShutdown, Stage: stage, SentAt: second(s - 1), RequestedAt: second(s), State: state.String(), Proof: proof.String()})
+	return of(EntryOutcome, s, Entry{Op: op, Action: ActionShutdown, Stage: stage, Arrival: Arrival{Accepted, second(s - 1)}, RequestedAt: second(s), State: state.String(), Proof: proof.String()})
 }
 
 // saw is a reading; boots is a node that is Ready, with this boot ID, since then.
@@ -70,7 +72,7 @@ func state(entries []Entry) string {
 		case LeftOffUncertain:
 			return fmt.Sprintf("may go off until %s", e.mayGoOff().Sub(t0))
 		case LeftOffSeen:
-			return map[bool]string{true: "off, proven", false: "off, presumed"}[e.proven.After(e.last.sent)]
+			return map[bool]string{true: "off, proven", false: "off, presumed"}[e.proven.After(e.last.arrival.Sent)]
 		}
 	}
 	return "on"
@@ -79,7 +81,7 @@ func state(entries []Entry) string {
 func TestWhatTheFactsSayOfAMachine(t *testing.T) {
 	t.Parallel()
 	refused := func(stage Stage, state State, proof Proof) Entry {
-		return with(ends("1", 2, stage, state, proof), func(e *Entry) { e.Refused, e.Text = true, "403 Forbidden" })
+		return with(ends("1", 2, stage, state, proof), func(e *Entry) { e.Arrival.Fate, e.Text = Rejected, "403 Forbidden" })
 	}
 	done, presumed, unclear := ends("1", 2, StageDone, Off, Proven), ends("1", 2, StageDone, Off, Presumed), ends("1", 2, StageUncertain, On, Proven)
 	unsent := of(EntryOutcome, 2, Entry{Op: "1", Action: ActionShutdown, Stage: StageFailed})
@@ -87,13 +89,13 @@ func TestWhatTheFactsSayOfAMachine(t *testing.T) {
 		return of(EntryIntent, s, Entry{Op: "on", Action: ActionOn, WasOff: second(wasOff)})
 	}
 	poweredOn := func(s, wasOff int) Entry {
-		return of(EntryOutcome, s, Entry{Op: "on", Action: ActionOn, Stage: StageDone, SentAt: second(s - 1), WasOff: second(wasOff), State: On.String(), Proof: Proven.String(), RequestedAt: second(s)})
+		return of(EntryOutcome, s, Entry{Op: "on", Action: ActionOn, Stage: StageDone, Arrival: Arrival{Accepted, second(s - 1)}, WasOff: second(wasOff), State: On.String(), Proof: Proven.String(), RequestedAt: second(s)})
 	}
 	other := func(e Entry) Entry {
 		return with(e, func(e *Entry) { e.Binding.On = &Machine{Driver: "mdx", ID: "vm-9"} })
 	}
 	silent := with(begins("1", 0), func(e *Entry) { e.Heard = second(-60) })
-	stopped := with(presumed, func(e *Entry) { e.SentAt = second(47) })
+	stopped := with(presumed, func(e *Entry) { e.Arrival.Sent = second(47) })
 	uuid := func(e Entry, id string) Entry {
 		return with(e, func(e *Entry) { e.Binding.Node.SystemUUID = id })
 	}
@@ -181,13 +183,13 @@ func FuzzStateOf(f *testing.F) {
 		var seen []sighting
 		for i := range 1 + rnd.IntN(3) {
 			e := begins(fmt.Sprint(i), rnd.IntN(40*minute))
-			requests = append(requests, &request{Entry: e, sent: e.At, asked: e.At})
+			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At})
 		}
 		last := slices.MaxFunc(requests, (*request).compare)
 		for range rnd.IntN(6) {
 			s := sighting{at: second(rnd.IntN(60 * minute)), state: []State{On, Off, Unknown}[rnd.IntN(3)].String(), proof: []Proof{Presumed, Proven}[rnd.IntN(2)].String()}
 			if rnd.IntN(4) == 0 {
-				s.node = NodeRef{Name: "n3", BootID: fmt.Sprint("boot-", rnd.IntN(2)+1)}
+				s.node = &outage.Now{ID: fmt.Sprint("boot-", rnd.IntN(2)+1)}
 			}
 			seen = append(seen, s)
 		}
@@ -204,7 +206,7 @@ func FuzzStateOf(f *testing.F) {
 			return
 		}
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
-		reading := newest.node.Name == "" && newest.proof == Proven.String() && newest.at.After(last.sent)
+		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
 		within := !newest.at.After(last.asked.Add(CarriedOutWithin))
 		switch is := state.certainty(); {
 		case reading && newest.state == Off.String() && within && is != LeftOffSeen:
@@ -213,7 +215,7 @@ func FuzzStateOf(f *testing.F) {
 			t.Errorf("%s, although it was last proven on", is)
 		case reading && newest.state == On.String() && !within && is != LeftOn:
 			t.Errorf("%s, although it is on and no request can be carried out any more", is)
-		case !newest.at.After(last.sent) && is != LeftOffUncertain:
+		case !newest.at.After(last.arrival.Sent) && is != LeftOffUncertain:
 			t.Errorf("%s, although nothing was seen since the request", is)
 		}
 	})

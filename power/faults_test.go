@@ -50,7 +50,7 @@ func held(t *testing.T, dir string) []string {
 		}
 		if e.Kind == power.EntryOutcome {
 			line += " " + string(e.Stage)
-			if e.SentAt.IsZero() {
+			if e.Arrival.Fate == power.NotSent {
 				line += " (not sent)"
 			}
 		}
@@ -246,7 +246,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 		t.Fatal(err)
 	}
 	f.SetRetryPause(20 * time.Millisecond)
-	err = f.Do(context.Background(), action, binding(), func(p power.Progress) { last = p }, nil)
+	err = f.Do(context.Background(), action, binding(), nil, func(p power.Progress) { last = p }, nil)
 	var failed *power.ActionError
 	if (last.Stage == power.StageDone) != (err == nil) || (err != nil && (!errors.As(err, &failed) || failed.Failed["kube-node3"] != last.Text)) {
 		t.Errorf("returned %v after %q", err, last.Text)
@@ -339,7 +339,7 @@ func switchAndDie() {
 	if err != nil {
 		return
 	}
-	_ = f.Do(context.Background(), power.ActionOff, binding(), func(p power.Progress) {
+	_ = f.Do(context.Background(), power.ActionOff, binding(), nil, func(p power.Progress) {
 		if string(p.Stage) == os.Getenv(power.ChildEnv) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}

@@ -260,7 +260,7 @@ func (f *Fleet) poll(ctx context.Context, m Machine) (Reading, error) {
 		return Reading{}, fmt.Errorf("the driver %q is not configured", m.Driver)
 	}
 	if !d.Abilities().State {
-		return Reading{}, fmt.Errorf("the driver %s cannot read a machine's state: %w", m.Driver, ErrCannot)
+		return Reading{}, &unboundError{fmt.Sprintf("the driver %s can't read a machine's state", m.Driver), ErrCannot}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.ReadTimeout)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,6 +91,10 @@ func TestCanSaysWhyNot(t *testing.T) {
 	if _, err := f.Can(b, ActionOn); strings.Count(err.Error(), "can't") != 1 {
 		t.Errorf("it repeats itself: %v", err)
 	}
+	exec, _ := testFleet(t, Config{}, newFake("exec", Abilities{On: true, Off: true}, "n1"))
+	if err := exec.Prove(t.Context(), bind("exec", "exec", "n1"))["n1"]; !errors.Is(err, ErrCannot) || strings.Count(err.Error(), "can't")+strings.Count(err.Error(), "cannot") != 1 {
+		t.Errorf("of a driver that reads no state: %v", err)
+	}
 	b.On, b.OnErr = nil, errors.New("the portal refused the token")
 	if _, err := f.Can(b, ActionOff); !errors.Is(err, b.OnErr) {
 		t.Errorf("off, for which only the other driver would do: %v", err)
@@ -165,3 +170,25 @@ func TestADriverThatFindsNothingInTimeIsNamed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// While a driver finds no machine, those of another driver are polled in the time that is left.
+func TestADriverThatFindsNothingHidesNoOtherDriversMachines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := testFleet(t, Config{Off: "mdx", Nodes: map[string]NodeConfig{"n1": {Off: "stuck"}}}, newFake("mdx", allAbilities, "n2"), stuckDriver{newFake("stuck", allAbilities)})
+		defer j.Close()
+		s := Switcher{Fleet: f, Cluster: seenOnly{{NodeRef: NodeRef{Name: "n1"}}, {NodeRef: NodeRef{Name: "n2"}}}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if off, err := s.Unaccounted(ctx); err == nil || len(off) > 0 || !strings.Contains(err.Error(), "no state: n1") || strings.Contains(err.Error(), "n2") {
+			t.Errorf("%v: %v", off, err)
+		}
+	})
+}
+
+// seenOnly is a cluster with these nodes.
+type seenOnly []Node
+
+func (s seenOnly) State(context.Context) (ClusterState, error) {
+	return ClusterState{At: time.Now(), Nodes: s}, nil
+}
+func (s seenOnly) FreshState(ctx context.Context) (ClusterState, error) { return s.State(ctx) }

@@ -56,8 +56,11 @@ type guard struct {
 }
 
 func (g *guard) say(rule string, s Effect, node, format string, args ...any) {
-	g.found = append(g.found, Finding{Rule: rule, Effect: s, Node: node, Text: fmt.Sprintf(format, args...)})
+	g.found = append(g.found, Finding{Rule: rule, Effect: s, Node: node, Text: sentence(fmt.Sprintf(format, args...))})
 }
+
+// sentence gives a text one full stop: an error of another program that it ends with may have its own.
+func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
 // whole applies the rules that concern no single node.
 func (g *guard) whole() {
@@ -74,7 +77,8 @@ func (g *guard) whole() {
 		return
 	}
 	if g.NoJournal != "" {
-		g.say(RuleJournal, Refuse, "", "The journal is not reliable: %s.", strings.TrimSuffix(g.NoJournal, "."))
+		why := sentence("The journal is not reliable: " + g.NoJournal)
+		g.found = append(g.found, Finding{Rule: RuleJournal, Effect: Refuse, Text: why, Command: g.Settles})
 	}
 	if g.NoIdentity {
 		g.say(RuleIdentity, Override, "", "The cluster's UID can't be read: a tunnel may lead to another cluster, and the drivers may switch that one's machines. "+
@@ -85,13 +89,13 @@ func (g *guard) whole() {
 			g.Age.Round(time.Second), limit)
 	}
 	for _, why := range g.Stale {
-		g.say(RuleStaleView, Refuse, "", "%s.", strings.TrimSuffix(why, "."))
+		g.say(RuleStaleView, Refuse, "", "%s.", why)
 	}
 	if g.Blind {
 		g.say(RuleHeartbeats, Warn, "", "lightsout cannot see heartbeats (leases): a node that has just fallen silent still counts as Ready.")
 	}
 	for _, why := range g.Self.Unknown {
-		g.say(RuleWayUnknown, Override, "", "%s.", strings.TrimSuffix(why, "."))
+		g.say(RuleWayUnknown, Override, "", "%s.", why)
 	}
 	g.controlPlane()
 	g.lastWorker()
@@ -176,7 +180,7 @@ func (g *guard) machine(name string) {
 	case errors.Is(b.Cannot, ErrCannot): // which names the action
 		g.say(RuleMachine, Refuse, name, "%s: %s.", name, b.Cannot)
 	case b.Cannot != nil:
-		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), strings.TrimSuffix(b.Cannot.Error(), "."))
+		g.say(RuleMachine, Refuse, name, "lightsout cannot ask %s to %s: %s.", name, Verb(g.Action), b.Cannot.Error())
 	}
 	if b.FromJournal {
 		return // this machine was switched off, whatever else matches
@@ -189,7 +193,7 @@ func (g *guard) machine(name string) {
 		g.say(RuleShared, Refuse, name, "The machine of %s is %s, the name or an address of %s; name the right one under power.nodes.", name, Clean(by), other)
 	}
 	if b.Binding.Contradiction != "" {
-		g.say(RuleContradiction, Override, name, "%s.", strings.TrimSuffix(b.Binding.Contradiction, "."))
+		g.say(RuleContradiction, Override, name, "%s.", b.Binding.Contradiction)
 	}
 	if g.Action == ActionOn || b.Cannot != nil {
 		return
@@ -197,9 +201,9 @@ func (g *guard) machine(name string) {
 	switch {
 	case b.Binding.On == nil:
 		why := cmp.Or(b.Binding.OnErr, errUnbound).Error()
-		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, strings.TrimSuffix(why, "."))
+		g.say(RuleNoWayBack, Override, name, "%s can't be powered on again from here: %s.", name, why)
 	case b.Unproven != nil:
-		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s.", name, strings.TrimSuffix(Clean(b.Unproven.Error()), "."))
+		g.say(RuleNoWayBack, Override, name, "lightsout has no proof that it can power %s on again: %s.", name, Clean(b.Unproven.Error()))
 	}
 }
 
@@ -282,9 +286,9 @@ func (g *guard) ways(name string) {
 
 // switchedByOther finds a machine that another operator has switched off.
 func (g *guard) switchedByOther(name string, s Effect) {
-	if by := g.byName[name].owned.Other.Note; by != (Note{}) {
-		g.say(RuleOther, s, name, "The machine of %s was switched off by %s.", name, by)
-		g.found[len(g.found)-1].Note = by.ID
+	if by := g.byName[name].owned; by.SwitchedOff() != "" {
+		g.say(RuleOther, s, name, "The machine of %s %s.", name, by.SwitchedOff())
+		g.found[len(g.found)-1].Note = by.Other.Note.ID
 	}
 }
 

@@ -74,7 +74,7 @@ func TestEveryRuleOfTheGuard(t *testing.T) {
 		{"the last Ready worker", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Nodes[1].Ready = false }, false},
 		{"the last worker that takes pods", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Nodes[1].Schedulable = false }, false},
 		{"all workers", RuleLastWorker, Refuse, "", func(p *guardInput) { p.Targets = []string{"n2", "n3"} }, false},
-		{"an old view", RuleStaleView, Refuse, "", func(p *guardInput) { p.Age = StateLimit + time.Millisecond }, false},
+		{"an old view", RuleStaleView, Refuse, "", func(p *guardInput) { p.Age = stateLimit + time.Millisecond }, false},
 		{"a node that is not there", RuleUnknownNode, Refuse, "n9", func(p *guardInput) {
 			p.Targets = []string{"n9"}
 			p.Bound["n9"] = Bound{Binding: bind("ssh", "mdx", "n9")[0]}
@@ -201,13 +201,13 @@ func TestAddressesAreComparedWhole(t *testing.T) {
 }
 
 func TestLimitsOnlyTighten(t *testing.T) {
-	for _, good := range []Limits{{}, {ViewAge: StateLimit}, {ViewAge: time.Second, KeepReady: 3, Protect: []string{"n"}, NoOverride: true}} {
+	for _, good := range []Limits{{}, {ViewAge: stateLimit}, {ViewAge: time.Second, KeepReady: 3, Protect: []string{"n"}, NoOverride: true}} {
 		if err := good.Check(); err != nil {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
 	for field, bad := range map[string]Limits{
-		"view_age": {ViewAge: StateLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
+		"view_age": {ViewAge: stateLimit + time.Second}, "guards.view_age": {ViewAge: -time.Second}, "keep_ready": {KeepReady: -1}, "protect": {Protect: []string{""}},
 		"is not a name of a node": {Protect: []string{"node-c*"}}, `"node-a1 "`: {Protect: []string{"node-a1 "}},
 	} {
 		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), field) {
@@ -382,7 +382,7 @@ func TestAFailedPreflightHidesNoOtherMachine(t *testing.T) {
 func TestAnotherMachineIsNotShutDownAfterTheQuestion(t *testing.T) {
 	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2"), map[string]string{"n1": "boot-1", "n2": "boot-2"}}
 	f, _ := testFleet(t, Config{}, d)
-	err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), nil, nil)
+	err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), nil, nil, nil)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil || !strings.Contains(err.Error(), "node n2 reports boot-1") || len(d.machines["n2"].calls) > 0 || len(d.machines["n1"].calls) == 0 {

@@ -2,9 +2,9 @@ package power
 
 import "time"
 
-// StateLimit is how old the state of the cluster may be when something is
+// stateLimit is how old the state of the cluster may be when something is
 // switched off.
-const StateLimit = 15 * time.Second
+const stateLimit = 15 * time.Second
 
 // Node is a node of the cluster as the guards judge it.
 type Node struct {
@@ -82,8 +82,9 @@ type guardInput struct {
 	// Busy are nodes with an operation under way.
 	Busy             map[string]Action
 	ReadOnly, DryRun bool
-	// NoJournal is the reason why the journal is unreliable; empty if it is reliable.
-	NoJournal string
+	// NoJournal is the reason why the journal is unreliable; empty if it is reliable. Settles is the command that
+	// makes it reliable; empty if none does.
+	NoJournal, Settles string
 	// NoIdentity: the cluster's UID is unknown, so lightsout cannot distinguish it from others.
 	NoIdentity bool
 	// Limits tighten the rules.
@@ -138,6 +139,6 @@ type Finding struct {
 	Node string
 	// Note is the ID of the annotation that it is about (RuleOther).
 	Note string
-	// Text is one sentence for the operator.
-	Text string
+	// Text is one sentence for the operator; Command is the command in it, empty if there is none.
+	Text, Command string
 }

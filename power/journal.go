@@ -69,12 +69,9 @@ type Entry struct {
 	Stage Stage  `json:"phase,omitempty"`
 	State string `json:"state,omitempty"`
 	Proof string `json:"proof,omitempty"`
-	// SentAt is when lightsout sent the request that may have reached the machine, whatever the outcome;
-	// zero if it did not.
-	SentAt time.Time `json:"sentAt,omitzero"`
-	// Refused: the power API refused the request that lightsout sent, and may carry it out.
-	Refused bool   `json:"refused,omitempty"`
-	Text    string `json:"text,omitempty"`
+	Text  string `json:"text,omitempty"`
+	// Arrival is that of the request that may have reached the machine (EntryOutcome).
+	Arrival Arrival `json:"arrival,omitzero"`
 	// WasOff is when the operation saw its machine proven off last, also before
 	// its intent; zero when it did not.
 	WasOff time.Time `json:"wasOff,omitzero"`

@@ -73,7 +73,7 @@ func TestOnlyATornLineIsPassedOver(t *testing.T) {
 				}
 			}
 			lost, _ := j.Damaged()
-			if err := j.Acknowledge(lost, "looked at"); err != nil {
+			if err := j.acknowledge(lost, "looked at"); err != nil {
 				t.Fatal(err)
 			}
 			write(t, j, intent("9", "n5", ActionShutdown))

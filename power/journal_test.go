@@ -78,7 +78,7 @@ func intent(op, node string, a Action) Entry {
 func outcome(op, node string, a Action, p Stage, sent bool) Entry {
 	e := Entry{Kind: EntryOutcome, Op: op, Node: node, Action: a, Stage: p, State: Off.String(), Proof: Proven.String()}
 	if sent {
-		e.SentAt = time.Now()
+		e.Arrival = Arrival{Accepted, time.Now()}
 	}
 	return e
 }
@@ -175,7 +175,7 @@ func TestADamagedIntentIsNotForgotten(t *testing.T) {
 			if err != nil || len(lost) != 1 || !reflect.DeepEqual(leftOff(t, j), c.want) {
 				t.Fatalf("left off %v, damaged %+v, %v", leftOff(t, j), lost, err)
 			}
-			if err := j.Acknowledge(lost, "looked at"); err != nil {
+			if err := j.acknowledge(lost, "looked at"); err != nil {
 				t.Fatal(err)
 			}
 			if lost, _ := testJournal(t, dir).Damaged(); len(lost) != 0 {

@@ -32,7 +32,7 @@ type judgement struct {
 	at time.Time
 }
 
-// fresh judges again if the judgement is older than judgedFor. The error is a *VetoedError if it no longer holds.
+// fresh judges again if the judgement is older than judgedFor. The error is a *vetoedError if it no longer holds.
 func (j *judgement) fresh(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -40,14 +40,14 @@ func (j *judgement) fresh(ctx context.Context) error {
 		at, err := j.again(ctx)
 		switch {
 		case err != nil:
-			return &VetoedError{Why: strings.TrimSuffix(err.Error(), ".")}
+			return &vetoedError{Why: strings.TrimSuffix(err.Error(), ".")}
 		case tries == judgeTries:
-			return &VetoedError{Why: fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
+			return &vetoedError{Why: fmt.Sprintf("the checks before it took longer than %s, %d times in a row", judgedFor, judgeTries)}
 		}
 		j.at = at
 	}
 	if j.while.Err() != nil {
-		return &VetoedError{Why: "it has been cancelled, or its trial has ended"}
+		return &vetoedError{Why: "it has been cancelled, or its trial has ended"}
 	}
 	return ctx.Err()
 }

@@ -34,23 +34,20 @@ type LeftOff struct {
 	// time, and Until when that can't be carried out any more if it was not seen.
 	Before outage.Before
 	Until  time.Time
-	// Refused: the power API refused the last request, and may carry it out.
-	Refused bool
+	// Arrival is that of the last request.
+	Arrival Arrival
 }
 
-// CantTell is a sentence about a node that is Ready again if nobody can tell whether it has
-// booted since its machine was asked to go off; otherwise it is empty.
+// CantTell says of a node that is Ready again that nobody can tell whether it has booted since its machine
+// was asked to go off: outage.CantTell in a sentence.
 func (l LeftOff) CantTell(now outage.Now) string {
-	if l.Before.Seen(now) != outage.CantTell {
-		return ""
-	}
 	return fmt.Sprintf("%s is Ready again since %s, but its boot ID proves no boot and its machine was not proven off: lightsout can't tell whether it booted, and lists it as off until its machine is seen on after %s",
 		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
 }
 
 // whyNotCounted is the reason why its node is not a worker that is left.
 func (l LeftOff) whyNotCounted() string {
-	if l.Refused && l.Certainty == LeftOffUncertain {
+	if l.Arrival.Fate == Rejected && l.Certainty == LeftOffUncertain {
 		return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", l.Until.Local().Format(time.TimeOnly))
 	}
 	return "was switched off and not seen on again"
@@ -116,7 +113,7 @@ func (l *journalState) forget(at time.Time) {
 
 // poweredOn records when lightsout asked to power on a node's machine.
 func (l *journalState) poweredOn(e Entry) {
-	if e.Kind != EntryIntent && e.SentAt.IsZero() {
+	if e.Kind != EntryIntent && e.Arrival.Fate == NotSent {
 		return
 	}
 	l.on = append(slices.DeleteFunc(l.on, e.sameNodeAs), e)
@@ -129,7 +126,7 @@ func (l *journalState) poweredOn(e Entry) {
 func (l *journalState) request(e Entry) *request {
 	r := l.find(e.Op)
 	if r == nil {
-		r = &request{Entry: e, sent: e.At, asked: e.At}
+		r = &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At}
 		l.requests = append(l.requests, r)
 	}
 	return r
@@ -146,18 +143,15 @@ func (l *journalState) find(op string) *request {
 // outcome adds the outcome of switching off to its request. If the intent is damaged, the outcome
 // represents both. If nothing was sent, there was no request.
 func (l *journalState) outcome(e Entry) {
-	if e.SentAt.IsZero() && e.Stage == StageFailed {
+	if e.Arrival.Fate == NotSent {
 		l.requests = slices.DeleteFunc(l.requests, func(r *request) bool { return r.Op == e.Op })
 		return
 	}
 	r := l.request(e)
-	if !e.SentAt.IsZero() {
-		r.sent = e.SentAt
-	}
+	r.arrival = e.Arrival
 	if e.At.After(r.asked) {
 		r.asked = e.At
 	}
-	r.refused = r.refused || e.Refused
 }
 
 // sightings returns what an entry shows of the machine or the node of the request. Another cluster may have a
@@ -166,8 +160,8 @@ func (r *request) sightings(e Entry) (seen []sighting) {
 	own := e.Op != "" && e.Op == r.Op
 	certain := own || r.Cluster.Proves(e.Cluster)
 	switch {
-	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.ProvesNode(e.Cluster):
-		return []sighting{{at: e.RequestedAt, node: e.Binding.Node, ready: e.ReadySince}}
+	case e.Kind == EntrySeen && e.Binding.On == nil && r.Cluster.provesNode(e.Cluster) && r.sameNode(e.Binding.Node):
+		return []sighting{{at: e.RequestedAt, node: &outage.Now{ID: e.Binding.Node.BootID, Ready: e.ReadySince}}}
 	case !own && !(r.Cluster.Same(e.Cluster) && r.concerns(cmp.Or(e.Binding.On, e.Binding.Off))):
 		return nil
 	}
@@ -202,7 +196,7 @@ func (j *Journal) PoweredOn() map[string]time.Time {
 // notAfter limits the time of an entry to now: it was written before it was read,
 // whatever this machine's clock was then.
 func (e Entry) notAfter(now time.Time) Entry {
-	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.RequestedAt, &e.Heard, &e.SentAt, &e.ReadySince} {
+	for _, at := range []*time.Time{&e.At, &e.WasOff, &e.RequestedAt, &e.Heard, &e.Arrival.Sent, &e.ReadySince} {
 		if at.After(now) {
 			*at = now
 		}
@@ -215,7 +209,7 @@ func (e Entry) sameNodeAs(o Entry) bool {
 }
 
 func (r *request) compare(o *request) int {
-	return cmp.Or(r.sent.Compare(o.sent), strings.Compare(r.Node, o.Node), strings.Compare(r.Op, o.Op))
+	return cmp.Or(r.arrival.Sent.Compare(o.arrival.Sent), strings.Compare(r.Node, o.Node), strings.Compare(r.Op, o.Op))
 }
 
 // machines groups the requests by machine, oldest first.

@@ -11,7 +11,7 @@ import (
 // value but ControlPlane makes them weaker.
 type Limits struct {
 	// ViewAge is how old the view of the cluster may be when something is
-	// switched off; more than StateLimit, or zero, means StateLimit.
+	// switched off; more than stateLimit, or zero, means stateLimit.
 	ViewAge time.Duration
 	// KeepReady is how many Ready workers that take pods must be left; less
 	// than 1 means 1.
@@ -43,8 +43,8 @@ var nodeName = regexp.MustCompile(`^[0-9A-Za-z]([-.0-9A-Za-z]*[0-9A-Za-z])?$`)
 // configuration does.
 func (l Limits) Check() error {
 	switch {
-	case l.ViewAge < 0 || l.ViewAge > StateLimit:
-		return fmt.Errorf("guards.view_age is %s: it can be made shorter than %s, not longer", l.ViewAge, StateLimit)
+	case l.ViewAge < 0 || l.ViewAge > stateLimit:
+		return fmt.Errorf("guards.view_age is %s: it can be made shorter than %s, not longer", l.ViewAge, stateLimit)
 	case l.KeepReady < 0:
 		return fmt.Errorf("guards.keep_ready is %d: at least 1 Ready worker is kept", l.KeepReady)
 	}
@@ -63,7 +63,7 @@ func (l Limits) Check() error {
 }
 
 func (l Limits) viewAge() time.Duration {
-	return min(cmp.Or(max(l.ViewAge, 0), StateLimit), StateLimit)
+	return min(cmp.Or(max(l.ViewAge, 0), stateLimit), stateLimit)
 }
 
 func (l Limits) keepReady() int { return max(l.KeepReady, 1) }

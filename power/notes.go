@@ -114,8 +114,9 @@ const arrivesWithin = time.Minute
 // machine as on. For an unreliable journal it reports false for every node: a request whose
 // intent is damaged may shut a node down.
 func (s *Switcher) accountedFor() (back func(node string) bool) {
-	left, sound := s.leftOff(), s.noJournal() == ""
-	return func(n string) bool { return sound && left[n] == nil }
+	left := s.leftOff()
+	why, _ := s.noJournal()
+	return func(n string) bool { return why == "" && left[n] == nil }
 }
 
 // Sweep removes the notes that are out of date, and those of this journal on nodes that it
@@ -128,7 +129,7 @@ func (s *Switcher) Sweep(nodes []Node) (others []NodeNote) {
 	}
 	keep := err != nil || s.Fleet.cfg.DryRun || s.Fleet.cfg.ReadOnly
 	back := s.accountedFor()
-	certain := s.Fleet.cluster().Certain() // otherwise a note may belong to another cluster
+	certain := s.Fleet.cluster().certain() // otherwise a note may belong to another cluster
 	for _, n := range nodes {
 		over := func(m Note) bool {
 			if s.ours(m) {

@@ -14,7 +14,7 @@ import (
 // report for every step as it happens, never from two goroutines at once; report must
 // not block for long. It calls written once, when the journal has every intent that it will
 // have; either function may be nil. The error is nil if all succeeded, otherwise an
-// *ActionError. Do judges nothing: see Switcher.
+// *ActionError. Do judges nothing: see Switcher, which gives j to look again before each request; nil does not.
 //
 // For each machine, Do locks it against other programs. It polls, and sends nothing if
 // the machine is in the wanted power state already. It writes the intent to the journal, and
@@ -23,12 +23,7 @@ import (
 // switches off, the API's reading counts. Do repeats a failed power-on until its
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.
-func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, report func(Progress), written func()) error {
-	return f.carryOut(ctx, a, bindings, nil, report, written)
-}
-
-// carryOut is Do for requests that have been judged; j is nil if nobody has.
-func (f *Fleet) carryOut(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
+func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
 	var (
 		mu           sync.Mutex
 		failed       = map[string]string{}
@@ -79,15 +74,15 @@ type operation struct {
 	tell      func(Progress)
 	// written reports that the intent is in the journal, or never will be.
 	written func()
-	// arrival is what became of the last request, and sentAt when the last one was sent that may have
-	// reached the machine; zero if none has. attempts is how often lightsout sent it, answer the last result.
-	arrival  arrival
-	sentAt   time.Time
+	// arrival is that of the last request that may have reached the machine. attempts is how often
+	// lightsout sent one, answer the last result.
+	arrival  Arrival
 	attempts int
 	answer   string
 	last     Reading
-	// goesOff: the machine to power on may still go off by an earlier request. Nothing is sent before it is off.
-	goesOff bool
+	// again: the machine is to be powered on, maybe once more, when it is seen off: it may still go off by an
+	// earlier request, or the last power-on may not have arrived.
+	again bool
 	// wasOff is when the machine was last proven off; zero if shared.
 	wasOff time.Time
 	// shared: another program holds the machine's lock. Its request may still be under
@@ -126,7 +121,7 @@ func (o *operation) run(ctx context.Context) {
 	stage, text := o.carryOut(ctx)
 	out := o.entry(EntryOutcome)
 	out.Stage, out.State, out.Proof, out.Text = stage, o.last.State.String(), o.last.Proof.String(), Clean(text)
-	out.SentAt, out.Refused = o.sentAt.UTC(), o.arrival == rejected
+	out.Arrival = Arrival{o.arrival.Fate, o.arrival.Sent.UTC()}
 	out.RequestedAt = o.last.CountsFrom().UTC()
 	if err := o.write(out); err != nil {
 		text += " (the journal may lack its outcome: " + Clean(err.Error()) + ")"
@@ -210,15 +205,15 @@ func (o *operation) seenOn(r Reading) Seen {
 }
 
 // alreadyThere polls before anything is sent. A machine to power on that may still go off by an earlier request is
-// not there yet: see goesOff.
+// not there yet: see again.
 func (o *operation) alreadyThere(ctx context.Context) bool {
 	r, err := o.poll(ctx)
 	if err != nil {
 		return false
 	}
 	_, may := o.mayGoOff(r)
-	o.goesOff = may && (o.wanted(r) || r.State == Transitioning)
-	if !o.wanted(r) || o.goesOff {
+	o.again = may && (o.wanted(r) || r.State == Transitioning)
+	if !o.wanted(r) || o.again {
 		return false
 	}
 	o.last = r

@@ -28,6 +28,17 @@ type Ownership struct {
 	Other NodeNote
 }
 
+// SwitchedOff says who else has switched the machine off ("was switched off by ..."); empty if nobody has.
+func (o Ownership) SwitchedOff() string {
+	switch {
+	case o.Other.Note == (Note{}):
+		return ""
+	case o.Owner == TakenOver:
+		return "was switched off since by " + o.Other.Note.String()
+	}
+	return "was switched off by " + o.Other.Note.String()
+}
+
 // OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this
 // journal lists as off, and others are annotations of other journals that count; they may be about other
 // nodes too.
@@ -59,15 +70,14 @@ func (s *Switcher) others(n Node) (notes []NodeNote) {
 	return notes
 }
 
-// TakenOver returns, by node, who has switched off machines since that this journal lists
-// as off, according to the annotations on nodes. nodes are those of the view; none if the
-// cluster is not visible. It changes nothing.
-func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
-	out := map[string]NodeNote{}
+// Owners returns, by node, who has switched off machines that this journal lists as off, or that the
+// annotations on nodes name. nodes are those of the view; none if the cluster is not visible. It changes nothing.
+func (s *Switcher) Owners(nodes []Node) map[string]Ownership {
+	out := map[string]Ownership{}
 	left := s.leftOff()
 	for _, n := range nodes {
-		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner == TakenOver {
-			out[n.Name] = o.Other
+		if o := OwnershipOf(n.Name, left[n.Name], s.others(n)); o.Owner != Nobody {
+			out[n.Name] = o
 		}
 	}
 	return out
@@ -78,9 +88,9 @@ func (s *Switcher) TakenOver(nodes []Node) map[string]NodeNote {
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 	taken := map[string]string{}
 	state, _ := s.state(ctx, false) // without it, nobody is seen to have
-	for n, by := range s.TakenOver(state.Nodes) {
-		if slices.Contains(r.Nodes, n) {
-			taken[n] = fmt.Sprintf("lightsout leaves %s off: since this journal did, it was switched off by %s", Clean(n), by.Note)
+	for n, by := range s.Owners(state.Nodes) {
+		if by.Owner == TakenOver && slices.Contains(r.Nodes, n) {
+			taken[n] = fmt.Sprintf("lightsout leaves %s off: it %s", Clean(n), by.SwitchedOff())
 			if r.Report != nil { // the others may take their time
 				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
 			}

@@ -36,9 +36,9 @@ func (f *Fleet) Preflight(ctx context.Context, a Action, bindings []Binding) map
 	})
 }
 
-// BootReader is a driver that can ask the system on a machine for its boot ID. It returns
+// bootReader is a driver that can ask the system on a machine for its boot ID. It returns
 // none if the system has none.
-type BootReader interface {
+type bootReader interface {
 	BootID(ctx context.Context, m Machine) (string, error)
 }
 
@@ -65,7 +65,7 @@ func (e *NoBootIDError) Error() string {
 // sameBoot returns an error if the system on a machine is not the node's, or if a boot ID
 // is missing. Drivers that do not read one are not compared.
 func (f *Fleet) sameBoot(ctx context.Context, n NodeRef, m Machine) error {
-	r, ok := f.drivers[m.Driver].(BootReader)
+	r, ok := f.drivers[m.Driver].(bootReader)
 	if !ok {
 		return nil
 	}

@@ -92,8 +92,9 @@ func (s *Switcher) preview(ctx context.Context, r Request, agreed bool) (Questio
 
 // guardInput returns the input of the guards, without machines and workers.
 func (s *Switcher) guardInput(r Request, state ClusterState) guardInput {
+	why, settles := s.noJournal()
 	return guardInput{Action: r.Action, Targets: r.Nodes, ClusterState: state, Bound: map[string]Bound{}, Busy: s.Fleet.Busy(),
-		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: s.noJournal(), NoIdentity: !s.Fleet.cluster().Certain()}
+		ReadOnly: s.Fleet.cfg.ReadOnly, DryRun: s.Fleet.cfg.DryRun, Limits: s.Limits, NoJournal: why, Settles: settles, NoIdentity: !s.Fleet.cluster().certain()}
 }
 
 // withoutRefused removes the nodes that a rule refuses one by one; the error has the
@@ -186,7 +187,7 @@ func (s *Switcher) tryOut(ctx context.Context, a Action, targets []Binding, boun
 		defer cancel()
 		unproven = s.Fleet.Prove(ctx, targets)
 		for node, err := range s.Fleet.Preflight(ctx, a, targets) {
-			x := Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: fmt.Sprintf("%s: %s.", node, strings.TrimSuffix(Clean(err.Error()), "."))}
+			x := Finding{Rule: RulePreflight, Effect: Warn, Node: node, Text: sentence(node + ": " + Clean(err.Error()))}
 			if errors.As(err, new(*OtherBootError)) {
 				x.Rule, x.Effect = RuleContradiction, Refuse
 			}
@@ -271,7 +272,7 @@ func (s *Switcher) standing(state ClusterState, assumed Assumption, left map[str
 		case len(left[n.Name]) > 0:
 			down = left[n.Name][0].whyNotCounted()
 		case n.owned.Owner == Others:
-			down = "was switched off by " + n.owned.Other.Note.String()
+			down = n.owned.SwitchedOff()
 		case slices.Contains(assumed.Off, n.Name):
 			down = "is off by an earlier step"
 		case n.Presence == Runs && !n.Heard.IsZero() && n.Heard.Before(on[n.Name]):

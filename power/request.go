@@ -141,23 +141,23 @@ func (Automatic) Ask(_ context.Context, q Question) (Answer, error) {
 	return Answer{Yes: true}, nil
 }
 
-// NotDone is the reason why nothing was switched.
-type NotDone string
+// notDone is the reason why nothing was switched.
+type notDone string
 
 // Reasons.
 const (
 	// NotAllowed: a guard refuses it.
-	NotAllowed NotDone = "refused"
+	NotAllowed notDone = "refused"
 	// NotTyped: the question demands a typed confirmation, and there is no one to type
 	// it.
-	NotTyped NotDone = "needs a typed confirmation"
+	NotTyped notDone = "needs a typed confirmation"
 	// NotWanted: the answer was no.
-	NotWanted NotDone = "no"
+	NotWanted notDone = "no"
 )
 
 // NotDoneError reports that nothing was switched, and because of which rule.
 type NotDoneError struct {
-	Why      NotDone
+	Why      notDone
 	Question Question
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Resolve finds the machines of nodes, in the order given. What can't be found
@@ -20,6 +21,19 @@ func (f *Fleet) Resolve(ctx context.Context, nodes []NodeRef) []Binding {
 	out := f.findEach(ctx, nodes)
 	refuseShared(out)
 	return out
+}
+
+// FindAndRead finds the machines of nodes and polls them. The lookups take half of the time at most (stateTimeout if
+// ctx has no end), so that a driver without an answer leaves time to poll the machines of the others.
+func (f *Fleet) FindAndRead(ctx context.Context, nodes []NodeRef) ([]Binding, []NamedReading) {
+	most := stateTimeout
+	if until, ends := ctx.Deadline(); ends {
+		most = time.Until(until) / 2
+	}
+	finding, found := context.WithTimeout(ctx, most)
+	bindings := f.Resolve(finding, nodes)
+	found()
+	return bindings, f.Read(ctx, bindings)
 }
 
 var errSearchEnded = errors.New("the search was cancelled")

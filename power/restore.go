@@ -37,7 +37,7 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 	}
 	var unnamed []string
 	for _, o := range off {
-		if (o.By == (Note{}) || s.ours(o.By)) && !slices.Contains(leaveOff, o.Node) {
+		if (o.Note == (Note{}) || s.ours(o.Note)) && !slices.Contains(leaveOff, o.Node) {
 			unnamed = append(unnamed, o.Node)
 		}
 	}
@@ -53,21 +53,23 @@ func (s *Switcher) SettleDamage(ctx context.Context, leaveOff []string) error {
 			return fmt.Errorf("%s: an earlier request may still switch a machine off until %s; run restore again then", DamageText(s.Fleet.journal, damaged), until.Local().Format("15:04:05"))
 		}
 	}
-	return s.Fleet.journal.Acknowledge(damaged, "lightsout polled every machine")
+	return s.Fleet.journal.acknowledge(damaged, "lightsout polled every machine")
 }
 
-// noJournal returns the reason why the journal is unreliable; empty if it is reliable.
-func (s *Switcher) noJournal() string {
+// noJournal returns the reason why the journal is unreliable, with the command in it that makes it reliable;
+// empty if it is reliable, or no command does.
+func (s *Switcher) noJournal() (why, settles string) {
 	if err := s.Fleet.journal.unwritable; err != nil {
-		return err.Error()
+		return err.Error(), ""
 	}
 	switch damaged, err := s.Fleet.journal.Damaged(); {
 	case err != nil:
-		return err.Error()
+		return err.Error(), ""
 	case len(damaged) > 0:
-		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + s.Fleet.cfg.WayBack + "`, which polls every machine and settles the journal"
+		settles = s.Fleet.cfg.WayBack
+		return DamageText(s.Fleet.journal, damaged) + ", so a machine that counts as left may be off or go off; run `" + settles + "`, which polls every machine and settles the journal", settles
 	}
-	return ""
+	return "", ""
 }
 
 // DamageText describes the damaged lines of a journal.
@@ -75,31 +77,25 @@ func DamageText(j *Journal, damaged []Entry) string {
 	return fmt.Sprintf("the journal %s has %s", j.Path(), text.Count(len(damaged), "damaged line", "damaged lines"))
 }
 
-// OffMachine is a node whose machine is off although the journal does not list it. By
-// names, according to the annotation, who switched it off; it is zero if unknown.
-type OffMachine struct {
-	Node string
-	By   Note
-}
-
-// Unaccounted polls every machine of the cluster, and returns those that are off but
-// not in the journal, by node. The error reports machines that it could not poll; the
-// result still has the others.
-func (s *Switcher) Unaccounted(ctx context.Context) (off []OffMachine, err error) {
+// Unaccounted polls every machine of the cluster, and returns those that are off but not in the journal, by
+// node, with the annotation that names who switched it off; zero if none does. The error reports machines
+// that it could not poll; the result still has the others.
+func (s *Switcher) Unaccounted(ctx context.Context) (off []NodeNote, err error) {
 	state, err := s.state(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	left := s.leftOff()
 	var unread []string
-	for _, r := range s.Fleet.Read(ctx, s.Fleet.Resolve(ctx, state.refs())) {
+	_, readings := s.Fleet.FindAndRead(ctx, state.refs())
+	for _, r := range readings {
 		switch {
 		case r.State == Unknown:
 			unread = append(unread, r.Node)
 		case r.State != On && left[r.Node] == nil:
-			o := OffMachine{Node: r.Node}
+			o := NodeNote{Node: r.Node}
 			if notes := state.node(r.Node).Notes; len(notes) > 0 {
-				o.By = notes[max(0, slices.IndexFunc(notes, s.ours))]
+				o.Note = notes[max(0, slices.IndexFunc(notes, s.ours))]
 			}
 			off = append(off, o)
 		}

@@ -92,7 +92,7 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time, may bool) {
 	e := s.entry(j.cluster)
 	var requests []*request
 	for _, r := range j.left.requests {
-		if !r.refused && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
+		if r.arrival.Fate != Rejected && r.Cluster.Same(j.cluster) && r.concerns(s.Machine) {
 			requests = append(requests, r.with(e))
 		}
 	}

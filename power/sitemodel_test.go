@@ -168,7 +168,7 @@ func (p *program) State(context.Context) (ClusterState, error) {
 	now := time.Now()
 	v := ClusterState{At: now}
 	if !w.apiLost.IsZero() {
-		if v.Age = now.Sub(w.apiLost); v.Age > StateLimit {
+		if v.Age = now.Sub(w.apiLost); v.Age > stateLimit {
 			return ClusterState{}, errors.New("the API server does not answer")
 		}
 	}
@@ -336,7 +336,7 @@ func (d modelDriver) off(ctx context.Context, m Machine, after func(*vm) time.Du
 		w.wrong = append(w.wrong, "the control plane was switched off")
 	case !asked:
 		w.wrong = append(w.wrong, v.node+" was switched off, but no question named it")
-	case !w.apiLost.IsZero() && time.Since(w.apiLost) > 2*StateLimit:
+	case !w.apiLost.IsZero() && time.Since(w.apiLost) > 2*stateLimit:
 		w.wrong = append(w.wrong, v.node+" was switched off without a view of the cluster")
 	case before && w.left() < 1:
 		w.wrong = append(w.wrong, "no worker is left after "+v.node)

@@ -43,8 +43,9 @@ type (
 	// CaptionMsg shows a caption below the panes, for who looks on; an empty one
 	// takes it away.
 	CaptionMsg string
-	// SayMsg shows the operator a message for a few seconds.
-	SayMsg string
+	// SayMsg shows the operator a message for a few seconds. Copied is the path or command in it; empty if it
+	// has none.
+	SayMsg struct{ Text, Copied string }
 )
 
 // tickMsg moves the clocks on the screen, once a second.
@@ -145,7 +146,7 @@ func (m *Model) take(msg tea.Msg) bool {
 	case CaptionMsg:
 		m.caption = string(msg)
 	case SayMsg:
-		m.notices.add(notice{text: string(msg), at: m.opts.Now(), asked: true, long: true})
+		m.notices.add(notice{text: msg.Text, copied: msg.Copied, at: m.opts.Now(), asked: true, long: true})
 	case ReportMsg:
 		m.report = &msg
 	case RecordsMsg:

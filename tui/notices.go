@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -19,10 +18,11 @@ const mostNotices = 100
 
 // notice is a sentence for the operator.
 type notice struct {
-	text  string
-	at    time.Time
-	asked bool // the answer to a key
-	long  bool // it stands as long as what nobody asked for
+	text   string
+	copied string // the path or command in it; empty if there is none
+	at     time.Time
+	asked  bool // the answer to a key
+	long   bool // it stands as long as what nobody asked for
 }
 
 // notices are the newest sentences, oldest first.
@@ -49,15 +49,8 @@ func (n *notices) newest() string {
 	if len(n.all) == 0 {
 		return ""
 	}
-	text := n.all[len(n.all)-1].text
-	return cmp.Or(quoted(text), text)
-}
-
-// quoted returns the part of a text between its first two backquotes.
-func quoted(text string) string {
-	_, rest, _ := strings.Cut(text, "`")
-	inside, _, _ := strings.Cut(rest, "`")
-	return inside
+	last := n.all[len(n.all)-1]
+	return cmp.Or(last.copied, last.text)
 }
 
 // facts lists them, the newest first.

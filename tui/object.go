@@ -114,8 +114,7 @@ func (d *objectDialog) show(a aspect) {
 
 // named returns the reference at the API server; for an event, that of its object.
 func (d *objectDialog) named() string {
-	kind, name, _ := strings.Cut(objectAt(d.ref).title, " ")
-	return strings.ToLower(kind) + " " + name
+	return strings.ToLower(d.ref.Kind.Name()) + " " + d.ref.Key.String()
 }
 
 // inspect returns the request to the session for this object.

@@ -86,7 +86,7 @@ func TestRefusalsSayWhyFirst(t *testing.T) {
 func TestKeysAreAlwaysOnTheScreen(t *testing.T) {
 	for _, s := range []size{{40, 10}, {60, 15}, {80, 24}, {120, 36}} {
 		m, _, _ := testModel(calm(), s.w, s.h, Options{})
-		m.Update(SayMsg("a notice"))
+		m.Update(SayMsg{Text: "a notice"})
 		v := strings.Split(plainView(m), "\n")
 		if last := v[s.h-1]; !strings.Contains(last, "? help") || !strings.Contains(last, "q quit") {
 			t.Errorf("%v: how to get help and how to leave is not on the last line: %q", s, last)

@@ -76,14 +76,13 @@ func (d *questionDialog) foot() string {
 	return keys
 }
 
-// toCopy is the first command that the question names, between backquotes.
+// toCopy is the first command that the question names.
 func (d *questionDialog) toCopy() string {
-	for _, l := range d.q.Lines {
-		if command := quoted(l.Text); command != "" && !d.typing() {
-			return command
-		}
+	i := slices.IndexFunc(d.q.Lines, func(l view.Line) bool { return l.Command != "" })
+	if i < 0 || d.typing() {
+		return ""
 	}
-	return ""
+	return d.q.Lines[i].Command
 }
 
 // choices gives at least one.

@@ -57,7 +57,7 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 	}
 	f := calm()
 	f.Question = &view.Question{ID: "1", Title: "Leave?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Stay"}, {ID: view.ChoiceYes, Label: "Leave"}},
-		Lines: []view.Line{{Text: "kube-node3"}, {Text: "Later: `lightsout restore --config 'a b.yaml'`. The next start asks, too."}}}
+		Lines: []view.Line{{Text: "kube-node3"}, {Text: "Later: `lightsout restore --config 'a b.yaml'`. The next start asks, too.", Command: "lightsout restore --config 'a b.yaml'"}}}
 	m, sent, _ := testModel(f, 120, 36, Options{})
 	if got := copied(m); got != "lightsout restore --config 'a b.yaml'" || len(*sent) > 0 {
 		t.Errorf("of the question %q is copied, %v sent", got, *sent)

@@ -101,12 +101,12 @@ func (h Hits) Room() Line {
 	return Line{Text: fmt.Sprintf("all %v replacements fit on the nodes left", o.Moving)}
 }
 
-// placesShown is the largest number of workloads that PlaceLines names.
+// placesShown is the largest number of workloads that placeLines names.
 const placesShown = 4
 
-// PlaceLines name the pods that get no node, with the scheduler's own reasons, and list
+// placeLines name the pods that get no node, with the scheduler's own reasons, and list
 // the other consequences of the placement.
-func (h Hits) PlaceLines() (out []Line) {
+func (h Hits) placeLines() (out []Line) {
 	o := h.Place
 	if len(h.Already) > 0 {
 		out = append(out, Line{Text: h.alreadyText()})
@@ -177,7 +177,7 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 	if h.Unread != "" {
 		return out
 	}
-	return append(append(out, h.Room()), h.PlaceLines()...)
+	return append(append(out, h.Room()), h.placeLines()...)
 }
 
 // stopped: in some zone nothing is evicted.

@@ -25,7 +25,7 @@ func TestAMachineThatMayStillGoOffIsNotCalledOff(t *testing.T) {
 	}
 	seenOff := entry("1", "n3", power.EntryOutcome)
 	seenOff.Stage, seenOff.State, seenOff.Proof = power.StageDone, power.Off.String(), power.Proven.String()
-	seenOff.SentAt, seenOff.RequestedAt = seenOff.At, seenOff.At.Add(time.Millisecond)
+	seenOff.Arrival, seenOff.RequestedAt = power.Arrival{Fate: power.Accepted, Sent: seenOff.At}, seenOff.At.Add(time.Millisecond)
 	var lines string
 	for _, e := range []power.Entry{entry("1", "n3", power.EntryIntent), seenOff, entry("2", "n4", power.EntryIntent)} {
 		line, err := json.Marshal(e)

@@ -114,7 +114,7 @@ func (c *tunnelled) do(t *testing.T, uid string, a power.Action, nodes ...string
 		m := &power.Machine{Driver: "exec", ID: n, Name: n}
 		all = append(all, power.Binding{Node: power.NodeRef{Name: n}, Off: m, On: m})
 	}
-	return r.machines.fleet.Do(t.Context(), a, all, nil, nil)
+	return r.machines.fleet.Do(t.Context(), a, all, nil, nil, nil)
 }
 
 // switchOff switches a node's machine off while the API server reveals this UID; empty if it

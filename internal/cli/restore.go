@@ -31,7 +31,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 }
 
 // restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
-// looks, plans (planRestore decides about each node), prints the plan, asks, carries it out, looks and plans again, and
+// looks, plans (call.decide decides about each node), prints the plan, asks, carries it out, looks and plans again, and
 // prints what is left.
 // The error has all of that. It asks about each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
@@ -44,17 +44,19 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	defer r.close()
 	asks := !yes || len(named) > 0 || o.dryRun // otherwise powering on waits for no machine of others
 	f := r.look(ctx, asks)
-	items := planRestore(f)
+	console := newConsole(false, "")
+	this := call{named, yes, console.in != nil}
+	items := planRestore(f, this)
 	showItems(f.notices, items)
 	unknown := unknownNodes(named, f.back, items)
 	err = errors.Join(err, unknown)
-	wanted := among(items, named, yes)
+	wanted := slices.DeleteFunc(slices.Clone(items), item.leaves)
 	switch {
 	case o.dryRun && (len(items) > 0 || f.damaged):
 		err = errors.Join(err, errors.New("dry run: nothing was changed"))
 	case o.dryRun:
 	case len(wanted) > 0 || f.damaged && unknown == nil:
-		chosen, leaveOff, no := confirm(ctx, wanted, len(named) > 0, yes)
+		chosen, leaveOff, no := console.askFor(ctx, wanted)
 		if err = errors.Join(err, no); errors.Is(no, errNotDone) {
 			break
 		}
@@ -62,36 +64,32 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 		err = errors.Join(err, failed)
 		f = r.look(ctx, true)
 		f.broughtOn(brought)
-		items = planRestore(f)
+		items = planRestore(f, this)
 		showItems(f.notices, items)
 	}
 	return r.end(f, items, err)
 }
 
-// confirm asks one question for all machines and nodes of this journal, and one for each machine that
-// somebody else switched off. It returns what the operator has agreed to, and the machines that are to
-// stay off. With yes it asks nothing. After errNotDone nothing is to be done.
-func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item, leaveOff []string, err error) {
-	c := newConsole(false, "")
+// askFor asks what the items say. It returns what the operator has agreed to, and the machines that are to
+// stay off. After errNotDone nothing is to be done.
+func (c *console) askFor(ctx context.Context, items []item) (chosen []item, leaveOff []string, err error) {
+	together := slices.DeleteFunc(slices.Clone(items), func(i item) bool { return i.ask != askTogether })
 	var texts []string
-	if on := nodesOf(items, doPowerOn, power.Ours); len(on) > 0 {
+	if on := nodesOf(together, ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := nodesOf(items, doUncordon, power.Ours); len(back) > 0 {
+	if back := nodesOf(together, cordoned); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
-		if ok, err := c.agrees(ctx, yes, strings.Join(texts, "; ")); !ok || err != nil {
+		if ok, err := c.agrees(ctx, strings.Join(texts, "; ")); !ok || err != nil {
 			return nil, nil, errors.Join(err, errNotDone)
 		}
 	}
 	for _, i := range items {
-		if i.asks() && !named && c.in == nil { // the end lists it
-			continue
-		}
-		ok := !i.asks()
-		if i.asks() && err == nil {
-			ok, err = c.agrees(ctx, yes, fmt.Sprintf("power on %s, although %s", i.node, i.why))
+		ok := i.ask != askAlone
+		if !ok && err == nil {
+			ok, err = c.agrees(ctx, fmt.Sprintf("power on %s, although %s", i.node, i.why))
 		}
 		if ok {
 			chosen = append(chosen, i)
@@ -102,11 +100,8 @@ func confirm(ctx context.Context, items []item, named, yes bool) (chosen []item,
 	return chosen, leaveOff, err
 }
 
-// agrees asks a yes-or-no question, unless yes is set.
-func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, error) {
-	if yes {
-		return true, nil
-	}
+// agrees asks a yes-or-no question.
+func (c *console) agrees(ctx context.Context, question string) (bool, error) {
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
@@ -116,8 +111,8 @@ func (c *console) agrees(ctx context.Context, yes bool, question string) (bool, 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on. It returns the nodes whose machines it has brought on.
 func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (brought []string, failed error) {
-	foreign := nodesOf(chosen, doPowerOn, power.TakenOver, power.Others, power.Nobody)
-	on := append(nodesOf(chosen, doPowerOn, power.Ours), foreign...)
+	foreign := nodesOf(chosen, takenOver, others, nobodys)
+	on := append(nodesOf(chosen, ours), foreign...)
 	if len(on) > 0 || damaged {
 		var view power.ClusterReader
 		if len(foreign) > 0 {
@@ -142,7 +137,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	off := func(node string) bool {
 		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 	}
-	for _, node := range nodesOf(chosen, doUncordon, power.Ours) {
+	for _, node := range nodesOf(chosen, cordoned) {
 		if off(node) {
 			continue
 		}

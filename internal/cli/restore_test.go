@@ -111,8 +111,9 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 	const ctrlD = "\x04"
 	onATerminal(t, "y\n", ctrlD)
-	items := []item{{"a1", doPowerOn, "", power.Ours}, {"a2", doPowerOn, "it was switched off by tanaka@jump-7", power.Others}, {"b2", doUncordon, "", power.Ours}}
-	chosen, leaveOff, err := confirm(t.Context(), items, false, false)
+	at := call{terminal: true}
+	items := []item{at.decide(item{node: "a1"}), at.decide(item{node: "a2", kind: others, why: "it was switched off by tanaka@jump-7"}), at.decide(item{node: "b2", kind: cordoned})}
+	chosen, leaveOff, err := newConsole(false, "").askFor(t.Context(), items)
 	if err == nil || errors.Is(err, errNotDone) || !slices.Equal(leaveOff, []string{"a2"}) || !slices.Equal(chosen, []item{items[0], items[2]}) {
 		t.Errorf("%+v, %v: %v", chosen, leaveOff, err)
 	}

@@ -28,7 +28,7 @@ type facts struct {
 	// notes are the annotations of other journals on nodes. unnamed are machines that are off and that
 	// the journal, which is damaged, does not list.
 	notes    []power.NodeNote
-	unnamed  []power.OffMachine
+	unnamed  []power.NodeNote
 	damaged  bool
 	cordoned []string
 	// elsewhere are nodes of the journal that another call restores.
@@ -129,9 +129,15 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 // ours returns the machines that this call restores, first those that are on: restore powers the others on
 // whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
-	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.journal.Cluster().Same(m.Cluster) || !r.fits(m.Entry) })
+	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.restores(m.Entry) })
 	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
 	return ours
+}
+
+// restores reports whether this call restores an entry's machine or node: another one does if it is of another
+// cluster, or needs other drivers.
+func (r *restoration) restores(e power.Entry) bool {
+	return r.journal.Cluster().Same(e.Cluster) && (e.Kind == power.EntryCordoned || r.fits(e))
 }
 
 // machineName distinguishes the machines of the journal.
@@ -191,7 +197,7 @@ func (r *restoration) nodes(ctx context.Context, wait time.Duration) ([]*cluster
 
 // unnamed polls every machine of the cluster and returns those that are off and that nothing lists: the
 // damaged lines of the journal may have contained them.
-func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
+func (r *restoration) unnamed(ctx context.Context) []power.NodeNote {
 	s, err := r.switcher(r.cluster)
 	if err != nil {
 		return nil // apply reports the error
@@ -205,13 +211,13 @@ func (r *restoration) unnamed(ctx context.Context) []power.OffMachine {
 // elsewhere returns the nodes of the journal that another call restores, with its command.
 func (r *restoration) elsewhere() (all []item) {
 	for _, e := range r.entries() {
-		here, what := r.journal.Cluster().Same(e.Cluster), "off"
-		switch cordon := e.Kind == power.EntryCordoned; {
-		case e.IsOn(), here && (cordon || r.fits(e.Entry)):
+		what := "off"
+		switch {
+		case e.IsOn(), r.restores(e.Entry):
 			continue
-		case here:
+		case r.journal.Cluster().Same(e.Cluster):
 			what = "off by other settings of bastion, ssh or power"
-		case cordon:
+		case e.Kind == power.EntryCordoned:
 			what = "cordoned"
 		}
 		by := config.Flags{File: e.Config, Context: e.Cluster.Name, State: r.State}
@@ -219,7 +225,7 @@ func (r *restoration) elsewhere() (all []item) {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
 		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
-		all = append(all, item{e.Node, doLeave, why, power.Ours})
+		all = append(all, item{node: e.Node, kind: elsewhere, why: why})
 	}
 	return all
 }

@@ -8,61 +8,119 @@ import (
 	"strings"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
 
-// Why restore leaves a machine off: planRestore and among decide what a call is about, elsewhere (restorelook.go)
-// names what another call restores, and confirm (restore.go) has what the operator does not agree to. A machine that
-// is on is not listed: see power/evidence.go.
+// kind is what restore found out about a node.
+type kind int
 
-// do is what restore does with a node.
+// Kinds. What lightsout did here, restore undoes; somebody else may need a machine of the other kinds off.
+const (
+	ours      kind = iota // this journal lists its machine as off, or as one that may go off
+	takenOver             // so it does, and another journal has switched it off since
+	others                // another journal has switched its machine off
+	nobodys               // its machine is off, and nobody names who switched it off
+	cordoned              // lightsout has cordoned it
+	elsewhere             // another call restores it
+)
+
+// machine reports whether a kind is about a machine of this call that is off, or may be.
+func (k kind) machine() bool { return k < cordoned }
+
+// do is what restore does with a node, or why it leaves it as it is.
 type do string
 
 const (
-	doPowerOn  do = "power on"
-	doUncordon do = "uncordon"
-	doLeave    do = "leave" // another call restores it
+	doPowerOn    do = "power on"
+	doUncordon   do = "uncordon"
+	leaveAway    do = "leave: another call restores it"
+	leaveUnnamed do = "leave: this call names other nodes"
+	leaveUnasked do = "leave: it is not lightsout's here, and nobody is asked"
 )
 
-// item is one node that is off or cordoned, or may be, and what to do about it.
+// ask is how the operator agrees to what restore does.
+type ask int
+
+const (
+	askNobody   ask = iota // --yes, or there is nothing to do
+	askTogether            // one question for all
+	askAlone               // one question for this node
+)
+
+// item is one node that is off or cordoned, or may be, and what this call decides about it.
 type item struct {
 	node string
+	kind kind
+	why  string // of elsewhere, it ends with the command that restores the node
 	do   do
-	why  string // of doLeave, it ends with the command that restores the node
-	by   power.Owner
+	ask  ask
 }
 
-// asks reports whether the operator decides about the node alone, as somebody else may need it off.
-func (i item) asks() bool { return i.by != power.Ours }
+// leaves reports whether this call does nothing with the node.
+func (i item) leaves() bool { return i.do != doPowerOn && i.do != doUncordon }
 
-// planRestore returns what is to be restored; it is empty if nothing is off or cordoned.
-func planRestore(f facts) (items []item) {
+// call is how restore was called: with these nodes, with --yes, and at a terminal or not.
+type call struct {
+	named         []string
+	yes, terminal bool
+}
+
+// decide is the one place that says what restore does with a node, and why it leaves a machine off. Two things
+// can still end otherwise: the operator says no, or the machine can't be powered on. A machine that
+// is on is not listed: see power/evidence.go.
+func (c call) decide(i item) item {
+	named := slices.Contains(c.named, i.node)
+	switch {
+	case i.kind == elsewhere:
+		i.do = leaveAway
+	case len(c.named) > 0 && !named:
+		i.do = leaveUnnamed
+	case i.kind == cordoned:
+		i.do, i.ask = doUncordon, askTogether
+	case i.kind == ours:
+		i.do, i.ask = doPowerOn, askTogether
+	case !named && (c.yes || !c.terminal):
+		i.do = leaveUnasked
+	default:
+		i.do, i.ask = doPowerOn, askAlone
+	}
+	if c.yes {
+		i.ask = askNobody
+	}
+	return i
+}
+
+// planRestore decides about each node that is off or cordoned; it is empty if none is.
+func planRestore(f facts, c call) (items []item) {
 	add := func(i item) {
-		if !slices.ContainsFunc(items, func(o item) bool { return o.node == i.node && o.do == i.do }) {
-			items = append(items, i)
+		if !slices.ContainsFunc(items, func(o item) bool {
+			return o.node == i.node && (o.kind == i.kind || o.kind.machine() && i.kind.machine())
+		}) {
+			items = append(items, c.decide(i))
 		}
 	}
 	for _, m := range f.off {
-		i := item{m.Node, doPowerOn, offWhy(m, f.at), power.Ours}
+		i := item{node: m.Node, kind: ours, why: offWhy(m, f.at)}
 		if o := power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes); o.Owner == power.TakenOver {
-			i.why, i.by = "another journal has switched it off since: "+o.Other.Note.String(), power.TakenOver
+			i.kind, i.why = takenOver, "it "+o.SwitchedOff()
 		}
 		add(i)
 	}
 	for _, n := range f.notes {
-		add(item{n.Node, doPowerOn, noteWhy(n.Note), power.Others})
+		add(item{node: n.Node, kind: others, why: noteWhy(n)})
 	}
 	for _, o := range f.unnamed {
-		i := item{o.Node, doPowerOn, "it is off, and neither the journal nor an annotation names who switched it off", power.Nobody}
-		if o.By != (power.Note{}) {
-			i.why, i.by = noteWhy(o.By), power.Others
+		i := item{node: o.Node, kind: nobodys, why: "it is off, and neither the journal nor an annotation names who switched it off"}
+		if o.Note != (power.Note{}) {
+			i.kind, i.why = others, noteWhy(o)
 		}
 		add(i)
 	}
 	for _, n := range f.cordoned {
-		add(item{n, doUncordon, "", power.Ours})
+		add(item{node: n, kind: cordoned})
 	}
 	for _, e := range f.elsewhere {
 		add(e)
@@ -70,19 +128,10 @@ func planRestore(f facts) (items []item) {
 	return items
 }
 
-// among returns the items that an operator wants who names these nodes: all of them if none is named.
-// With yes nobody is asked, so it omits the machines of others that are not named.
-func among(items []item, named []string, yes bool) []item {
-	return slices.DeleteFunc(slices.Clone(items), func(i item) bool {
-		is := slices.Contains(named, i.node)
-		return i.do == doLeave || len(named) > 0 && !is || i.asks() && yes && !is
-	})
-}
-
-// nodesOf returns the nodes with something to do whose machines one of these has switched off.
-func nodesOf(items []item, d do, by ...power.Owner) (nodes []string) {
+// nodesOf returns the nodes of these kinds.
+func nodesOf(items []item, kinds ...kind) (nodes []string) {
 	for _, i := range items {
-		if i.do == d && slices.Contains(by, i.by) {
+		if slices.Contains(kinds, i.kind) {
 			nodes = append(nodes, i.node)
 		}
 	}
@@ -104,9 +153,9 @@ func unknownNodes(named, back []string, items []item) (err error) {
 func offWhy(m offMachine, now time.Time) string {
 	word, state := m.reading.State.String(), m.reading.State
 	on := state == power.Transitioning || state == power.On && m.reading.Proof == power.Proven
-	switch cant := m.CantTell(m.now); {
-	case cant != "":
-		word = m.reading.With(word) + "; " + cant
+	switch {
+	case m.Before.Seen(m.now) == outage.CantTell:
+		word = m.reading.With(word) + "; " + m.CantTell(m.now)
 	case on && m.Until.After(now):
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), state, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
@@ -121,25 +170,25 @@ func offWhy(m offMachine, now time.Time) string {
 }
 
 // noteWhy describes the annotation of a machine that this journal does not list as off.
-func noteWhy(n power.Note) string { return "it was switched off by " + n.String() }
+func noteWhy(n power.NodeNote) string { return "it " + power.Ownership{Other: n}.SwitchedOff() }
 
 // showItems prints notices, and the items that restore can do something about.
 func showItems(notices []string, items []item) {
 	for _, n := range notices {
 		fmt.Println(n)
 	}
-	if len(nodesOf(items, doPowerOn, power.Ours)) > 0 {
+	if len(nodesOf(items, ours)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
 	for _, i := range items {
-		switch {
-		case i.by == power.TakenOver:
+		switch i.kind {
+		case takenOver:
 			fmt.Printf("in this journal: %s: %s\n", i.node, i.why)
-		case i.asks():
+		case others, nobodys:
 			fmt.Printf("not in this journal: %s: %s\n", i.node, i.why)
-		case i.do == doPowerOn:
+		case ours:
 			fmt.Printf("  %s  %s\n", i.node, i.why)
-		case i.do == doUncordon:
+		case cordoned:
 			fmt.Printf("cordoned by lightsout: %s\n", i.node)
 		}
 	}
@@ -147,16 +196,16 @@ func showItems(notices []string, items []item) {
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
 func leftErrors(items []item, command string) (errs []error) {
-	errs = leftover{off: nodesOf(items, doPowerOn, power.Ours), cordoned: nodesOf(items, doUncordon, power.Ours)}.errors(command)
-	if nodes := strings.Join(nodesOf(items, doPowerOn, power.TakenOver, power.Others), " "); nodes != "" {
+	errs = leftover{off: nodesOf(items, ours), cordoned: nodesOf(items, cordoned)}.errors(command)
+	if nodes := strings.Join(nodesOf(items, takenOver, others), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
 	}
-	if nodes := strings.Join(nodesOf(items, doPowerOn, power.Nobody), " "); nodes != "" {
+	if nodes := strings.Join(nodesOf(items, nobodys), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))
 	}
 	nodes := map[string]string{} // with the same command
 	for _, i := range items {
-		if i.do == doLeave {
+		if i.kind == elsewhere {
 			nodes[i.why] += " " + i.node
 		}
 	}

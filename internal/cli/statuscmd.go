@@ -12,6 +12,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/config"
+	"lightsout/internal/outage"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -90,10 +91,10 @@ func leftOffHere(cfg *config.Config, o options, w way) ([]power.LeftOff, error) 
 // nodes that may have returned; all when none is named.
 func printLeft(out io.Writer, s *cluster.Snapshot, left []power.LeftOff, nodes []string, restore string) {
 	for _, l := range left {
-		switch cant := l.CantTell(s.Boot(s.Node(l.Node))); {
+		switch now := s.Boot(s.Node(l.Node)); {
 		case len(nodes) > 0 && !slices.Contains(nodes, l.Node):
-		case cant != "":
-			fmt.Fprintln(out, cant)
+		case l.Before.Seen(now) == outage.CantTell:
+			fmt.Fprintln(out, l.CantTell(now))
 		case s.Node(l.Node) == nil:
 			fmt.Fprintf(out, "%s is gone from the cluster, and lightsout switched its machine off at %s (%s); power it on with: %s %s\n",
 				power.Clean(l.Node), l.At.Local().Format(time.DateTime), view.MachineText(l.Binding), restore, text.ShellWord(l.Node))
@@ -137,16 +138,13 @@ func readMachines(ctx context.Context, cfg *config.Config, o options, w way, s *
 	return read, nil
 }
 
-// poll finds the machines of the nodes and polls them. The lookups take half of the time at most, so
-// that one without an answer leaves time to poll all other machines.
+// poll finds the machines of the nodes and polls them.
 func (read *machinesRead) poll(ctx context.Context, fleet *power.Fleet) {
-	most := statusWait + time.Duration(len(read.nodes))*statusEach
-	ctx, end := within(ctx, most, "polling the machines")
+	ctx, end := within(ctx, statusWait+time.Duration(len(read.nodes))*statusEach, "polling the machines")
 	defer end()
-	finding, found := context.WithTimeout(ctx, most/2)
-	read.bindings, read.readings = fleet.Resolve(finding, read.nodes), map[string]power.Reading{}
-	found()
-	for _, r := range fleet.Read(ctx, read.bindings) {
+	bindings, readings := fleet.FindAndRead(ctx, read.nodes)
+	read.bindings, read.readings = bindings, map[string]power.Reading{}
+	for _, r := range readings {
 		read.readings[r.Node] = r.Reading
 	}
 }

@@ -138,7 +138,7 @@ power:
 	bindings := fleet.Resolve(ctx, []power.NodeRef{{Name: "kube-node3"}, {Name: "kube-node4"}})
 	var said strings.Builder
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
-		err := fleet.Do(ctx, a, bindings, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }, nil)
+		err := fleet.Do(ctx, a, bindings, nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }, nil)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", a, err, &said)
 		}
@@ -155,7 +155,7 @@ power:
 	if err := os.Chmod(secret, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
+	err = fleet.Do(ctx, power.ActionOff, bindings[:1], nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a secret that others may read: %v", err)
 	}
@@ -163,7 +163,7 @@ power:
 	if err := errors.Join(os.Remove(secret), syscall.Mkfifo(secret, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.Do(ctx, power.ActionOff, bindings[:1], func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
+	err = fleet.Do(ctx, power.ActionOff, bindings[:1], nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
 	if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("a secret in a pipe: %v", err)
 	}

@@ -69,14 +69,14 @@ type Metrics struct {
 	Labels map[string]string `json:"labels"`
 }
 
-// LlamaSlots is the Server whose /slots lightsout reads instead of its metrics, which
+// llamaSlots is the Server whose /slots lightsout reads instead of its metrics, which
 // it has only if started with --metrics.
-const LlamaSlots = "llama.cpp slots"
+const llamaSlots = "llama.cpp slots"
 
 // Ask sets the metrics of a backend from the config.
 func (m *Metrics) Ask(b *loadgen.Backend) {
 	switch m.Server {
-	case LlamaSlots:
+	case llamaSlots:
 		b.Metrics = loadgen.SlotsMetrics(m.Port)
 		return
 	case "llama.cpp":
@@ -93,18 +93,18 @@ func (m *Metrics) Ask(b *loadgen.Backend) {
 }
 
 func (m *Metrics) check(wrong fault) {
-	known := m.Server == LlamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
+	known := m.Server == llamaSlots || m.Server == "llama.cpp" || m.Server == "vllm"
 	switch {
 	case m.Server == "":
-		wrong("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", LlamaSlots)
+		wrong("load.metrics", "load.metrics needs server: llama.cpp, %s, vllm, or a name of your own", llamaSlots)
 	case m.Port < 1 || m.Port > 65535:
 		wrong("load.metrics", "load.metrics needs the port of the pods, from 1 to 65535")
 	case known && (m.Served != "" || m.Queued != ""):
 		wrong("load.metrics", "the gauges of %s are known: leave served and queued away, or give it another name", m.Server)
 	case !known && m.Served == "":
 		wrong("load.metrics", "load.metrics of %q needs served, the name of a gauge", m.Server)
-	case m.Server == LlamaSlots && (m.Path != "" || len(m.Labels) > 0):
-		wrong("load.metrics", "%s have neither path nor labels", LlamaSlots)
+	case m.Server == llamaSlots && (m.Path != "" || len(m.Labels) > 0):
+		wrong("load.metrics", "%s have neither path nor labels", llamaSlots)
 	}
 }
 

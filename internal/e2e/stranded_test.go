@@ -53,7 +53,7 @@ func newStranded(t *testing.T) *stranded {
 	binding := map[string]any{"node": map[string]any{"name": "n3", "bootID": "boot-1"}, "off": machine, "on": machine}
 	for _, e := range []map[string]any{
 		{"kind": "intent", "op": "0123456789ab", "action": "off", "binding": binding},
-		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "sentAt": at},
+		{"kind": "outcome", "op": "0123456789ab", "action": "off", "binding": binding, "phase": "done", "state": "off", "proof": "proven", "arrival": map[string]any{"fate": "accepted", "sent": at}},
 	} {
 		e["cluster"], e["config"], e["at"], e["pid"], e["node"] = map[string]any{"name": "kubernetes-admin@kubernetes"}, s.settings, at, 1, "n3"
 		line, err := json.Marshal(e)

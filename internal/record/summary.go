@@ -13,6 +13,7 @@ import (
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // The files of a record's folder.
@@ -199,6 +200,25 @@ type Node struct {
 	// "proven (booted)", "none".
 	OffProof string `json:"off_proof"`
 	OnProof  string `json:"on_proof"`
+}
+
+// NodeOf is a node whose machine was switched, with the proofs of the phases that were observed, and of
+// the newest reading since it was powered on.
+func NodeOf(name, machine string, phases []view.Phase, since power.Reading) Node {
+	n := Node{Name: name, Machine: machine, OffProof: "none", OnProof: "none"}
+	if since.State == power.On {
+		n.OnProof = since.With(since.Proof.String())
+	}
+	for _, p := range phases {
+		switch {
+		case p.Subject != name || p.Observed == nil:
+		case p.Name == view.PhaseOff:
+			n.OffProof = p.Note
+		case p.Name == view.PhaseBooted:
+			n.OnProof = "proven (booted)"
+		}
+	}
+	return n
 }
 
 // Blind is a span in which the API server did not answer, or answered late, or lightsout

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,8 +10,7 @@ import (
 	"lightsout/internal/record"
 )
 
-// state is the state of an alert. One that resolves is forgotten, and so is a pending one that a
-// mute covers.
+// state is how far an alert has come. One that resolves is forgotten.
 type state int
 
 const (
@@ -18,9 +18,6 @@ const (
 	pending state = iota
 	// firing: it is of the incident.
 	firing
-	// told: a record that has ended has it, it is older than the past that the recorder keeps, or
-	// nobody waits for it: it begins no incident.
-	told
 )
 
 // alert is a condition that shows now.
@@ -28,7 +25,9 @@ type alert struct {
 	record.Sign
 	kind  kind
 	state state
-	// since is when the condition began to show.
+	// muted is why it begins no incident; empty: it may.
+	muted why
+	// since is when the condition began to show without a mute.
 	since time.Time
 }
 
@@ -41,8 +40,6 @@ type key struct {
 // alerts are all that show now.
 type alerts struct {
 	open map[key]*alert
-	// showing: at the newest look one was firing, or may soon; muted: a mute covered one.
-	showing, muted bool
 	// changed is when one fired, or one that fired resolved; resolved when the newest of each kind did.
 	changed  time.Time
 	resolved map[kind]time.Time
@@ -60,16 +57,10 @@ func (a *alerts) look(f facts) (due []*alert) {
 			a.show(key{kind(k), x.Subject}, x, f)
 		}
 	}
-	a.showing, a.muted = false, false
 	for id, o := range a.open {
-		switch {
-		case o.state == told:
-		case o.state == pending && f.mutes.cover(id, f.now, f.now):
-			a.muted = true
-			delete(a.open, id)
-		default:
-			a.showing = true
-			if o.state == pending && f.now.Sub(o.since) >= rules[o.kind].hold {
+		if o.state == pending && !o.muted.lasts() {
+			o.muted = f.mutes.over(id, f.now, f.now)
+			if o.muted == "" && f.now.Sub(o.since) >= rules[o.kind].hold {
 				due = append(due, o)
 			}
 		}
@@ -80,11 +71,11 @@ func (a *alerts) look(f facts) (due []*alert) {
 	return due
 }
 
-// show opens the alert of a condition, unless it is open. One that was muted begins with the end of
-// the mute.
+// show opens the alert of a condition, unless it is open. One under a mute that passes begins with the
+// end of the mute.
 func (a *alerts) show(id key, x finding, f facts) {
-	if o := a.open[id]; o != nil {
-		if o.state == pending {
+	if o := a.open[id]; o != nil && !o.muted.passes() {
+		if o.state == pending && o.muted == "" {
 			o.Kind = x.Kind
 		}
 		return
@@ -95,10 +86,7 @@ func (a *alerts) show(id key, x finding, f facts) {
 	if end := f.mutes.ended(id, f.now); end.After(x.At) {
 		x.At = end
 	}
-	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, since: f.now}
-	if x.expected {
-		a.open[id].state = told
-	}
+	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, since: f.now, muted: x.muted}
 }
 
 // resolve forgets the alerts of a kind whose condition shows no longer.
@@ -107,7 +95,7 @@ func (a *alerts) resolve(k kind, found []finding, now time.Time) {
 		if id.kind != k || slices.ContainsFunc(found, func(x finding) bool { return x.Subject == id.subject }) {
 			continue
 		}
-		if o.state == firing {
+		if o.fires() {
 			a.changed = now
 		}
 		a.resolved[k] = now
@@ -115,12 +103,11 @@ func (a *alerts) resolve(k kind, found []finding, now time.Time) {
 	}
 }
 
-// tell leaves alerts to a record that has them, or had them. It returns the nodes among them that
-// are down.
-func (a *alerts) tell(which func(*alert) bool) (down []string) {
+// leave mutes alerts until they resolve. It returns the nodes among them that are down.
+func (a *alerts) leave(w why, which func(*alert) bool) (down []string) {
 	for _, o := range a.open {
-		if which(o) {
-			o.state = told
+		if !o.muted.passes() && which(o) {
+			o.muted = w
 			if o.Kind.OfNode() {
 				down = append(down, o.Subject)
 			}
@@ -130,20 +117,63 @@ func (a *alerts) tell(which func(*alert) bool) (down []string) {
 	return down
 }
 
+// fires reports whether the alert is of the incident that goes on.
+func (o *alert) fires() bool { return o.state == firing && o.muted == "" }
+
+// has reports whether an alert shows of which that is true.
+func (a *alerts) has(is func(*alert) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.open)), is)
+}
+
+// alarm reports whether an alert fires, or may soon.
+func (a *alerts) alarm() bool { return a.has(func(o *alert) bool { return o.muted == "" }) }
+
 // down reports whether a node is switched off, silent or not Ready now.
 func (a *alerts) down(node string) bool {
-	return a.open[key{nodeDown, node}] != nil || a.open[key{machineOff, node}] != nil
+	for k := range kinds {
+		if o := a.open[key{k, node}]; o != nil && o.Kind.OfNode() {
+			return true
+		}
+	}
+	return false
 }
 
 // began reports whether an alert without a subject has fired, and goes on.
 func (a *alerts) began(k kind) bool {
 	o := a.open[key{kind: k}]
-	return o != nil && o.state != pending
+	return o != nil && (o.state == firing || o.muted.lasts())
 }
 
-// mute keeps alerts of a kind from firing for a time. One that fires already goes on.
+// why is the reason of a mute; empty: there is none.
+type why string
+
+// Reasons that pass while the alert may go on: rule.muted has those that count for its kind.
+const (
+	planned      why = "the node was switched off by plan"
+	besidePlan   why = "a node was switched off by plan"
+	cordoned     why = "a node was cordoned or uncordoned"
+	neverGood    why = "no request had succeeded yet"
+	duringRecord why = "it began in a record that has ended"
+)
+
+// Reasons that last until the alert resolves.
+const (
+	inRecord    why = "a record has it"
+	inTrial     why = "the record of a trial has it" // for kinds with it in rule.muted
+	tooOld      why = "it is older than the past that the recorder keeps"
+	onTheCordon why = "the node was cordoned before"
+)
+
+// lasts reports whether a mute lasts until its alert resolves, passes whether it ends before that.
+func (w why) lasts() bool {
+	return w == inRecord || w == inTrial || w == tooOld || w == onTheCordon
+}
+
+func (w why) passes() bool { return w != "" && !w.lasts() }
+
+// mute keeps alerts from firing for a time. One that fires already goes on.
 type mute struct {
-	kind kind
+	why why
 	// node is what it covers; empty: all subjects.
 	node string
 	// from and to bound it; a zero to is open.
@@ -165,13 +195,18 @@ const (
 )
 
 // of reports whether the mute is of an alert.
-func (m mute) of(id key) bool { return m.kind == id.kind && (m.node == "" || m.node == id.subject) }
+func (m mute) of(id key) bool {
+	return slices.Contains(rules[id.kind].muted, m.why) && (m.node == "" || m.node == id.subject)
+}
 
-// cover reports whether one of the mutes covers an alert at some moment from one time to another.
-func (all mutes) cover(id key, from, to time.Time) bool {
-	return slices.ContainsFunc(all, func(m mute) bool {
-		return m.of(id) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from))
-	})
+// over is why an alert is muted at some moment from one time to another; empty if it is not.
+func (all mutes) over(id key, from, to time.Time) why {
+	for _, m := range all {
+		if m.of(id) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from)) {
+			return m.why
+		}
+	}
+	return ""
 }
 
 // ended is when the last mute of an alert ended; zero if none did.
@@ -187,18 +222,14 @@ func (all mutes) ended(id key, now time.Time) (end time.Time) {
 // mutesNow returns all mutes, also those that have ended.
 func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
-	all := append(slices.Clone(r.muted), mute{kind: requestsFail, to: r.requests.first}) // none had succeeded
+	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first})
 	for node, p := range r.plans {
 		to := p.until()
-		all = append(all, mute{nodeDown, node, p.since, to})
+		all = append(all, mute{planned, node, p.since, to})
 		if !to.IsZero() {
 			to = to.Add(plannedReturn)
 		}
-		for k, rule := range rules {
-			if rule.byPlan {
-				all = append(all, mute{kind(k), "", p.since, to})
-			}
-		}
+		all = append(all, mute{besidePlan, "", p.since, to})
 	}
 	return all
 }

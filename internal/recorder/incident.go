@@ -13,6 +13,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/trial/phase"
@@ -30,11 +31,12 @@ type incident struct {
 	r       *Recorder
 	dir     string
 	unlock  func() // opt.Dir
-	first   kind   // of the alert that began it
+	first   rule   // of the alert that began it
 	zero    time.Time
 	tracker *phase.Tracker
 	focus   cluster.Key
-	nodes   map[string]bool // of the outage, and whether each is down
+	// nodes are those of the outage; each has the name of its machine if the operator switched that off.
+	nodes map[string]string
 	// sum is what is known for the summary, and found for its part on an outage without a trial.
 	sum   record.Summary
 	found record.Unplanned
@@ -73,8 +75,8 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
-	o = &incident{r: r, first: first.kind, zero: first.At, focus: r.s.Focus(), nodes: map[string]bool{}}
-	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, first.kind == machineOff)
+	o = &incident{r: r, first: rules[first.kind], zero: first.At, focus: r.s.Focus(), nodes: map[string]string{}}
+	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, o.first.cause == outage.Operator)
 	if err != nil {
 		return o, past, err
 	}
@@ -130,18 +132,25 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		o.found.Signs = append(o.found.Signs, x.Sign)
 		o.signs = append(o.signs, signEvent(x.Sign))
 		if x.Kind.OfNode() {
-			o.nodes[x.Subject] = true
-			o.tracker.Switched(x.Subject, cmp.Or(r.switched[x.Subject].how, power.ActionOff), x.At)
+			off := r.switched[x.Subject]
+			o.nodes[x.Subject] = cmp.Or(off.machine, o.nodes[x.Subject])
+			o.tracker.Switched(x.Subject, cmp.Or(off.how, power.ActionOff), x.At)
 			o.tracker.Power(x.Subject, r.s.Machine(x.Subject).Reading) // it may have been read before the record began
 			r.s.WantKubelets(x.Subject)
 		}
 		r.s.Say(signEvent(x.Sign))
 	}
+	down := o.down(s)
 	if len(o.nodes) > before {
-		o.sum.Forecast = r.s.Outlook(o.down())
+		o.sum.Forecast = r.s.Outlook(down)
 	}
-	if s.Link.State == cluster.LinkLive {
-		o.findReturned(s, now)
+	for node := range o.nodes {
+		if !slices.Contains(down, node) {
+			o.tracker.Switched(node, power.ActionOn, now)
+		}
+	}
+	if len(down) > 0 { // until all are back
+		o.sum.Pending = new(forecast.Unscheduled(s))
 	}
 	o.tracker.Observe(s, now)
 	o.notifySigns(now)
@@ -149,44 +158,25 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if !r.lead.leads {
 		quiet -= standbyWaits
 	}
-	steady := min(r.opt.Steady, cmp.Or(rules[o.first].steady, r.opt.Steady))
+	steady := min(r.opt.Steady, cmp.Or(o.first.steady, r.opt.Steady))
 	d := s.Deployment(o.focus)
-	over := quiet >= steady && !r.alerts.showing && (d == nil || d.Available >= d.Replicas)
+	over := quiet >= steady && !r.alerts.alarm() && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
 }
 
-// down names the nodes of the outage that are down.
-func (o *incident) down() (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
-		if o.nodes[name] {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// findReturned finds the nodes of the outage that are back, and counts the pods without a node until
-// all are. A node that was deleted is not back.
-func (o *incident) findReturned(s *cluster.Snapshot, now time.Time) {
-	for _, name := range o.down() {
-		if n := s.Node(name); n != nil && n.Gone.IsZero() && !o.r.alerts.down(name) {
-			o.nodes[name] = false
-			o.tracker.Switched(name, power.ActionOn, now)
-		}
-	}
-	if len(o.down()) > 0 {
-		o.sum.Pending = new(forecast.Unscheduled(s))
-	}
+// down names the nodes of the outage that are not back.
+func (o *incident) down(s *cluster.Snapshot) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool { return o.r.back(s, node) })
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and
 // requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.muted = append(r.muted, mute{kind: requestsFail, from: o.zero, to: now})
-	down := r.alerts.tell(func(a *alert) bool { return a.state == firing })
+	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now})
+	down := r.alerts.leave(inRecord, (*alert).fires)
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	var failed error
@@ -198,7 +188,7 @@ func (o *incident) finish(now time.Time) {
 		return r.rolling.Request
 	}))
 	r.incident = nil
-	o.summarize(now, down)
+	o.summarize(now)
 	if err := errors.Join(failed, o.sum.Write(o.dir, r.opt.Names)); err != nil {
 		r.opt.Print(fmt.Sprintf("the record %s is not complete: %s", o.dir, oneLine(err)))
 	}

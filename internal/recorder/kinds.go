@@ -1,13 +1,16 @@
 package recorder
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
+	"lightsout/loadgen"
 )
 
 // kind is a kind of alert. Alerts of one kind are told apart by their subject.
@@ -21,16 +24,20 @@ const (
 	endpointsLost
 	podsWait
 	requestsFail
+	kinds // their number
 )
 
 // rule is what makes a kind of alert.
 type rule struct {
 	// hold is how long the condition must show until the alert fires.
 	hold time.Duration
+	// cause is who causes it. The outage of an operator is recorded by the screen in any case.
+	cause outage.Cause
 	// steady bounds Options.Steady for an outage that begins with such an alert; 0: it does not.
 	steady time.Duration
-	// byPlan: a planned switch-off may cause it.
-	byPlan bool
+	// muted are the reasons that keep it from beginning an incident; those that last, but for inTrial,
+	// count for all kinds.
+	muted []why
 	// sees is the condition: the subjects for which it shows. known: all others are well.
 	sees func(facts) (found []finding, known bool)
 }
@@ -39,14 +46,15 @@ type rule struct {
 //
 // A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
 // that restarts is soon back, and a heartbeat may be a little late.
-var rules = [...]rule{
-	apiGone: {hold: 2 * time.Second, sees: silentAPI},
+var rules = [kinds]rule{
+	apiGone: {hold: 2 * time.Second, muted: []why{inTrial}, sees: silentAPI},
 	// Nodes that the operator switches on again are back, and do not come and go.
-	machineOff:    {hold: 2 * time.Second, steady: 30 * time.Second, sees: machinesOff},
-	nodeDown:      {hold: 2 * time.Second, sees: nodesDown},
-	endpointsLost: {hold: 10 * time.Second, byPlan: true, sees: unserved},
-	podsWait:      {hold: 10 * time.Second, byPlan: true, sees: podsWaiting},
-	requestsFail:  {byPlan: true, sees: requestsFailing},
+	machineOff: {hold: 2 * time.Second, cause: outage.Operator, steady: 30 * time.Second, muted: []why{inTrial}, sees: machinesOff},
+	// A trial's record does not have nodes that it did not switch.
+	nodeDown:      {hold: 2 * time.Second, muted: []why{planned}, sees: nodesDown},
+	endpointsLost: {hold: 10 * time.Second, muted: []why{inTrial, besidePlan}, sees: unserved},
+	podsWait:      {hold: 10 * time.Second, muted: []why{inTrial, besidePlan, cordoned}, sees: podsWaiting},
+	requestsFail:  {muted: []why{inTrial, besidePlan, neverGood, duringRecord}, sees: requestsFailing},
 }
 
 // AskEvery is how long the API server may send nothing before the recorder asks whether it
@@ -66,8 +74,8 @@ type facts struct {
 // zero: now.
 type finding struct {
 	record.Sign
-	// expected: somebody is at work there, and it begins no incident.
-	expected bool
+	// muted is why it begins no incident until it resolves; empty: it may.
+	muted why
 }
 
 // one is a condition without subjects, which shows since that time.
@@ -89,12 +97,28 @@ func silentAPI(f facts) (found []finding, known bool) {
 	return one(view.SignAPI, last), true
 }
 
-// machinesOff: the operator of the screen switched a node's machine off, and the node is not back.
+// machinesOff: the operator of the screen switched a node's machine off, and the node is neither back nor
+// deleted.
 func machinesOff(f facts) (found []finding, known bool) {
 	for name, off := range f.switched {
-		found = append(found, finding{Sign: record.Sign{Kind: view.SignSwitchedOff, Subject: name, At: off.at}})
+		unwell := slices.ContainsFunc(f.s.Unwell(f.now), func(n *cluster.Node) bool { return n.Name == name && n.Gone.IsZero() })
+		if m := f.Recorder.s.Machine(name); unwell || m.Busy != "" || m.LeftOff {
+			found = append(found, finding{Sign: record.Sign{Kind: view.SignSwitchedOff, Subject: name, At: off.at}})
+		}
 	}
-	return found, true
+	return found, f.s.Link.State == cluster.LinkLive
+}
+
+// forgetSwitched forgets the machines of which no alert says any more that they are off.
+func (r *Recorder) forgetSwitched() {
+	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
+}
+
+// back reports whether a node is there, and no alert says that it is down: one that was deleted is not
+// back.
+func (r *Recorder) back(s *cluster.Snapshot, node string) bool {
+	n := s.Node(node)
+	return n != nil && n.Gone.IsZero() && !r.alerts.down(node)
 }
 
 // nodesDown: a node is silent or not Ready, or did not return after its planned switch-off. When
@@ -104,15 +128,18 @@ func nodesDown(f facts) (found []finding, known bool) {
 	for _, n := range f.s.Unwell(f.now) {
 		_, own := f.switched[n.Name]
 		sign, at := downSince(f.s, n, f.now)
+		var muted why
+		if n.Unschedulable { // somebody takes a cordoned node down, and may uncordon it before it is back
+			muted = onTheCordon
+		}
 		switch {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
 		case f.plans.overdue(n.Name, f.now):
-			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, n.Unschedulable})
+			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, muted})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
-			// Somebody takes a cordoned node down, and may uncordon it before it is back.
-			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, n.Unschedulable})
+			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, muted})
 		}
 	}
 	return found, f.s.Link.State == cluster.LinkLive
@@ -166,14 +193,11 @@ func podsWaiting(f facts) (found []finding, known bool) {
 	return found, known
 }
 
-// requestsFailing: several requests failed. Those that a mute covers do not begin an alert, and any
-// others make it last.
+// requestsFailing: several requests failed.
 func requestsFailing(f facts) (found []finding, known bool) {
-	covered := f.mutes
-	if f.alerts.began(requestsFail) {
-		covered = nil
-	}
-	if since, failing := f.requests.fail(covered, f.now); failing {
+	from := f.now.Add(-loadgen.FailingWithin(f.requests.every))
+	f.requests.series.Forget(from)
+	if since, failing := f.requests.series.Failing(from); failing {
 		found = one(view.SignRequests, since)
 	}
 	return found, true

@@ -259,27 +259,3 @@ func TestBrokenStreamsDateAnOutageByTheirEnd(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
-
-// Two failed requests are a sign at any interval between them.
-func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
-	for _, every := range []time.Duration{100 * time.Millisecond, time.Second, 30 * time.Second, 10 * time.Minute} {
-		p := requests{every: every}
-		now := time.Date(2026, 3, 4, 14, 3, 7, 0, time.UTC)
-		end := func(c loadgen.Class) bool {
-			now = now.Add(every + 3*time.Millisecond)
-			p.note(&loadgen.Record{Class: c, Sent: now, Scheduled: now, End: now})
-			_, failing := p.fail(nil, now)
-			return failing
-		}
-		end(loadgen.ClassOK)
-		if end(loadgen.ClassRefused) || !end(loadgen.ClassRefused) {
-			t.Errorf("every %s: two failures are a sign, and one is not", every)
-		}
-		for range int(failedWithin/every) + failedIntervals {
-			end(loadgen.ClassOK)
-		}
-		if _, failing := p.fail(nil, now); failing {
-			t.Errorf("every %s: requests succeed, and the sign still shows", every)
-		}
-	}
-}

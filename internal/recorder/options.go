@@ -62,7 +62,6 @@ type Session interface {
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
 	Machine(node string) view.MachineView
-	LeftOff(node string) bool
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 }
 

@@ -3,7 +3,6 @@ package recorder
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,8 +49,9 @@ type Recorder struct {
 
 // switchedOff is when and how the operator switched a machine off.
 type switchedOff struct {
-	at  time.Time
-	how power.Action
+	at      time.Time
+	how     power.Action
+	machine string
 }
 
 // said is what the recorder printed last on some topics.
@@ -91,7 +91,7 @@ func (r *Recorder) Handle(e session.Event) {
 	case session.Switching:
 		for _, b := range e.Bindings {
 			if e.Action != power.ActionOn {
-				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action}
+				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action, view.MachineText(b)}
 			}
 		}
 	case session.PowerOnSent:
@@ -104,7 +104,7 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case cluster.Transition:
 		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{kind: podsWait, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm)})
 		}
 	case session.LoadStarted:
 		r.specs[e.Number] = e.Spec
@@ -127,20 +127,24 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if r.opt.Health != nil {
 		r.opt.Health(Health{now, s.Link.State == cluster.LinkLive, r.incident != nil, r.lead.leads})
 	}
-	r.follow(r.ended.Take())
 	first := r.looked.IsZero()
-	if first && !r.sees(s) || r.incident == nil && now.Sub(r.looked).Abs() < lookEvery {
+	looks := r.incident != nil || now.Sub(r.looked).Abs() >= lookEvery
+	if first {
+		looks = r.sees(s)
+	}
+	if looks && s.Link.State == cluster.LinkLive {
+		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
+	}
+	r.follow(r.ended.Take()) // with the mutes of the plans
+	if !looks {
 		return
 	}
 	r.looked = now
-	if s.Link.State == cluster.LinkLive {
-		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
-		r.findOn(s, now)
-	}
 	r.usual = cmp.Or(r.usual, s)
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
+	r.forgetSwitched()
 	if first {
-		old := r.alerts.tell(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
+		old := r.alerts.leave(tooOld, func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
 			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
@@ -154,8 +158,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Screen.trial() {
-		// The trial's record has them, but not nodes that it did not switch.
-		r.alerts.tell(func(a *alert) bool { return a.kind != nodeDown })
+		r.alerts.leave(inTrial, func(a *alert) bool { return slices.Contains(rules[a.kind].muted, inTrial) })
 		return
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -164,10 +167,10 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	switch {
 	case r.incident != nil:
 		r.incident.follow(s, due, now)
-	case !r.alerts.showing:
+	case !r.alerts.alarm():
 		r.calm = s
 		delete(r.said, unrecorded)
-		if !r.alerts.muted && s.Link.State == cluster.LinkLive {
+		if !r.alerts.has(func(a *alert) bool { return a.muted.passes() }) && s.Link.State == cluster.LinkLive {
 			r.usual = s
 		}
 	}
@@ -203,14 +206,6 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	return !wait
 }
 
-// findOn forgets the machines that are on again, and whose nodes are back or deleted.
-func (r *Recorder) findOn(s *cluster.Snapshot, now time.Time) {
-	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool {
-		down := slices.ContainsFunc(s.Unwell(now), func(n *cluster.Node) bool { return n.Name == node && n.Gone.IsZero() })
-		return r.s.Machine(node).Busy == "" && !r.s.LeftOff(node) && !down
-	})
-}
-
 // awake begins, and reports a time in which an outage may have gone unnoticed. The timeline has
 // it from the session.
 func (r *Recorder) awake(now time.Time) {
@@ -223,17 +218,17 @@ func (r *Recorder) awake(now time.Time) {
 	r.running = now
 }
 
-// sayPlanned reports on the timeline which machines somebody switches off by plan.
+// sayPlanned reports on the timeline which machines somebody else switches off by plan.
 func (r *Recorder) sayPlanned(went []string) {
-	if r.opt.Screen != nil {
-		return
-	}
 	for _, node := range went {
+		if _, own := r.switched[node]; own {
+			continue // the timeline has the request
+		}
 		by := r.plans[node].by
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.opt.Print(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
+		r.tell(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
@@ -259,8 +254,9 @@ func (r *Recorder) startProbes() {
 
 // follow follows requests that have ended.
 func (r *Recorder) follow(ended []loadgen.Record) {
+	mutes := r.mutesOfRequests()
 	for _, q := range ended {
-		if r.requests.note(&q) {
+		if r.requests.note(&q, mutes) {
 			r.opt.Print("requests answered: failures are noticed from now on")
 		}
 		if r.incident != nil {
@@ -278,7 +274,7 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
 	if o := r.incident; o != nil {
-		if r.alerts.showing {
+		if r.alerts.alarm() {
 			o.unseen(why)
 		}
 		o.finish(r.opt.Now())
@@ -313,9 +309,3 @@ func (r *Recorder) End() {
 		r.opt.Print(err.Error())
 	}
 }
-
-// UnderWay returns nil: a recorder carries out no trial.
-func (r *Recorder) UnderWay() any { return nil }
-
-// WillUncordon reports false: a recorder changes nothing.
-func (r *Recorder) WillUncordon(string) bool { return false }

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"slices"
 	"time"
 
 	"lightsout/loadgen"
@@ -11,65 +10,30 @@ import (
 type requests struct {
 	// every is the interval between two of them; 0: there are none, and failures are no sign.
 	every time.Duration
-	// first is when the first that was ok was sent, good the end of the newest one.
-	first, good time.Time
-	failed      []loadgen.Record // the newest
+	// first is when the first that was ok was sent.
+	first time.Time
+	// series has those that no mute covered while they were in flight.
+	series loadgen.Series
 }
 
-const (
-	// failedLeast requests must fail within failedWithin, or within failedIntervals between two
-	// requests if that is longer.
-	failedWithin    = 10 * time.Second
-	failedIntervals = 3
-	failedLeast     = 2
-)
+// mutesOfRequests are the mutes of requests that have ended. Those covered begin no alert; any make it last.
+func (r *Recorder) mutesOfRequests() mutes {
+	if r.alerts.began(requestsFail) {
+		return nil
+	}
+	return r.mutesNow(r.opt.Now())
+}
 
 // note takes the end of a request. It reports whether it is the first good answer.
-func (p *requests) note(q *loadgen.Record) (first bool) {
-	switch {
-	case p.every == 0:
-	case q.Class.Failed():
-		p.failed = append(p.failed, *q)
-	case q.Class == loadgen.ClassOK:
-		if first = p.first.IsZero(); first {
-			p.first = q.CountedAt()
-		}
-		if q.End.After(p.good) {
-			p.good = q.End
-		}
+func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
+	if p.every == 0 {
+		return false
+	}
+	if first = q.Class == loadgen.ClassOK && p.first.IsZero(); first {
+		p.first = q.CountedAt()
+	}
+	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, q.CountedAt(), q.End) == "" {
+		p.series.Note(q, q.CountedAt())
 	}
 	return first
-}
-
-// fail reports whether requests fail that no mute covers while they were in flight, and since when:
-// the last good answer, or when the first of them began to wait in vain if that is earlier. A
-// request that hangs fails long after the service stopped to answer.
-func (p *requests) fail(m mutes, now time.Time) (since time.Time, failing bool) {
-	within := max(failedWithin, failedIntervals*p.every)
-	p.failed = slices.DeleteFunc(p.failed, func(q loadgen.Record) bool { return now.Sub(q.End) > within })
-	n := 0
-	since = p.good
-	for i := range p.failed {
-		q := &p.failed[i]
-		if m.cover(key{kind: requestsFail}, q.CountedAt(), q.End) {
-			continue
-		}
-		n++
-		if at := waitedSince(q); since.IsZero() || at.Before(since) {
-			since = at
-		}
-	}
-	return since, n >= failedLeast
-}
-
-// waitedSince is since when a failed request waited in vain: since it was sent, or got its last
-// byte, if a time limit ended it, else from its end.
-func waitedSince(q *loadgen.Record) time.Time {
-	switch {
-	case !q.Class.TimeLimit() && q.Class != loadgen.ClassConnectTimeout:
-		return q.End
-	case q.LastByte.After(q.CountedAt()):
-		return q.LastByte
-	}
-	return q.CountedAt()
 }

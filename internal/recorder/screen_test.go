@@ -48,12 +48,13 @@ func (s *screen) Publish() *view.Frame {
 	s.Show(f)
 	return f
 }
-func (s *screen) Say(e view.Event)                { s.timeline.Add(e) }
-func (s *screen) Focus() cluster.Key              { return cluster.Key{} }
-func (s *screen) Outlook([]string) []string       { return nil }
-func (s *screen) WantKubelets(...string)          {}
-func (s *screen) Machine(string) view.MachineView { return view.MachineView{} }
-func (s *screen) LeftOff(node string) bool        { return s.off[node] }
+func (s *screen) Say(e view.Event)          { s.timeline.Add(e) }
+func (s *screen) Focus() cluster.Key        { return cluster.Key{} }
+func (s *screen) Outlook([]string) []string { return nil }
+func (s *screen) WantKubelets(...string)    {}
+func (s *screen) Machine(node string) view.MachineView {
+	return view.MachineView{LeftOff: s.off[node]}
+}
 func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
 	s.t.Error("the screen sends requests of its own")
 	return 0, time.Time{}, nil
@@ -281,6 +282,27 @@ func TestOneOutageOneRecord(t *testing.T) {
 			t.Errorf("%s: the record has %v as left off", name, all[0].LeftOff)
 		}
 	}
+}
+
+// The timeline of a screen has who else switched a machine off; of the operator's own it has the request.
+func TestTheScreenSaysWhoElseSwitchedAMachineOff(t *testing.T) {
+	s := newScreen(t)
+	s.cuts("n1")
+	s.look(2)
+	s.noted["n2"] = true
+	s.look(2)
+	s.fails("n2")
+	s.look(5)
+	var said []string
+	for _, e := range s.timeline.Since(0) {
+		if e.Code == view.CodePlannedOff {
+			said = append(said, e.Subject+" by "+e.Name)
+		}
+	}
+	if want := []string{"n2 by me@here"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	s.End()
 }
 
 // The screen leaves an outage to a recorder that runs, and takes over when that ends.

@@ -12,8 +12,8 @@ import (
 	"lightsout/power"
 )
 
-// summarize sums the outage up. down are the nodes that still are.
-func (o *incident) summarize(now time.Time, down []string) {
+// summarize sums the outage up.
+func (o *incident) summarize(now time.Time) {
 	r, sum := o.r, &o.sum
 	sum.Ended, sum.Outages, sum.LowestAvailable, sum.Blind = now, o.tracker.Outages(), o.tracker.Lowest(), o.blind(now)
 	o.sumLoads()
@@ -27,18 +27,26 @@ func (o *incident) summarize(now time.Time, down []string) {
 		}
 	}
 	sum.ClockSet = r.clock.Since(o.zero).Seconds()
-	for _, name := range o.down() {
+	for _, name := range o.down(r.s.Snapshot()) {
 		why := " was still down when the record ended"
-		if !slices.Contains(down, name) {
+		if !r.alerts.down(name) {
 			why = " was deleted"
 		}
 		o.unseen(name + why + ": its return is not in this record")
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
-		switch m, left := r.s.Machine(name), r.s.LeftOff(name); {
-		case left && m.Reading.State != power.On:
+		m := r.s.Machine(name)
+		if machine := o.nodes[name]; machine != "" {
+			since := m.Reading
+			if m.LeftOff {
+				since = power.Reading{}
+			}
+			sum.Nodes = append(sum.Nodes, record.NodeOf(name, machine, sum.Phases, since))
+		}
+		switch {
+		case m.LeftOff && m.Reading.State != power.On:
 			sum.LeftOff = append(sum.LeftOff, name)
-		case left, m.Busy.GoesOff():
+		case m.LeftOff, m.Busy.GoesOff():
 			sum.MayGoOff = append(sum.MayGoOff, name)
 		}
 	}
@@ -65,21 +73,18 @@ func (o *incident) sumLoads() {
 // offset is a moment in seconds from zero.
 func (o *incident) offset(at time.Time) float64 { return at.Sub(o.zero).Seconds() }
 
-// downLeast is how many requests in a row fail while the service is down.
-const downLeast = 3
-
 // severity is what clients have noticed so far, why that is unknown, and a sentence on it; empty if
 // nobody knows. Of a target that has never answered the recorder, no failure shows that.
 func (o *incident) severity() (s record.Severity, why, clients string) {
-	failed := o.tracker.Requests().MostInRow()
+	service := o.tracker.Requests().Service()
 	switch own := o.r.opt.Every > 0; {
 	case len(o.tracker.Runs()) == 0:
 		return record.SeverityUnknown, "lightsout sent no requests", ""
 	case own && o.r.requests.first.IsZero():
 		return record.SeverityUnknown, report.NeverAnswered, report.NeverAnswered
-	case failed >= downLeast:
+	case service == loadgen.ServiceDown:
 		return record.SeverityDown, "", "clients see errors"
-	case failed > 0:
+	case service == loadgen.ServiceDegraded:
 		return record.SeverityDegraded, "", "clients see errors"
 	}
 	s, why = record.SeverityUnnoticed, o.unasked()

@@ -53,6 +53,9 @@ func TestAnOutageByHandLeavesOneRecord(t *testing.T) {
 				if err != nil || r.Summary == nil || len(r.Summary.Load) != 1 || !slices.Equal(r.Summary.LeftOff, tc.left) {
 					t.Fatalf("the summary: %+v, %v", r.Summary, err)
 				}
+				if n := r.Summary.Nodes; len(n) != 1 || n[0].Name != "kube-node4" || n[0].Machine == "" || !strings.HasPrefix(n[0].OffProof, "proven") || tc.returns != strings.HasPrefix(n[0].OnProof, "proven") {
+					t.Errorf("the machines that were switched: %+v", n)
+				}
 				seen := slices.IndexFunc(r.Events, func(e view.Event) bool { return e.Code == view.CodeMachineState && e.To == power.Off.String() })
 				off := slices.IndexFunc(r.Summary.Phases, func(p view.Phase) bool { return p.Name == view.PhaseOff && p.Observed != nil })
 				if seen < 0 || off < 0 || *r.Summary.Phases[off].Observed != r.Events[seen].At.Sub(r.Summary.Zero).Seconds() {

@@ -15,8 +15,8 @@ import (
 // error when that has failed; doing is one sentence for the operator.
 type Progress = func(now time.Time) (done bool, doing string, err error)
 
-// failNow is something that fails at once.
-func failNow(err error) Progress {
+// FailNow is something that fails at once.
+func FailNow(err error) Progress {
 	return func(time.Time) (bool, string, error) { return true, "", err }
 }
 
@@ -45,11 +45,15 @@ func (c Controls) Async(within time.Duration, work func(context.Context) error, 
 // Snapshot returns the newest snapshot of the cluster; nil before the first.
 func (c Controls) Snapshot() *cluster.Snapshot { return c.s.snapshot }
 
+// TakeSteps says which trial takes its steps from now on; nil if none does. Until then, the requests of the
+// operator and of the trial belong to it.
+func (c Controls) TakeSteps(t Trial) { c.s.trial = t }
+
 // Focus is the deployment that the gauge measures.
 func (c Controls) Focus() cluster.Key { return c.s.opt.Target.Focus() }
 
-// SetFocus chooses it.
-func (c Controls) SetFocus(k cluster.Key) { c.s.opt.Target.SetFocus(k) }
+// Do carries an intent out, as for the operator.
+func (c Controls) Do(i view.Intent) { c.s.carryOut(i) }
 
 // Publish hands out a frame now, and returns it. Its timeline has the result of the last
 // load.
@@ -70,9 +74,6 @@ func (c Controls) AskWhile(now func() (view.Question, bool), answer func(view.An
 // Asking reports whether something is being asked, or soon will be.
 func (c Controls) Asking() bool { return c.s.switching.asking() }
 
-// SayPreparing answers a key that does nothing while lightsout prepares another question.
-func (c Controls) SayPreparing() { c.s.switching.sayPreparing() }
-
 // StartLoad starts requests.
 func (c Controls) StartLoad(spec loadgen.Spec) (number int, started time.Time, err error) {
 	return c.s.loads.start(spec)
@@ -88,7 +89,7 @@ func (c Controls) Rollout(k cluster.Key) Progress { return c.s.rollouts.restart(
 // Switch has machines switched after the operator has agreed, or without asking
 // where nothing has to be typed. end is called when that is over, with why
 // nothing was switched (a power.NotDoneError), or what failed. It ends by
-// itself, unless it is under way, when the guest's UnderWay does.
+// itself, unless it is under way, when the trial takes no more steps.
 func (c Controls) Switch(a view.AskPower, unasked bool, end func(error)) error {
 	if err := c.s.switching.missing(); err != nil {
 		return err
@@ -153,14 +154,7 @@ func (c Controls) Outlook(nodes []string) []string {
 }
 
 // Machine returns the last known state of a node's machine.
-func (c Controls) Machine(node string) view.MachineView { return c.s.machines.views[node] }
-
-// LeftOff reports whether lightsout has switched a node off and not seen it on
-// again.
-func (c Controls) LeftOff(node string) bool {
-	_, isOff := c.s.machines.leftOff[node]
-	return isOff
-}
+func (c Controls) Machine(node string) view.MachineView { return c.s.machines.view(node) }
 
 // Down names the nodes whose machines are off, or on their way off, although the API server
 // may call them Ready: off in forecast.Outage.

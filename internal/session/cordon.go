@@ -194,7 +194,7 @@ func (c *cordons) uncordoned(node, text string, err error) {
 func (c *cordons) settle() {
 	for name, o := range c.ours {
 		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && !c.guest.WillUncordon(name) {
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) {
 			o.due = true
 		}
 	}
@@ -244,7 +244,7 @@ func (c *cordons) missing() error {
 // it would do; nil if the step acts.
 func (c *cordons) notDone(nodes []string, what string) Progress {
 	if err := c.missing(); err != nil {
-		return failNow(err)
+		return FailNow(err)
 	}
 	if !c.opt.DryRun {
 		return nil

@@ -31,7 +31,7 @@ func TestANodeThatRunsOnAlthoughItsMachineIsOff(t *testing.T) {
 		}
 		now := start
 		s := New(Options{RecordWriter: rec, Questions: NewQuestions(), Restore: "lightsout restore", Now: func() time.Time { return now }})
-		s.guest = noGuest{}
+		s.guest = nobody{}
 		see := func(boot string, last time.Duration) {
 			snapshot := cluster.NewSnapshot(cluster.Contents{Nodes: []*cluster.Node{{Name: "n2", Ready: cluster.TriTrue, BootID: boot, LeaseDuration: 40 * time.Second, RenewSeen: start.Add(last)}}})
 			snapshot.Link.State = cluster.LinkLive

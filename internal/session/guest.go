@@ -19,14 +19,16 @@ type Guest interface {
 	Handle(Event)
 	// Show adds to a frame before it is handed out.
 	Show(f *view.Frame)
-	// UnderWay identifies the trial that the guest carries out; nil if there is none.
-	UnderWay() any
 	// Running reports that the session must not just be left.
 	Running() bool
-	// WillUncordon reports whether the guest will uncordon the node itself.
-	WillUncordon(node string) bool
 	// End is called when the session ends.
 	End()
+}
+
+// Trial is a trial that takes its steps: see Controls.TakeSteps.
+type Trial interface {
+	// WillUncordon reports whether a step to come uncordons the node.
+	WillUncordon(node string) bool
 }
 
 // Event is what happens in a session: one of the types below, or
@@ -61,19 +63,9 @@ type (
 	}
 	// Did: the operator has carried out an intent.
 	Did struct{ Intent view.Intent }
-	// Asked: the operator asks the guest itself for something.
+	// Asked: the operator asks the guest itself for something. It asks for no question and no step while
+	// another question is open.
 	Asked struct{ Intent view.Intent }
 	// TurnOver follows every turn of the loop.
 	TurnOver struct{}
 )
-
-// noGuest stands for a guest where nobody takes part.
-type noGuest struct{}
-
-func (noGuest) Record(loadgen.Record) bool { return false }
-func (noGuest) Handle(Event)               {}
-func (noGuest) Show(*view.Frame)           {}
-func (noGuest) UnderWay() any              { return nil }
-func (noGuest) Running() bool              { return false }
-func (noGuest) WillUncordon(string) bool   { return false }
-func (noGuest) End()                       {}

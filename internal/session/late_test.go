@@ -15,7 +15,7 @@ func TestTheScreenIgnoresALateReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(Options{RecordWriter: rec, Questions: NewQuestions()})
-	s.guest = noGuest{}
+	s.guest = nobody{}
 	now := time.Now()
 	for _, r := range []power.Reading{{State: power.Off, RequestedAt: now}, {State: power.On, RequestedAt: now.Add(-time.Minute)}} {
 		r.Proof, r.Arrived = power.Proven, now

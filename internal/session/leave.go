@@ -110,7 +110,7 @@ func (v *leaving) goingOff() []string {
 // later describes how to undo that another time.
 func (v *leaving) later() view.Line {
 	if command := v.opt.Restore; command != "" {
-		return view.Line{Text: "Later: `" + command + "`. The next start asks, too."}
+		return view.Line{Text: "Later: `" + command + "`. The next start asks, too.", Command: command}
 	}
 	return view.Line{Text: "The cluster and its machines end with the screen."}
 }

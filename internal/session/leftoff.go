@@ -51,7 +51,7 @@ func (m *machines) down() []string {
 
 // takenOver reports whether another journal has switched off since what ours lists as off.
 func (m *machines) takenOver(node string) bool {
-	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node]}
+	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other}
 	return power.OwnershipOf(node, listed, by).Owner == power.TakenOver
 }
 
@@ -94,7 +94,7 @@ func (m *machines) stillOff(nodes []string) string {
 // did; nil if there are none.
 func (m *machines) takenLines() []view.Line {
 	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
-	return listed("Others have switched these off since, and lightsout leaves them off:", nodes, func(node string) string { return ", by " + m.taken[node].Note.String() })
+	return listed("lightsout leaves these off:", nodes, func(node string) string { return " " + m.taken[node].SwitchedOff() })
 }
 
 // lines lists the machines of own below a title; nil if there are none.
@@ -148,15 +148,19 @@ func (m *machines) settleBoots(was, s *cluster.Snapshot) {
 	settled := false
 	for name, l := range m.leftOff {
 		n := s.Node(name)
-		if n == nil || n.Ready != cluster.TriTrue || l.Before.Seen(s.Boot(n)) == outage.NotBooted {
+		if n == nil || n.Ready != cluster.TriTrue {
+			continue
+		}
+		answer := l.Before.Seen(s.Boot(n))
+		if answer == outage.NotBooted {
 			continue
 		}
 		over, err := m.opt.Journal.Saw(BootSeen(s, n))
 		if err != nil {
 			m.warn(view.LanePower, name, err.Error())
 		}
-		if cant := l.CantTell(s.Boot(n)); !over && cant != "" && (was == nil || l.CantTell(was.Boot(was.Node(name))) == "") {
-			m.warn(view.LanePower, name, cant)
+		if !over && answer == outage.CantTell && (was == nil || l.Before.Seen(was.Boot(was.Node(name))) != outage.CantTell) {
+			m.warn(view.LanePower, name, l.CantTell(s.Boot(n)))
 		}
 		settled = settled || over
 	}

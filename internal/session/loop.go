@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +25,7 @@ type loop struct {
 
 	snapshot *cluster.Snapshot // nil before the first
 	guest    Guest
+	trial    Trial // takes its steps now; nil if there is none
 	notice   view.Notice
 
 	departure departure
@@ -52,11 +52,12 @@ func (l *loop) show(f *view.Frame) {
 // say puts ev on the timeline.
 func (l *loop) say(ev view.Event) { l.rec.timeline.Add(ev) }
 
-// notify puts ev on the timeline and shows its text at once.
+// notify puts ev on the timeline and shows its text at once; that of an event of an object begins with the
+// object's name.
 func (l *loop) notify(ev view.Event) {
 	l.notice = view.Notice{Text: ev.Text, At: l.now(), Level: ev.Level}
-	if ev.Kind != "" && !strings.Contains(ev.Text, ev.Subject) {
-		l.notice.Text = ev.Subject + ": " + ev.Text // otherwise the subject is unknown
+	if ev.Kind != "" {
+		l.notice.Text = ev.Subject + ": " + ev.Text
 	}
 	l.say(ev)
 }

@@ -35,16 +35,17 @@ type machines struct {
 	// again is when to look up once more what could not be; zero when all could.
 	again   time.Time
 	leftOff map[string]power.LeftOff
-	// taken has the notes of other journals that had switched machines of leftOff off since
-	// at the last look: see takenOver.
-	taken map[string]power.NodeNote
+	// taken has the machines of leftOff that others had switched off since at the last look: see takenOver.
+	taken map[string]power.Ownership
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
+	// crossed has, of nodes whose machines are another node's, when that machine was proven off.
+	crossed map[string]time.Time
 	spans   view.NodeSpans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -168,20 +169,29 @@ func (m *machines) provenOff() map[string]bool {
 	return out
 }
 
+// shown returns the views of all machines.
 func (m *machines) shown() map[string]view.MachineView {
 	out := maps.Clone(m.views)
-	for node, b := range m.bindings {
-		v := out[node]
-		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
-		out[node] = v
+	for node := range m.bindings {
+		out[node] = m.view(node)
 	}
 	for node := range m.leftOff {
-		v := out[node]
-		v.LeftOff = true
-		_, v.HeartbeatOpen = m.stillHeard(node)
-		out[node] = v
+		out[node] = m.view(node)
 	}
 	return out
+}
+
+// view is what is known of a node's machine.
+func (m *machines) view(node string) view.MachineView {
+	v := m.views[node]
+	if b, found := m.bindings[node]; found {
+		v.Machine, v.Names = view.MachineText(b), view.NamesOf(b)
+	}
+	if _, left := m.leftOff[node]; left {
+		v.LeftOff = true
+		_, v.HeartbeatOpen = m.stillHeard(node)
+	}
+	return v
 }
 
 // mayBeOff reports whether a machine may be off: it is being switched off, its state, its
@@ -295,11 +305,12 @@ func (m *machines) findCrossed(node string, r power.Reading) {
 	if !heard || !r.Proves(power.Off) || m.snapshot.Link.State != cluster.LinkLive {
 		return
 	}
-	why := node + " runs on: it sends heartbeats although its machine is proven off"
-	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || strings.HasPrefix(m.views[node].Text, why) {
+	off := m.outages[node].At[outage.StepOff]
+	if _, seen := m.snapshot.Node(node).Heartbeat(); seen.After(r.CountsFrom()) || m.crossed[node].Equal(off) {
 		return // it may have gone off since; or that was said
 	}
-	why += fmt.Sprintf(" (%s), so that machine is another node's. Power it on again: %s %s. Then give each node its own machine under power.nodes", r.Detail, m.opt.Restore, node)
+	m.crossed[node] = off
+	why := fmt.Sprintf("%s runs on: it sends heartbeats although its machine is proven off (%s), so that machine is another node's. Power it on again: %s %s. Then give each node its own machine under power.nodes", node, r.Detail, m.opt.Restore, node)
 	m.update(node, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, why })
 	m.warn(view.LanePower, node, why)
 }

@@ -16,7 +16,7 @@ func (w *switching) question(p power.Question) view.Question {
 	verb := view.SwitchVerb(p.Action)
 	q := view.Question{Kind: view.QuestionSwitch, Title: verb + " " + who(p.Nodes) + "?", Refused: p.Refused(), Type: p.Type}
 	for _, f := range p.Changed {
-		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text})
+		q.Lines = append(q.Lines, view.Line{Level: view.Bad, Text: "Since you were asked: " + f.Text, Command: f.Command})
 	}
 	if reasons := findingLines(p, true); len(reasons) > 0 {
 		q.Lines = append(append(q.Lines, reasons...), view.Line{})
@@ -67,7 +67,7 @@ func findingLines(p power.Question, typed bool) (lines []view.Line) {
 		if f.Effect == power.Refuse || f.Rule == power.RulePreflight {
 			level = view.Bad
 		}
-		lines = append(lines, view.Line{Level: level, Text: f.Text})
+		lines = append(lines, view.Line{Level: level, Text: f.Text, Command: f.Command})
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -63,20 +64,13 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	return q, open
 }
 
-// others returns the newest note on each node, unless this journal has switched the machine off since. It
-// is safe for concurrent use.
-func (w *switching) others() (out []power.NodeNote) {
-	s := w.cluster.snapshot()
-	if s == nil {
-		return nil
-	}
-	left, _ := w.opt.Journal.LeftOff()
-	for _, n := range s.Nodes() {
-		for i, note := range power.NotesOn(n.Annotations) {
-			o := power.NodeNote{Node: n.Name, Note: note, Ahead: s.Ahead()}
-			if i == 0 && n.Gone.IsZero() && power.OwnershipOf(n.Name, left, []power.NodeNote{o}).Owner != power.Ours {
-				out = append(out, o)
-			}
+// others returns who else has switched machines off, unless this journal has since. It is safe for concurrent use.
+func (w *switching) others(ctx context.Context) (out []power.Ownership) {
+	state, _ := w.cluster.State(ctx)
+	owners := w.switcher.Owners(state.Nodes)
+	for _, node := range slices.Sorted(maps.Keys(owners)) {
+		if o := owners[node]; o.Owner != power.Ours {
+			out = append(out, o)
 		}
 	}
 	return out
@@ -94,17 +88,17 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 		return
 	}
 	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
-	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.NodeNote {
+	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.Ownership {
 		state, _ := w.cluster.State(ctx)
-		return w.switcher.TakenOver(state.Nodes)
-	}, func(taken map[string]power.NodeNote) {
-		w.taking = false
+		return w.switcher.Owners(state.Nodes)
+	}, func(taken map[string]power.Ownership) {
+		maps.DeleteFunc(taken, func(_ string, o power.Ownership) bool { return o.Owner != power.TakenOver })
 		for n, by := range taken {
-			if w.machines.taken[n].Note != by.Note {
-				w.warn(view.LanePower, n, n+" was switched off since by "+by.Note.String()+"; lightsout leaves it off")
+			if w.machines.taken[n].Other.Note != by.Other.Note {
+				w.warn(view.LanePower, n, n+" "+by.SwitchedOff()+"; lightsout leaves it off")
 			}
 		}
-		w.machines.taken = taken
+		w.taking, w.machines.taken = false, taken
 	})
 }
 

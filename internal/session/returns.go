@@ -49,7 +49,7 @@ func (m *machines) notSent(nodes ...string) {
 // sayReturns reports the returns of nodes that are Ready again, unless a trial does.
 func (m *machines) sayReturns(ready []string) {
 	for _, name := range ready {
-		if o := m.outages[name]; o.Returned() && m.guest.UnderWay() == nil {
+		if o := m.outages[name]; o.Returned() && m.trial == nil {
 			e := view.NewEvent(view.CodeNodeReturned, name, view.Facts{Seconds: m.now().Sub(o.At[outage.StepOn]).Seconds()})
 			e.Kind = string(cluster.KindNode)
 			m.notify(e)

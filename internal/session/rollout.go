@@ -57,7 +57,7 @@ func (r *rollouts) restart(k cluster.Key) Progress {
 		r.say(e)
 		return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 	case r.opt.Rollout == nil:
-		return failNow(fmt.Errorf("the rollout of %s can't be restarted here", k))
+		return FailNow(fmt.Errorf("the rollout of %s can't be restarted here", k))
 	}
 	old := map[string]bool{}
 	if r.snapshot != nil {

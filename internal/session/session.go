@@ -145,15 +145,12 @@ const (
 )
 
 // Run carries the session until ctx ends or the operator leaves, with guest
-// taking part unless it is nil. It returns when everything that it started has ended; the record
+// taking part. It returns when everything that it started has ended; the record
 // is complete then.
 func (s *Session) Run(ctx context.Context, guest Guest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ctx, s.guest = ctx, guest
-	if guest == nil {
-		s.guest = noGuest{}
-	}
 	defer close(s.frames)
 	s.rec.follower.Store(s)
 	s.start()
@@ -302,10 +299,16 @@ func (s *Session) carryOut(i view.Intent) {
 		s.say(view.NewEvent(view.CodeRemark, "remark", view.Facts{Reported: i.Text}))
 	case view.AskQuit:
 		if s.guest.Running() {
-			s.guest.Handle(Asked{view.AskTrial{}})
+			s.carryOut(view.AskTrial{})
 			return
 		}
 		s.leaving.ask()
+	case view.AskTrial, view.NextStep:
+		if s.switching.asking() {
+			s.switching.sayPreparing()
+			return
+		}
+		s.guest.Handle(Asked{i})
 	case view.End:
 		s.leaving.end(i)
 	default:

@@ -45,11 +45,11 @@ type request struct {
 	// unasked: a program answers the questions, so the operator has not seen a refusal
 	// yet.
 	unasked bool
-	// underWay is the trial that ran when the request was made. When that trial ends,
+	// trial took its steps when the request was made. When it does no longer,
 	// lightsout cancels the request unless its action has begun.
-	underWay any
-	cancel   context.CancelFunc
-	onEnd    func(error)
+	trial  Trial
+	cancel context.CancelFunc
+	onEnd  func(error)
 
 	// Of the loop.
 	nodes   []string
@@ -129,7 +129,7 @@ func (w *switching) needed(a view.AskPower) []string {
 	why := text.List(done) + text.Noun(len(done), " is", " are") + " already " + state
 	for _, n := range done {
 		if notes := w.machines.notes(n); a.Action != power.ActionOn && len(notes) > 0 {
-			why += "; " + n + " was switched off by " + notes[0].String()
+			why += "; " + n + " " + power.Ownership{Other: power.NodeNote{Note: notes[0]}}.SwitchedOff()
 		}
 	}
 	w.warn(view.LanePower, done[0], why)
@@ -163,7 +163,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {
 		w.opt.Watcher.WantKubelets(a.Nodes...) // the forecast stands on their settings
 	}
-	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), underWay: w.guest.UnderWay(), onEnd: onEnd, ended: map[string]power.Stage{}}
+	x := &request{w: w, action: a.Action, unasked: asker != nil, nodes: slices.Sorted(slices.Values(a.Nodes)), trial: w.trial, onEnd: onEnd, ended: map[string]power.Stage{}}
 	while, cancel := context.WithCancel(w.ctx)
 	x.cancel = cancel
 	w.requests = append(w.requests, x)
@@ -185,7 +185,7 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.waits(q.Refused()) })
 	asked := x.w.question(q)
-	if also := x.meanwhile(q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
+	if also := x.meanwhile(ctx, q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
 		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
 	}
 	a, err := x.w.opt.Questions.Ask(ctx, asked)
@@ -216,18 +216,18 @@ func (x *request) release() {
 // meanwhile returns what else an operator has to know before an outage: the requests in
 // flight, the other machines that are off because of other operators, as in a trial of theirs, and whether
 // a trial keeps its record.
-func (x *request) meanwhile(nodes []string) (lines []view.Line) {
+func (x *request) meanwhile(ctx context.Context, nodes []string) (lines []view.Line) {
 	if load := x.w.opt.Load; load != nil {
 		if n := load.Run().Totals.InFlight(); n > 0 {
 			lines = append(lines, view.Line{Level: view.Warning, Text: text.Count(n, "request is", "requests are") + " in flight now."})
 		}
 	}
-	for _, o := range x.w.others() {
-		if !slices.Contains(nodes, o.Node) { // the guards name those
-			lines = append(lines, view.Line{Level: view.Warning, Text: o.Node + " was switched off by " + o.Note.String()})
+	for _, o := range x.w.others(ctx) {
+		if !slices.Contains(nodes, o.Other.Node) { // the guards name those
+			lines = append(lines, view.Line{Level: view.Warning, Text: o.Other.Node + " " + o.SwitchedOff()})
 		}
 	}
-	if x.underWay == nil && x.w.opt.RecordsOutages {
+	if x.trial == nil && x.w.opt.RecordsOutages {
 		lines = append(lines, view.Line{Text: "No trial is running: lightsout records this outage by itself, and reports on it."})
 	}
 	return lines
@@ -320,7 +320,7 @@ func (w *switching) endOverdue() {
 }
 
 // overdue reports whether the trial that made the request has ended.
-func (x *request) overdue() bool { return x.underWay != nil && x.w.guest.UnderWay() != x.underWay }
+func (x *request) overdue() bool { return x.trial != nil && x.w.trial != x.trial }
 
 // sweepEvery is the least time between two sweeps of the notes.
 const sweepEvery = 30 * time.Second

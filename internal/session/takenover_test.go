@@ -46,7 +46,7 @@ func TestTheScreenLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 	f := y.frame("the question with the other operator", func(f *view.Frame) bool {
 		return f.Question != nil && f.Question.Kind == "restore" && strings.Contains(questionText(f.Question), "tanaka@jump-7")
 	})
-	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "Others") || strings.Index(text, "kube-node3") < strings.Index(text, "Others") {
+	if text := questionText(f.Question); !strings.Contains(text, "kube-node4") || strings.Index(text, "kube-node4") > strings.Index(text, "lightsout leaves these") || strings.Index(text, "kube-node3") < strings.Index(text, "lightsout leaves these") {
 		t.Errorf("%s", text)
 	}
 	y.Send(view.Answer{Question: f.Question.ID, Choice: "yes"})
@@ -69,7 +69,7 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7")
 	})
 	y.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
-	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off by tanaka@jump-7 at ") {
+	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off since by tanaka@jump-7 at ") {
 		t.Errorf("%s", text)
 	}
 	y.answer("switch", "no")
@@ -78,6 +78,31 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	if b.is("kube-node3", power.On) {
 		t.Errorf("%v", b.calls())
 	}
+}
+
+// The question before a switch names nobody whose annotation is out of date: that node has been Ready for long since.
+func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
+	t.Parallel()
+	s := mdxSnapshot()
+	for node, before := range map[string]time.Duration{"kube-node2": 0, "kube-node3": 24 * time.Hour} {
+		n := s.Node(node)
+		n.Renewed = n.RenewSeen
+		note := power.Note{By: "tanaka@jump-7", ID: node, At: time.Now().Add(-before), Back: "lightsout restore, by tanaka@jump-7"}
+		if before == 0 {
+			note.At = n.Renewed
+		}
+		n.Annotations = map[string]string{power.AnnotationSwitchedOff: note.Text()}
+	}
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
+	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
+	text := questionText(x.question("switch"))
+	if !strings.Contains(text, "kube-node2 was switched off by tanaka@jump-7") || strings.Contains(text, "kube-node3 was switched off by") {
+		t.Errorf("%s", text)
+	}
+	x.answer("switch", "no")
+	x.Send(view.AskQuit{})
+	x.waitEnd()
 }
 
 // offIn switches nodes off in a session.

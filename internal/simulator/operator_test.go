@@ -204,7 +204,7 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 	text := q.Title
 	for _, l := range q.Lines {
-		if l.Heading && (strings.HasPrefix(l.Text, "Others have switched these off") || l.Text == "Also:") {
+		if l.Heading && (strings.HasPrefix(l.Text, "lightsout leaves these off") || l.Text == "Also:") {
 			break // nothing is done about those
 		}
 		if !strings.Contains(l.Text, "would leave") {

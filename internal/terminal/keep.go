@@ -55,7 +55,7 @@ func (k keepsake) file(kind string) string {
 }
 
 // picture keeps the screen as SVG, whose text can be selected, and as PNG.
-func (k keepsake) picture() (said string, err error) {
+func (k keepsake) picture() (said tui.SayMsg, err error) {
 	var b strings.Builder
 	for i, line := range strings.Split(k.screen, "\n") {
 		fmt.Fprintf(&b, "\x1b[%d;1H\x1b[0m%s", i+1, k.names.Line(line))
@@ -64,20 +64,20 @@ func (k keepsake) picture() (said string, err error) {
 	o := export.Options{Theme: k.theme}
 	frames, err := export.Film(context.Background(), cast, o)
 	if err != nil {
-		return "", err
+		return said, err
 	}
 	_, _ = o.FindFonts(context.Background(), frames) // without them, the picture has boxes
 	path := k.file("screen")
 	err = errors.Join(
 		text.WriteFile(path+".svg", func(w *os.File) error { return export.SVG(w, frames, o) }),
 		text.WriteFile(path+".png", func(w *os.File) error { return export.PNG(w, frames, 0, o) }))
-	return "saved `" + path + ".svg`, and .png", err
+	return tui.SayMsg{Text: "saved `" + path + ".svg`, and .png", Copied: path + ".svg"}, err
 }
 
 // timeline keeps the timeline as text, in the order in which the events happened.
-func (k keepsake) timeline() (said string, err error) {
+func (k keepsake) timeline() (said tui.SayMsg, err error) {
 	if k.frame == nil || len(k.frame.Events) == 0 {
-		return "", errors.New("there is nothing on the timeline yet")
+		return said, errors.New("there is nothing on the timeline yet")
 	}
 	events := view.InOrder(k.frame.Events)
 	var b bytes.Buffer
@@ -86,17 +86,17 @@ func (k keepsake) timeline() (said string, err error) {
 	}
 	path := k.file("timeline") + ".txt"
 	err = text.WriteFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
-	return fmt.Sprintf("saved `%s`, %d lines", path, len(events)), err
+	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(events)), Copied: path}, err
 }
 
 // say keeps something beside the screen, and then says where it is.
-func say(keep func() (string, error)) tea.Cmd {
+func say(keep func() (tui.SayMsg, error)) tea.Cmd {
 	return func() tea.Msg {
 		said, err := keep()
 		if err != nil {
-			return tui.SayMsg("not saved: " + err.Error())
+			return tui.SayMsg{Text: "not saved: " + err.Error()}
 		}
-		return tui.SayMsg(said)
+		return said
 	}
 }
 

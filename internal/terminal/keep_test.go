@@ -48,7 +48,7 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 	}}
 	s.Update(tui.FrameMsg{Frame: f})
 
-	if said, ok := kept(t, s, "P").(tui.SayMsg); !ok || !strings.HasPrefix(string(said), "saved `"+dir) {
+	if said, ok := kept(t, s, "P").(tui.SayMsg); !ok || !strings.HasPrefix(said.Text, "saved `"+dir) {
 		t.Fatalf("it is said: %v", said)
 	}
 	svg := one(t, dir, "screen-*.svg")
@@ -60,8 +60,8 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 	}
 
 	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
-	if path := s.rec.path; filepath.Dir(path) != dir || filepath.Ext(path) != ".cast" || !strings.Contains(s.rec.where(), "`"+path+"`") {
-		t.Errorf("the screen is recorded to %q: %s", path, s.rec.where())
+	if path := s.rec.path; filepath.Dir(path) != dir || filepath.Ext(path) != ".cast" || s.rec.where().Copied != path {
+		t.Errorf("the screen is recorded to %q: %v", path, s.rec.where())
 	}
 	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
 
@@ -76,8 +76,8 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 	}
 
 	s.Update(tui.FrameMsg{Frame: &view.Frame{Now: at}})
-	if said, _ := kept(t, s, "E").(tui.SayMsg); !strings.Contains(string(said), "not saved: there is nothing") {
-		t.Errorf("of an empty timeline it is said: %s", said)
+	if said, _ := kept(t, s, "E").(tui.SayMsg); !strings.Contains(said.Text, "not saved: there is nothing") {
+		t.Errorf("of an empty timeline it is said: %s", said.Text)
 	}
 }
 

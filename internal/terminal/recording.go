@@ -10,6 +10,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
+	"lightsout/tui"
 )
 
 // recording writes the screen to a file while the operator wants that. Only the
@@ -18,28 +19,28 @@ type recording struct {
 	names   *record.Names
 	screen  *record.Screen // nil: not recording
 	path    string
-	failing bool     // the operator knows that lightsout cannot write it
-	done    []string // a message for each recording that has ended
+	failing bool         // the operator knows that lightsout cannot write it
+	done    []tui.SayMsg // a message for each recording that has ended
 	moments record.Moments
 	size    tea.WindowSizeMsg
 }
 
 // toggle starts a recording at path, without its extension, or ends the running one;
 // said is a message for the operator.
-func (r *recording) toggle(path string) (said string) {
+func (r *recording) toggle(path string) (said tui.SayMsg) {
 	if r.screen != nil {
 		r.end()
 		return r.done[len(r.done)-1]
 	}
 	if err := r.begin(path + ".cast"); err != nil {
-		return err.Error()
+		return tui.SayMsg{Text: err.Error()}
 	}
 	return r.where()
 }
 
 // where returns a message with the path of the recording.
-func (r *recording) where() string {
-	return "recording the screen to `" + r.path + "`; V stops it"
+func (r *recording) where() tui.SayMsg {
+	return tui.SayMsg{Text: "recording the screen to `" + r.path + "`; V stops it", Copied: r.path}
 }
 
 func (r *recording) begin(path string) (err error) {
@@ -53,12 +54,12 @@ func (r *recording) end() {
 	if r.screen == nil {
 		return
 	}
-	said := "recorded the screen to `" + r.path + "`"
+	said := tui.SayMsg{Text: "recorded the screen to `" + r.path + "`", Copied: r.path}
 	if n := r.screen.LeftOut(); n > 0 {
-		said += fmt.Sprintf("; %s left out, because the disk was too slow", text.Count(n, "picture was", "pictures were"))
+		said.Text += fmt.Sprintf("; %s left out, because the disk was too slow", text.Count(n, "picture was", "pictures were"))
 	}
 	if err := r.screen.Close(); err != nil {
-		said = "the recording of the screen is not complete: " + err.Error()
+		said.Text = "the recording of the screen is not complete: " + err.Error()
 	}
 	r.done = append(r.done, said)
 	r.screen = nil

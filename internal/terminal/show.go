@@ -136,7 +136,7 @@ func (x Show) Run(ctx context.Context) (err error) {
 		stage.rec.end()
 		restore() // the lines below are for the operator
 		for _, said := range stage.rec.done {
-			fmt.Fprintln(os.Stderr, said)
+			fmt.Fprintln(os.Stderr, said.Text)
 		}
 	}()
 	return x.draw(ctx, stage)

@@ -73,7 +73,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			s.stop()
 			s.stop = nil
 			cmd = s.pass(tui.CaptionMsg(""))
-			msg = tui.SayMsg("you have control now; that key was ignored")
+			msg = tui.SayMsg{Text: "you have control now; that key was ignored"}
 		}
 	case tea.WindowSizeMsg:
 		s.rec.size = m
@@ -81,7 +81,7 @@ func (s *stage) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.Frame != nil {
 			s.frame = m.Frame
 			if failure := s.rec.frame(m.Frame); failure != "" {
-				cmd = s.pass(tui.SayMsg(failure))
+				cmd = s.pass(tui.SayMsg{Text: failure})
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 	switch i := i.(type) {
 	case view.RecordScreen:
 		said := s.rec.toggle(k.file("screen"))
-		return tea.Batch(s.pass(tui.RecordingMsg(s.rec.screen != nil)), s.pass(tui.SayMsg(said)))
+		return tea.Batch(s.pass(tui.RecordingMsg(s.rec.screen != nil)), s.pass(said))
 	case view.SaveScreen:
 		return say(k.picture)
 	case view.SaveTimeline:
@@ -119,7 +119,7 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 		if s.records != nil {
 			return func() tea.Msg { return tui.RecordsMsg{Lines: s.records()} }
 		}
-		return s.pass(tui.SayMsg("this screen lists no records: `lightsout records` does"))
+		return s.pass(tui.SayMsg{Text: "this screen lists no records: `lightsout records` does", Copied: "lightsout records"})
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package text
 
+import "errors"
+
 // Advised is an error with its next step. Its text is the error's and
 // the advice, with a semicolon between.
 type Advised struct {
@@ -20,3 +22,11 @@ func (a *Advised) Error() string { return a.Err.Error() + "; " + a.Todo }
 
 // Unwrap returns the cause.
 func (a *Advised) Unwrap() error { return a.Err }
+
+// Innermost returns the error that err wraps in the end: the texts around it contain names, such as a target's.
+func Innermost(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}

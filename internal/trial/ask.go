@@ -21,10 +21,6 @@ const (
 
 // ask asks which trial to start, or what to do with the one under way.
 func (t *Runner) ask() {
-	if t.s.Asking() {
-		t.s.SayPreparing()
-		return
-	}
 	if t.Running() {
 		t.askEnd()
 		return

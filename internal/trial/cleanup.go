@@ -70,8 +70,8 @@ func endLoads(r *run) poll {
 // since: those that it powers on at its end, and those that somebody else has switched off since.
 func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
-		switch {
-		case !r.s.LeftOff(n.name) && !r.s.Machine(n.name).GoesOff() && !r.isOff(n):
+		switch m := r.s.Machine(n.name); {
+		case !m.LeftOff && !m.GoesOff() && !r.isOff(n):
 		case r.s.TakenOver(n.name):
 			taken = append(taken, n.name)
 		default:

@@ -105,7 +105,7 @@ func deploymentOf(name string, instead cluster.Key) cluster.Key {
 // begin begins the trial.
 func (r *run) begin(s *cluster.Snapshot) {
 	if r.deployment != (cluster.Key{}) {
-		r.s.SetFocus(r.deployment)
+		r.s.Do(view.SetFocus{Deployment: r.deployment})
 	}
 	r.sum.SkewStart = podsByNode(s, r.deployment)
 	r.sum.Settings = forecast.Settings(s, r.deployment)
@@ -261,6 +261,7 @@ func (r *run) finish(o outcome) {
 			st.state = view.StepSkipped
 		}
 	}
+	r.s.TakeSteps(nil)
 	r.s.LeaveDrains()
 	r.poll = cleanUp(r)
 }

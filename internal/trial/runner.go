@@ -134,15 +134,6 @@ func (t *Runner) Outcome() (sum *record.Summary, dir string, refused error) {
 // Running reports whether a trial is under way.
 func (t *Runner) Running() bool { return t.run != nil && t.run.ending.stage != stageOver }
 
-// UnderWay is the trial that takes its steps now; nil if there is none, and while one
-// cleans up.
-func (t *Runner) UnderWay() any {
-	if t.Running() && t.run.ending.stage == stageSteps {
-		return t.run
-	}
-	return nil
-}
-
 // Record keeps a request in the trial's own record. Safe for use by several
 // goroutines.
 func (t *Runner) Record(q loadgen.Record) bool { return t.ended.Record(q) }
@@ -234,10 +225,7 @@ func (t *Runner) intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		switch {
-		case t.s.Asking():
-			t.s.SayPreparing()
-		case t.Running():
+		if t.Running() {
 			t.run.nextStep(i.Step)
 		}
 	case view.AbortTrial:
@@ -255,9 +243,8 @@ func (t *Runner) Show(f *view.Frame) {
 }
 
 // WillUncordon reports whether a step to come uncordons the node.
-func (t *Runner) WillUncordon(node string) bool {
-	r, _ := t.UnderWay().(*run)
-	return r != nil && slices.ContainsFunc(r.steps, func(st *stepRun) bool {
+func (r *run) WillUncordon(node string) bool {
+	return slices.ContainsFunc(r.steps, func(st *stepRun) bool {
 		return st.Action.Kind == plan.Uncordon && st.state == view.StepToCome && slices.Contains(st.Action.Nodes, node)
 	})
 }
@@ -297,6 +284,7 @@ func (t *Runner) start(p *plan.Plan, opt RunOptions) error {
 	}
 	t.run, t.kept = r, append(t.kept, r.dir)
 	t.keep(r)
+	t.s.TakeSteps(r)
 	r.begin(s)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
@@ -59,7 +60,7 @@ func (r steps) load(st plan.Step) poll {
 	spec := st.Action.Spec
 	number, _, err := r.s.StartLoad(spec)
 	if err != nil {
-		return failNow(err)
+		return session.FailNow(err)
 	}
 	l := &loadRun{step: st.Name, number: number}
 	r.loads = append(r.loads, l)

@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 	"lightsout/loadgen"
-	"lightsout/power"
 )
 
 // summarize completes the summary of a trial that is over, once.
@@ -30,11 +28,11 @@ func summarize(r *run) *record.Summary {
 	}
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
-		sum.Nodes = append(sum.Nodes, record.Node{Name: n.name, Machine: n.machine, OffProof: offProof(n.name, sum.Phases), OnProof: onProof(r, n)})
-		switch {
-		case r.s.MayGoOff(n.name), r.s.Machine(n.name).GoesOff() && !r.s.LeftOff(n.name):
+		sum.Nodes = append(sum.Nodes, record.NodeOf(n.name, n.machine, sum.Phases, n.on))
+		switch m := r.s.Machine(n.name); {
+		case r.s.MayGoOff(n.name), m.GoesOff() && !m.LeftOff:
 			sum.MayGoOff = append(sum.MayGoOff, n.name)
-		case r.s.LeftOff(n.name):
+		case m.LeftOff:
 			sum.LeftOff = append(sum.LeftOff, n.name)
 		}
 	}
@@ -87,23 +85,4 @@ func balanced(r *run, ledger *record.Ledger) bool {
 		}
 	}
 	return ledger.Adds()
-}
-
-func offProof(node string, phases []view.Phase) string {
-	for _, p := range phases {
-		if p.Name == view.PhaseOff && p.Subject == node && p.Observed != nil {
-			return p.Note
-		}
-	}
-	return "none"
-}
-
-func onProof(r *run, n *nodeRun) string {
-	switch {
-	case seen(r, view.PhaseBooted, n.name):
-		return "proven (booted)"
-	case n.on.State == power.On:
-		return n.on.With(n.on.Proof.String())
-	}
-	return "none"
 }

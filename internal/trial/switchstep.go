@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -19,7 +20,7 @@ func (r steps) power(action power.Action, nodes []string, within time.Duration) 
 	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
 		if err := r.steady(nodes); err != nil {
-			return failNow(err)
+			return session.FailNow(err)
 		}
 	}
 	var over bool
@@ -38,7 +39,7 @@ func (r steps) power(action power.Action, nodes []string, within time.Duration) 
 		end(err)
 	})
 	if err != nil {
-		return failNow(err)
+		return session.FailNow(err)
 	}
 	looked := r.now()
 	deadline := looked.Add(within)
@@ -115,7 +116,7 @@ func (r steps) waitingText(parts []string, what string) string {
 // drain drains nodes, after the operator's agreement if required.
 func (r steps) drain(nodes []string, within time.Duration) poll {
 	if err := r.s.NoDrain(); err != nil {
-		return failNow(err)
+		return session.FailNow(err)
 	}
 	if r.t.opt.DryRun {
 		for _, n := range nodes {

@@ -28,20 +28,17 @@ func MachineText(b power.Binding) string {
 	}
 	var parts []string
 	if b.Off != nil {
-		parts = append(parts, "off: "+MachineName(b.Off))
+		parts = append(parts, "off: "+named(b.Off, b.Off.Title()))
 	} else if b.OffErr != nil {
 		parts = append(parts, "off: "+b.OffErr.Error())
 	}
 	if b.On != nil {
-		parts = append(parts, "on: "+MachineName(b.On))
+		parts = append(parts, "on: "+named(b.On, b.On.Title()))
 	} else if b.OnErr != nil {
 		parts = append(parts, "on: "+b.OnErr.Error())
 	}
 	return strings.Join(parts, " · ")
 }
-
-// MachineName names one machine, for people, with its identifier.
-func MachineName(m *power.Machine) string { return named(m, m.Title()) }
 
 // MachineRoute names one machine for people, without an identifier that means nothing
 // to them.

@@ -50,6 +50,8 @@ type Line struct {
 	// Subject: the line names machines that the answer is about. The screen takes no choice but
 	// the safe one before it has shown the whole line.
 	Subject bool `json:"-"`
+	// Command is the command that Text names, to be copied; empty if it names none.
+	Command string `json:"-"`
 }
 
 // Choice is one way to answer.

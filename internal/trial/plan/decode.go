@@ -45,7 +45,7 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 	faults = append(faults, p.decodeSteps(root, g)...)
 	if f, ok := g["expect"]; ok {
 		var wrong []error
-		p.Expect, wrong = decodeList(f, "expectation", MaxExpect, "- detected: predicted", decodeExpectation)
+		p.Expect, wrong = decodeList(f, "expectation", maxExpect, "- detected: predicted", decodeExpectation)
 		p.Expect = slices.DeleteFunc(p.Expect, func(e Expectation) bool { return e.Measure == "" })
 		faults = append(faults, wrong...)
 	}
@@ -59,7 +59,7 @@ func (p *Plan) decodeSteps(root *yaml.Node, g yamlfile.Group) (faults []error) {
 		return []error{errorAt(root.Line, `the plan has no steps: add them under "steps:"`)}
 	}
 	p.stepsLine = f.Key.Line
-	p.Steps, faults = decodeList(f, "step", MaxSteps, "- off: [kube-node3]", decodeStep)
+	p.Steps, faults = decodeList(f, "step", maxSteps, "- off: [kube-node3]", decodeStep)
 	if len(faults)+len(p.Steps) == 0 {
 		faults = append(faults, errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
 	}

@@ -15,8 +15,8 @@ import (
 // Bounds on a plan.
 const (
 	MaxSize   = 256 << 10 // bytes of the file
-	MaxSteps  = 200
-	MaxExpect = 200
+	maxSteps  = 200
+	maxExpect = 200
 )
 
 // file holds the limits of a plan's file.

@@ -17,7 +17,7 @@ func Claims(t *testing.T, d power.Driver, a power.Action, m power.Machine) bool 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err = f.Do(t.Context(), a, []power.Binding{{Node: power.NodeRef{Name: m.Name}, Off: &m}}, nil, nil); err == nil {
+	if err = f.Do(t.Context(), a, []power.Binding{{Node: power.NodeRef{Name: m.Name}, Off: &m}}, nil, nil, nil); err == nil {
 		t.Errorf("lightsout could %s %s", power.Verb(a), m.Title())
 	}
 	left, err := j.LeftOff()
