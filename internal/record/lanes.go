@@ -3,92 +3,79 @@ package record
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
 
-// laneFact is what an event or the first sample of a node tells: since From it is down, or no
-// longer. A fact without a kind tells that there is the node.
-type laneFact struct {
-	view.NodeSpan
-	down bool
-	// first: it was so already when the record began, unless an event has told.
-	first bool
-	// unknown: the reading before did not show whether the machine was off.
-	unknown bool
-}
-
-// fillLanes derives the outages of each node from the events, by the time at which
-// lightsout saw them, and those from the beginning from the samples.
+// fillLanes joins what the events and the first samples tell of each node into spans, by the time at which
+// lightsout saw it.
 func (r *Record) fillLanes() {
-	firsts, begun := firstFacts(r.Samples), map[view.NodeSpan]bool{}
-	for _, f := range firsts {
-		begun[view.NodeSpan{Node: f.Node, Kind: f.Kind}] = true
+	nodes := map[string][]outage.Span{}
+	sights := append(eventSights(r.Events), firstSights(r.Samples)...)
+	slices.SortStableFunc(sights, func(a, b outage.Sight) int { return a.At.Compare(b.At) })
+	var spans outage.Spans
+	for _, s := range sights {
+		spans.See(s)
+		nodes[s.Node] = nil
 	}
-	facts := append(eventFacts(r.Events), firsts...)
-	slices.SortStableFunc(facts, func(a, b laneFact) int { return a.From.Compare(b.From) })
-	nodes, told := map[string][]view.NodeSpan{}, map[view.NodeSpan]bool{}
-	var outages view.NodeSpans
-	for _, f := range facts {
-		nodes[f.Node] = nil
-		what := view.NodeSpan{Node: f.Node, Kind: f.Kind}
-		if f.Kind == "" || f.first && told[what] {
-			continue
+	for _, s := range spans.Spans() {
+		if s.To.IsZero() {
+			s.To = r.End
 		}
-		if begun[what] && !told[what] && (f.first || f.unknown) {
-			begun[f.NodeSpan] = true
-		}
-		told[what] = true
-		outages.Set(f.Node, f.Kind, f.down, f.From)
-	}
-	for _, o := range outages.Spans() {
-		o.Begun = begun[view.NodeSpan{Node: o.Node, Kind: o.Kind, From: o.From}]
-		if o.To.IsZero() {
-			o.To = r.End
-		}
-		nodes[o.Node] = append(nodes[o.Node], o)
+		nodes[s.Node] = append(nodes[s.Node], s)
 	}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
 		r.Lanes = append(r.Lanes, Lane{node, nodes[node]})
 	}
 }
 
-// eventFacts are what the events tell of nodes and machines.
-func eventFacts(events []view.Event) (out []laneFact) {
+// eventSights are what the events tell of nodes and machines.
+func eventSights(events []view.Event) (out []outage.Sight) {
 	for i := range events {
 		e := &events[i]
-		add := func(kind view.SpanKind, down bool) {
-			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: e.Subject, Kind: kind, From: e.Seen}, down: down, unknown: e.From == power.Unknown.String()})
+		see := func(kind outage.SpanKind, down bool) {
+			s := outage.Sight{Node: e.Subject, Kind: kind, Down: down, At: e.Seen}
+			if e.From != power.Unknown.String() { // else it may have been so before
+				s.After = e.At
+			}
+			out = append(out, s)
 		}
 		switch e.Code {
 		case view.CodeMachineState:
 			if e.To == power.Off.String() || e.To == power.On.String() {
-				add(view.SpanOff, e.To == power.Off.String())
+				see(outage.SpanOff, e.To == power.Off.String())
 			}
 		case view.CodeNodeHeartbeat:
-			add(view.SpanSilent, e.Is == cluster.HealthBad)
+			see(outage.SpanSilent, e.Is == cluster.HealthBad)
 		case view.CodeNodeStatus, view.CodeNodeNode:
-			add(view.SpanNotReady, e.Is == cluster.HealthBad)
-			if e.Cause == cluster.CauseDeleted {
-				add(view.SpanSilent, false)
+			see(outage.SpanNotReady, e.Is == cluster.HealthBad)
+			deleted := e.Cause == cluster.CauseDeleted
+			if deleted {
+				see(outage.SpanSilent, false)
+			}
+			if e.Code == view.CodeNodeNode {
+				see(outage.SpanGone, deleted)
 			}
 		}
 	}
 	return out
 }
 
-// firstFacts are what the first samples of each node and each machine tell.
-func firstFacts(samples []Sample) (out []laneFact) {
-	seen := map[view.NodeSpan]bool{}
-	first := func(at time.Time, node string, kind view.SpanKind, down bool) {
-		what := view.NodeSpan{Node: node, Kind: kind}
-		if down && !seen[what] {
-			out = append(out, laneFact{NodeSpan: view.NodeSpan{Node: node, Kind: kind, From: at}, down: true, first: true})
+// firstSights are what the first samples of each node and each machine tell.
+func firstSights(samples []Sample) (out []outage.Sight) {
+	type what struct {
+		node string
+		kind outage.SpanKind
+	}
+	seen := map[what]bool{}
+	see := func(s outage.Sight) {
+		if !seen[what{s.Node, s.Kind}] {
+			out = append(out, s)
 		}
-		seen[what] = true
+		seen[what{s.Node, s.Kind}] = true
 	}
 	for i := range samples {
 		x := &samples[i]
@@ -96,15 +83,14 @@ func firstFacts(samples []Sample) (out []laneFact) {
 			for _, n := range x.Cluster.Nodes {
 				if n != nil {
 					here := n.Gone.IsZero()
-					first(x.At, n.Name, "", true)
-					first(x.At, n.Name, view.SpanSilent, here && (n.Overdue || n.Ready == cluster.TriUnknown))
-					first(x.At, n.Name, view.SpanNotReady, here && n.Ready != cluster.TriTrue)
+					see(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: x.At})
+					see(outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: here && n.Ready != cluster.TriTrue, At: x.At})
 				}
 			}
 		}
 		for name, m := range x.Machines {
 			if m != nil && !m.Reading.Arrived.IsZero() && m.Reading.State != power.Unknown {
-				first(x.At, name, view.SpanOff, m.Reading.State == power.Off)
+				see(outage.Sight{Node: name, Kind: outage.SpanOff, Down: m.Reading.State == power.Off, At: x.At})
 			}
 		}
 	}

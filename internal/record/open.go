@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -58,7 +59,7 @@ type Second struct {
 // record ends, end with it.
 type Lane struct {
 	Node  string
-	Spans []view.NodeSpan
+	Spans []outage.Span
 }
 
 // longest is the longest time that a record may tell of.

@@ -173,7 +173,7 @@ func TestAMachineThatIsOffAtItsFirstReadingWasSoBefore(t *testing.T) {
 func describe(lanes []Lane) (out []string) {
 	for _, l := range lanes {
 		for _, s := range l.Spans {
-			begun := map[bool]string{true: "≤"}[s.Begun]
+			begun := map[bool]string{true: "≤"}[s.After.IsZero()]
 			out = append(out, fmt.Sprintf("%s %s %s%g-%g", l.Node, s.Kind, begun, s.From.Sub(t0).Seconds(), s.To.Sub(t0).Seconds()))
 		}
 	}

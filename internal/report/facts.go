@@ -73,13 +73,12 @@ func (f *Facts) add(n NodeFacts) {
 	}
 }
 
-// began is the earliest time at which the outage may have begun: if nobody asked for it and no
-// sign announced it, lightsout sees the node go down only later.
+// began is the earliest time at which the outage may have begun.
 func (f *Facts) began() time.Time {
-	if len(f.Nodes) == 0 || f.Nodes[0].asked() || f.Nodes[0].sign {
+	if len(f.Nodes) == 0 {
 		return f.From
 	}
-	return f.From.Add(-gap)
+	return f.Nodes[0].Began()
 }
 
 // outageAt is the last outage that had begun at t, else the first.

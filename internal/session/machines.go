@@ -40,7 +40,7 @@ type machines struct {
 	taken map[string]power.NodeNote
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
-	spans   view.NodeSpans
+	spans   outage.Spans
 }
 
 func newMachines(l *loop) *machines {
@@ -137,7 +137,7 @@ func (m *machines) read(node string, r power.Reading) {
 	}
 	v.Reading = r
 	if r.State == power.Off || r.State == power.On {
-		m.spans.Set(node, view.SpanOff, r.State == power.Off, r.Arrived)
+		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
 	}
 	switch at := r.CountsFrom(); {
 	case r.Proves(power.Off):
@@ -249,7 +249,7 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
 		for _, n := range s.Nodes() {
 			if n.Gone.IsZero() {
-				m.spans.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
+				m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: n.Ready != cluster.TriTrue, At: now})
 			}
 		}
 	}
