@@ -30,7 +30,7 @@ func gatherLanes(s *scene, w int) []lane {
 	var out []lane
 	index := map[string]int{}
 	for _, o := range s.f.Outages {
-		if o.From.After(s.now) || !o.To.IsZero() && o.To.Before(from) {
+		if o.Kind == spans.SpanSilent || o.From.After(s.now) || !o.To.IsZero() && o.To.Before(from) {
 			continue
 		}
 		i, known := index[o.Node]

@@ -49,10 +49,7 @@ func Downs(node string, spans []Span, reasons []Reason, end time.Time) (out []Do
 		if !s.To.Before(end) {
 			s.To = time.Time{}
 		}
-		var last *Down
-		if len(out) > 0 {
-			last = &out[len(out)-1]
-		}
+		last := lastOf(out)
 		why := explains(reasons, s.From, last)
 		switch {
 		case last != nil && (last.lastsAt(s.From) || why == Reason{} && !s.From.After(last.To.Add(gap))):
@@ -64,7 +61,19 @@ func Downs(node string, spans []Span, reasons []Reason, end time.Time) (out []Do
 	for i := range out {
 		out[i].explain(reasons)
 	}
-	return append(out, notGone(node, reasons, out)...)
+	if last, n := lastOf(out), len(reasons); n > 0 && (last == nil || !last.To.IsZero()) {
+		if r := explains(reasons, reasons[n-1].At, last); r.Cause == Operator { // it was not seen to go
+			out = append(out, Down{Node: node, Reason: r, From: r.At, To: r.At})
+		}
+	}
+	return out
+}
+
+func lastOf(downs []Down) *Down {
+	if len(downs) == 0 {
+		return nil
+	}
+	return &downs[len(downs)-1]
 }
 
 // explains returns the newest request or sign by which a node that was last down before went down then.
@@ -122,21 +131,6 @@ func (d *Down) explain(reasons []Reason) {
 	if d.Reason.begins() {
 		d.From = d.Reason.At
 	}
-}
-
-// notGone is the outage of the last request, if the machine was not seen to go off. One that was given up
-// counts if the node never went down.
-func notGone(node string, reasons []Reason, downs []Down) []Down {
-	begin := slices.DeleteFunc(slices.Clone(reasons), func(r Reason) bool { return !r.begins() })
-	if len(begin) == 0 {
-		return nil
-	}
-	r := begin[len(begin)-1]
-	went := slices.ContainsFunc(downs, func(d Down) bool { return d.lastsAt(r.At) })
-	if r.Noticed() || went || len(downs) > 0 && !r.Until.IsZero() {
-		return nil
-	}
-	return []Down{{Node: node, Reason: r, From: r.At, To: r.At}}
 }
 
 // First is the first span of a kind; nil if there is none.

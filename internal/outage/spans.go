@@ -24,7 +24,7 @@ type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to,omitzero"`
 	// After is when it was not so yet. Zero: nobody knows; it was so when lightsout first looked.
-	After time.Time `json:"-"`
+	After time.Time `json:"after,omitzero"`
 }
 
 // Sight is what was seen of a node at one time: whether it was down in one way.
@@ -71,6 +71,8 @@ func (o *Spans) See(x Sight) {
 	case x.Down && !lasts:
 		seen.span = len(o.all)
 		o.all = append(o.all, Span{Node: x.Node, Kind: x.Kind, From: x.At, After: later(x.After, seen.up)})
+	case x.Down && o.all[seen.span].After.IsZero():
+		o.all[seen.span].After = x.After
 	case !x.Down && lasts:
 		o.all[seen.span].To = later(x.At, o.all[seen.span].From)
 	}

@@ -10,16 +10,16 @@ import (
 	"lightsout/power"
 )
 
-// fillLanes joins what the events and the first samples tell of each node into spans, by the time at which
-// lightsout saw it.
+// fillLanes joins what the events tell of each node, and what the screen showed of it, into spans, by the
+// time at which lightsout saw it. A sample may come half a second after its event; the events do not tell
+// what was so when lightsout began.
 func (r *Record) fillLanes() {
 	nodes := map[string][]outage.Span{}
-	sights := append(eventSights(r.Events), firstSights(r.Samples)...)
+	sights := append(r.screenSights(), eventSights(r.Events)...)
 	slices.SortStableFunc(sights, func(a, b outage.Sight) int { return a.At.Compare(b.At) })
 	var spans outage.Spans
 	for _, s := range sights {
 		spans.See(s)
-		nodes[s.Node] = nil
 	}
 	for _, s := range spans.Spans() {
 		if s.To.IsZero() {
@@ -64,35 +64,21 @@ func eventSights(events []view.Event) (out []outage.Sight) {
 	return out
 }
 
-// firstSights are what the first samples of each node and each machine tell.
-func firstSights(samples []Sample) (out []outage.Sight) {
-	type what struct {
-		node string
-		kind outage.SpanKind
-	}
-	seen := map[what]bool{}
-	see := func(s outage.Sight) {
-		if !seen[what{s.Node, s.Kind}] {
-			out = append(out, s)
+// screenSights are what the screen showed last of the nodes, from before the record on.
+func (r *Record) screenSights() (out []outage.Sight) {
+	for i := range slices.Backward(r.Samples) {
+		if r.Samples[i].Outages == nil {
+			continue
 		}
-		seen[what{s.Node, s.Kind}] = true
-	}
-	for i := range samples {
-		x := &samples[i]
-		if x.Cluster != nil {
-			for _, n := range x.Cluster.Nodes {
-				if n != nil {
-					here := n.Gone.IsZero()
-					see(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: x.At})
-					see(outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: here && n.Ready != cluster.TriTrue, At: x.At})
-				}
+		for _, s := range *r.Samples[i].Outages {
+			if s.To.IsZero() || s.To.After(r.Start) {
+				out = append(out, outage.Sight{Node: s.Node, Kind: s.Kind, Down: true, At: s.From, After: s.After})
+			}
+			if s.To.After(r.Start) {
+				out = append(out, outage.Sight{Node: s.Node, Kind: s.Kind, At: s.To})
 			}
 		}
-		for name, m := range x.Machines {
-			if m != nil && !m.Reading.Arrived.IsZero() && m.Reading.State != power.Unknown {
-				see(outage.Sight{Node: name, Kind: outage.SpanOff, Down: m.Reading.State == power.Off, At: x.At})
-			}
-		}
+		break
 	}
 	return out
 }

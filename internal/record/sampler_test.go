@@ -172,7 +172,7 @@ func TestARecordTellsSecondsAndLanes(t *testing.T) {
 			t.Errorf("second %d: %+v", i, s)
 		}
 	}
-	want := []record.Lane{{Node: "node0"}, {Node: "node1"}, {Node: "node2"}, {Node: "node3", Spans: []outage.Span{
+	want := []record.Lane{{Node: "node3", Spans: []outage.Span{
 		{Node: "node3", Kind: outage.SpanOff, From: at(14), To: at(60), After: at(14)},
 		{Node: "node3", Kind: outage.SpanSilent, From: at(17), To: at(66), After: at(17)},
 		{Node: "node3", Kind: outage.SpanNotReady, From: at(20), To: at(66), After: at(20)},

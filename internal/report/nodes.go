@@ -16,8 +16,8 @@ import (
 type NodeFacts struct {
 	outage.Down
 	Cause cause
-	// NotReady, Evicted and Booted are when that was seen; zero: the record does not show it.
-	NotReady, Evicted, Booted time.Time
+	// Evicted and Booted are when that was seen; zero: the record does not show it.
+	Evicted, Booted time.Time
 }
 
 // cause is how a node went down.
@@ -74,10 +74,10 @@ func nodesOf(r *record.Record) []NodeFacts {
 		lanes[l.Node] = l.Spans
 	}
 	var all []NodeFacts
-	began, lost := firstSight(r), silences(r)
+	lost := silences(r)
 	for node, spans := range lanes {
 		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost), r.End) {
-			if n := (NodeFacts{Down: d, Cause: causeOf(&d)}); n.counts(r, began) {
+			if n := (NodeFacts{Down: d, Cause: causeOf(&d)}); n.counts(r) {
 				all = append(all, n)
 			}
 		}
@@ -97,7 +97,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 
 // counts reports whether it is one of the outages that a record is about: not one that was there before,
 // or is in the past of a recorded one, which may have others with their signs.
-func (n *NodeFacts) counts(r *record.Record, began time.Time) bool {
+func (n *NodeFacts) counts(r *record.Record) bool {
 	switch unplanned := recorded(r); {
 	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Cause == outage.Unanswered:
 		return false
@@ -106,7 +106,7 @@ func (n *NodeFacts) counts(r *record.Record, began time.Time) bool {
 	case unplanned && (n.Reason.Cause == outage.Another || n.Brief()):
 		return false
 	}
-	return n.From.After(began)
+	return n.From.After(r.Start) && !n.Spans[0].After.IsZero()
 }
 
 // reasonsOf lists by node the requests to take its machine down, the recorder's signs, and what other
@@ -143,10 +143,6 @@ func silences(r *record.Record) (out []outage.Reason) {
 // follow reads the steps that no span shows, until the node goes down again. It may return under a new
 // object.
 func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
-	n.NotReady = n.Since(outage.SpanNotReady)
-	if s := n.First(outage.SpanNotReady); s != nil && n.NotReady.IsZero() {
-		n.NotReady = begunAt(r, s)
-	}
 	again := slices.IndexFunc(later, func(x NodeFacts) bool { return x.Node == n.Node })
 	during := func(at time.Time) bool { return !at.Before(n.From) && (again < 0 || at.Before(later[again].From)) }
 	for _, p := range summaryOf(r).Phases {
@@ -165,28 +161,4 @@ func (n *NodeFacts) follow(r *record.Record, later []NodeFacts) {
 			n.Booted = e.Seen
 		}
 	}
-}
-
-// begunAt is when a span began that the record does not show from its beginning: a node became
-// NotReady by the time of its condition. Zero: unknown.
-func begunAt(r *record.Record, s *outage.Span) time.Time {
-	for _, p := range summaryOf(r).Phases {
-		if s.Kind != outage.SpanNotReady || p.Name != view.PhaseDetected || p.Subject != s.Node || p.Observed == nil || p.Before {
-			continue
-		}
-		if at := secondsAfter(r, *p.Observed); !at.After(s.From) {
-			return at
-		}
-	}
-	return time.Time{}
-}
-
-// firstSight is when the record first shows the cluster; zero when it does not.
-func firstSight(r *record.Record) time.Time {
-	for i := range r.Samples {
-		if c := r.Samples[i].Cluster; c != nil && len(c.Nodes) > 0 {
-			return r.Samples[i].At
-		}
-	}
-	return time.Time{}
 }

@@ -111,11 +111,7 @@ func (d *drawing) lanes(r *record.Record) {
 func (d *drawing) span(r *record.Record, s outage.Span, y float64) {
 	before, least := "", ""
 	if s.After.IsZero() {
-		if at := begunAt(r, &s); at.IsZero() {
-			before, least = " or before", "at least "
-		} else {
-			s.From = at
-		}
+		before, least = " or before", "at least "
 	}
 	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
 	x := d.axis.x(from)

@@ -248,9 +248,7 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	now := m.now()
 	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
 		for _, n := range s.Nodes() {
-			if n.Gone.IsZero() {
-				m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: n.Ready != cluster.TriTrue, At: now})
-			}
+			m.look(s, n, was == nil || was.Node(n.Name) == nil)
 		}
 	}
 	for node, o := range m.outages {
@@ -261,6 +259,19 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	}
 	slices.Sort(ready)
 	return ready
+}
+
+// look follows whether a node of s is silent and not Ready. At the first look, its condition tells since
+// when it is not Ready.
+func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) {
+	here := n.Gone.IsZero()
+	not := outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: here && n.Ready != cluster.TriTrue, At: m.now()}
+	if first && not.Down && !n.ReadySince.IsZero() {
+		not.After = n.ReadySince.Add(-s.Ahead())
+		not.At = not.After
+	}
+	m.spans.See(not)
+	m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: m.now()})
 }
 
 // underWay is how long a heartbeat that a node sent before its machine went off may take to arrive.
