@@ -34,8 +34,8 @@ const (
 	// gap is the longest time between two spans that count as one time down: a node boots before it
 	// is heard.
 	gap = 5 * time.Second
-	// early is how much earlier than all was well last, by a sign, a node can be seen down: a poll can
-	// find its machine off before its last heartbeat arrives.
+	// early is how much earlier than its reason a node can be seen down: a poll can find its machine off
+	// before its last heartbeat arrives.
 	early = time.Second
 	// brief is the length up to which a node that nothing explains has been down for a moment.
 	brief = 2 * time.Second
@@ -45,23 +45,24 @@ const (
 // span that ends with the record lasts.
 func Downs(node string, spans []Span, reasons []Reason, end time.Time) (out []Down) {
 	reasons = slices.SortedStableFunc(slices.Values(reasons), func(a, b Reason) int { return a.At.Compare(b.At) })
+	var last *Down
 	for _, s := range slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.From.Compare(b.From) }) {
 		if !s.To.Before(end) {
 			s.To = time.Time{}
 		}
-		last := lastOf(out)
 		why := explains(reasons, s.From, last)
 		switch {
 		case last != nil && (last.lastsAt(s.From) || why == Reason{} && !s.From.After(last.To.Add(gap))):
 			last.add(s)
 		case s.Kind != SpanGone || why != Reason{}: // else its object was deleted while it was well
 			out = append(out, Down{Node: node, Reason: why, From: s.From, To: s.To, Spans: []Span{s}})
+			last = &out[len(out)-1]
 		}
 	}
 	for i := range out {
 		out[i].explain(reasons)
 	}
-	if last, n := lastOf(out), len(reasons); n > 0 && (last == nil || !last.To.IsZero()) {
+	if n := len(reasons); n > 0 && (last == nil || !last.To.IsZero()) {
 		if r := explains(reasons, reasons[n-1].At, last); r.Cause == Operator { // it was not seen to go
 			out = append(out, Down{Node: node, Reason: r, From: r.At, To: r.At})
 		}
@@ -69,37 +70,22 @@ func Downs(node string, spans []Span, reasons []Reason, end time.Time) (out []Do
 	return out
 }
 
-func lastOf(downs []Down) *Down {
-	if len(downs) == 0 {
-		return nil
-	}
-	return &downs[len(downs)-1]
-}
-
 // explains returns the newest request or sign by which a node that was last down before went down then.
 func explains(reasons []Reason, went time.Time, before *Down) (why Reason) {
 	for _, r := range reasons {
-		lead := r.lead()
-		again := before == nil || !r.At.Before(before.To.Add(-lead)) && r.At.After(before.Spans[0].From.Add(lead))
-		if r.begins() && again && !r.At.After(went.Add(lead)) && (r.Until.IsZero() || !r.Until.Before(went)) {
+		again := before == nil || !r.At.Before(before.To.Add(-early)) && r.At.After(before.Spans[0].From.Add(early))
+		if r.Begins() && again && !r.At.After(went.Add(early)) && (r.Until.IsZero() || !r.Until.Before(went)) {
 			why = r
 		}
 	}
 	return why
 }
 
-// begins reports whether it is a request or a sign, by which an outage begins.
-func (r Reason) begins() bool { return r.Cause == Operator || r.Noticed() }
+// Begins reports whether it is a request or a sign, by which an outage begins.
+func (r Reason) Begins() bool { return r.Cause == Operator || r.Noticed() }
 
 // Noticed reports whether it is a sign.
 func (r Reason) Noticed() bool { return r.Cause == Nobody && r.Name != "" }
-
-func (r Reason) lead() time.Duration {
-	if r.Noticed() {
-		return early
-	}
-	return 0
-}
 
 // lastsAt reports whether the node is still down then.
 func (d *Down) lastsAt(at time.Time) bool { return d.To.IsZero() || at.Before(d.To) }
@@ -128,7 +114,7 @@ func (d *Down) explain(reasons []Reason) {
 			d.Reason = r
 		}
 	}
-	if d.Reason.begins() {
+	if d.Reason.Begins() {
 		d.From = d.Reason.At
 	}
 }
@@ -172,7 +158,7 @@ func (d *Down) Brief() bool { return !d.To.IsZero() && d.To.Sub(d.From) < brief 
 // Began is the earliest time at which it may have begun: without a request or a sign, lightsout sees a
 // node go down only later.
 func (d *Down) Began() time.Time {
-	if d.Reason.begins() {
+	if d.Reason.Begins() {
 		return d.From
 	}
 	return d.From.Add(-gap)

@@ -1,9 +1,6 @@
 package outage
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // SpanKind is a way in which a node is seen to be down. Spans of one node may overlap.
 type SpanKind string
@@ -37,11 +34,11 @@ type Sight struct {
 	After time.Time
 }
 
-// Spans joins what is seen of nodes into spans. The zero value has none. One goroutine may use it; the
-// slices that it returns never change.
+// Spans joins what is seen of nodes into spans. One goroutine may use it.
 type Spans struct {
-	all  []Span
-	last map[spanKey]*seenLast
+	all  []*Span
+	last map[spanKey]*Span
+	up   map[spanKey]time.Time // when it was last not so
 }
 
 type spanKey struct {
@@ -49,40 +46,37 @@ type spanKey struct {
 	kind SpanKind
 }
 
-// seenLast is what was seen last of one kind of a node.
-type seenLast struct {
-	span int       // its last span in all; -1: none
-	up   time.Time // when it was last not so; zero if it never was
+// NewSpans returns Spans of nothing.
+func NewSpans() *Spans {
+	return &Spans{last: map[spanKey]*Span{}, up: map[spanKey]time.Time{}}
 }
 
 // See takes a sight in. It counts from its own time on if that differs from what was seen before.
 func (o *Spans) See(x Sight) {
 	key := spanKey{x.Node, x.Kind}
-	if o.last == nil {
-		o.last = map[spanKey]*seenLast{}
-	}
-	seen := o.last[key]
-	if seen == nil {
-		seen = &seenLast{span: -1}
-		o.last[key] = seen
-	}
-	lasts := seen.span >= 0 && o.all[seen.span].To.IsZero()
+	last := o.last[key]
+	lasts := last != nil && last.To.IsZero()
 	switch {
 	case x.Down && !lasts:
-		seen.span = len(o.all)
-		o.all = append(o.all, Span{Node: x.Node, Kind: x.Kind, From: x.At, After: later(x.After, seen.up)})
-	case x.Down && o.all[seen.span].After.IsZero():
-		o.all[seen.span].After = x.After
+		last = &Span{Node: x.Node, Kind: x.Kind, From: x.At, After: later(x.After, o.up[key])}
+		o.all, o.last[key] = append(o.all, last), last
+	case x.Down && last.After.IsZero():
+		last.After = x.After
 	case !x.Down && lasts:
-		o.all[seen.span].To = later(x.At, o.all[seen.span].From)
+		last.To = later(x.At, last.From)
 	}
 	if !x.Down {
-		seen.up = x.At
+		o.up[key] = x.At
 	}
 }
 
-// Spans are the spans so far, in the order in which they began.
-func (o *Spans) Spans() []Span { return slices.Clone(o.all) }
+// Spans are the spans so far, in the order in which they began. The slice never changes.
+func (o *Spans) Spans() (out []Span) {
+	for _, s := range o.all {
+		out = append(out, *s)
+	}
+	return out
+}
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

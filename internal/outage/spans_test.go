@@ -8,7 +8,7 @@ import (
 func TestSpansBeginAndEndAndStayAsHandedOut(t *testing.T) {
 	t0 := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
-	var o Spans
+	o := NewSpans()
 	o.See(Sight{Node: "a", Kind: SpanOff, Down: false, At: at(0)}) // never was
 	o.See(Sight{Node: "a", Kind: SpanOff, Down: true, At: at(1)})
 	o.See(Sight{Node: "a", Kind: SpanOff, Down: true, At: at(2)}) // still is

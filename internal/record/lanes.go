@@ -17,7 +17,7 @@ func (r *Record) fillLanes() {
 	nodes := map[string][]outage.Span{}
 	sights := append(r.screenSights(), eventSights(r.Events)...)
 	slices.SortStableFunc(sights, func(a, b outage.Sight) int { return a.At.Compare(b.At) })
-	var spans outage.Spans
+	spans := outage.NewSpans()
 	for _, s := range sights {
 		spans.See(s)
 	}

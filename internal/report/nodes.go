@@ -83,7 +83,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 		}
 	}
 	worse := slices.DeleteFunc(slices.Clone(all), func(n NodeFacts) bool {
-		return n.Reason.Cause != outage.Operator && !n.Reason.Noticed() && n.First(outage.SpanOff) == nil && n.First(outage.SpanNotReady) == nil
+		return !n.Reason.Begins() && n.First(outage.SpanOff) == nil && n.First(outage.SpanNotReady) == nil
 	})
 	if len(worse) > 0 {
 		all = worse
@@ -101,7 +101,7 @@ func (n *NodeFacts) counts(r *record.Record) bool {
 	switch unplanned := recorded(r); {
 	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Cause == outage.Unanswered:
 		return false
-	case n.asked(), n.Reason.Noticed():
+	case n.Reason.Begins():
 		return true
 	case unplanned && (n.Reason.Cause == outage.Another || n.Brief()):
 		return false

@@ -40,11 +40,11 @@ type machines struct {
 	taken map[string]power.NodeNote
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage
-	spans   outage.Spans
+	spans   *outage.Spans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}}
+	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}, spans: outage.NewSpans()}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
