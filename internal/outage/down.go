@@ -41,15 +41,11 @@ const (
 	brief = 2 * time.Second
 )
 
-// Downs joins all spans of a node into the times that it was down, in their order, each with its reason. A
-// span that ends with the record lasts.
-func Downs(node string, spans []Span, reasons []Reason, end time.Time) (out []Down) {
+// Downs joins all spans of a node into the times that it was down, in their order, each with its reason.
+func Downs(node string, spans []Span, reasons []Reason) (out []Down) {
 	reasons = slices.SortedStableFunc(slices.Values(reasons), func(a, b Reason) int { return a.At.Compare(b.At) })
 	var last *Down
 	for _, s := range slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.From.Compare(b.From) }) {
-		if !s.To.Before(end) {
-			s.To = time.Time{}
-		}
 		why := explains(reasons, s.From, last)
 		switch {
 		case last != nil && (last.lastsAt(s.From) || why == Reason{} && !s.From.After(last.To.Add(gap))):

@@ -15,6 +15,7 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 	span := func(k SpanKind, from, to float64) Span {
 		return Span{Kind: k, From: at(from), To: at(to), After: at(from)}
 	}
+	lasts := func(k SpanKind, from float64) Span { return Span{Kind: k, From: at(from), After: at(from)} }
 	sign := func(s float64) Reason { return Reason{At: at(s), Name: "sign"} }
 	asked := func(s float64) Reason { return Reason{Cause: Operator, At: at(s), Name: "off"} }
 	givenUp := func(s, until float64) Reason {
@@ -30,7 +31,7 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 		"nothing":                               {nil, nil, ""},
 		"boots before it is heard":              {[]Span{span(SpanOff, 20, 60), span(SpanSilent, 64, 70)}, nil, "20–70 nobody 2"},
 		"twice":                                 {[]Span{span(SpanOff, 20, 60), span(SpanSilent, 66, 70)}, nil, "20–60 nobody 1, 66–70 nobody 1"},
-		"to the end":                            {[]Span{span(SpanOff, 20, 60), span(SpanSilent, 22, 100)}, nil, "20–end nobody 2"},
+		"to the end":                            {[]Span{span(SpanOff, 20, 60), lasts(SpanSilent, 22)}, nil, "20–end nobody 2"},
 		"asked for":                             {[]Span{span(SpanNotReady, 22, 60)}, []Reason{asked(5), asked(20)}, "20–60 operator 1"},
 		"asked for again while it is down":      {[]Span{span(SpanNotReady, 22, 60)}, []Reason{asked(20), asked(30)}, "20–60 operator 1"},
 		"asked for, and not seen to go":         {nil, []Reason{asked(20)}, "20–20 operator 0"},
@@ -46,11 +47,11 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 		"an API server that answers nobody":     {[]Span{span(SpanSilent, 20, 60)}, []Reason{unheard}, "20–60 unanswered 1"},
 		"a machine off meanwhile":               {[]Span{span(SpanOff, 20, 60)}, []Reason{unheard}, "20–60 nobody 1"},
 		"its object is deleted while it is off": {[]Span{span(SpanSilent, 22, 30), span(SpanGone, 30, 80)}, []Reason{sign(20)}, "20–80 sign 2"},
-		"its object is deleted":                 {[]Span{span(SpanGone, 30, 100)}, nil, ""},
-		"deleted after the last heartbeat":      {[]Span{span(SpanGone, 21, 100)}, []Reason{sign(20)}, "20–end sign 1"},
+		"its object is deleted":                 {[]Span{lasts(SpanGone, 30)}, nil, ""},
+		"deleted after the last heartbeat":      {[]Span{lasts(SpanGone, 21)}, []Reason{sign(20)}, "20–end sign 1"},
 	} {
 		var got []string
-		for _, d := range Downs("n", c.spans, c.reasons, at(100)) {
+		for _, d := range Downs("n", c.spans, c.reasons) {
 			to, cause := "end", []string{"nobody", "operator", "another", "unanswered"}[d.Reason.Cause]
 			if !d.To.IsZero() {
 				to = fmt.Sprint(d.To.Sub(at(0)).Seconds())

@@ -22,9 +22,6 @@ func (r *Record) fillLanes() {
 		spans.See(s)
 	}
 	for _, s := range spans.Spans() {
-		if s.To.IsZero() {
-			s.To = r.End
-		}
 		nodes[s.Node] = append(nodes[s.Node], s)
 	}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
@@ -50,15 +47,12 @@ func eventSights(events []view.Event) (out []outage.Sight) {
 			}
 		case view.CodeNodeHeartbeat:
 			see(outage.SpanSilent, e.Is == cluster.HealthBad)
-		case view.CodeNodeStatus, view.CodeNodeNode:
+		case view.CodeNodeStatus:
 			see(outage.SpanNotReady, e.Is == cluster.HealthBad)
-			deleted := e.Cause == cluster.CauseDeleted
-			if deleted {
-				see(outage.SpanSilent, false)
-			}
-			if e.Code == view.CodeNodeNode {
-				see(outage.SpanGone, deleted)
-			}
+		case view.CodeNodeNode: // it is new, or deleted
+			see(outage.SpanNotReady, e.Is == cluster.HealthBad)
+			see(outage.SpanSilent, false)
+			see(outage.SpanGone, e.Cause == cluster.CauseDeleted)
 		}
 	}
 	return out

@@ -55,8 +55,7 @@ type Second struct {
 	Available int
 }
 
-// Lane is what happened to one node over time. The outages that last when the
-// record ends, end with it.
+// Lane is what happened to one node over time.
 type Lane struct {
 	Node  string
 	Spans []outage.Span

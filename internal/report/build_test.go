@@ -27,7 +27,7 @@ func bare() *record.Record {
 func down(r *record.Record, node string, kind outage.SpanKind, from, to float64) {
 	o := outage.Span{Node: node, Kind: kind, From: at(from), To: at(to), After: at(from)}
 	if to == 0 {
-		o.To = r.End
+		o.To = time.Time{}
 	}
 	for i := range r.Lanes {
 		if r.Lanes[i].Node == node {

@@ -102,7 +102,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
 		"lightsout sees nothing at the end": {func(r *record.Record) {
 			silence(r)
-			down(r, "k8s2", outage.SpanSilent, 20, 600)
+			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			lose(r, 5, 60, 600)
 			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
 			e.At, e.Seen = at(90), at(98)

@@ -336,7 +336,7 @@ func tornRecord() *record.Record {
 	r.Seconds = r.Seconds[:keep]
 	r.Runs = []loadgen.Result{runOf(r.Seconds, r.End)}
 	for i := range r.Lanes[0].Spans {
-		r.Lanes[0].Spans[i].To = r.End
+		r.Lanes[0].Spans[i].To = time.Time{}
 	}
 	return r
 }
@@ -350,7 +350,7 @@ func abortedRecord() *record.Record {
 	r.Seconds = r.Seconds[:24]
 	for _, l := range r.Lanes {
 		for i := range l.Spans {
-			l.Spans[i].To = r.End
+			l.Spans[i].To = time.Time{}
 		}
 	}
 	s := r.Summary

@@ -76,7 +76,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 	var all []NodeFacts
 	lost := silences(r)
 	for node, spans := range lanes {
-		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost), r.End) {
+		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost)) {
 			if n := (NodeFacts{Down: d, Cause: causeOf(&d)}); n.counts(r) {
 				all = append(all, n)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"slices"
@@ -113,11 +114,11 @@ func (d *drawing) span(r *record.Record, s outage.Span, y float64) {
 	if s.After.IsZero() {
 		before, least = " or before", "at least "
 	}
-	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
+	from, to := s.From.Sub(base(r)).Seconds(), cmp.Or(s.To, r.End).Sub(base(r)).Seconds()
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
 	text := least + seconds(max(to-from, 0))
-	if !s.To.Before(r.End) {
+	if s.To.IsZero() {
 		text += ", to the end"
 	}
 	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+before+" – "+offset(to)+", "+text))
