@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	spans "lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -124,7 +125,7 @@ func randomFrame(rnd *rand.Rand, text string) *view.Frame {
 // addTrial puts a trial, outages and a replay with anything in them into f.
 func addTrial(rnd *rand.Rand, f *view.Frame, word func() string, at func() time.Time, num func() int) {
 	for range rnd.IntN(8) {
-		f.Outages = append(f.Outages, view.NodeSpan{Node: word(), Kind: []view.SpanKind{view.SpanOff, view.SpanNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
+		f.Outages = append(f.Outages, spans.Span{Node: word(), Kind: []spans.SpanKind{spans.SpanOff, spans.SpanNotReady, "other"}[rnd.IntN(3)], From: at(), To: at()})
 	}
 	if rnd.IntN(4) == 0 {
 		r := &view.ReplayView{Dir: word(), Start: at(), End: at(), Paused: rnd.IntN(2) == 0, Speed: float64(num()) / 4, Torn: word()}

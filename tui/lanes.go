@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lightsout/internal/view"
+	spans "lightsout/internal/outage"
 )
 
 // What a node is at one moment, as bits.
@@ -17,7 +17,7 @@ const (
 // lane is one row below the chart: a node's outages, or those of several.
 type lane struct {
 	name  string
-	spans []view.NodeSpan
+	spans []spans.Span
 }
 
 // laneRoom is how many lanes a chart of h lines has room for.
@@ -30,7 +30,7 @@ func gatherLanes(s *scene, w int) []lane {
 	var out []lane
 	index := map[string]int{}
 	for _, o := range s.f.Outages {
-		if o.From.After(s.now) || !o.To.IsZero() && o.To.Before(from) {
+		if o.Kind == spans.SpanSilent || o.From.After(s.now) || !o.To.IsZero() && o.To.Before(from) {
 			continue
 		}
 		i, known := index[o.Node]
@@ -61,7 +61,7 @@ func (l *lane) state(from, to time.Time) (bits int) {
 	for _, o := range l.spans {
 		switch {
 		case !o.From.Before(to) || !o.To.IsZero() && !o.To.After(from):
-		case o.Kind == view.SpanOff:
+		case o.Kind == spans.SpanOff:
 			bits |= laneOff
 		default:
 			bits |= laneNotReady

@@ -6,6 +6,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/cluster/forecast"
+	spans "lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -45,8 +46,8 @@ func between(lo, hi float64) *[2]float64  { return &[2]float64{lo, hi} }
 func yes(b bool) *bool                    { return &b }
 func gone(t time.Duration) time.Time      { return t0.Add(t) }
 func tenth(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-func off(node string, s float64) view.NodeSpan {
-	return view.NodeSpan{Node: node, Kind: view.SpanOff, From: gone(tenth(s))}
+func off(node string, s float64) spans.Span {
+	return spans.Span{Node: node, Kind: spans.SpanOff, From: gone(tenth(s))}
 }
 
 // driven is a driven trial whose second step waits.
@@ -94,7 +95,7 @@ func silent() *view.Frame {
 		{Name: view.PhaseEndpointsOut, Subject: "default/llm-jp-31-13b-00001-deployment", Predicted: between(52, 67)},
 		{Name: view.PhaseEvicted, Subject: "kube-node3", Predicted: between(352, 362), Note: "none fits: 8 Pending"},
 	}
-	f.Outages = []view.NodeSpan{off("kube-node3", 3.2), off("kube-node4", 3.9)}
+	f.Outages = []spans.Span{off("kube-node3", 3.2), off("kube-node4", 3.9)}
 	f.Load.Totals = loadgen.Totals{Scheduled: 60, OK: 38, Failed: map[loadgen.Class]int{loadgen.ClassReset: 8}, Sent: 2, Streaming: 12}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Hold, N: 14}, true
 	f.Load.Gauge = loadgen.Gauge{At: f.Now, Capacity: 16, Target: 16, Served: 8, Stalled: 2, OnDead: 4, Outstanding: 14, Basis: loadgen.BasisMeasured, Source: "queue-proxy"}
@@ -124,11 +125,11 @@ func silent() *view.Frame {
 func failing() *view.Frame {
 	f := outage()
 	f.Trial = planned(3, true)
-	f.Outages = []view.NodeSpan{
-		{Node: "kube-node2", Kind: view.SpanNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
+	f.Outages = []spans.Span{
+		{Node: "kube-node2", Kind: spans.SpanNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},
 		off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: view.SpanNotReady, From: f.Now.Add(-22 * time.Second)},
-		{Node: "kube-node4", Kind: view.SpanNotReady, From: f.Now.Add(-20 * time.Second)},
+		{Node: "kube-node3", Kind: spans.SpanNotReady, From: f.Now.Add(-22 * time.Second)},
+		{Node: "kube-node4", Kind: spans.SpanNotReady, From: f.Now.Add(-20 * time.Second)},
 	}
 	f.Load.Spec, f.Load.Active = loadgen.Spec{Shape: loadgen.Rate, PerSecond: 6}, true
 	f.Load.Totals = loadgen.Totals{Scheduled: 720, OK: 520, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{
@@ -166,9 +167,9 @@ func judged(v view.Verdict) *view.Frame {
 	c := mdxContents(f.Now)
 	f.Snapshot = cluster.NewSnapshot(c)
 	f.Power = mdxPower(f.Now)
-	f.Outages = []view.NodeSpan{off("kube-node3", 3.2), off("kube-node4", 3.9),
-		{Node: "kube-node3", Kind: view.SpanNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
-		{Node: "kube-node4", Kind: view.SpanNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
+	f.Outages = []spans.Span{off("kube-node3", 3.2), off("kube-node4", 3.9),
+		{Node: "kube-node3", Kind: spans.SpanNotReady, From: gone(56 * time.Second), To: gone(341 * time.Second)},
+		{Node: "kube-node4", Kind: spans.SpanNotReady, From: gone(58 * time.Second), To: gone(343 * time.Second)}}
 	f.Outages[0].To, f.Outages[1].To = gone(318*time.Second), gone(319*time.Second)
 	t := planned(7, false)
 	f.Trial = t

@@ -27,7 +27,7 @@ var imports = map[string]string{
 	"internal/config/yamlfile": "internal/text",
 
 	"internal/terminal":           "tui internal/export internal/report internal/record internal/view internal/text",
-	"tui":                         "internal/view internal/text cluster cluster/forecast power loadgen",
+	"tui":                         "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/session":            "internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":              "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/recorder":           "internal/trial/phase internal/session internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
@@ -38,11 +38,11 @@ var imports = map[string]string{
 
 	"internal/survey": "internal/text cluster cluster/forecast cluster/place",
 
-	"internal/record":          "internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/record":          "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
 	"internal/export":          "internal/text",
-	"internal/view":            "cluster power loadgen internal/text",
+	"internal/view":            "cluster power loadgen internal/outage internal/text",
 
 	"cluster":          "internal/clock internal/outage internal/text",
 	"cluster/forecast": "cluster cluster/place internal/text",

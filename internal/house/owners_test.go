@@ -37,6 +37,12 @@ var owners = []struct {
 	{"whether a request was sent after a detection: loadgen.Window.FailedAfterDetection",
 		regexp.MustCompile(`\.Detected\b`),
 		"loadgen/poweroff.go loadgen/window.go internal/trial/loadvalue.go internal/trial/phase/forecast.go cluster/forecast"},
+	{"which sights of a node are one span, and which spans are one time down: outage.Spans and outage.Downs",
+		regexp.MustCompile(`[^\]\w](outage|spans)\.(Span|Down)\{`),
+		"internal/outage internal/report/unplanned.go"},
+	{"what is a sight of a node: internal/session, and the events of a record",
+		regexp.MustCompile(`\boutage\.Sight\{\w`),
+		"internal/session/machines.go internal/record/lanes.go"},
 }
 
 func TestOneOwnerDecidesAFact(t *testing.T) {

@@ -1,7 +1,8 @@
-// Package outage has the outage of one node as a state machine, and the one rule that says whether a node
-// has booted. It imports nothing of this module: cluster and power ask it too. A session follows an
-// Outage for each node, and so does a phase.Tracker. Lanes (internal/record/lanes.go) and reports
-// (internal/report/nodes.go) still find the steps of a node themselves.
+// Package outage has the outages of a node: Outage, the state machine that a session follows for each
+// node, and so does a phase.Tracker; Before.Seen, the one rule that says whether a node has booted; Spans,
+// which joins what is seen of nodes into spans; and Downs, which joins the spans of a node into the times
+// that it was down, each with its reason: reports read them. It imports nothing of this module: cluster
+// and power ask it too.
 package outage
 
 import "time"

@@ -21,10 +21,12 @@ const (
 // Cause is who has caused an outage, as far as that is known.
 type Cause int
 
-// Causes. Operator: it was requested here, by an operator or a plan, by the journal.
+// Causes.
 const (
-	Nobody Cause = iota
-	Operator
+	Nobody     Cause = iota
+	Operator         // it was requested here, by an operator or a plan, by the journal
+	Another          // another operator switched the machine off
+	Unanswered       // the node was only silent while the API server answered nobody
 )
 
 // Kind is what a Fact is about.

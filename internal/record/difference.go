@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -27,7 +28,7 @@ func difference(old, f *view.Frame) (x Sample, news bool) {
 	note(setIfChanged(&x.NoLoad, old.NoLoad, f.NoLoad, equal))
 	note(setIfChanged(&x.Focus, old.Focus, f.Focus, equal))
 	note(setIfChanged(&x.Next, old.Next, append([]string{}, f.Next...), slices.Equal))
-	note(setIfChanged(&x.Outages, old.Outages, append([]view.NodeSpan{}, f.Outages...), slices.Equal))
+	note(setIfChanged(&x.Outages, old.Outages, append([]outage.Span{}, f.Outages...), slices.Equal))
 	note(setIfChanged(&x.Notice, old.Notice, f.Notice, func(a, b view.Notice) bool { return a.Text == b.Text && a.At.Equal(b.At) }))
 	if f.Question != old.Question {
 		note(setIfChanged(&x.Question, orZero(old.Question), orZero(f.Question), deepEqual))

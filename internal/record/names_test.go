@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -74,7 +75,7 @@ func TestNamesAreReplacedInTexts(t *testing.T) {
 		{learned(&view.Frame{Scopes: &view.Scopes{Contexts: []string{"acme-prod"}, Namespaces: []string{"payments", "default"}}}), "acme-prod payments default", "acme|payments", " default"},
 		{learned(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at, Nodes: nodes})}, &view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{At: at, Nodes: nodes, Pods: pods})}),
 			"acme-ledger/db-0 payments/web", "acme|payments", "/db-0 "},
-		{learned(&view.Frame{Power: machines(power.Machine{}), Outages: []view.NodeSpan{{Node: "acme-node2"}}, LeavesAfter: []string{"acme-node3"}}), "acme-node0 acme-node2 acme-node3", "acme", ""},
+		{learned(&view.Frame{Power: machines(power.Machine{}), Outages: []outage.Span{{Node: "acme-node2"}}, LeavesAfter: []string{"acme-node3"}}), "acme-node0 acme-node2 acme-node3", "acme", ""},
 		{learned(&view.Frame{Snapshot: cluster.NewSnapshot(cluster.Contents{Nodes: nodes})}), note.Text() + " " + nodes[0].ProviderID, "tanaka|jump-7|customer|0e7d-77aa", ""},
 		{learned(&view.Frame{Power: machines(power.Machine{Name: "db server 7", ID: "/DC 1/vm/db server 7"}, power.Machine{Name: `the "big" one`, ID: `C:\vm <&>`},
 			power.Machine{Name: "'quoted'", ID: "ディービー"}, power.Machine{Name: "rack:3", ID: "956a0ca1-3198"})}),

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -54,11 +55,10 @@ type Second struct {
 	Available int
 }
 
-// Lane is what happened to one node over time. The outages that last when the
-// record ends, end with it.
+// Lane is what happened to one node over time.
 type Lane struct {
 	Node  string
-	Spans []view.NodeSpan
+	Spans []outage.Span
 }
 
 // longest is the longest time that a record may tell of.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -15,10 +16,10 @@ import (
 
 var t0 = time.Date(2026, 11, 21, 6, 10, 0, 0, time.UTC)
 
-// outage is a synthetic trial: a node of four is switched off and comes back,
+// madeUp is a synthetic trial: a node of four is switched off and comes back,
 // its pods are replaced, requests fail and are resolved late, a question is
 // asked, a verdict is given.
-type outage struct {
+type madeUp struct {
 	dir      string
 	timeline *record.Timeline
 	requests *record.Requests
@@ -30,8 +31,8 @@ type outage struct {
 
 const outageSeconds = 100
 
-func newOutage(t *testing.T) *outage {
-	o := &outage{dir: t.TempDir(), now: t0}
+func newOutage(t *testing.T) *madeUp {
+	o := &madeUp{dir: t.TempDir(), now: t0}
 	var err error
 	if o.timeline, err = record.NewTimeline(filepath.Join(o.dir, record.EventsFile), func() time.Time { return o.now }); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func newOutage(t *testing.T) *outage {
 	return o
 }
 
-func (o *outage) begin() {
+func (o *madeUp) begin() {
 	o.f = view.Frame{Title: view.Title{Cluster: "lab-mdx", Via: "via someone@bastion", Pace: "fast"}, Focus: cluster.Key{Namespace: "default", Name: "web"}, Recording: true}
 	o.f.Power = map[string]view.MachineView{}
 	o.c = cluster.Contents{
@@ -76,26 +77,26 @@ func (o *outage) begin() {
 	o.say("operator", "lightsout", "session started")
 }
 
-func (o *outage) pod(name, node string) *cluster.Pod {
+func (o *madeUp) pod(name, node string) *cluster.Pod {
 	return &cluster.Pod{
 		Key: cluster.Key{Namespace: "default", Name: name}, UID: name, Node: node, Phase: "Running", Status: "Running", Ready: true,
 		ReadyContainers: 2, Containers: 2, Created: o.now, Deployment: "web", UnreachableFor: 5 * time.Second, Ports: []int32{8012},
 	}
 }
 
-func (o *outage) say(lane view.Lane, subject, text string) {
+func (o *madeUp) say(lane view.Lane, subject, text string) {
 	o.timeline.Add(view.Event{Lane: lane, Subject: subject, Text: text})
 }
 
 // node puts a changed copy in a node's place: earlier frames hold the old one.
-func (o *outage) node(i int, change func(*cluster.Node)) {
+func (o *madeUp) node(i int, change func(*cluster.Node)) {
 	n := *o.c.Nodes[i]
 	change(&n)
 	o.c.Nodes = append([]*cluster.Node(nil), o.c.Nodes...)
 	o.c.Nodes[i] = &n
 }
 
-func (o *outage) pods(on string, change func(*cluster.Pod)) {
+func (o *madeUp) pods(on string, change func(*cluster.Pod)) {
 	o.c.Pods = append([]*cluster.Pod(nil), o.c.Pods...)
 	for i, p := range o.c.Pods {
 		if p.Node == on {
@@ -106,13 +107,13 @@ func (o *outage) pods(on string, change func(*cluster.Pod)) {
 	}
 }
 
-func (o *outage) deployment(available int, word string) {
+func (o *madeUp) deployment(available int, word string) {
 	d := *o.c.Deployments[0]
 	d.Available, d.Word, d.Changed = available, word, o.now
 	o.c.Deployments = []*cluster.Deployment{&d}
 }
 
-func (o *outage) view(doing string, next int, v view.Verdict) {
+func (o *madeUp) view(doing string, next int, v view.Verdict) {
 	t := &view.TrialView{Name: "one-of-four", Next: next, Doing: doing, Started: t0, Verdict: v}
 	for i, name := range []string{"burst", "off", "on"} {
 		state := view.StepToCome
@@ -131,7 +132,7 @@ func (o *outage) view(doing string, next int, v view.Verdict) {
 }
 
 // second is what happens in each second.
-func (o *outage) second(s int) {
+func (o *madeUp) second(s int) {
 	off := s >= 14 && s < 60
 	for i := range 4 {
 		if i != 3 || !off {
@@ -168,7 +169,7 @@ func (o *outage) second(s int) {
 			v.Reading.State, v.Busy, v.Stage, v.LeftOff = power.Off, "", power.StageDone, true
 		})
 		o.timeline.Add(view.Event{Lane: "power", Subject: "node3", Text: "machine off", Level: view.Bad, From: "on", To: "off", Code: view.CodeMachineState})
-		o.f.Outages = []view.NodeSpan{{Node: "node3", Kind: view.SpanOff, From: o.now}}
+		o.f.Outages = []outage.Span{{Node: "node3", Kind: outage.SpanOff, From: o.now}}
 	case 17:
 		o.node(3, func(n *cluster.Node) { n.Overdue = true })
 		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat overdue", Level: view.Bad, From: "on time", To: "overdue", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthBad})
@@ -180,7 +181,7 @@ func (o *outage) second(s int) {
 		o.pods("node3", func(p *cluster.Pod) { p.Ready = false })
 		o.deployment(6, "Scaling")
 		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "Ready → NotReady (silent)", Level: view.Bad, From: "Ready", To: "NotReady (silent)", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthGood, Is: cluster.HealthBad})
-		o.f.Outages = append(o.f.Outages[:1:1], view.NodeSpan{Node: "node3", Kind: view.SpanNotReady, From: o.now})
+		o.f.Outages = append(o.f.Outages[:1:1], outage.Span{Node: "node3", Kind: outage.SpanNotReady, From: o.now})
 	case 25:
 		o.pods("node3", func(p *cluster.Pod) { p.Deleting, p.Status = o.now, "Terminating" })
 		o.c.Pods = append(o.c.Pods, o.pod("web-8", "node0"), o.pod("web-9", "node1"))
@@ -200,7 +201,7 @@ func (o *outage) second(s int) {
 		o.node(3, func(n *cluster.Node) { n.Ready, n.BootID, n.Taints, n.Overdue = cluster.TriTrue, "two", nil, false })
 		o.timeline.Add(view.Event{Lane: "heartbeat", Kind: "node", Subject: "node3", Text: "heartbeat on time", From: "overdue", To: "on time", Code: view.CodeNodeHeartbeat, Change: cluster.ChangeHeartbeat, Is: cluster.HealthGood})
 		o.timeline.Add(view.Event{Lane: "node", Kind: "node", Subject: "node3", Text: "NotReady → Ready", Level: view.Good, From: "NotReady", To: "Ready", Code: view.CodeNodeStatus, Change: cluster.ChangeStatus, Was: cluster.HealthBad, Is: cluster.HealthGood})
-		ended := append([]view.NodeSpan(nil), o.f.Outages...)
+		ended := append([]outage.Span(nil), o.f.Outages...)
 		for i := range ended {
 			ended[i].To = o.now
 		}
@@ -226,7 +227,7 @@ func (o *outage) second(s int) {
 
 // load sends one request a second from 6 to 40; those of 15 to 19 fail five
 // seconds later.
-func (o *outage) load(s int) {
+func (o *madeUp) load(s int) {
 	run := o.f.Load
 	run.Seconds = append(append([]loadgen.Second(nil), run.Seconds...), loadgen.Second{At: o.now})
 	at := func(second int) *loadgen.Second {
@@ -268,7 +269,7 @@ func (o *outage) load(s int) {
 	o.f.Load = run
 }
 
-func (o *outage) show() {
+func (o *madeUp) show() {
 	f := o.f
 	f.Now = o.now
 	o.c.Version++

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -43,9 +44,9 @@ type Sample struct {
 	Focus    *cluster.Key                 `json:"focus,omitempty"`
 	Next     *[]string                    `json:"next,omitempty"`
 	// Trial without a Name: there is none. Doing describes its present step.
-	Trial   *view.TrialView  `json:"trial,omitempty"`
-	Doing   *string          `json:"doing,omitempty"`
-	Outages *[]view.NodeSpan `json:"outages,omitempty"`
+	Trial   *view.TrialView `json:"trial,omitempty"`
+	Doing   *string         `json:"doing,omitempty"`
+	Outages *[]outage.Span  `json:"outages,omitempty"`
 	// Question without a Title: nothing is being asked.
 	Question *view.Question `json:"question,omitempty"`
 	Notice   *view.Notice   `json:"notice,omitempty"`

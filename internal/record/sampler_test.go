@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -171,10 +172,10 @@ func TestARecordTellsSecondsAndLanes(t *testing.T) {
 			t.Errorf("second %d: %+v", i, s)
 		}
 	}
-	want := []record.Lane{{Node: "node0"}, {Node: "node1"}, {Node: "node2"}, {Node: "node3", Spans: []view.NodeSpan{
-		{Node: "node3", Kind: view.SpanOff, From: at(14), To: at(60)},
-		{Node: "node3", Kind: view.SpanSilent, From: at(17), To: at(66)},
-		{Node: "node3", Kind: view.SpanNotReady, From: at(20), To: at(66)},
+	want := []record.Lane{{Node: "node3", Spans: []outage.Span{
+		{Node: "node3", Kind: outage.SpanOff, From: at(14), To: at(60), After: at(14)},
+		{Node: "node3", Kind: outage.SpanSilent, From: at(17), To: at(66), After: at(17)},
+		{Node: "node3", Kind: outage.SpanNotReady, From: at(20), To: at(66), After: at(20)},
 	}}}
 	if d := same("lanes", reflect.ValueOf(r.Lanes), reflect.ValueOf(want)); d != "" {
 		t.Errorf("%s\n%+v", d, r.Lanes)

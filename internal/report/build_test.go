@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -23,10 +24,10 @@ func bare() *record.Record {
 }
 
 // down adds a span of a node, to the end for to 0.
-func down(r *record.Record, node string, kind view.SpanKind, from, to float64) {
-	o := view.NodeSpan{Node: node, Kind: kind, From: at(from), To: at(to)}
+func down(r *record.Record, node string, kind outage.SpanKind, from, to float64) {
+	o := outage.Span{Node: node, Kind: kind, From: at(from), To: at(to), After: at(from)}
 	if to == 0 {
-		o.To = r.End
+		o.To = time.Time{}
 	}
 	for i := range r.Lanes {
 		if r.Lanes[i].Node == node {
@@ -34,7 +35,7 @@ func down(r *record.Record, node string, kind view.SpanKind, from, to float64) {
 			return
 		}
 	}
-	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []view.NodeSpan{o}})
+	r.Lanes = append(r.Lanes, record.Lane{Node: node, Spans: []outage.Span{o}})
 }
 
 // asks adds the request to take a machine down.
@@ -126,7 +127,7 @@ func sees(r *record.Record, phase, node string, at float64) {
 
 // falls has a node fall silent, as the recorder notices it, and Kubernetes mark it NotReady.
 func falls(r *record.Record, node string, from, detected float64) {
-	down(r, node, view.SpanSilent, from+3, 0)
+	down(r, node, outage.SpanSilent, from+3, 0)
 	sign := view.NewEvent(view.CodeOutageSign, node, view.Facts{Sign: view.SignSilent})
 	sign.At, sign.Seen = at(from), at(from+3)
 	r.Events = append(r.Events, sign)

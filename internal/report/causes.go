@@ -25,7 +25,7 @@ func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
-		case e.Seen.Before(r.Zero.Add(-gap)): // of an earlier outage, in the past of a record
+		case past(r, e.Seen):
 		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "": // a node that boots has another
 			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
 		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:
@@ -134,7 +134,7 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 			continue
 		}
 		from, since = &s, sinceWords[n.Cause]
-		if n.sign && n.Cause == causeSilent {
+		if n.Reason.Noticed() && n.Cause == causeSilent {
 			since = "its last heartbeat"
 		}
 	}

@@ -58,10 +58,10 @@ func clientsOf(r *record.Record, all []Facts, i int) Clients {
 		failed := x.FailedIn()
 		switch {
 		case len(failed) == 0:
-		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began()):
+		case (len(f.Nodes) > 0 || recorded(r)) && i == 0 && !end.After(f.began):
 			c.Before += failed.Sum()
 		case outageAt(all, end.Add(-1)) == i:
-			c.fail(failed, latest(x.At, f.began()), end)
+			c.fail(failed, latest(x.At, f.began), end)
 		}
 	}
 	if len(all) == 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -83,7 +84,7 @@ func TestAComparisonShowsWhyThereIsNoErrorWindow(t *testing.T) {
 		{few, []string{`clients +else +5000 unsent`}},
 	} {
 		asks(tc.r, "k8s2", 0, power.ActionOff, power.StageSending)
-		down(tc.r, "k8s2", view.SpanOff, 1, 400)
+		down(tc.r, "k8s2", outage.SpanOff, 1, 400)
 		tc.r.Summary.Phases = []view.Phase{{Name: view.PhaseErrors, Subject: "load", Predicted: iv(0, 60)}}
 		got := compareText(t, []*record.Record{tc.r})
 		for _, want := range tc.want {

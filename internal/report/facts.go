@@ -19,7 +19,8 @@ type Facts struct {
 	Clients  Clients
 	// Workloads are those of which the record shows the pods, the worst first.
 	Workloads []Workload
-	over      time.Time // To, or the end of the record
+	// began is the earliest time at which it may have begun; over is To, or the end of the record.
+	began, over time.Time
 }
 
 // factsOf finds the outages of a record, in the order of time. If no node went down, the facts
@@ -31,7 +32,7 @@ func factsOf(r *record.Record) []Facts {
 			out[last].add(n)
 			continue
 		}
-		out = append(out, Facts{Nodes: []NodeFacts{n}, From: n.From, To: n.To})
+		out = append(out, Facts{Nodes: []NodeFacts{n}, From: n.From, To: n.To, began: n.Began()})
 	}
 	if len(out) == 0 {
 		out = wholeRecord(r)
@@ -61,6 +62,7 @@ func wholeRecord(r *record.Record) []Facts {
 	if recorded(r) {
 		f.From = r.Zero
 	}
+	f.began = f.From
 	return []Facts{f}
 }
 
@@ -73,19 +75,10 @@ func (f *Facts) add(n NodeFacts) {
 	}
 }
 
-// began is the earliest time at which the outage may have begun: if nobody asked for it and no
-// sign announced it, lightsout sees the node go down only later.
-func (f *Facts) began() time.Time {
-	if len(f.Nodes) == 0 || f.Nodes[0].asked() || f.Nodes[0].sign {
-		return f.From
-	}
-	return f.From.Add(-gap)
-}
-
 // outageAt is the last outage that had begun at t, else the first.
 func outageAt(all []Facts, t time.Time) (at int) {
 	for i := range all {
-		if !all[i].began().After(t) {
+		if !all[i].began.After(t) {
 			at = i
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -26,7 +27,7 @@ func signs(r *record.Record, s float64, node string, sign view.Sign) {
 // off has lightsout switch a node's machine off at 20 s, until a time; 0 is the end.
 func off(r *record.Record, until float64) {
 	asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
-	down(r, "k8s2", view.SpanOff, 21, until)
+	down(r, "k8s2", outage.SpanOff, 21, until)
 }
 
 // allThere are the words for pods of which none was missing.
@@ -46,8 +47,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			" lightsout did not send 12 requests that were due: whether the service would have answered is unknown."},
 		"two nodes fall silent": {func(r *record.Record) {
 			for _, n := range []string{"kube-node4", "kube-node3"} {
-				down(r, n, view.SpanSilent, 20, 300)
-				down(r, n, view.SpanNotReady, 60, 300)
+				down(r, n, outage.SpanSilent, 20, 300)
+				down(r, n, outage.SpanNotReady, 60, 300)
 			}
 			fail(r, 21, 68)
 			lose(r, 0, 62, 64)
@@ -55,34 +56,34 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed); 0 of 6 pods were available at the lowest."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
-			down(r, "k8s2", view.SpanNotReady, 22, 300)
-			down(r, "k8s2", view.SpanOff, 25, 290)
+			down(r, "k8s2", outage.SpanNotReady, 22, 300)
+			down(r, "k8s2", outage.SpanOff, 25, 290)
 		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; " + allThere + "."},
 		"the driver takes its time": {func(r *record.Record) {
 			silence(r)
 			asks(r, "k8s2", 20, power.ActionOff, power.StageSending)
-			down(r, "k8s2", view.SpanOff, 50, 290)
+			down(r, "k8s2", outage.SpanOff, 50, 290)
 		}, "k8s2 was switched off at 08:00:20 UTC; no requests were sent meanwhile; " + allThere + "."},
 		"a machine that did not go": {func(r *record.Record) { asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending) },
 			"k8s2 was asked to go off, and lightsout did not see it go, at 08:00:20 UTC; no request failed."},
 		"a node that falls silent long after a request that failed": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			asks(r, "k8s2", 140, power.ActionShutdown, power.StageFailed)
-			down(r, "k8s2", view.SpanSilent, 400, 500)
+			down(r, "k8s2", outage.SpanSilent, 400, 500)
 		}, "k8s2 fell silent at 08:06:40 UTC; no request failed; " + allThere + "."},
 		"clients that hang": {func(r *record.Record) {
 			off(r, 290)
 			r.Summary.Load = append(r.Summary.Load, record.Load{Failures: record.Failures{Hung: &loadgen.Counts{Scheduled: 17, Cancelled: 16}}})
 		}, "k8s2 was switched off at 08:00:20 UTC; 16 requests hung until lightsout ended them; " + allThere + "."},
 		"requests that have no end": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 100)
+			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Seconds[21].OK, r.Seconds[21].Unresolved = 0, 1
 		}, "k8s2 fell silent at 08:00:20 UTC; 1 request had not ended when the record did; " + allThere + "."},
 		"two outages": {func(r *record.Record) {
 			for i, n := range []string{"k8s2", "k8s3"} {
 				from := float64(20 + 200*i)
 				asks(r, n, from, power.ActionShutdown, power.StageSending)
-				down(r, n, view.SpanOff, from+2, from+90)
+				down(r, n, outage.SpanOff, from+2, from+90)
 				lose(r, 4-i, 30+200*i, 100+200*i)
 			}
 			fail(r, 225, 230)
@@ -90,8 +91,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			" k8s3 was shut down at 08:03:40 UTC; 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
-			down(r, "k8s3", view.SpanSilent, 60, 120)
-			down(r, "k8s3", view.SpanNotReady, 80, 130)
+			down(r, "k8s3", outage.SpanSilent, 60, 120)
+			down(r, "k8s3", outage.SpanNotReady, 80, 130)
 		}, "k8s2 was switched off at 08:00:20 UTC and k8s3 fell silent at 08:01:00; no request failed; " + allThere + "."},
 		"an outage that has not ended": {func(r *record.Record) {
 			off(r, 0)
@@ -101,7 +102,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "k8s2 was switched off at 08:00:20 UTC; clients saw errors for at least 9m30s (570 requests failed); 0 of 6 pods were available at the lowest, and 3 were missing when the record ended; k8s2 was still off when the record ended."},
 		"lightsout sees nothing at the end": {func(r *record.Record) {
 			silence(r)
-			down(r, "k8s2", view.SpanSilent, 20, 600)
+			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			lose(r, 5, 60, 600)
 			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
 			e.At, e.Seen = at(90), at(98)
@@ -109,13 +110,13 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent meanwhile; at most 5 of 6 pods were available at the lowest, and 1 were missing when lightsout last saw the cluster, at 08:01:30;" +
 			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
 		"a sign after an earlier outage": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 60)
-			down(r, "k8s2", view.SpanSilent, 62, 100)
+			down(r, "k8s2", outage.SpanSilent, 20, 60)
+			down(r, "k8s2", outage.SpanSilent, 62, 100)
 			signs(r, 62, "k8s2", view.SignSilent)
 		}, "k8s2 fell silent at 08:01:02 UTC; no request failed; " + allThere + "."},
 		"an earlier outage in the past of the record": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 22, 40)
-			down(r, "k8s3", view.SpanSilent, 62, 100)
+			down(r, "k8s2", outage.SpanSilent, 22, 40)
+			down(r, "k8s3", outage.SpanSilent, 62, 100)
 			signs(r, 20, "k8s2", view.SignSilent)
 			signs(r, 60, "k8s3", view.SignSilent)
 			r.Zero, r.Summary.Zero = at(60), at(60)
@@ -150,23 +151,23 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			scales(r, 31, 9)
 		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 6 of 6 pods of default/web were available at the lowest. The deployment was scaled from 6 to 9 pods at 08:00:31 UTC."},
 		"a planned switch-off beside an outage": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 18, 50)
-			down(r, "k8s3", view.SpanSilent, 20, 40)
+			down(r, "k8s2", outage.SpanSilent, 18, 50)
+			down(r, "k8s3", outage.SpanSilent, 20, 40)
 			planned := view.NewEvent(view.CodePlannedOff, "k8s2", view.Facts{Name: "root@vm"})
 			planned.At, planned.Seen = at(19), at(19)
 			signs(r, 20, "k8s3", view.SignSilent)
 			r.Events = append(r.Events, planned)
 		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; " + allThere + "."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 0)
+			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			signs(r, 60, "k8s2", view.SignNotBack)
 		}, "k8s2 was due back from a planned switch-off at 08:01:00 UTC; no request failed; " + allThere + "; k8s2 was still down when the record ended."},
 		"a node deleted before it was silent": {func(r *record.Record) {
 			signs(r, 20, "b", view.SignSilent)
-			r.Events = append(r.Events, view.Event{Code: view.CodeNodeNode, Subject: "b", At: at(21), Seen: at(21), Facts: view.Facts{}, Cause: cluster.CauseDeleted})
+			down(r, "b", outage.SpanGone, 21, 0)
 		}, "b was deleted after its last heartbeat at 08:00:20 UTC; no request failed; " + allThere + "; b was still down when the record ended."},
 		"the recorder began later": {func(r *record.Record) {
-			down(r, "k8s2", view.SpanSilent, 20, 100)
+			down(r, "k8s2", outage.SpanSilent, 20, 100)
 			r.Summary.Blind = []record.Blind{{To: 45, Why: "the recorder had not begun", StoodStill: true}}
 		}, "k8s2 fell silent at 08:00:20 UTC; no request is known to have failed; " + lowestHidden + "."},
 		"an outage of the API server hides how pods went": {func(r *record.Record) {
@@ -176,8 +177,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		}, "The API server gave lightsout no answer for 26 s from 08:00:20 UTC; no request failed; at most 3 of 6 pods were available at the lowest."},
 		"nodes that cannot renew their Leases while the API server is away": {func(r *record.Record) {
 			off(r, 90)
-			down(r, "k8s3", view.SpanSilent, 64, 72)
-			down(r, "k8s1", view.SpanNotReady, 65, 71)
+			down(r, "k8s3", outage.SpanSilent, 64, 72)
+			down(r, "k8s1", outage.SpanNotReady, 65, 71)
 			loseAPI(r, 50, 64)
 		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; " + lowestHidden + "."},
 		"an outage without a node": {func(r *record.Record) {
@@ -189,7 +190,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 21, 41)
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 21, Failed: 20}}
 			lose(r, 0, 21, 41)
-			down(r, "k8s1", view.SpanNotReady, 50, 50.5)
+			down(r, "k8s1", outage.SpanNotReady, 50, 50.5)
 		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 0 of 6 pods were available at the lowest."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)
@@ -201,7 +202,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 		"many nodes, again and again": {func(r *record.Record) {
 			for _, n := range strings.Fields("a b c d e f") {
 				for i := range 5 {
-					down(r, n, view.SpanSilent, float64(20+50*i), float64(40+50*i))
+					down(r, n, outage.SpanSilent, float64(20+50*i), float64(40+50*i))
 				}
 			}
 			silence(r)
@@ -211,7 +212,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			" 2 more outages of a, b, c, d and 2 more nodes followed: see the tables."},
 		"broken off": {func(r *record.Record) {
 			r.Summary, r.Torn = nil, []string{"there is no summary"}
-			down(r, "a", view.SpanSilent, 20, 0)
+			down(r, "a", outage.SpanSilent, 20, 0)
 		}, "a fell silent at 08:00:20 UTC; no request is known to have failed; " + allThere + "; a was still down when the record ended." +
 			" The record breaks off at 08:10:00 UTC: what happened later is unknown, and so is how the requests in flight ended."},
 		"an empty record": {func(r *record.Record) { *r = record.Record{} }, "The record is empty: what happened is unknown."},
@@ -233,7 +234,7 @@ func TestEachOutageHasItsOwnFailures(t *testing.T) {
 	fail(r, 5, 8)
 	off(r, 60)
 	asks(r, "k8s3", 130, power.ActionOff, power.StageSending)
-	down(r, "k8s3", view.SpanOff, 131, 220)
+	down(r, "k8s3", outage.SpanOff, 131, 220)
 	x := &r.Seconds[50] // in flight through the second one
 	x.Sent, x.Failed, x.Later = 3, map[loadgen.Class]int{loadgen.ClassReset: 2}, map[loadgen.Class]int{loadgen.ClassReset: 2}
 	r.Seconds[131].Earlier = x.Later
@@ -259,7 +260,7 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 	r := bare()
 	asks(r, "k8s2", 20.2, power.ActionOff, power.StageSending)
-	down(r, "k8s2", view.SpanOff, 21, 60)
+	down(r, "k8s2", outage.SpanOff, 21, 60)
 	fail(r, 20, 22)
 	c := factsOf(r)[0].Clients
 	if c.Failed != 2 || !c.First.Equal(at(20.2)) {
@@ -270,7 +271,7 @@ func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 // A recorder that began during an outage has not seen its errors begin, but has seen them end.
 func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 	r := bare()
-	down(r, "k8s2", view.SpanSilent, 20, 100)
+	down(r, "k8s2", outage.SpanSilent, 20, 100)
 	fail(r, 45, 60)
 	signs(r, 20, "k8s2", view.SignSilent)
 	r.Summary.Blind = []record.Blind{{To: 25, Why: "the recorder had not begun", StoodStill: true}}
@@ -282,23 +283,25 @@ func TestAnErrorWindowOfWhichTheBeginningIsMissing(t *testing.T) {
 // A recorder that began during an outage knows when the node became NotReady, by its condition, and not
 // when its machine went off or when it fell silent.
 func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
-	for name, c := range map[string]struct{ detected, row, notReady string }{
-		"its condition is dated":     {"here", "T+00:06.0|", "T+00:06.0 – T+00:42.0, 36 s"},
-		"its condition has no date":  {"", "", "T+00:28.0 or before – T+00:42.0, at least 14 s"},
-		"an earlier outage is dated": {"before", "", "T+00:28.0 or before – T+00:42.0, at least 14 s"},
+	for name, c := range map[string]struct {
+		dated         float64
+		row, notReady string
+	}{
+		"its condition is dated":    {26, "T+00:06.0|", "T+00:06.0 – T+00:42.0, 36 s"},
+		"its condition has no date": {0, "", "T+00:28.0 or before – T+00:42.0, at least 14 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bare()
 			signs(r, 20, "k8s2", view.SignSilent)
-			down(r, "k8s2", view.SpanOff, 48, 59)
-			down(r, "k8s2", view.SpanSilent, 48, 61)
-			down(r, "k8s2", view.SpanNotReady, 48, 62)
-			for i := range r.Lanes[0].Spans {
-				r.Lanes[0].Spans[i].Begun = true
+			down(r, "k8s2", outage.SpanOff, 48, 59)
+			down(r, "k8s2", outage.SpanSilent, 48, 61)
+			down(r, "k8s2", outage.SpanNotReady, 48, 62)
+			spans := r.Lanes[0].Spans
+			for i := range spans {
+				spans[i].After = time.Time{}
 			}
-			if c.detected != "" {
-				sees(r, view.PhaseDetected, "k8s2", 6)
-				r.Summary.Phases[0].Before = c.detected == "before"
+			if c.dated > 0 {
+				spans[2].From, spans[2].After = at(c.dated), at(c.dated)
 			}
 			want := "k8s2|unplanned: its heartbeats stopped|T+00:00.0|" + c.row + "T+00:42.0|42 s" // without columns of dashes
 			if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
@@ -319,21 +322,21 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after string
 		first         float64 // when the record first shows the node
-		kind          view.SpanKind
+		kind          outage.SpanKind
 		ran           bool
 	}{
-		"the same boot ID":                  {before: "one", after: "one", kind: view.SpanSilent, ran: true},
-		"its machine was off":               {before: "one", after: "one", kind: view.SpanOff},
-		"no boot ID before":                 {after: "one", kind: view.SpanSilent},
-		"no boot ID after":                  {before: "one", kind: view.SpanSilent},
-		"another boot ID, without an event": {before: "one", after: "two", kind: view.SpanSilent},
-		"first shown while it was down":     {before: "one", after: "one", first: 60, kind: view.SpanSilent},
+		"the same boot ID":                  {before: "one", after: "one", kind: outage.SpanSilent, ran: true},
+		"its machine was off":               {before: "one", after: "one", kind: outage.SpanOff},
+		"no boot ID before":                 {after: "one", kind: outage.SpanSilent},
+		"no boot ID after":                  {before: "one", kind: outage.SpanSilent},
+		"another boot ID, without an event": {before: "one", after: "two", kind: outage.SpanSilent},
+		"first shown while it was down":     {before: "one", after: "one", first: 60, kind: outage.SpanSilent},
 	} {
 		r := bare()
 		reportsBoot(r, "k8s2", c.first, c.before)
 		reportsBoot(r, "k8s2", 150, c.after)
 		down(r, "k8s2", c.kind, 21, 150)
-		down(r, "k8s2", view.SpanNotReady, 70, 150)
+		down(r, "k8s2", outage.SpanNotReady, 70, 150)
 		if got := rowsOf(nodesTable(r, factsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
 			t.Errorf("%s: %q", name, got)
 		}

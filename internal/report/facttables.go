@@ -2,12 +2,11 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
-	"lightsout/internal/view"
 )
 
 // instant writes a time as an offset; zero is a dash.
@@ -28,8 +27,8 @@ func nodesTable(r *record.Record, all []Facts) section {
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, string(n.Cause)+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Off), instant(r, n.Silent), instant(r, n.NotReady),
-			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready), length)
+		t.row(n.Node, string(n.Cause)+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
+			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
 	}
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
@@ -46,15 +45,10 @@ func returned(n *NodeFacts, b bootID) string {
 	case n.asked():
 	case !n.Booted.IsZero():
 		return "; its machine went down and booted again"
-	case !n.To.IsZero() && n.Off.IsZero() && !n.foundOff() && b.id != "" && b.from.Before(n.went()):
+	case !n.To.IsZero() && n.First(outage.SpanOff) == nil && b.id != "" && b.from.Before(n.Spans[0].From):
 		return "; its boot ID is the same: most likely its machine ran on"
 	}
 	return ""
-}
-
-// foundOff reports whether its machine was off when the record first shows it.
-func (n *NodeFacts) foundOff() bool {
-	return slices.ContainsFunc(n.begun, func(s view.NodeSpan) bool { return s.Kind == view.SpanOff })
 }
 
 func clientsTable(r *record.Record, all []Facts) section {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -128,10 +129,10 @@ func mdxRecord() *record.Record {
 		r.Seconds = append(r.Seconds, x)
 	}
 	for _, n := range nodes {
-		r.Lanes = append(r.Lanes, record.Lane{Node: n, Spans: []view.NodeSpan{
-			{Kind: view.SpanOff, From: at(1.5), To: at(33.2)},
-			{Kind: view.SpanSilent, From: at(2.8), To: at(35.1)},
-			{Kind: view.SpanNotReady, From: at(4.6), To: at(36.1)},
+		r.Lanes = append(r.Lanes, record.Lane{Node: n, Spans: []outage.Span{
+			{Kind: outage.SpanOff, From: at(1.5), To: at(33.2), After: at(1.5)},
+			{Kind: outage.SpanSilent, From: at(2.8), To: at(35.1), After: at(2.8)},
+			{Kind: outage.SpanNotReady, From: at(4.6), To: at(36.1), After: at(4.6)},
 		}})
 	}
 	s := &record.Summary{
@@ -261,10 +262,10 @@ func vagrantRecord() *record.Record {
 		}
 		r.Seconds = append(r.Seconds, x)
 	}
-	r.Lanes = []record.Lane{{Node: "k8s2", Spans: []view.NodeSpan{
-		{Kind: view.SpanOff, From: at(8.9), To: at(382.7)},
-		{Kind: view.SpanSilent, From: at(14), To: at(402)},
-		{Kind: view.SpanNotReady, From: at(53.1), To: at(404.3)},
+	r.Lanes = []record.Lane{{Node: "k8s2", Spans: []outage.Span{
+		{Kind: outage.SpanOff, From: at(8.9), To: at(382.7), After: at(8.9)},
+		{Kind: outage.SpanSilent, From: at(14), To: at(402), After: at(14)},
+		{Kind: outage.SpanNotReady, From: at(53.1), To: at(404.3), After: at(53.1)},
 	}}, {Node: "k8s3"}}
 	r.Summary = &record.Summary{
 		Version: record.SummaryVersion, Name: "vagrant", About: "One of three nodes loses its power under nginx behind a NodePort.", Verdict: view.Fail,
@@ -335,7 +336,7 @@ func tornRecord() *record.Record {
 	r.Seconds = r.Seconds[:keep]
 	r.Runs = []loadgen.Result{runOf(r.Seconds, r.End)}
 	for i := range r.Lanes[0].Spans {
-		r.Lanes[0].Spans[i].To = r.End
+		r.Lanes[0].Spans[i].To = time.Time{}
 	}
 	return r
 }
@@ -349,7 +350,7 @@ func abortedRecord() *record.Record {
 	r.Seconds = r.Seconds[:24]
 	for _, l := range r.Lanes {
 		for i := range l.Spans {
-			l.Spans[i].To = r.End
+			l.Spans[i].To = time.Time{}
 		}
 	}
 	s := r.Summary
@@ -394,7 +395,7 @@ func hostileRecord() *record.Record {
 	for i := range r.Lanes {
 		r.Lanes[i].Node = evil + fmt.Sprint(i)
 		for j := range r.Lanes[i].Spans {
-			r.Lanes[i].Spans[j].Kind = view.SpanKind(evil)
+			r.Lanes[i].Spans[j].Kind = outage.SpanKind(evil)
 		}
 	}
 	r.Torn = []string{evil}

@@ -225,7 +225,7 @@ func still(r *record.Record, nodes []NodeFacts) string {
 	switch {
 	case len(down) == 0:
 		return ""
-	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.OffAtEnd }):
+	case !slices.ContainsFunc(down, func(n NodeFacts) bool { return !n.Off() }):
 		return named(down) + was + "off when the record ended" // by the power API
 	}
 	return named(down) + was + "down " + atEnd(r)

@@ -154,7 +154,7 @@ func (p *page) fromTorn(r *record.Record, all []Facts) {
 	}
 	var off []string
 	for _, n := range all[len(all)-1].Nodes {
-		if n.OffAtEnd {
+		if n.Off() {
 			off = append(off, n.Node)
 		}
 	}

@@ -1,13 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"slices"
 	"strings"
 
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 	"lightsout/loadgen"
 
 	"lightsout/internal/text"
@@ -77,13 +78,15 @@ const (
 )
 
 // laneRows are a lane's rows: kinds of spans, from top to bottom.
-var laneRows = []view.SpanKind{view.SpanOff, view.SpanSilent, view.SpanNotReady}
+var laneRows = []outage.SpanKind{outage.SpanOff, outage.SpanSilent, outage.SpanNotReady}
 
 const laneRow = 13.0
 
 // lanes draws the nodes to which something happened.
 func (d *drawing) lanes(r *record.Record) {
-	all := slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool { return len(l.Spans) == 0 })
+	all := slices.DeleteFunc(slices.Clone(r.Lanes), func(l record.Lane) bool {
+		return !slices.ContainsFunc(l.Spans, func(s outage.Span) bool { return s.Kind != outage.SpanGone })
+	})
 	for i, l := range all {
 		if i == lanesMost {
 			d.text("label soft", 0, d.y+10, "start", fmt.Sprintf("… and %s more", text.Count(len(all)-i, "node", "nodes")))
@@ -106,30 +109,26 @@ func (d *drawing) lanes(r *record.Record) {
 	d.y += 10
 }
 
-func (d *drawing) span(r *record.Record, s view.NodeSpan, y float64) {
+func (d *drawing) span(r *record.Record, s outage.Span, y float64) {
 	before, least := "", ""
-	if s.Begun {
-		if at := begunAt(r, s); at.IsZero() {
-			before, least = " or before", "at least "
-		} else {
-			s.From = at
-		}
+	if s.After.IsZero() {
+		before, least = " or before", "at least "
 	}
-	from, to := s.From.Sub(base(r)).Seconds(), s.To.Sub(base(r)).Seconds()
+	from, to := s.From.Sub(base(r)).Seconds(), cmp.Or(s.To, r.End).Sub(base(r)).Seconds()
 	x := d.axis.x(from)
 	b := box{x, y, max(d.axis.x(to)-x, 1.5), laneRow - 2}
 	text := least + seconds(max(to-from, 0))
-	if !s.To.Before(r.End) {
+	if s.To.IsZero() {
 		text += ", to the end"
 	}
 	d.printf(`<g><title>%s</title>`, html.EscapeString(clean(string(s.Kind))+" "+offset(from)+before+" – "+offset(to)+", "+text))
 	switch s.Kind {
-	case view.SpanOff:
+	case outage.SpanOff:
 		d.rect("off", b)
 		if textWidth(text) < b.w {
 			d.text("label small on-off", b.x+5, y+9, "start", text)
 		}
-	case view.SpanSilent:
+	case outage.SpanSilent:
 		d.filled("p-silent", b)
 		d.rect("outline", b)
 	default:

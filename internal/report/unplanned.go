@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	boots "lightsout/internal/outage"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -16,12 +16,18 @@ import (
 // order of notice, without those of earlier outages in its past. Other records have none.
 func SignsIn(r *record.Record) (out []view.Event) {
 	for i := range r.Events {
-		if e := &r.Events[i]; e.Code == view.CodeOutageSign && !e.At.Before(r.Zero.Add(-gap)) {
+		if e := &r.Events[i]; e.Code == view.CodeOutageSign && !past(r, e.At) {
 			out = append(out, *e)
 		}
 	}
 	return out
 }
+
+// atZero is how long before the zero of a record something may be seen that belongs to its outage.
+const atZero = 5 * time.Second
+
+// past reports whether a time is that of an earlier outage, in the past of a record.
+func past(r *record.Record, at time.Time) bool { return at.Before(r.Zero.Add(-atZero)) }
 
 // recorded reports whether the recorder wrote a record, and not a trial or a session.
 func recorded(r *record.Record) bool { return len(SignsIn(r)) > 0 }
@@ -37,7 +43,7 @@ func SoFar(signs []view.Event, clients string) string {
 			cause = causeOff
 		}
 		if cause != "" {
-			nodes = append(nodes, NodeFacts{Node: e.Subject, Cause: cause, From: e.At})
+			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: cause})
 		}
 	}
 	beside := strings.Join(signsBeside(r, false), "; ")
@@ -159,7 +165,7 @@ func bootIDsOf(r *record.Record) map[string]bootID {
 	for _, b := range newest {
 		ids = append(ids, b.id)
 	}
-	prove := boots.Proving(ids)
+	prove := outage.Proving(ids)
 	maps.DeleteFunc(newest, func(_ string, b bootID) bool { return !prove[b.id] })
 	return newest
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -63,7 +64,7 @@ func TestARowHasOneReason(t *testing.T) {
 	e.Cause, e.Seen = cluster.CauseShutdown, at(4)
 	r.Events = append(r.Events, e)
 	asks(r, "c", 1, power.ActionOff, power.StageSending)
-	down(r, "c", view.SpanOff, 1.5, 0)
+	down(r, "c", outage.SpanOff, 1.5, 0)
 	sees(r, view.PhaseDetected, "c", 5.7)
 	const late = "no heartbeat for node-monitor-grace-period (unknown), checked every node-monitor-period (unknown)"
 	want := "T+00:05.0|marks a NotReady|5 s after its last heartbeat|its kubelet reported that it shuts down: shutdownGracePeriod (unknown)\n" +

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -18,8 +19,8 @@ func tells(r *record.Record, s float64, kind cluster.Kind, subject, reason, why 
 // fallsAndReturns has k8s2 fall silent at 20 s, and return at 400 s, with the recorder watching.
 func fallsAndReturns(r *record.Record) {
 	signs(r, 20, "k8s2", view.SignSilent)
-	down(r, "k8s2", view.SpanSilent, 23, 398)
-	down(r, "k8s2", view.SpanNotReady, 65, 400)
+	down(r, "k8s2", outage.SpanSilent, 23, 398)
+	down(r, "k8s2", outage.SpanNotReady, 65, 400)
 	s := r.Summary
 	s.Name, s.Started, s.Ended, s.Unplanned.Severity = "outage k8s2", at(23), at(600), record.SeverityUnnoticed
 	s.Unplanned.Signs = []record.Sign{{Kind: view.SignSilent, Subject: "k8s2", At: at(20), Noticed: at(23)}}

@@ -41,11 +41,14 @@ type machines struct {
 	outages map[string]*outage.Outage
 	// crossed has, of nodes whose machines are another node's, when that machine was proven off.
 	crossed map[string]time.Time
-	spans   view.NodeSpans
+	spans   *outage.Spans
 }
 
 func newMachines(l *loop) *machines {
-	return &machines{loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{}, outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}}
+	return &machines{
+		loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
+		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(),
+	}
 }
 
 // watch begins to read the machines' states. It is for when they are known.
@@ -138,7 +141,7 @@ func (m *machines) read(node string, r power.Reading) {
 	}
 	v.Reading = r
 	if r.State == power.Off || r.State == power.On {
-		m.spans.Set(node, view.SpanOff, r.State == power.Off, r.Arrived)
+		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
 	}
 	switch at := r.CountsFrom(); {
 	case r.Proves(power.Off):
@@ -258,9 +261,7 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	now := m.now()
 	if was == nil || was.Link.State != cluster.LinkLive || !s.SameNodes(was) {
 		for _, n := range s.Nodes() {
-			if n.Gone.IsZero() {
-				m.spans.Set(n.Name, view.SpanNotReady, n.Ready != cluster.TriTrue, now)
-			}
+			m.look(s, n, was == nil || was.Node(n.Name) == nil)
 		}
 	}
 	for node, o := range m.outages {
@@ -271,6 +272,19 @@ func (m *machines) observe(was, s *cluster.Snapshot) (ready []string) {
 	}
 	slices.Sort(ready)
 	return ready
+}
+
+// look follows whether a node of s is silent and not Ready. At the first look, its condition tells since
+// when it is not Ready.
+func (m *machines) look(s *cluster.Snapshot, n *cluster.Node, first bool) {
+	here := n.Gone.IsZero()
+	not := outage.Sight{Node: n.Name, Kind: outage.SpanNotReady, Down: here && n.Ready != cluster.TriTrue, At: m.now()}
+	if first && not.Down && !n.ReadySince.IsZero() {
+		not.After = n.ReadySince.Add(-s.Ahead())
+		not.At = not.After
+	}
+	m.spans.See(not)
+	m.spans.See(outage.Sight{Node: n.Name, Kind: outage.SpanSilent, Down: here && (n.Overdue || n.Ready == cluster.TriUnknown), At: m.now()})
 }
 
 // underWay is how long a heartbeat that a node sent before its machine went off may take to arrive.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/loadgen"
 	"lightsout/power"
 )
@@ -46,7 +47,7 @@ type Frame struct {
 	Trial *TrialView
 	// Outages are the spans in which nodes were off or not Ready, in the order
 	// in which they began; To is zero while one lasts.
-	Outages []NodeSpan
+	Outages []outage.Span
 	// Replay is set when the frame comes from a record and not from a cluster.
 	Replay *ReplayView
 

@@ -2,65 +2,9 @@ package view
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 )
-
-// SpanKind is what a NodeSpan is about.
-type SpanKind string
-
-// Kinds of spans. Those of one node may overlap.
-const (
-	SpanOff      SpanKind = "off"       // the machine is off, or presumed so
-	SpanSilent   SpanKind = "silent"    // heartbeats are missing; in records alone
-	SpanNotReady SpanKind = "not ready" // according to the control plane
-)
-
-// NodeSpan is a span in which a node was off, silent or not Ready, by the time of
-// observation; To is zero while it lasts.
-type NodeSpan struct {
-	Node string    `json:"node"`
-	Kind SpanKind  `json:"kind"`
-	From time.Time `json:"from"`
-	To   time.Time `json:"to,omitzero"`
-	// Begun: it was so already when lightsout first saw the node or its machine; From is when that
-	// was. In records alone.
-	Begun bool `json:"-"`
-}
-
-// NodeSpans follows the outages of nodes. The zero value has none. One goroutine may use
-// it; the slices that it returns never change.
-type NodeSpans struct {
-	spans []NodeSpan
-	last  map[spanKey]int // of each kind of a node
-}
-
-type spanKey struct {
-	node string
-	kind SpanKind
-}
-
-// Set records whether a node is down, and since when if that has changed.
-func (o *NodeSpans) Set(node string, kind SpanKind, down bool, at time.Time) {
-	key := spanKey{node, kind}
-	i, known := o.last[key]
-	if down == (known && o.spans[i].To.IsZero()) {
-		return // as it was
-	}
-	if !down {
-		o.spans[i].To = slices.MaxFunc([]time.Time{at, o.spans[i].From}, time.Time.Compare)
-		return
-	}
-	if o.last == nil {
-		o.last = map[spanKey]int{}
-	}
-	o.last[key] = len(o.spans)
-	o.spans = append(o.spans, NodeSpan{Node: node, Kind: kind, From: at})
-}
-
-// Spans are the outages so far, in the order in which they began.
-func (o *NodeSpans) Spans() []NodeSpan { return slices.Clone(o.spans) }
 
 // Sign is what shows that an outage has begun.
 type Sign string

@@ -1,0 +1,161 @@
+package outage
+
+import (
+	"slices"
+	"time"
+)
+
+// Reason is what explains that a node is down, or a sign by which that was noticed.
+type Reason struct {
+	// Cause: Operator for a request to this program; Nobody for a sign; Another and Unanswered.
+	Cause Cause
+	// At is when it was requested or done; of a sign, when all was well last.
+	At time.Time
+	// Until is when it ended: the request was given up, or nodes can be heard again; zero if it did not.
+	Until time.Time
+	// Name tells the requests and the signs apart, for the reader.
+	Name string
+}
+
+// Down is one time that a node was down. It has no spans if its machine was asked to go off and was not
+// seen to go.
+type Down struct {
+	Node string
+	// Reason is the zero value if nothing explains it.
+	Reason Reason
+	// From is when it was asked for, or when all was well last by its sign, else when the node was first
+	// seen down. To is when it was back; zero: it was not.
+	From, To time.Time
+	// Spans are what was seen of it, in the order in which they began.
+	Spans []Span
+}
+
+const (
+	// gap is the longest time between two spans that count as one time down: a node boots before it
+	// is heard.
+	gap = 5 * time.Second
+	// early is how much earlier than its reason a node can be seen down: a poll can find its machine off
+	// before its last heartbeat arrives.
+	early = time.Second
+	// brief is the length up to which a node that nothing explains has been down for a moment.
+	brief = 2 * time.Second
+)
+
+// Downs joins all spans of a node into the times that it was down, in their order, each with its reason.
+func Downs(node string, spans []Span, reasons []Reason) (out []Down) {
+	reasons = slices.SortedStableFunc(slices.Values(reasons), func(a, b Reason) int { return a.At.Compare(b.At) })
+	var last *Down
+	for _, s := range slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.From.Compare(b.From) }) {
+		why := explains(reasons, s.From, last)
+		switch {
+		case last != nil && (last.lastsAt(s.From) || why == Reason{} && !s.From.After(last.To.Add(gap))):
+			last.add(s)
+		case s.Kind != SpanGone || why != Reason{}: // else its object was deleted while it was well
+			out = append(out, Down{Node: node, Reason: why, From: s.From, To: s.To, Spans: []Span{s}})
+			last = &out[len(out)-1]
+		}
+	}
+	for i := range out {
+		out[i].explain(reasons)
+	}
+	if n := len(reasons); n > 0 && (last == nil || !last.To.IsZero()) {
+		if r := explains(reasons, reasons[n-1].At, last); r.Cause == Operator { // it was not seen to go
+			out = append(out, Down{Node: node, Reason: r, From: r.At, To: r.At})
+		}
+	}
+	return out
+}
+
+// explains returns the newest request or sign by which a node that was last down before went down then.
+func explains(reasons []Reason, went time.Time, before *Down) (why Reason) {
+	for _, r := range reasons {
+		again := before == nil || !r.At.Before(before.To.Add(-early)) && r.At.After(before.Spans[0].From.Add(early))
+		if r.Begins() && again && !r.At.After(went.Add(early)) && (r.Until.IsZero() || !r.Until.Before(went)) {
+			why = r
+		}
+	}
+	return why
+}
+
+// Begins reports whether it is a request or a sign, by which an outage begins.
+func (r Reason) Begins() bool { return r.Cause == Operator || r.Noticed() }
+
+// Noticed reports whether it is a sign.
+func (r Reason) Noticed() bool { return r.Cause == Nobody && r.Name != "" }
+
+// lastsAt reports whether the node is still down then.
+func (d *Down) lastsAt(at time.Time) bool { return d.To.IsZero() || at.Before(d.To) }
+
+// add takes another span in.
+func (d *Down) add(s Span) {
+	d.Spans = append(d.Spans, s)
+	if s.To.IsZero() || d.To.IsZero() {
+		d.To = time.Time{}
+	} else {
+		d.To = later(d.To, s.To)
+	}
+}
+
+// explain finds the reason of an outage that began without one: a sign while it lasts, an API server
+// that answered nobody, or another operator.
+func (d *Down) explain(reasons []Reason) {
+	from, to := d.From, d.To
+	for _, r := range reasons {
+		before := !to.IsZero() && !r.Until.IsZero() && !to.After(r.Until)
+		switch {
+		case d.Reason != Reason{}:
+		case r.Noticed() && r.At.After(from) && d.lastsAt(r.At),
+			r.Cause == Unanswered && before && !from.Before(r.At) && d.First(SpanOff) == nil,
+			r.Cause == Another && !r.At.Before(from.Add(-gap)) && (to.IsZero() || !r.At.After(to.Add(gap))):
+			d.Reason = r
+		}
+	}
+	if d.Reason.Begins() {
+		d.From = d.Reason.At
+	}
+}
+
+// First is the first span of a kind; nil if there is none.
+func (d *Down) First(k SpanKind) *Span {
+	if i := slices.IndexFunc(d.Spans, func(s Span) bool { return s.Kind == k }); i >= 0 {
+		return &d.Spans[i]
+	}
+	return nil
+}
+
+// Since is when a span of a kind began; zero if none did, or nobody knows. Before a request to go off, the
+// machine was on.
+func (d *Down) Since(k SpanKind) time.Time {
+	if s := d.First(k); s != nil && (!s.After.IsZero() || d.Reason.Cause == Operator) {
+		return s.From
+	}
+	return time.Time{}
+}
+
+// Ready is when the control plane found the node Ready again; zero if it did not.
+func (d *Down) Ready() (at time.Time) {
+	gone := d.First(SpanGone)
+	for _, s := range d.Spans {
+		if s.Kind == SpanNotReady && !s.To.IsZero() && (gone == nil || !s.To.Equal(gone.From)) {
+			at = s.To
+		}
+	}
+	return at
+}
+
+// Off reports whether the machine is still off.
+func (d *Down) Off() bool {
+	return slices.ContainsFunc(d.Spans, func(s Span) bool { return s.Kind == SpanOff && s.To.IsZero() })
+}
+
+// Brief reports whether the node was down for a moment only.
+func (d *Down) Brief() bool { return !d.To.IsZero() && d.To.Sub(d.From) < brief }
+
+// Began is the earliest time at which it may have begun: without a request or a sign, lightsout sees a
+// node go down only later.
+func (d *Down) Began() time.Time {
+	if d.Reason.Begins() {
+		return d.From
+	}
+	return d.From.Add(-gap)
+}
