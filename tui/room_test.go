@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 )
@@ -26,7 +27,7 @@ func website(off int, since time.Duration) *view.Frame {
 			f.Zero = t0
 			n.Ready, n.Renewed, n.RenewSeen, n.ReadySince = cluster.TriUnknown, t0, t0, t0.Add(40*time.Second)
 			n.Taints = []cluster.Taint{{Key: cluster.TaintUnreachable, Effect: "NoExecute", TimeAdded: n.ReadySince}}
-			f.Outages = append(f.Outages, view.NodeSpan{Node: n.Name, From: t0, Kind: view.SpanOff})
+			f.Outages = append(f.Outages, outage.Span{Node: n.Name, From: t0, Kind: outage.SpanOff})
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
