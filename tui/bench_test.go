@@ -52,7 +52,7 @@ func BenchmarkKey(b *testing.B) {
 
 // BenchmarkIdle is a second of an idle screen.
 func BenchmarkIdle(b *testing.B) {
-	m, _, now := testModel(outage(), 120, 36, Options{})
+	m, _, now := testModel(mdxOutage(), 120, 36, Options{})
 	for b.Loop() {
 		*now = now.Add(time.Second)
 		m.Update(tickMsg{})

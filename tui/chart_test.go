@@ -27,7 +27,7 @@ var chartScenes = []struct {
 
 // chartFrame is the frame of the outage with other seconds, the newest of them now.
 func chartFrame(spec loadgen.Spec, seconds []loadgen.Second) *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	f.Load.Spec, f.Load.Active = spec, spec.Shape != loadgen.Burst
 	start := f.Now.Truncate(time.Second).Add(-time.Duration(len(seconds)-1) * time.Second)
 	for i := range seconds {

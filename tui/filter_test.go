@@ -64,7 +64,7 @@ func TestPatternsAreFilteredBy(t *testing.T) {
 // leaves.
 func TestTheTitleShowsTheFilterFirst(t *testing.T) {
 	for _, at := range []size{{80, 24}, {120, 36}, {200, 50}, {60, 15}, {40, 10}} {
-		m, _, _ := testModel(outage(), at.w, at.h, Options{})
+		m, _, _ := testModel(mdxOutage(), at.w, at.h, Options{})
 		typeKeys(m, "3 / ! n o d e 3 enter")
 		m.notices = notices{}
 		m.Update(FrameMsg{m.s.f})

@@ -91,9 +91,9 @@ func calm() *view.Frame {
 	}
 }
 
-// outage is 52 s after two nodes were shut down: 8 of 16, with 8 served and 4
+// mdxOutage is 52 s after two nodes were shut down: 8 of 16, with 8 served and 4
 // queued, after a hold that lost 8 requests.
-func outage() *view.Frame {
+func mdxOutage() *view.Frame {
 	now := t0.Add(83400 * time.Millisecond)
 	f := calm()
 	f.Now, f.Zero = now, t0
@@ -217,7 +217,7 @@ func asked() *view.Frame {
 
 // stale is the outage with the API server away for 12 s.
 func stale() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	c := f.Snapshot.Contents()
 	c.Link = cluster.Link{State: cluster.LinkDisconnected, LastContact: f.Now.Add(-12 * time.Second),
 		Err: "https://10.0.0.10:6443 through mdxuser@bastion: connection timed out", NextTry: f.Now.Add(4 * time.Second)}
@@ -227,7 +227,7 @@ func stale() *view.Frame {
 
 // names is a cluster of names that are hard to draw.
 func names() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	c := f.Snapshot.Contents()
 	long := strings.Repeat("very-long-name.", 16) + "worker-0001-x"
 	c.Nodes[1].Name = long[:253]
@@ -275,7 +275,7 @@ func testModel(f *view.Frame, w, h int, o Options) (*Model, *[]view.Intent, *tim
 
 // told is the outage with nothing failed, as Knative's activator tells of it.
 func told() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	served, queued := 8, 4
 	f.Load.Gauge.Reported = []loadgen.Report{{Source: "activator", Served: &served, Queued: &queued, Asked: 1, Answered: 1}}
 	f.Load.Totals = loadgen.Totals{Scheduled: 84, OK: 72, Sent: 4, Streaming: 8, Failed: map[loadgen.Class]int{}}
@@ -289,7 +289,7 @@ func told() *view.Frame {
 
 // differs is the outage where one of two activators tells of other requests.
 func differs() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	served, queued := 8, 9
 	f.Load.Gauge.Reported = []loadgen.Report{{Source: "activator", Served: &served, Queued: &queued, Asked: 2, Answered: 2}}
 	f.Load.Gauge.Disagreement = "activator reports 8 served and 9 queued, but the ledger has 8 and 4"

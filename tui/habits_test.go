@@ -44,7 +44,7 @@ func TestLoadKeysAskOutsideTheirPane(t *testing.T) {
 }
 
 func TestTheKeyLShowsALog(t *testing.T) {
-	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	m, sent, _ := testModel(mdxOutage(), 120, 36, Options{})
 	typeKeys(m, "3 l")
 	wantIntent(t, sent, view.Inspect{Of: lostPod, Log: true})
 	typeKeys(m, "esc d l")

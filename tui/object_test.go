@@ -19,7 +19,7 @@ var lostPod = cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: llm
 // looked is outage with what the API server tells of a pod and its log.
 func looked(look view.Inspect) func() *view.Frame {
 	return func() *view.Frame {
-		f := outage()
+		f := mdxOutage()
 		o := &cluster.Description{Ref: look.Of,
 			Conditions: []cluster.Condition{
 				{Type: "PodScheduled", Status: "True", Since: t0.Add(-time.Hour)},
@@ -43,7 +43,7 @@ func looked(look view.Inspect) func() *view.Frame {
 }
 
 func TestDetailsShowTheAPIServersAnswer(t *testing.T) {
-	m, sent, _ := testModel(outage(), 120, 36, Options{})
+	m, sent, _ := testModel(mdxOutage(), 120, 36, Options{})
 	typeKeys(m, "3 d")
 	wantIntent(t, sent, view.Inspect{Of: lostPod})
 	if v := plainView(m); !strings.Contains(v, "asking the API server") {
@@ -68,7 +68,7 @@ func TestDetailsShowTheAPIServersAnswer(t *testing.T) {
 // The details of a node show no action under way on a machine that refused it.
 func TestARefusedActionIsNotUnderWay(t *testing.T) {
 	for stage, underWay := range map[power.Stage]bool{power.StageSending: true, power.StageFailed: false} {
-		f := outage()
+		f := mdxOutage()
 		v := f.Power["kube-node3"]
 		v.Busy, v.Stage, v.Text = power.ActionShutdown, stage, "the power API refused"
 		f.Power["kube-node3"] = v
@@ -104,7 +104,7 @@ func TestADeploymentShowsItsKnativeService(t *testing.T) {
 
 func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 	look := view.Inspect{Of: lostPod, Log: true}
-	m, sent, _ := testModel(outage(), 80, 24, Options{})
+	m, sent, _ := testModel(mdxOutage(), 80, 24, Options{})
 	typeKeys(m, "3 l")
 	wantIntent(t, sent, look)
 	f := looked(look)()
@@ -136,7 +136,7 @@ func TestALogIsFollowedAndItsContainerChosen(t *testing.T) {
 }
 
 func TestDetailsAreSearched(t *testing.T) {
-	m, _, _ := testModel(outage(), 80, 24, Options{})
+	m, _, _ := testModel(mdxOutage(), 80, 24, Options{})
 	typeKeys(m, "3 l")
 	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod, Log: true})()})
 	typeKeys(m, "g / r e q u e s t space 5 enter n n")

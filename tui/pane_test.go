@@ -20,7 +20,7 @@ func TestTheCursorDoesNotBeginOnAControlPlaneNode(t *testing.T) {
 }
 
 func TestRowsAreSortedFilteredAndCounted(t *testing.T) {
-	m, _, _ := testModel(outage(), 120, 36, Options{})
+	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})
 	if rows := nodesOf(m).rows; rows[0].Name != "kube-node3" || rows[1].Name != "kube-node4" {
 		t.Errorf("what is in trouble does not stand first: %s, %s", rows[0].Name, rows[1].Name)
 	}
@@ -52,7 +52,7 @@ func TestRowsAreSortedFilteredAndCounted(t *testing.T) {
 }
 
 func TestTheTimelineIsInTheOrderOfItsOwnTimes(t *testing.T) {
-	f := outage()
+	f := mdxOutage()
 	early := f.Events[len(f.Events)-1]
 	early.Seq, early.At, early.Text, early.Lane = 99, t0.Add(30*time.Second), "told late", view.LaneEvent
 	f.Events = append(f.Events, early)

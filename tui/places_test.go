@@ -16,7 +16,7 @@ func places(f *view.Frame) *view.Frame {
 
 // A namespace is a filter: the session continues, with its timeline, chart and marks.
 func TestANamespaceIsAFilter(t *testing.T) {
-	m, sent, _ := testModel(places(outage()), 120, 36, Options{})
+	m, sent, _ := testModel(places(mdxOutage()), 120, 36, Options{})
 	typeKeys(m, "space")
 	*sent = nil
 	before := plainView(m)

@@ -46,7 +46,7 @@ func TestLinesAndCommandsAreCopied(t *testing.T) {
 		}
 		return ""
 	}
-	m, _, _ := testModel(outage(), 120, 36, Options{})
+	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})
 	typeKeys(m, "5 g")
 	if got := copied(m); got != "2026-03-04T10:19:10Z T-01:20.0 link mdx connected to https://10.0.0.10:6443 (v1.36.3)" {
 		t.Errorf("of the timeline %q is copied", got)
@@ -76,7 +76,7 @@ func TestSuspendingIsRefusedWhileSomethingRuns(t *testing.T) {
 	} else if _, ok := cmd().(tea.SuspendMsg); !ok {
 		t.Errorf("ctrl+z gives %T", cmd())
 	}
-	for name, f := range map[string]*view.Frame{"trial": silent(), "load": outage()} {
+	for name, f := range map[string]*view.Frame{"trial": silent(), "load": mdxOutage()} {
 		m, _, _ := testModel(f, 120, 36, Options{})
 		if _, cmd := m.Update(keyMsg("ctrl+z")); cmd != nil {
 			t.Errorf("suspended although the %s would stop", name)

@@ -27,7 +27,7 @@ func someRecords() RecordsMsg {
 
 func TestTheListOfRecordsIsAsDrawnBefore(t *testing.T) {
 	for _, size := range []size{{80, 24}, {120, 36}} {
-		f := outage()
+		f := mdxOutage()
 		f.RecordsOutage = true
 		m, _, _ := testModel(f, size.w, size.h, Options{})
 		typeKeys(m, "H")

@@ -12,7 +12,7 @@ import (
 
 // timelineOf is a session with these events, and its screen.
 func timelineOf(events ...view.Event) *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	f.Events = numbered(events...)
 	return f
 }

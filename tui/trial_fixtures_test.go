@@ -72,7 +72,7 @@ func driven() *view.Frame {
 // silent is 38 s after the shutdown: the nodes are off, and nothing but their
 // heartbeats has told the cluster so.
 func silent() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	f.Now = t0.Add(38 * time.Second)
 	c := mdxContents(f.Now)
 	c.Version = 3
@@ -123,7 +123,7 @@ func silent() *view.Frame {
 // failing is the outage with a rate of requests of which many fail, on one of
 // the three nodes that are away.
 func failing() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	f.Trial = planned(3, true)
 	f.Outages = []spans.Span{
 		{Node: "kube-node2", Kind: spans.SpanNotReady, From: gone(-50 * time.Second), To: gone(-28 * time.Second)},

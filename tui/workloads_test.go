@@ -16,7 +16,7 @@ func ptr[T any](v T) *T { return &v }
 
 // withWorkloads is outage in a cluster that has other workloads too.
 func withWorkloads() *view.Frame {
-	f := outage()
+	f := mdxOutage()
 	c := f.Snapshot.Contents()
 	key := func(name string) cluster.Key { return cluster.Key{Namespace: "default", Name: name} }
 	pod := func(name, node, kind, owner string) *cluster.Pod {
