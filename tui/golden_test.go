@@ -29,13 +29,13 @@ var scenes = []struct {
 	few   bool // kept for the usual sizes only
 }{
 	{"calm", calm, "", false},
-	{"outage", outage, "", false},
+	{"outage", mdxOutage, "", false},
 	{"question", asked, "", false},
 	{"stale", stale, "", false},
 	{"names", names, "", false},
 	{"connecting", func() *view.Frame { return nil }, "", false},
 	{"help", calm, "?", false},
-	{"details", outage, "down down down enter", false},
+	{"details", mdxOutage, "down down down enter", false},
 	{"details-pod", looked(view.Inspect{Of: lostPod}), "3 d", false},
 	{"yaml", looked(view.Inspect{Of: lostPod}), "3 y", true},
 	{"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l", false},
@@ -94,7 +94,7 @@ func TestLooksAreAsDrawnBefore(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		keys  string
-	}{{"outage", outage, ""}, {"question", asked, ""}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
+	}{{"outage", mdxOutage, ""}, {"question", asked, ""}, {"log", looked(view.Inspect{Of: lostPod, Log: true}), "3 l"}} {
 		for _, look := range []struct {
 			name string
 			o    Options

@@ -27,7 +27,7 @@ func TestEverySizeIsDrawn(t *testing.T) {
 		name  string
 		frame func() *view.Frame
 		o     Options
-	}{{"outage", outage, Options{}}, {"failing", failing, Options{}}, {"failed", failed, Options{}}, {"names", names, Options{}}, {"looked", looked(view.Inspect{Of: lostPod, Log: true}), Options{}},
+	}{{"outage", mdxOutage, Options{}}, {"failing", failing, Options{}}, {"failed", failed, Options{}}, {"names", names, Options{}}, {"looked", looked(view.Inspect{Of: lostPod, Log: true}), Options{}},
 		{"stale", stale, Options{ASCII: true}}, {"replay", replayed, Options{}}, {"question", asked, Options{NoColor: true}}} {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
