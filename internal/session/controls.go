@@ -109,7 +109,9 @@ func (c Controls) PowerOnOwn(nodes []string, end func(error)) error {
 }
 
 // Cordon cordons nodes.
-func (c Controls) Cordon(nodes []string) Progress { return c.s.cordons.cordonAll(nodes) }
+func (c Controls) Cordon(nodes []string) Progress {
+	return c.s.cordons.cordonAll(nodes, "by a step of a trial")
+}
 
 // Uncordon uncordons the nodes that lightsout has cordoned itself.
 func (c Controls) Uncordon(nodes []string) Progress { return c.s.cordons.uncordonAll(nodes) }

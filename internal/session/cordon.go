@@ -255,8 +255,8 @@ func (c *cordons) notDone(nodes []string, what string) Progress {
 	return func(time.Time) (bool, string, error) { return true, "dry run", nil }
 }
 
-// cordonAll cordons nodes side by side.
-func (c *cordons) cordonAll(nodes []string) Progress {
+// cordonAll cordons nodes side by side; by, for the journal, is who wants that.
+func (c *cordons) cordonAll(nodes []string, by string) Progress {
 	if p := c.notDone(nodes, "not cordoned"); p != nil {
 		return p
 	}
@@ -264,7 +264,7 @@ func (c *cordons) cordonAll(nodes []string) Progress {
 	var errs []error
 	for _, n := range nodes {
 		c.keep(n)
-		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, "by a step of a trial") }, func(r cordoning) {
+		async(c.loop, apiTimeout, func(ctx context.Context) cordoning { return c.cordon(ctx, n, by) }, func(r cordoning) {
 			left--
 			c.cordoned(n, r)
 			if r.err != nil {

@@ -36,12 +36,27 @@ const (
 	drainWrong            // it can't be done
 )
 
+// drainer is who wants a drain.
+type drainer int
+
+const (
+	drainerTrial    drainer = iota // a step of a trial: it asks nobody
+	drainerShutdown                // a shutdown follows, which the screen shows
+	drainerOperator                // the nodes stay on
+)
+
+// action is what follows the drain; empty if nothing does.
+func (b drainer) action() power.Action {
+	if b == drainerShutdown {
+		return power.ActionShutdown
+	}
+	return ""
+}
+
 // drain is the drain of some nodes, side by side.
 type drain struct {
 	nodes []*nodeDrain
-	// before is the action that follows the drain. The screen shows it, and the
-	// operator is asked if a drain is blocked; empty: none follows.
-	before power.Action
+	by    drainer
 	// within, unless 0, bounds it all.
 	within time.Duration
 	// cordoning is how many are not cordoned yet: none is drained before.
@@ -99,7 +114,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
-		r.machines.busy(d.before, "cordoning", name)
+		r.machines.busy(d.by.action(), "cordoning", name)
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
@@ -127,7 +142,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		if n.state != draining {
 			continue
 		}
-		r.machines.busy(d.before, "draining: waiting for the API server", n.node)
+		r.machines.busy(d.by.action(), "draining: waiting for the API server", n.node)
 		n.askAt = r.now().Add(heldLimit) // unless there is progress
 		r.spawn(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
@@ -184,7 +199,7 @@ func (w *switching) drain(nodes []string, got chan<- drainResult) {
 	for _, x := range w.requests {
 		x.drained = x.drained || slices.Equal(x.nodes, nodes)
 	}
-	d := &drain{before: power.ActionShutdown}
+	d := &drain{by: drainerShutdown}
 	d.over = func() {
 		var r drainResult
 		failed := map[string]string{}

@@ -44,7 +44,7 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 	if held != was && held != "" {
 		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))
 	}
-	r.machines.busy(d.before, doing, n.node)
+	r.machines.busy(d.by.action(), doing, n.node)
 }
 
 // heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.
@@ -96,7 +96,7 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	}
 	r.machines.update(n.node, func(v *view.MachineView) {
 		v.Busy, v.Text = "", ""
-		if d.before != "" && (s == drainLeft || s == drainWrong) {
+		if d.by == drainerShutdown && (s == drainLeft || s == drainWrong) {
 			v.Stage, v.Text = power.StageFailed, n.whyOn()
 		}
 	})
@@ -110,7 +110,7 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 func (r *drains) leave() {
 	for _, d := range slices.Clone(r.running) {
 		for _, n := range d.nodes {
-			if d.before != "" && (n.state == drained || n.state == drainCut) {
+			if d.by == drainerShutdown && (n.state == drained || n.state == drainCut) {
 				n.state = drainLeft
 				r.machines.update(n.node, func(v *view.MachineView) { v.Stage, v.Text = power.StageFailed, n.whyOn() })
 			}
@@ -126,7 +126,7 @@ func (r *drains) cancelled() []view.Line {
 	var nodes []string
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.before != "" || n.state == draining {
+			if d.by == drainerShutdown || n.state == draining {
 				nodes = append(nodes, n.node)
 			}
 		}
@@ -140,7 +140,7 @@ func (r *drains) askAboutHeld() {
 	now := r.now()
 	for _, d := range r.running {
 		for _, n := range d.nodes {
-			if d.before != "" && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
+			if d.by != drainerTrial && n.state == draining && !n.askAt.IsZero() && !now.Before(n.askAt) {
 				r.ask(d, n)
 			}
 		}
@@ -165,7 +165,7 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 		return
 	}
 	n.asking = true
-	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(), n.state == draining }, func(a view.Answer) {
+	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(d.by), n.state == draining }, func(a view.Answer) {
 		n.asking = false
 		switch a.Choice {
 		case drainOn:
@@ -181,8 +181,14 @@ func (r *drains) ask(d *drain, n *nodeDrain) {
 }
 
 // question names the pods that block the drain.
-func (n *nodeDrain) question() view.Question {
-	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}}
+func (n *nodeDrain) question(by drainer) view.Question {
+	choices := []view.Choice{{ID: drainWait, Label: "Keep waiting"}, {ID: drainOn, Label: "Shut down anyway"}, {ID: leaveNow, Label: "Leave it on"}}
+	undone := "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."
+	if by == drainerOperator {
+		choices = []view.Choice{choices[0], {ID: leaveNow, Label: "Stop the drain"}}
+		undone = "Stop the drain: lightsout evicts no more pods; the node stays cordoned until :uncordon."
+	}
+	q := view.Question{Kind: view.QuestionDrain, Title: n.node + " is being drained", Choices: choices}
 	if heldText(n.progress) != "" {
 		q.Title = "The drain of " + n.node + " is blocked"
 	}
@@ -197,6 +203,6 @@ func (n *nodeDrain) question() view.Question {
 	if more := len(pods) - most; more > 0 {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", more)})
 	}
-	q.Lines = append(q.Lines, view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
+	q.Lines = append(q.Lines, view.Line{Text: undone})
 	return q
 }

@@ -97,7 +97,7 @@ func (v *leaving) goingOff() []string {
 	var nodes []string
 	for _, x := range v.requests {
 		for _, n := range x.nodes {
-			drains := slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.before != "" && d.has(n) })
+			drains := slices.ContainsFunc(v.drains.running, func(d *drain) bool { return d.by == drainerShutdown && d.has(n) })
 			if x.action != power.ActionOn && x.settled() && x.ended[n] == "" && !drains && !slices.Contains(own, n) {
 				nodes = append(nodes, n)
 			}

@@ -281,6 +281,8 @@ func (s *Session) carryOut(i view.Intent) {
 	switch i := i.(type) {
 	case view.AskPower:
 		s.switching.ask(i)
+	case view.AskNodes:
+		s.drains.act(i)
 	case view.Answer:
 		s.opt.Questions.answered(i)
 	case view.StartLoad:

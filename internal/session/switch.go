@@ -103,12 +103,7 @@ func (w *switching) ask(a view.AskPower) {
 	if len(a.Nodes) == 0 {
 		return
 	}
-	if d, n := w.drains.of(a.Nodes...); n != nil {
-		if d.before != "" {
-			w.drains.ask(d, n)
-			return
-		}
-		w.warn(view.LanePower, n.node, n.node+" is being drained by a step of the trial")
+	if w.drains.underWay(a.Nodes) {
 		return
 	}
 	w.run(a, nil, func(error) {}, w.switcher.Switch)

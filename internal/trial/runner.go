@@ -214,6 +214,12 @@ func (t *Runner) did(i view.Intent) {
 	switch i := i.(type) {
 	case view.StopLoad:
 		t.run.addStep(plan.Action{Kind: plan.Stop, Step: "all"})
+	case view.AskNodes:
+		a := plan.Action{Kind: plan.Kind(i.Act), Nodes: i.Nodes}
+		if i.Act == view.ActDrain {
+			a.Within = plan.DrainWithin
+		}
+		t.run.addStep(a)
 	case view.AskRollout:
 		t.run.addStep(plan.Action{Kind: plan.Rollout, Deployment: i.Deployment.String()})
 	}

@@ -12,12 +12,28 @@ import (
 // a [SwitchScope]. The screen returns intents, and the session carries them out.
 type Intent any
 
+// NodeAct is what can be done to a node without its machine, as in kubectl.
+type NodeAct string
+
+// What can be done to a node.
+const (
+	ActCordon   NodeAct = "cordon"
+	ActUncordon NodeAct = "uncordon" // only where lightsout has cordoned it
+	ActDrain    NodeAct = "drain"
+)
+
 // Intents.
 type (
 	// AskPower asks for a question about switching the named nodes.
 	AskPower struct {
 		Action power.Action
 		Nodes  []string
+	}
+	// AskNodes asks for something to be done to nodes without their machines; the session
+	// asks before a drain.
+	AskNodes struct {
+		Act   NodeAct
+		Nodes []string
 	}
 	// Answer answers a question. Typed is the typed text, if the question asks for one.
 	Answer struct{ Question, Choice, Typed string }

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"slices"
+
+	"lightsout/cluster/forecast"
+	"lightsout/internal/text"
+	"lightsout/internal/view"
+)
+
+// act does to nodes what the operator wants; it asks before a drain.
+func (r *drains) act(i view.AskNodes) {
+	i.Nodes = slices.DeleteFunc(slices.Clone(i.Nodes), func(n string) bool { return r.snapshot == nil || r.snapshot.Node(n) == nil })
+	if err := r.cordons.missing(); err != nil {
+		r.warn(view.LanePower, "nodes", err.Error())
+		return
+	}
+	if i.Act == view.ActUncordon {
+		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool { return !r.mayUncordon(n) })
+	}
+	switch {
+	case len(i.Nodes) == 0:
+	case i.Act == view.ActDrain:
+		r.askDrain(i)
+	case i.Act == view.ActCordon:
+		r.guest.Handle(Did{i})
+		r.cordons.cordonAll(i.Nodes, "by the operator")
+	case i.Act == view.ActUncordon:
+		r.guest.Handle(Did{i})
+		r.cordons.uncordonAll(i.Nodes)
+	}
+}
+
+// mayUncordon reports whether the operator may have a node uncordoned here, and otherwise warns
+// with the reason.
+func (r *drains) mayUncordon(node string) bool {
+	why := ""
+	switch {
+	case r.cordons.draining(node):
+		why = node + " is being drained"
+	case r.cordons.ours[node] != nil:
+	case r.snapshot.Node(node).Unschedulable:
+		why = "lightsout did not cordon " + node + ", so it stays cordoned; by hand: kubectl uncordon " + text.ShellWord(node)
+	default:
+		why = node + " is not cordoned"
+	}
+	if why != "" {
+		r.warn(view.LanePower, node, why)
+	}
+	return why == ""
+}
+
+// underWay reports whether one of the nodes is being drained, and asks or warns about that.
+func (r *drains) underWay(nodes []string) bool {
+	d, n := r.of(nodes...)
+	switch {
+	case n == nil:
+		return false
+	case d.by == drainerTrial:
+		r.warn(view.LanePower, n.node, n.node+" is being drained by a step of the trial")
+	default:
+		r.ask(d, n)
+	}
+	return true
+}
+
+// askDrain asks whether to drain nodes, and drains them after a yes.
+func (r *drains) askDrain(i view.AskNodes) {
+	if r.underWay(i.Nodes) || r.opt.Questions.first() != nil {
+		return
+	}
+	h := forecast.Outage(r.snapshot.WithCordoned(i.Nodes), i.Nodes, r.machines.down(), r.now()).Hits()
+	q := view.Question{Kind: view.QuestionDrain, Title: "Drain " + who(i.Nodes) + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave the pods"}, {ID: view.ChoiceYes, Label: "Drain " + text.Count(len(i.Nodes), "node", "nodes")}}}
+	if h.Unread == "" && h.Room().Warn {
+		q.Lines = viewLines([]forecast.Line{h.Room()})
+	}
+	q.Lines = append(append(q.Lines, viewLines(h.DrainLines())...),
+		view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it. The machines stay on."},
+		view.Line{Text: "Undo: :uncordon; the pods stay where they are then, until r restarts their rollout."})
+	if r.opt.DryRun {
+		q.Lines = append(q.Lines, view.Line{Text: "Dry run: lightsout will evict nothing."})
+	}
+	r.opt.Questions.ask(q, func(a view.Answer) {
+		if a.Choice != view.ChoiceYes || r.underWay(i.Nodes) {
+			return
+		}
+		if r.cordons.notDone(i.Nodes, "not drained") == nil {
+			r.guest.Handle(Did{i})
+			r.start(&drain{by: drainerOperator, over: func() {}}, i.Nodes)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package session_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lightsout/internal/session"
+	"lightsout/internal/view"
+)
+
+// The operator cordons, drains and uncordons a node whose machine stays on.
+func TestANodeIsDrainedAndStaysOn(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	w := drainWorld(t, d, session.Options{})
+	w.x.Send(view.AskNodes{Act: view.ActCordon, Nodes: []string{"kube-node4"}})
+	w.x.frame("the cordon", func(*view.Frame) bool { return slices.Equal(w.x.leftCordoned(), []string{"kube-node4"}) })
+	w.x.Send(view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}})
+	w.x.answer(view.QuestionDrain, view.ChoiceYes)
+	f := w.x.frame("the end of the drain", func(f *view.Frame) bool { return hasCode(f, view.CodeDrained, "kube-node3") })
+	if !hasCode(f, view.CodeCordoned, "kube-node4") || f.Power["kube-node3"].LeftOff {
+		t.Errorf("the machine is off, or the timeline has no cordon: %+v", f.Power["kube-node3"])
+	}
+	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: []string{"kube-node3", "kube-node4"}})
+	w.x.frame("nothing cordoned", func(*view.Frame) bool { return len(w.x.leftCordoned()) == 0 })
+	log := d.calls()
+	before(t, log, "cordon kube-node3", "drain kube-node3", "uncordon kube-node3")
+	if slices.ContainsFunc(log, func(c string) bool { return strings.HasPrefix(c, "shutdown") || strings.HasPrefix(c, "off") }) {
+		t.Errorf("a machine was switched: %v", log)
+	}
+}
+
+// A drain that a budget blocks can be stopped; the node stays cordoned, and on.
+func TestABlockedDrainOfTheOperatorIsStopped(t *testing.T) {
+	t.Parallel()
+	d := newDrainer()
+	d.held["kube-node3"] = "its budget allows no eviction"
+	w := drainWorld(t, d, session.Options{})
+	drain := view.AskNodes{Act: view.ActDrain, Nodes: []string{"kube-node3"}}
+	w.x.Send(drain)
+	w.x.answer(view.QuestionDrain, view.ChoiceYes)
+	w.x.frame("the reason", func(f *view.Frame) bool { return hasCode(f, view.CodeDrainHeld, "kube-node3") })
+	w.x.Send(view.AskNodes{Act: view.ActUncordon, Nodes: drain.Nodes})
+	w.x.frame("a refusal", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "kube-node3 is being drained") })
+	w.x.Send(drain)
+	if q := w.x.question(view.QuestionDrain); !strings.Contains(questionText(q), "its budget allows no eviction") || strings.Contains(questionText(q), "hut down") {
+		t.Errorf("the question is\n%s", questionText(q))
+	}
+	w.x.answer(view.QuestionDrain, "leave")
+	w.x.frame("the end", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "the drain is cancelled") })
+	if got := w.x.leftCordoned(); !slices.Equal(got, drain.Nodes) {
+		t.Errorf("cordoned: %v", got)
+	}
+}
+
+func TestNodesAreLeftAloneWhereTheyMustBe(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]session.Options{"read-only": {ReadOnly: true}, "dry run": {DryRun: true}} {
+		d := newDrainer()
+		w := drainWorld(t, d, opt)
+		for _, act := range []view.NodeAct{view.ActUncordon, view.ActCordon, view.ActDrain} {
+			w.x.Send(view.AskNodes{Act: act, Nodes: []string{"kube-node3", "nobody"}})
+		}
+		if opt.DryRun {
+			w.x.answer(view.QuestionDrain, view.ChoiceYes)
+			w.x.frame("the dry run", func(f *view.Frame) bool {
+				return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == view.CodeDryRun && e.Reported == "not drained" })
+			})
+		} else {
+			w.x.frame("the refusal", func(f *view.Frame) bool { return strings.Contains(f.Notice.Text, "read-only") })
+		}
+		if log := d.calls(); len(log) > 0 {
+			t.Errorf("%s: %v", name, log)
+		}
+	}
+}
+
+func hasCode(f *view.Frame, code view.Code, subject string) bool {
+	return slices.ContainsFunc(f.Events, func(e view.Event) bool { return e.Code == code && e.Subject == subject })
+}
