@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"lightsout/cluster"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -161,19 +162,43 @@ func noDeployment(m *Model) string {
 // askPower asks about the marked nodes, or the one under the cursor.
 func askPower(a power.Action) func(*Model) {
 	return func(m *Model) {
-		nodes := slices.Sorted(maps.Keys(m.s.marks))
-		if n := nodeUnderCursor(m); len(nodes) == 0 && n != nil {
-			nodes = []string{n.Name}
-		}
-		switch {
-		case len(nodes) > 0:
+		if nodes := chosenNodes(m); len(nodes) > 0 {
 			m.opts.Send(view.AskPower{Action: a, Nodes: nodes})
-		case m.active.name == "Nodes":
-			m.say("no node matches the filter: esc clears it")
-		default:
-			m.say("choose nodes first: 1 goes to the nodes, space marks")
 		}
 	}
+}
+
+// actOn has something done to the marked nodes, or the one under the cursor.
+func actOn(a view.NodeAct) func(*Model) {
+	return func(m *Model) {
+		if nodes := chosenNodes(m); len(nodes) > 0 {
+			m.opts.Send(view.AskNodes{Act: a, Nodes: nodes})
+			if a != view.ActDrain {
+				m.say(fmt.Sprintf("asked to %s %s", a, text.List(nodes)))
+			}
+		}
+	}
+}
+
+// chosenNodes returns the marked nodes, or the one under the cursor. If there is none, it shows
+// how to choose one.
+func chosenNodes(m *Model) []string {
+	nodes := slices.Sorted(maps.Keys(m.s.marks))
+	n := nodeUnderCursor(m)
+	o, _ := m.active.row(&m.s)
+	p := m.s.snap.Pod(o.ref.Key)
+	switch {
+	case len(nodes) > 0:
+	case n != nil:
+		nodes = []string{n.Name}
+	case m.active.name == "Nodes":
+		m.say("no node matches the filter: esc clears it")
+	case o.ref.Kind == cluster.KindPod && p != nil && p.Node != "":
+		m.say(fmt.Sprintf("this is for nodes, and no node is marked: the pod is on %s, and :%s goes there", p.Node, p.Node))
+	default:
+		m.say("this is for nodes, and no node is marked: 1 goes to the nodes, space marks")
+	}
+	return nodes
 }
 
 // nodeUnderCursor returns the node under the cursor of the active pane; nil if there

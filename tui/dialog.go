@@ -58,7 +58,7 @@ func (s *dialogs) close(d dialog) {
 // inspect returns the object that the session has to read for the topmost dialog.
 func (s *dialogs) inspect() view.Inspect {
 	for _, d := range slices.Backward(s.stack) {
-		if o, ok := d.(*objectDialog); ok {
+		if o, ok := d.(interface{ inspect() view.Inspect }); ok {
 			return o.inspect()
 		}
 	}

@@ -50,6 +50,9 @@ func commonKeys() []group {
 			bind(askPower(power.ActionOn), "power on", "o", "power the marked nodes on (asks first)", "o"),
 			bind(askPower(power.ActionOff), "pull the plug", "S x", "pull the plug of the marked nodes (asks first)", "S", "x"),
 			bind(askRollout, "restart", "r", "restart the selected deployment's rollout (asks first)", "r").named("rollout", "restart"),
+			bind(actOn(view.ActCordon), "", ":cordon", "cordon the marked nodes").named("cordon"),
+			bind(actOn(view.ActUncordon), "", ":uncordon", "uncordon those that lightsout has cordoned").named("uncordon"),
+			bind(actOn(view.ActDrain), "", ":drain", "drain the marked nodes; their machines stay on (asks first)").named("drain"),
 		}}.allNeed(needLive | needChange),
 		group{"Load", []binding{
 			bind(startLoad(loadgen.Burst), "burst", "b", "send this many at once; outside pane 4 asks once", "b"),

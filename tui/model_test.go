@@ -54,7 +54,7 @@ func TestSwitchingNeedsAChoice(t *testing.T) {
 	if len(*sent) > 0 {
 		t.Fatalf("sent %#v without a node chosen", (*sent)[0])
 	}
-	if v := plainView(m); !strings.Contains(v, "choose nodes first") {
+	if v := plainView(m); !strings.Contains(v, "no node is marked: 1 goes to the nodes") {
 		t.Errorf("the screen does not say what to do:\n%s", v)
 	}
 }

@@ -18,6 +18,7 @@ type paletteDialog struct {
 	m      *Model
 	in     input
 	all    []command
+	barred []command // what this screen cannot do, with the reason
 	found  []command
 	chosen int
 }
@@ -56,14 +57,22 @@ func openPalette(m *Model) {
 		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
 		binding: binding{names: []string{"ctx", "context", "contexts"}, need: needLive}})
+	for _, w := range handWords {
+		d.add(command{text: w.text, binding: binding{run: openByHand(w.lines), names: w.names, need: needLive}})
+	}
 	d.found = d.all
 	m.dialogs.open(d)
 }
 
 // add adds a command that can do anything on this screen.
 func (d *paletteDialog) add(c command) {
-	if ok, _ := c.usable(d.m); ok {
+	ok, why := c.usable(d.m)
+	switch {
+	case ok:
 		d.all = append(d.all, c)
+	case why != "":
+		c.fault = why
+		d.barred = append(d.barred, c)
 	}
 }
 
@@ -99,7 +108,12 @@ func (d *paletteDialog) find() {
 		return 0
 	}
 	slices.SortStableFunc(others, func(a, b command) int { return rank(b) - rank(a) })
-	d.found = append(called, others...)
+	for _, c := range d.barred {
+		if slices.Contains(c.names, typed) {
+			called = append(called, c)
+		}
+	}
+	d.found = append(append(called, objectsCalled(d.m, strings.TrimSpace(d.in.String()))...), others...)
 }
 
 // beginsWord reports whether a word of the text begins so; what is in lower case.
@@ -200,7 +214,7 @@ func (d *paletteDialog) draw(s *scene, w, h int) ([]string, int) {
 			keys := t.text(c.keys)
 			r.put(st, fit(t.text(c.text), wide-width(keys)-2, t.ellipsis)).space(r.left-width(keys)).put(t.dim, keys)
 		} else if i == 0 {
-			r.put(t.dim, "no command or object has this name")
+			r.put(t.dim, fit("no command, object or kind has this name: :po, :no, :deploy, :ev, :ns; ? lists the keys", wide, t.ellipsis))
 		}
 		out = append(out, r.String())
 	}

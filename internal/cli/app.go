@@ -143,6 +143,10 @@ func (a *app) newSession(access *cluster.Config, questions *session.Questions, n
 		Restore: a.opt.restore(cfg), Annotations: annotationsOf(cfg, func(context.Context) (*cluster.Client, error) { return a.api, nil }, a.watcher), Load: a.load, Rollout: a.api.RolloutRestart, Drain: a.api, Inspect: a.api,
 		Around: around{a.opt, cfg, a.api}, Namespaces: view.Scope{Namespaces: cfg.Namespaces}.NamespacesText(), Narrowed: narrowed,
 	}
+	opt.Kubectl = []string{"kubectl", "--context", access.Context}
+	if cfg.Kubeconfig != "" {
+		opt.Kubectl = append(opt.Kubectl, "--kubeconfig", cfg.Kubeconfig)
+	}
 	opt.RecordsOutages, opt.Pace = a.opt.unprompted, shownPace(cfg)
 	if a.load == nil {
 		opt.NoLoad = "no load can be sent: set load.url in lightsout.yaml"

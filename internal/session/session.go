@@ -75,6 +75,8 @@ type Options struct {
 	Drain Drainer
 	// Inspect reads single objects and logs; nil without a cluster.
 	Inspect Inspector
+	// Kubectl is Frame.Kubectl.
+	Kubectl []string
 	// Around returns other places to show; nil for none.
 	Around Surroundings
 
@@ -344,6 +346,7 @@ func (s *Session) publish() *view.Frame {
 		LeavesAfter: s.leaving.waitsFor(),
 		Inspection:  s.inspections.newest(),
 		Scopes:      s.moving.known,
+		Kubectl:     s.opt.Kubectl,
 	}
 	if f.Snapshot != nil {
 		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited()...)

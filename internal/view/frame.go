@@ -65,6 +65,9 @@ type Frame struct {
 	// Scopes are the other scopes that the screen could show; nil while they are
 	// unknown. Records leave them out.
 	Scopes *Scopes
+	// Kubectl are the first words of a kubectl command for this cluster. Records leave them
+	// out.
+	Kubectl []string
 	// Recording is true while the record can be written; RecordErr is the reason, in
 	// one sentence, why it cannot.
 	Recording bool

@@ -1,0 +1,88 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// typeWord types a command into the palette.
+func typeWord(m *Model, word string) {
+	typeKeys(m, ": "+strings.ReplaceAll(strings.Join(strings.Split(word, ""), " "), "   ", " space ")+" enter")
+}
+
+func TestNodesAreCordonedByTheirWords(t *testing.T) {
+	for _, act := range []view.NodeAct{view.ActCordon, view.ActUncordon, view.ActDrain} {
+		m, sent, _ := testModel(calm(), 120, 36, Options{})
+		typeKeys(m, "1")
+		typeWord(m, string(act))
+		wantIntent(t, sent, view.AskNodes{Act: act, Nodes: []string{"kube-node1"}})
+		f := calm()
+		f.ReadOnly = true
+		m, sent, _ = testModel(f, 120, 36, Options{})
+		typeKeys(m, "1")
+		if typeWord(m, string(act)); len(*sent) > 0 || !strings.Contains(plainView(m), "read-only: nothing in the cluster") {
+			t.Errorf("read-only, :%s sends %v:\n%s", act, *sent, plainView(m))
+		}
+	}
+}
+
+// The name of an object leads to it, and an unknown word is answered.
+func TestNamesLeadToObjects(t *testing.T) {
+	m, _, _ := testModel(mdxOutage(), 120, 36, Options{})
+	typeWord(m, "kube-node4")
+	if n := nodeUnderCursor(m); n == nil || n.Name != "kube-node4" {
+		t.Errorf("the cursor is on %v", n)
+	}
+	typeWord(m, lostPod.Name)
+	if o, _ := m.active.row(&m.s); o.ref != lostPod {
+		t.Errorf("the cursor is on %v", o.ref)
+	}
+	typeKeys(m, "s")
+	if v := plainView(m); !strings.Contains(v, "the pod is on kube-node3") {
+		t.Errorf("a pod is not a node:\n%s", v)
+	}
+}
+
+// The command lines for an object can be pasted into a shell, whatever the names are.
+func TestCommandLinesAreSafe(t *testing.T) {
+	for word, want := range map[string]string{
+		"shell":  `kubectl --context 'it'\''s; rm' -n default exec -it pod/` + lostPod.Name + ` -- sh`,
+		"delete": "--grace-period=0 --force",
+		"pf":     "port-forward pod/" + lostPod.Name + " 8080:80",
+		"scale":  "scale deployment/" + llm.Name + " --replicas=16",
+	} {
+		f := mdxOutage()
+		f.Kubectl = []string{"kubectl", "--context", "it's; rm"}
+		m, _, _ := testModel(f, 160, 36, Options{})
+		typeKeys(m, "3")
+		typeWord(m, word)
+		if d, ok := m.dialogs.top().(*handDialog); !ok || !strings.Contains(d.toCopy(), want) {
+			t.Errorf(":%s shows\n%s", word, plainView(m))
+		}
+		if v := plainView(m); word == "delete" && (!strings.Contains(v, "out-of-service=nodeshutdown:NoExecute") || !strings.Contains(v, "risk:")) {
+			t.Errorf("a pod that hangs:\n%s", v)
+		}
+	}
+	d := handDialog{m: &Model{s: scene{f: &view.Frame{}, snap: emptySnapshot}}, of: cluster.Ref{Kind: cluster.KindPod, Key: cluster.Key{Namespace: "$(reboot)", Name: "-x`y`"}}}
+	if got := d.shell()[0].command; got != "kubectl -n '$(reboot)' exec -it 'pod/-x`y`' -- sh" {
+		t.Errorf("of a hostile name: %s", got)
+	}
+}
+
+// Each container of a pod has its own command line.
+func TestAShellIsForEachContainer(t *testing.T) {
+	m, sent, _ := testModel(mdxOutage(), 160, 36, Options{})
+	typeKeys(m, "3")
+	typeWord(m, "exec")
+	wantIntent(t, sent, view.Inspect{Of: lostPod})
+	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
+	if v := plainView(m); !strings.Contains(v, "-c queue-proxy --") {
+		t.Errorf("the second container is missing:\n%s", v)
+	}
+	if typeKeys(m, "2"); !strings.Contains(plainView(m), "copied: kubectl -n default exec") {
+		t.Errorf("2 copies nothing:\n%s", plainView(m))
+	}
+}
