@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"lightsout/cluster"
 	"lightsout/internal/view"
 )
@@ -155,6 +157,7 @@ func (d *objectDialog) offers() []offer {
 	return slices.DeleteFunc([]offer{
 		{"y", "YAML", d.aspect != aspectYAML, turn(aspectYAML)},
 		{"c", "container", log && len(d.told().Containers) > 1, d.nextContainer},
+		{"Yc", "copy", true, d.copyAll},
 		{"p", "previous", log, func() { d.previous = !d.previous; d.show(aspectLog) }},
 		{"lL", "log", !log && d.ref.Kind == cluster.KindPod, turn(aspectLog)},
 		{"d", "details", d.aspect != aspectDetails, turn(aspectDetails)},
@@ -170,6 +173,9 @@ func (d *objectDialog) foot() string {
 	for _, o := range d.offers() {
 		keys += " · " + o.keys[:1] + " " + o.what
 	}
+	if d.ref != (cluster.Ref{}) && d.m.s.f.Replay == nil {
+		keys += " · ctrl+s save"
+	}
 	return d.keys(keys)
 }
 
@@ -181,6 +187,8 @@ func (d *objectDialog) press(p pressed) (view.Intent, bool) {
 		d.show(d.opened)
 	case key == "esc", key == "q", key == "enter" && d.aspect == d.opened:
 		return nil, true
+	case key == "ctrl+s":
+		return view.SaveText{Kind: saveKinds[d.aspect], Lines: d.texts()}, false
 	default:
 		for _, o := range d.offers() {
 			if len(key) == 1 && strings.Contains(o.keys, key) {
@@ -190,6 +198,41 @@ func (d *objectDialog) press(p pressed) (view.Intent, bool) {
 		}
 	}
 	return nil, false
+}
+
+// saveKinds are the endings of the files that keep aspects.
+var saveKinds = map[aspect]string{aspectDetails: "txt", aspectYAML: "yaml", aspectLog: "log"}
+
+// texts are the lines of the dialog, as they are copied and saved.
+func (d *objectDialog) texts() []string {
+	out := []string{"# " + d.title()}
+	for _, f := range d.factsDialog.facts(&d.m.s) {
+		switch {
+		case f.plain:
+			out = append(out, f.value)
+		case f.value == "":
+			out = append(out, f.label)
+		default:
+			out = append(out, fmt.Sprintf("  %-20s %s", f.label, f.value))
+		}
+	}
+	return out
+}
+
+// mostCopied is the size from which terminals refuse to take a text for the clipboard (74,994
+// bytes in xterm, which is 100,000 encoded).
+const mostCopied = 74_994
+
+// copyAll copies all lines of the dialog.
+func (d *objectDialog) copyAll() {
+	lines := d.texts()
+	all := strings.Join(lines, "\n") + "\n"
+	if len(all) > mostCopied {
+		d.m.say(fmt.Sprintf("not copied: %d KB are too long for terminals; ctrl+s saves them", len(all)>>10))
+		return
+	}
+	d.m.cmd = tea.SetClipboard(all)
+	d.m.say(fmt.Sprintf("copied: %d lines (if the terminal supports OSC 52)", len(lines)))
 }
 
 // nextContainer turns to the log of the pod's next container.

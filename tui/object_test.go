@@ -236,3 +236,31 @@ func TestDetailsListTheEventsOfTheirObjectOnly(t *testing.T) {
 		}
 	}
 }
+
+// What is shown of an object is copied and saved as a whole.
+func TestAnObjectIsCopiedAndSaved(t *testing.T) {
+	m, sent, _ := testModel(mdxOutage(), 80, 24, Options{})
+	typeKeys(m, "3 y")
+	m.Update(FrameMsg{looked(view.Inspect{Of: lostPod})()})
+	for _, key := range []string{"Y", "c"} {
+		if typeKeys(m, key); !strings.Contains(plainView(m), "copied: 11 lines") {
+			t.Errorf("%s copies nothing:\n%s", key, plainView(m))
+		}
+	}
+	*sent = nil
+	typeKeys(m, "ctrl+s")
+	if len(*sent) != 1 {
+		t.Fatalf("sent %v", *sent)
+	}
+	saved, ok := (*sent)[0].(view.SaveText)
+	if !ok || saved.Kind != "yaml" || len(saved.Lines) != 11 || saved.Lines[1] != "apiVersion: v1" || !strings.HasSuffix(saved.Lines[10], strings.Repeat("--long-argument ", 30)) {
+		t.Errorf("saved %+v", saved)
+	}
+	typeKeys(m, "esc l")
+	f := looked(view.Inspect{Of: lostPod, Log: true})()
+	f.Inspection.Lines = []string{strings.Repeat("x", 100_000)}
+	m.Update(FrameMsg{f})
+	if typeKeys(m, "Y"); !strings.Contains(plainView(m), "ctrl+s saves") {
+		t.Errorf("a long text is copied:\n%s", plainView(m))
+	}
+}

@@ -89,6 +89,17 @@ func (k keepsake) timeline() (said tui.SayMsg, err error) {
 	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(events)), Copied: path}, err
 }
 
+// text keeps lines, readable by nobody else: YAML and logs may be confidential.
+func (k keepsake) text(i view.SaveText) (said tui.SayMsg, err error) {
+	var b bytes.Buffer
+	for _, line := range i.Lines {
+		b.WriteString(k.names.Text(line) + "\n")
+	}
+	path := k.file("object") + "." + i.Kind
+	err = text.WriteFile(path, func(w *os.File) error { _, err := w.Write(b.Bytes()); return err })
+	return tui.SayMsg{Text: fmt.Sprintf("saved `%s`, %d lines", path, len(i.Lines)), Copied: path}, err
+}
+
 // say keeps something beside the screen, and then says where it is.
 func say(keep func() (tui.SayMsg, error)) tea.Cmd {
 	return func() tea.Msg {

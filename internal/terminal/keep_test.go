@@ -65,6 +65,14 @@ func TestWhatTheScreenShowsIsKept(t *testing.T) {
 	}
 	s.Update(tea.KeyPressMsg{Code: 'V', Text: "V"})
 
+	said := s.carryOut(view.SaveText{Kind: "yaml", Lines: []string{"kind: Pod", "host: bastion.example.org"}})().(tui.SayMsg)
+	if info, err := os.Stat(said.Copied); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s: %v", said.Text, err)
+	}
+	if text := one(t, dir, "object-*.yaml"); !strings.HasPrefix(text, "kind: Pod\n") || strings.Contains(text, "bastion") {
+		t.Errorf("the YAML is\n%s", text)
+	}
+
 	g := *f
 	g.Trial = &view.TrialView{Name: "mdx", Dir: trial}
 	s.Update(tui.FrameMsg{Frame: &g})

@@ -45,7 +45,7 @@ func newStage(o tui.Options, names *record.Names) *stage {
 	send := o.Send
 	o.Send = func(i view.Intent) {
 		switch i.(type) {
-		case view.RecordScreen, view.SaveScreen, view.SaveTimeline, view.ShowReport, view.ShowRecords:
+		case view.RecordScreen, view.SaveScreen, view.SaveTimeline, view.SaveText, view.ShowReport, view.ShowRecords:
 			s.asked = append(s.asked, i)
 		default:
 			send(i)
@@ -113,6 +113,8 @@ func (s *stage) carryOut(i view.Intent) tea.Cmd {
 		return say(k.picture)
 	case view.SaveTimeline:
 		return say(k.timeline)
+	case view.SaveText:
+		return say(func() (tui.SayMsg, error) { return k.text(i) })
 	case view.ShowReport:
 		return k.readReport(s.open, i)
 	case view.ShowRecords:

@@ -77,6 +77,11 @@ type (
 	// the screen carries them out too.
 	SaveScreen   struct{}
 	SaveTimeline struct{}
+	// SaveText keeps lines of text in a file of that Kind: "yaml", "log" or "txt".
+	SaveText struct {
+		Kind  string
+		Lines []string
+	}
 	ShowRecords  struct{}
 	ShowReport   struct {
 		Dir   string
