@@ -60,6 +60,8 @@ type Client struct {
 
 	mu  sync.Mutex
 	uid string // UID of the cluster that answered first; empty until then
+	// learned are the kinds that List has found, beside resources.
+	learned map[Kind]resource
 }
 
 // NewClient makes a Client; it sends nothing. The error reports unusable credentials in

@@ -144,7 +144,7 @@ type described struct {
 func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	r, ok := resources[ref.Kind]
+	r, ok := c.resourceOf(ref.Kind)
 	if !ok {
 		return nil, fmt.Errorf("a %s has no details", ref.Kind)
 	}
@@ -168,11 +168,7 @@ func (c *Client) Describe(ctx context.Context, ref Ref) (*Description, error) {
 
 // listed gives the objects of a kind that a field selector leaves, as JSON.
 func (c *Client) listed(ctx context.Context, r resource, namespace, fields string) ([]json.RawMessage, error) {
-	path := r.path()
-	if namespace != "" {
-		path += "/namespaces/" + namespace
-	}
-	body, err := read(ctx, c.get().AbsPath(path, r.plural).SetHeader("Accept", "application/json").Param("fieldSelector", fields), describeMax)
+	body, err := read(ctx, c.at(r, namespace).SetHeader("Accept", "application/json").Param("fieldSelector", fields), describeMax)
 	if err != nil {
 		return nil, err
 	}
@@ -309,6 +305,9 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 		}
 	}
 	hideSecrets(o)
+	if r.full() == "secrets" {
+		hideValues(o)
+	}
 	data, err := yaml.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -321,6 +320,20 @@ func yamlOf(raw []byte, r resource) ([]string, error) {
 		lines[i] = text.Cells(l)
 	}
 	return lines, nil
+}
+
+// hideValues hides everything of a Secret but its names, keys and type: its annotations may
+// repeat its data.
+func hideValues(secret map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		values, _ := secret[field].(map[string]any)
+		for key := range values {
+			values[key] = "(not shown)"
+		}
+	}
+	if meta, ok := secret["metadata"].(map[string]any); ok {
+		delete(meta, "annotations")
+	}
 }
 
 // hideSecrets goes through an object and hides the values of environment

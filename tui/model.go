@@ -173,7 +173,11 @@ func (m *Model) take(msg tea.Msg) bool {
 
 // inspect asks the session for the object in the open dialog.
 func (m *Model) inspect() {
-	if wanted := m.dialogs.inspect(); wanted != m.inspecting && m.s.f.Replay == nil {
+	wanted := m.dialogs.inspect()
+	if p, ok := m.active.pane.(*objectsPane); ok && wanted == (view.Inspect{}) {
+		wanted = p.wanted
+	}
+	if wanted != m.inspecting && m.s.f.Replay == nil {
 		m.inspecting = wanted
 		m.opts.Send(wanted)
 	}

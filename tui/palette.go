@@ -53,6 +53,9 @@ func openPalette(m *Model) {
 	for _, k := range shownKinds {
 		d.add(command{text: "go to: " + k.title, binding: binding{run: showKind(k.kind), names: k.names}})
 	}
+	for _, k := range listedKinds {
+		d.add(listCommand("go to: "+k.title, k.names...))
+	}
 	d.add(command{text: "ns NAME: show one namespace, some (a,b) or all", fill: "ns ",
 		binding: binding{names: []string{"ns", "namespace", "namespaces"}}})
 	d.add(command{text: "ctx NAME: another context of the kubeconfig", fill: "ctx ",
@@ -114,6 +117,12 @@ func (d *paletteDialog) find() {
 		}
 	}
 	d.found = append(append(called, objectsCalled(d.m, strings.TrimSpace(d.in.String()))...), others...)
+	if len(d.found) == 0 && len(words) > 0 && canBeKind(words[0]) {
+		ask := listCommand("ask the API server for objects of the kind "+words[0], words[0])
+		if ok, _ := ask.usable(d.m); ok {
+			d.found = []command{ask}
+		}
+	}
 }
 
 // beginsWord reports whether a word of the text begins so; what is in lower case.

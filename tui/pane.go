@@ -76,6 +76,7 @@ var paneSpecs = []*paneSpec{
 	timelineSpec,
 	trialSpec,
 	workloadsSpec,
+	objectsSpec,
 }
 
 // openPane is a pane on the screen, as it was last drawn.

@@ -30,7 +30,7 @@ var shownKinds = []shownKind{
 	{"", "Workloads", []string{"wl", "wk", "workload", "workloads"}},
 	{cluster.KindStatefulSet, "StatefulSets", []string{"sts", "statefulset", "statefulsets"}},
 	{cluster.KindDaemonSet, "DaemonSets", []string{"ds", "daemonset", "daemonsets"}},
-	{cluster.KindJob, "Jobs", []string{"job", "jobs", "cj", "cronjob", "cronjobs"}},
+	{cluster.KindJob, "Jobs", []string{"job", "jobs"}},
 	{cluster.KindService, "Services", []string{"svc", "service", "services", "ep", "endpoints"}},
 }
 
@@ -111,6 +111,9 @@ func (p *workloadsPane) settle(s *scene) {
 	p.none = "no workloads beside deployments"
 	if p.only != "" {
 		p.none = "no " + shownKindOf(p.only).title
+	}
+	if watched := cmp.Or(s.only.text, s.f.Namespaces); watched != "" {
+		p.none += " in " + watched + ": 0 or :ns all shows all namespaces"
 	}
 	p.lost = podsOnDownNodes(s)
 	p.take(s, all)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"lightsout/cluster"
@@ -14,6 +15,7 @@ import (
 // one. Safe for use by several goroutines.
 type Inspector interface {
 	Describe(ctx context.Context, ref cluster.Ref) (*cluster.Description, error)
+	List(ctx context.Context, kind string, namespaces []string) (*cluster.Listing, error)
 	PodLog(ctx context.Context, o cluster.LogOptions) (io.ReadCloser, error)
 }
 
@@ -48,6 +50,10 @@ func (l *inspections) ask(wanted view.Inspect) {
 		l.shown = &view.Inspection{Inspect: wanted, Err: "there is no cluster to query"}
 	default:
 		l.reading, l.cancel = context.WithCancel(l.loop.ctx)
+		if wanted.List != "" {
+			l.list()
+			return
+		}
 		l.describe()
 	}
 }
@@ -62,7 +68,7 @@ func (l *inspections) close() {
 
 // refresh reads an object again that has changed since.
 func (l *inspections) refresh() {
-	if l.cancel != nil && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
+	if l.cancel != nil && l.wanted.List == "" && !l.asking && l.now().Sub(l.asked) >= describeAgain && l.object() != l.seen {
 		l.describe()
 	}
 }
@@ -101,6 +107,26 @@ func (l *inspections) describe() {
 			l.asking = false
 			l.told(object, err)
 		}
+	})
+}
+
+// list reads the list of a kind, once.
+func (l *inspections) list() {
+	reading, wanted := l.reading, l.wanted
+	next := &view.Inspection{Inspect: wanted}
+	namespaces := strings.FieldsFunc(wanted.Namespaces, func(r rune) bool { return r == ',' })
+	async(l.loop, describeWithin, func(ctx context.Context) (err error) {
+		next.Listing, err = l.opt.Inspect.List(ctx, wanted.List, namespaces)
+		return err
+	}, func(err error) {
+		if reading.Err() != nil {
+			return
+		}
+		next.At = l.now()
+		if err != nil {
+			next.Err = err.Error()
+		}
+		l.shown = next
 	})
 }
 

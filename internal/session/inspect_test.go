@@ -30,6 +30,13 @@ func (s *shelf) Describe(_ context.Context, ref cluster.Ref) (*cluster.Descripti
 	return &cluster.Description{Ref: ref, Containers: []cluster.Container{{Name: "setup", Init: true}, {Name: "llama"}, {Name: "queue-proxy"}}}, nil
 }
 
+func (s *shelf) List(_ context.Context, kind string, namespaces []string) (*cluster.Listing, error) {
+	if kind != "pdb" {
+		return nil, errors.New("the API server serves no kind " + kind)
+	}
+	return &cluster.Listing{Title: kind, Columns: namespaces}, nil
+}
+
 func (s *shelf) PodLog(ctx context.Context, o cluster.LogOptions) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +71,12 @@ func TestTheSessionReportsTheInspectedObject(t *testing.T) {
 	looked("the log of the first container", func(l *view.Inspection) bool { return strings.Join(l.Lines, "|") == "one|two" && !l.Ended })
 	x.Send(view.Inspect{Of: shelved, Log: true, Container: "queue-proxy", Previous: true})
 	looked("the reason why there is no log", func(l *view.Inspection) bool { return strings.Contains(l.Err, "none before it") && l.Ended })
+	x.Send(view.Inspect{List: "pdb", Namespaces: "a,b"})
+	looked("the list", func(l *view.Inspection) bool {
+		return l.Listing != nil && len(l.Listing.Columns) == 2 && !l.At.IsZero()
+	})
+	x.Send(view.Inspect{List: "unheard"})
+	looked("the reason why there is no list", func(l *view.Inspection) bool { return strings.Contains(l.Err, "no kind unheard") })
 	x.Send(view.Inspect{})
 	x.frame("nothing", func(f *view.Frame) bool { return f.Inspection == nil })
 	s.mu.Lock()

@@ -1,8 +1,12 @@
 package view
 
-import "lightsout/cluster"
+import (
+	"time"
 
-// Inspect names the object, or the pod's log, that the operator inspects. The zero
+	"lightsout/cluster"
+)
+
+// Inspect names the object, the pod's log, or the list of a kind that the operator inspects. The zero
 // Inspect is none. As an intent it replaces the Inspect before it.
 type Inspect struct {
 	Of cluster.Ref
@@ -11,6 +15,9 @@ type Inspect struct {
 	Log       bool
 	Container string
 	Previous  bool
+	// List is a kind as kubectl calls it, instead of an object; Namespaces are joined by
+	// commas, empty is all.
+	List, Namespaces string
 }
 
 // Inspection holds the API server's answers to an Inspect so far. It is immutable.
@@ -20,6 +27,9 @@ type Inspection struct {
 	// Object is nil until it arrives. Err is the read error in one sentence.
 	Object *cluster.Description
 	Err    string
+	// Listing is the list, as it was at At; nil until it arrives.
+	Listing *cluster.Listing
+	At      time.Time
 	// Lines are the newest of the log, oldest first; Cut: there were more.
 	// Ended: no more will come.
 	Lines      []string

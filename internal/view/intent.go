@@ -82,8 +82,8 @@ type (
 		Kind  string
 		Lines []string
 	}
-	ShowRecords  struct{}
-	ShowReport   struct {
+	ShowRecords struct{}
+	ShowReport  struct {
 		Dir   string
 		Width int
 	}

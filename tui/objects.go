@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+var objectsSpec = &paneSpec{
+	name: "Objects", place: placeWhole, keys: rowKeys,
+	bar: []string{"details", "YAML", "filter", "sort"},
+	missing: func(f *view.Frame) string {
+		if f.Replay != nil {
+			return "a record does not keep these objects"
+		}
+		return ""
+	},
+	open: func() pane { return newObjectsPane() },
+}
+
+// listedKinds are kinds that lightsout does not watch, and lists when asked; any other can be typed.
+var listedKinds = []struct {
+	title string
+	names []string
+}{
+	{"PodDisruptionBudgets", []string{"pdb", "pdbs", "poddisruptionbudget", "poddisruptionbudgets"}},
+	{"PersistentVolumeClaims", []string{"pvc", "persistentvolumeclaim", "persistentvolumeclaims"}},
+	{"PersistentVolumes", []string{"pv", "persistentvolume", "persistentvolumes"}},
+	{"ConfigMaps", []string{"cm", "configmap", "configmaps"}},
+	{"Secrets (without values)", []string{"sec", "secret", "secrets"}},
+	{"Ingresses", []string{"ing", "ingress", "ingresses"}},
+	{"HorizontalPodAutoscalers", []string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers"}},
+	{"CronJobs", []string{"cj", "cronjob", "cronjobs"}},
+	{"ReplicaSets", []string{"rs", "replicaset", "replicasets"}},
+	{"CustomResourceDefinitions", []string{"crd", "crds", "customresourcedefinition", "customresourcedefinitions"}},
+}
+
+// canBeKind reports whether a word can be the name of a kind, as ingresses.networking.k8s.io.
+func canBeKind(word string) bool {
+	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789.-") == "" && len(word) < 254
+}
+
+// listCommand lists the objects of a kind; its last name is the kind's at the API server.
+func listCommand(text string, names ...string) command {
+	kind := names[len(names)-1]
+	return command{text: text, binding: binding{names: names, need: needLive, run: func(m *Model) {
+		p := m.find(objectsSpec.name)
+		p.pane.(*objectsPane).list.by, p.pane.(*objectsPane).kind = filter{}, kind
+		if m.active != p {
+			showPane(p.name)(m)
+		}
+	}}}
+}
+
+// objectsPane lists objects of one kind, as the API server prints them, on the whole screen. It reads
+// the list when it is opened, and does not watch it.
+type objectsPane struct {
+	list[cluster.Ref, cluster.ListingRow]
+	kind   string       // as typed; empty: none yet
+	wanted view.Inspect // the list to read
+	shown  *view.Inspection
+}
+
+func newObjectsPane() *objectsPane {
+	p := &objectsPane{}
+	p.list = list[cluster.Ref, cluster.ListingRow]{
+		id: func(r cluster.ListingRow) cluster.Ref { return r.Ref }, object: func(_ *scene, r cluster.ListingRow) object { return objectAt(r.Ref) },
+		has: func(_ *scene, r cluster.ListingRow, contains func(string) bool) bool {
+			return contains(r.Namespace) || slices.ContainsFunc(r.Cells, contains)
+		},
+		lead: func(*scene, *row, cluster.ListingRow) {},
+	}
+	return p
+}
+
+func (p *objectsPane) settle(s *scene) {
+	want := view.Inspect{List: p.kind}
+	if p.kind != "" {
+		want.Namespaces = cmp.Or(s.only.text, s.f.Namespaces)
+	}
+	if want != p.wanted {
+		p.wanted, p.shown = want, nil
+	}
+	if l := s.f.Inspection; l != nil && l.Inspect == want && want.List != "" && (p.shown == nil || l.At != p.shown.At) {
+		p.shown = l
+		p.setColumns()
+	}
+	if !p.stale(p.shown, p.wanted) {
+		return
+	}
+	switch l := p.shown; {
+	case p.kind == "":
+		p.none = "type : and a kind: :pdb, :pvc, :cm, :ing, :crd or any other that the API server serves"
+	case l == nil:
+		p.none = "asking the API server for " + p.kind + " " + s.t.ellipsis
+	case l.Err != "":
+		p.none = l.Err
+	case want.Namespaces != "":
+		p.none = "no " + p.kind + " in " + want.Namespaces + ": 0 or :ns all shows all namespaces"
+	default:
+		p.none = "no " + p.kind
+	}
+	var rows []cluster.ListingRow
+	if p.shown != nil && p.shown.Listing != nil {
+		rows = p.shown.Listing.Rows
+	}
+	p.take(s, rows)
+}
+
+// setColumns makes the columns of the list: the name gives way last.
+func (p *objectsPane) setColumns() {
+	p.columns, p.needW, p.sort = nil, 0, 0
+	if p.shown.Listing == nil {
+		return
+	}
+	rows := p.shown.Listing.Rows
+	many := slices.ContainsFunc(rows, func(r cluster.ListingRow) bool { return r.Namespace != rows[0].Namespace })
+	for i, title := range p.shown.Listing.Columns {
+		fits := fitting{ease: 24, min: 10, drop: i}
+		if i == 0 {
+			fits.middle = true
+		}
+		p.columns = append(p.columns, column[cluster.ListingRow]{fits, title, func(s *scene, r cluster.ListingRow) cell {
+			if i == 0 {
+				return nameCell(s, r.Key, many)
+			}
+			return plainCell(s, r.Cells[i])
+		}, nil})
+	}
+}
+
+func (p *objectsPane) want(*scene, int) want { return want{least: 4, most: 1000, share: 1} }
+
+func (p *objectsPane) draw(s *scene, w, h int, active bool) drawing {
+	title, facts := cmp.Or(p.kind, "Objects"), p.count(s)
+	if l := p.shown; l != nil && l.Listing != nil {
+		title, facts = s.t.text(l.Listing.Title), s.facts(facts, "read at "+l.At.Local().Format("15:04:05"))
+		if l.Listing.Cut {
+			facts = s.facts("not all: the first 500 only", facts)
+		}
+	}
+	return drawing{title, facts, p.list.draw(s, w, h, active)}
+}

@@ -1,0 +1,55 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"lightsout/cluster"
+	"lightsout/internal/view"
+)
+
+// Any kind is listed when asked for, and its objects are described like others.
+func TestAKindIsListed(t *testing.T) {
+	ref := cluster.Ref{Kind: "widget.example.org", Key: cluster.Key{Namespace: "shop", Name: "blue"}}
+	want := view.Inspect{List: "widgets"}
+	m, sent, _ := testModel(calm(), 80, 24, Options{})
+	typeWord(m, "widgets")
+	wantIntent(t, sent, want)
+	f := calm()
+	f.Inspection = &view.Inspection{Inspect: want, At: f.Now, Listing: &cluster.Listing{Title: "widgets.example.org", Columns: []string{"NAME", "SIZE"}, Rows: []cluster.ListingRow{
+		{Ref: ref, Cells: []string{"blue", "large"}}, {Ref: cluster.Ref{Kind: ref.Kind, Key: cluster.Key{Namespace: "web", Name: "red"}}, Cells: []string{"red", "small"}}}}}
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "shop/blue  large") || !strings.Contains(v, "read at ") {
+		t.Errorf("the list is not shown:\n%s", v)
+	}
+	typeKeys(m, "y")
+	wantIntent(t, sent, view.Inspect{Of: ref})
+	typeKeys(m, "esc")
+	wantIntent(t, sent, want)
+	typeWord(m, "pdb")
+	wantIntent(t, sent, view.Inspect{List: "poddisruptionbudgets"})
+	if v := plainView(m); strings.Contains(v, "blue") || !strings.Contains(v, "asking the API server for poddisruptionbudgets") {
+		t.Errorf("another kind still has the old rows:\n%s", v)
+	}
+	f = calm()
+	f.Inspection = &view.Inspection{Inspect: view.Inspect{List: "poddisruptionbudgets"}, At: f.Now, Err: "forbidden; the user needs list on poddisruptionbudgets"}
+	m.Update(FrameMsg{f})
+	if v := plainView(m); !strings.Contains(v, "the user needs list on poddisruptionbudgets") {
+		t.Errorf("the missing right is not named:\n%s", v)
+	}
+	typeKeys(m, "esc")
+	if wantIntent(t, sent, view.Inspect{}); m.active.name == "Objects" {
+		t.Error("esc does not lead back")
+	}
+}
+
+// A namespace without objects of a kind is named, as kubectl does.
+func TestAnEmptyKindNamesTheNamespaces(t *testing.T) {
+	f := calm()
+	f.Namespaces = "default"
+	m, _, _ := testModel(f, 120, 36, Options{})
+	typeWord(m, "ds")
+	if v := plainView(m); !strings.Contains(v, "no DaemonSets in default: 0 or :ns all shows all") {
+		t.Errorf("it is not said where there are none:\n%s", v)
+	}
+}
