@@ -174,7 +174,7 @@ func (d *handDialog) remove() []byHand {
 		return []byHand{{d.kubectl("delete", d.named()), ""}}
 	}
 	off := "first make sure that the machine of " + p.Node + " is off: its power is not proven off"
-	if r := d.m.s.f.Power[p.Node].Reading; r.State == power.Off && r.Proof == power.Proven {
+	if d.m.s.f.Power[p.Node].Reading.Proves(power.Off) {
 		off = "the machine of " + p.Node + " is proven off"
 	}
 	out := []byHand{{d.kubectl("delete", d.named(), "--grace-period=0", "--force"), "risk: the container may still run and write to its volume beside the new pod; " + off}}
