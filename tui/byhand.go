@@ -173,15 +173,15 @@ func (d *handDialog) remove() []byHand {
 	case d.of.Kind != cluster.KindPod || p == nil || d.silent("silent") == "":
 		return []byHand{{d.kubectl("delete", d.named()), ""}}
 	}
-	off := "first make sure that the machine of " + p.Node + " is off: its power is not proven off"
+	off := "risk: the container may still run, and write to its volume beside the new pod; first make sure that the machine of " + p.Node + " is off"
 	if d.m.s.f.Power[p.Node].Reading.Proves(power.Off) {
-		off = "the machine of " + p.Node + " is proven off"
+		off = "frees the name at once; the machine of " + p.Node + " is proven off, so the container does not run: leave it off until the pod is gone"
 	}
-	out := []byHand{{d.kubectl("delete", d.named(), "--grace-period=0", "--force"), "risk: the container may still run and write to its volume beside the new pod; " + off}}
+	out := []byHand{{d.kubectl("delete", d.named(), "--grace-period=0", "--force"), off}}
 	if !strings.HasPrefix(p.Node, "-") {
 		node := &handDialog{m: d.m}
 		out = append(out, byHand{node.kubectl("taint", "nodes", p.Node, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
-			"for all pods of the node: deletes them by force and detaches their volumes; the same risk. Once it is back:"},
+			"for all pods of the node: deletes them by force and detaches their volumes, so it must be off too. Once it is back:"},
 			byHand{node.kubectl("taint", "nodes", p.Node, "node.kubernetes.io/out-of-service-"), "otherwise nothing runs on the node again"})
 	}
 	return out

@@ -62,7 +62,7 @@ func TestCommandLinesAreSafe(t *testing.T) {
 		if d, ok := m.dialogs.top().(*handDialog); !ok || !strings.Contains(d.toCopy(), want) {
 			t.Errorf(":%s shows\n%s", word, plainView(m))
 		}
-		if v := plainView(m); word == "delete" && (!strings.Contains(v, "out-of-service=nodeshutdown:NoExecute") || !strings.Contains(v, "risk:")) {
+		if v := plainView(m); word == "delete" && (!strings.Contains(v, "out-of-service=nodeshutdown:NoExecute") || !strings.Contains(v, "is proven")) {
 			t.Errorf("a pod that hangs:\n%s", v)
 		}
 	}
