@@ -75,7 +75,7 @@ func (d Impact) minimum() string {
 	if d.MinScale {
 		return fmt.Sprintf("minScale %d (Knative)", d.Minimum)
 	}
-	return fmt.Sprintf("the %d that its rolling update keeps", d.Minimum)
+	return fmt.Sprintf("the %d its rolling update keeps", d.Minimum)
 }
 
 // Room states in one sentence whether the replacement pods find nodes.

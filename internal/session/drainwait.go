@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -42,9 +43,10 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		doing += "; blocked: " + held
 	}
 	if held != was && held != "" {
-		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))
+		n.findHolder(r.snapshot)
+		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Budget: n.holder.Name, Name: n.heldPod(), Reported: held}))
 	}
-	r.machines.busy(d.before, doing, n.node)
+	r.machines.show(d.before, power.StageDraining, doing, n.node)
 }
 
 // heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.
@@ -60,6 +62,50 @@ func heldText(p cluster.DrainProgress) string {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
+}
+
+// findHolder looks up the budget that holds the pod that heldText names: the API server names it only in a
+// sentence.
+func (n *nodeDrain) findHolder(s *cluster.Snapshot) {
+	n.holder = place.Blocking{}
+	pods := n.progress.HeldPods()
+	if s == nil || len(pods) == 0 {
+		return
+	}
+	for _, b := range place.Blockings(s, n.node) {
+		if slices.Contains(b.Pods, pods[0]) {
+			n.holder = b
+			return
+		}
+	}
+}
+
+// heldPod is the name of the pod that heldText names; empty if none is held.
+func (n *nodeDrain) heldPod() string {
+	if pods := n.progress.HeldPods(); len(pods) > 0 {
+		return pods[0].Name
+	}
+	return ""
+}
+
+// next states, one sentence each, what the drains that stand still wait for, and how to decide on them.
+func (r *drains) next() (out []string) {
+	for _, d := range r.running {
+		for _, n := range d.nodes {
+			if n.state != draining || heldText(n.progress) == "" {
+				continue
+			}
+			waits := "the drain of " + n.node + " is blocked"
+			if n.holder.Name != "" {
+				waits = "the drain of " + n.node + " waits for budget " + n.holder.Name
+			}
+			if d.before != "" {
+				waits += " · s on " + n.node + " to decide"
+			}
+			out = append(out, waits)
+		}
+	}
+	return out
 }
 
 // drained is the end of one node's drain.
@@ -90,12 +136,12 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	case drainCut:
 		r.warn(view.LanePower, n.node, "the drain is not complete: the pods that are left are shut down with the node")
 	case drainLeft:
-		r.warn(view.LanePower, n.node, "the drain is cancelled: lightsout evicts no more pods, and the node stays on")
+		r.notify(view.NewEvent(view.CodeDrainCancelled, n.node, view.Facts{}))
 	case drainWrong:
 		r.warn(view.LanePower, n.node, n.err.Error())
 	}
 	r.machines.update(n.node, func(v *view.MachineView) {
-		v.Busy, v.Text = "", ""
+		v.Busy, v.Stage, v.Text = "", "", ""
 		if d.before != "" && (s == drainLeft || s == drainWrong) {
 			v.Stage, v.Text = power.StageFailed, n.whyOn()
 		}
@@ -197,6 +243,7 @@ func (n *nodeDrain) question() view.Question {
 	if more := len(pods) - most; more > 0 {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", more)})
 	}
-	q.Lines = append(q.Lines, view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
+	q.Lines = append(q.Lines, view.Line{Text: "Keep waiting: s on " + n.node + " asks again; lightsout asks by itself after " + text.Span(heldAgain) + "."},
+		view.Line{Text: "Leave it on: lightsout evicts no more pods, and uncordons the node if lightsout cordoned it."})
 	return q
 }

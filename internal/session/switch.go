@@ -52,10 +52,10 @@ type request struct {
 	onEnd  func(error)
 
 	// Of the loop.
-	nodes   []string
-	stage   requestStage
-	drained bool                   // its nodes were drained
-	ended   map[string]power.Stage // the nodes whose machines it has switched, or could not switch
+	nodes []string
+	stage requestStage
+	drain *drain                 // of its nodes; nil if they are not drained first
+	ended map[string]power.Stage // the nodes whose machines it has switched, or could not switch
 }
 
 // requestStage is how far a request is.
