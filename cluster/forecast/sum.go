@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"lightsout/cluster"
+	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
 
@@ -74,4 +76,18 @@ func (h Hits) DrainLines() (out []Line) {
 		say("draining deletes the emptyDir data of %s: %s", text.Count(n, "pod", "pods"), some(h.LocalData))
 	}
 	return out
+}
+
+// Holder names the disruption budget that keeps a pod of a node from being evicted now; empty if none is
+// known.
+func Holder(s *cluster.Snapshot, node string, pod cluster.Key) string {
+	if s == nil {
+		return ""
+	}
+	for _, b := range place.Blockings(s, node) {
+		if slices.Contains(b.Pods, pod) {
+			return b.Name
+		}
+	}
+	return ""
 }

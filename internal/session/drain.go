@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/place"
 	"lightsout/power"
 )
 
@@ -59,10 +58,10 @@ type nodeDrain struct {
 	state    drainState
 	err      error
 	progress cluster.DrainProgress
-	begun    bool           // a round has succeeded
-	holder   place.Blocking // the budget that holds the first of the held pods; empty if unknown
-	askAt    time.Time      // when to ask the operator about the pods that block the drain
-	asking   bool           // the question is open
+	begun    bool      // a round has succeeded
+	holder   string    // the budget that holds the first of the held pods; empty if unknown
+	askAt    time.Time // when to ask the operator about the pods that block the drain
+	asking   bool      // the question is open
 }
 
 // has reports whether a node is one of those that are drained.

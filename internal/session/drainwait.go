@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
-	"lightsout/cluster/place"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -43,8 +43,12 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		doing += "; blocked: " + held
 	}
 	if held != was && held != "" {
-		n.findHolder(r.snapshot)
-		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Budget: n.holder.Name, Name: n.heldPod(), Reported: held}))
+		f := view.Facts{Reported: held}
+		if pods := p.HeldPods(); len(pods) > 0 { // the API server names the budget only in a sentence
+			f.Name, f.Budget = pods[0].Name, forecast.Holder(r.snapshot, n.node, pods[0])
+		}
+		n.holder = f.Budget
+		r.say(view.NewEvent(view.CodeDrainHeld, n.node, f))
 	}
 	r.machines.show(d.before, power.StageDraining, doing, n.node)
 }
@@ -64,30 +68,6 @@ func heldText(p cluster.DrainProgress) string {
 	return text
 }
 
-// findHolder looks up the budget that holds the pod that heldText names: the API server names it only in a
-// sentence.
-func (n *nodeDrain) findHolder(s *cluster.Snapshot) {
-	n.holder = place.Blocking{}
-	pods := n.progress.HeldPods()
-	if s == nil || len(pods) == 0 {
-		return
-	}
-	for _, b := range place.Blockings(s, n.node) {
-		if slices.Contains(b.Pods, pods[0]) {
-			n.holder = b
-			return
-		}
-	}
-}
-
-// heldPod is the name of the pod that heldText names; empty if none is held.
-func (n *nodeDrain) heldPod() string {
-	if pods := n.progress.HeldPods(); len(pods) > 0 {
-		return pods[0].Name
-	}
-	return ""
-}
-
 // next states, one sentence each, what the drains that stand still wait for, and how to decide on them.
 func (r *drains) next() (out []string) {
 	for _, d := range r.running {
@@ -95,12 +75,12 @@ func (r *drains) next() (out []string) {
 			if n.state != draining || heldText(n.progress) == "" {
 				continue
 			}
-			waits := "the drain of " + n.node + " is blocked"
-			if n.holder.Name != "" {
-				waits = "the drain of " + n.node + " waits for budget " + n.holder.Name
+			waits := "drain of " + n.node + " is blocked"
+			if n.holder != "" {
+				waits = "drain of " + n.node + " waits for budget " + n.holder
 			}
 			if d.before != "" {
-				waits += " · s on " + n.node + " to decide"
+				waits += " · s on " + n.node + " decides"
 			}
 			out = append(out, waits)
 		}
