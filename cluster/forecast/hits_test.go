@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 )
 
 func TestZoneRule(t *testing.T) {
@@ -75,6 +76,10 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (1 not heard yet)") {
 		t.Errorf("%q", got)
 	}
+	held := h
+	held.Blockings = []place.Blocking{{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}, Nodes: []string{"kube-node3"}}}
+	unread := h
+	unread.BlockingsUnknown = "the account may not list disruption budgets"
 	for what, lines := range map[string]struct {
 		got  []Line
 		want []string
@@ -88,7 +93,11 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
 			"1 DaemonSet or static pod stays where it is and is not replaced",
 			"PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
-		"drain": {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
+		"held": {append([]Line{f.Sum(held)}, held.DrainLines()[0]), []string{
+			"! 8 pods get no node · llm 8/16 · 1 StatefulSet pod hangs · budget pg blocks a drain of kube-node3 · 10 pods stop · 2 Ready workers left",
+			"! budget db/pg blocks a drain of kube-node3 now: it holds db/pg-0"}},
+		"unread": {unread.DrainLines()[:1], []string{"! whether a disruption budget blocks a drain is unknown: the account may not list disruption budgets"}},
+		"drain":  {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, lines.want)

@@ -39,7 +39,7 @@ func (f *Forecast) Sum(h Hits) Line {
 }
 
 // shortShown bounds the deployments that a sum names.
-const shortShown = 2
+const shortShown = 3
 
 // short names the deployments that fall below their minimum, those with the smallest share of their pods
 // first: "model 0/3".
@@ -50,7 +50,7 @@ func (h Hits) short() (out []string) {
 	})
 	for i, d := range below {
 		if i == shortShown {
-			return append(out, fmt.Sprintf("%d more deployments short", len(below)-i))
+			return append(out, text.Count(len(below)-i, "more deployment short", "more deployments short"))
 		}
 		out = append(out, fmt.Sprintf("%s %d/%d", d.Name, d.AvailableAfter, d.Wanted))
 	}
