@@ -253,6 +253,7 @@ type Stage string
 const (
 	StagePreparing Stage = "preparing" // lightsout prepares the question
 	StageDeferred  Stage = "deferred"  // another operation on the machine must end first
+	StageDraining  Stage = "draining"  // the node is drained first: nothing is asked of the machine
 	StageWaiting   Stage = "waiting"   // nothing was sent yet
 	StageSending   Stage = "sending"   // the request is being sent
 	StageAccepted  Stage = "accepted"  // accepted, not yet seen
@@ -265,7 +266,9 @@ const (
 )
 
 // Active reports whether an operation at this stage waits, or has a machine to switch.
-func (s Stage) Active() bool { return s == StageWaiting || s == StageSending || s == StageAccepted }
+func (s Stage) Active() bool {
+	return s == StageDraining || s == StageWaiting || s == StageSending || s == StageAccepted
+}
 
 // Progress is one step of an operation on one machine, reported as it happens.
 type Progress struct {

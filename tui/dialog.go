@@ -75,7 +75,9 @@ func (s *dialogs) question(q *view.Question) {
 	}
 	s.stack = slices.DeleteFunc(s.stack, func(d dialog) bool { _, is := d.(*questionDialog); return is })
 	if q != nil && !s.answered[q.ID] {
-		s.open(&questionDialog{q: q, in: newInput(q.Secret), now: s.now})
+		d := &questionDialog{q: q, in: newInput(q.Secret), now: s.now}
+		d.begin()
+		s.open(d)
 	}
 }
 

@@ -124,6 +124,8 @@ func powerWord(t *theme, m view.MachineView, known bool) (string, style) {
 	switch {
 	case !known:
 		return t.dash, t.dim
+	case m.Stage == power.StageDraining:
+		return "drain" + t.ellipsis, t.fresh
 	case m.Busy != "" && m.Stage.Active():
 		verb := map[power.Action]string{power.ActionOn: "on", power.ActionOff: "off", power.ActionShutdown: "off"}[m.Busy]
 		return verb + t.ellipsis, t.fresh

@@ -12,7 +12,7 @@ import (
 // keys that were typed before it could be seen.
 type questionDialog struct {
 	q      *view.Question
-	chosen int // index of the choice; the first is the safe one
+	chosen int // index of the choice; the first is the safe one, which esc takes
 	in     input
 	body   pager // the question's lines
 	// unread: a row that names machines was not yet shown; read holds those that were.
@@ -30,6 +30,14 @@ func (d *questionDialog) renew(q *view.Question) {
 	d.q = q
 	if d.chosen >= len(d.choices()) || !d.open() {
 		d.chosen = 0
+	}
+}
+
+// begin chooses what the question begins with, or the safe choice while no other may be taken.
+func (d *questionDialog) begin() {
+	d.chosen = 0
+	if d.open() {
+		d.chosen = max(0, slices.IndexFunc(d.choices(), func(c view.Choice) bool { return c.ID == d.q.Default }))
 	}
 }
 
@@ -229,8 +237,11 @@ func (d *questionDialog) look(body []questionRow) {
 		}
 		d.unread = d.unread || l.subject && !d.read[l.s]
 	}
-	if was && !d.unread && d.typing() {
+	switch {
+	case was && !d.unread && d.typing():
 		d.typed()
+	case was != d.unread:
+		d.begin()
 	}
 }
 

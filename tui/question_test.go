@@ -61,6 +61,24 @@ func TestTheSafeChoiceIsTheDefaultAndEscTakesIt(t *testing.T) {
 	}
 }
 
+// A question about what does no harm begins with yes, once each machine was readable; esc is still no.
+func TestAQuestionBeginsWithItsDefault(t *testing.T) {
+	for _, tt := range []struct {
+		machines, h int
+		keys, want  string
+	}{{1, 24, "enter", "yes"}, {1, 24, "esc", "no"}, {1, 24, "left enter", "no"}, {30, 24, "enter", "no"}, {30, 24, "right right enter", "yes"}} {
+		f := aboutMachines(tt.machines)
+		f.Question.Default = view.ChoiceYes
+		m, sent, now := testModel(f, 80, tt.h, Options{})
+		settleKeys(m, now)
+		for _, k := range strings.Fields(tt.keys) {
+			typeKeys(m, k)
+			m.View()
+		}
+		wantIntent(t, sent, view.Answer{Question: "switch-1", Choice: tt.want})
+	}
+}
+
 func TestAnsweredQuestionIsNotShownAgain(t *testing.T) {
 	f := asked()
 	m, sent, now := testModel(f, 80, 24, Options{})

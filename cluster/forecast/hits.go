@@ -27,8 +27,8 @@ type Hits struct {
 	// ReadyWorkersLeft counts nodes that are Ready, not silent, schedulable,
 	// not of the control plane, not selected and not down already.
 	ReadyWorkersLeft int
-	// MoreWorkers: further ones may be left, so ReadyWorkersLeft is the least number.
-	MoreWorkers bool
+	// Unheard is how many of these have sent lightsout no heartbeat yet.
+	Unheard int
 	// Place forecasts the nodes that the pods of all nodes that are down get: of the
 	// selected ones, and of those that are down already.
 	Place *place.Outcome
@@ -37,6 +37,10 @@ type Hits struct {
 	// LocalData are the pods with an emptyDir that a drain evicts: their contents go with
 	// them.
 	LocalData []cluster.Key
+	// Blockings are the disruption budgets that hold up a drain of the nodes now. BlockingsUnknown is
+	// why lightsout cannot tell; empty if it can.
+	Blockings        []place.Blocking
+	BlockingsUnknown string
 
 	// What happens to those that are evicted and not replaced, and to those that
 	// are not evicted.
@@ -80,7 +84,9 @@ func (f *Forecast) count() Hits {
 	}
 	h.countUnwatched(f.s, f.down)
 	impacts := map[cluster.Key]*Impact{}
+	var names []string
 	for _, n := range f.Nodes {
+		names = append(names, n.Node)
 		for _, p := range f.s.PodsOn(n.Node) {
 			if p.Finished() || !p.Gone.IsZero() {
 				continue
@@ -103,6 +109,8 @@ func (f *Forecast) count() Hits {
 	slices.SortFunc(h.Deployments, func(a, b Impact) int { return a.Key.Compare(b.Key) })
 	h.ReadyWorkersLeft = survivors(f.s, f.away)
 	stay, _ := f.Staying()
+	h.Blockings = place.Blockings(f.s, names...)
+	h.BlockingsUnknown = cluster.WhyUnknown(f.s, cluster.KindBudget)
 	h.Place = place.New(f.s).Lose(slices.Sorted(maps.Keys(f.away)), place.Options{Stay: stay})
 	return h
 }

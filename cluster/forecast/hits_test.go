@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/place"
 )
 
 func TestZoneRule(t *testing.T) {
@@ -52,6 +53,9 @@ func texts(lines []Line) (out []string) {
 	return out
 }
 
+// lines are the sum and the impact.
+func lines(f *Forecast) []Line { return append([]Line{f.Sum(f.Hits())}, f.Hits().Lines()...) }
+
 func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 	c := mdx(nil)
 	c.Pods = append(c.Pods,
@@ -68,23 +72,32 @@ func TestWhatTheLossOfTwoOfFourNodesHits(t *testing.T) {
 		t.Errorf("deployments %+v\nwant %+v", h.Deployments, want)
 	}
 	more := h
-	more.MoreWorkers = true
-	if got := more.Lines()[0].Text; got != "10 pods stop; at least 2 Ready workers left" {
+	more.Unheard = 1
+	if got := f.Sum(more).Text; !strings.HasSuffix(got, " · 10 pods stop · 2 Ready workers left (1 not heard yet)") {
 		t.Errorf("%q", got)
 	}
+	held := h
+	held.Blockings = []place.Blocking{{Key: key("db", "pg"), Pods: []cluster.Key{key("db", "pg-0")}, Nodes: []string{"kube-node3"}}}
+	unread := h
+	unread.BlockingsUnknown = "the account may not list disruption budgets"
 	for what, lines := range map[string]struct {
 		got  []Line
 		want []string
 	}{
-		"hits": {h.Lines(), []string{"10 pods stop; 2 Ready workers left",
+		"sum": {[]Line{f.Sum(h)}, []string{"! 8 pods get no node · llm 8/16 · 1 StatefulSet pod hangs · 10 pods stop · 2 Ready workers left"}},
+		"hits": {h.Lines(), []string{
 			"! default/llm: 16 → 8 available, capacity 16 → 8, below minScale 16 (Knative)"}},
 		"follows": {f.FollowLines(h), []string{"NotReady 50s–1m00s after the last heartbeat (grace period 50s, assumed)",
-			"its pods are evicted 0s to 5m00s later (from each pod's own toleration)", "! no room for 8 pods: Pending until the nodes return",
+			"their pods are evicted 0s to 5m00s later (from each pod's own toleration)", "! no room for 8 pods: Pending until the nodes return",
 			"! default/llm: 8 pods Pending: 0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s)."}},
 		"won't": {f.WontLines(h), []string{"! db/pg-0 will hang in Terminating and not be replaced until its node returns (StatefulSet)",
-			"! 1 DaemonSet or static pod stays where it is and is not replaced",
-			"! PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
-		"drain": {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
+			"1 DaemonSet or static pod stays where it is and is not replaced",
+			"PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"}},
+		"held": {append([]Line{f.Sum(held)}, held.DrainLines()[0]), []string{
+			"! 8 pods get no node · llm 8/16 · 1 StatefulSet pod hangs · budget pg blocks a drain of kube-node3 · 10 pods stop · 2 Ready workers left",
+			"! budget db/pg blocks a drain of kube-node3 now: it holds db/pg-0"}},
+		"unread": {unread.DrainLines()[:1], []string{"! whether a disruption budget blocks a drain is unknown: the account may not list disruption budgets"}},
+		"drain":  {h.DrainLines(), []string{"! draining deletes the emptyDir data of 1 pod: db/pg-0"}},
 	} {
 		if got := texts(lines.got); !slices.Equal(got, lines.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, lines.want)
@@ -120,7 +133,7 @@ func TestPodsThatLightsoutCannotSeeAreNotNone(t *testing.T) {
 	lines := func(change func(c *cluster.Contents)) string {
 		c := mdx(nil)
 		change(&c)
-		return strings.Join(texts(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0).Hits().Lines()), "\n")
+		return strings.Join(texts(lines(Outage(cluster.NewSnapshot(c), []string{"kube-node3"}, nil, t0))), "\n")
 	}
 	forbid := func(k cluster.Kind) func(c *cluster.Contents) {
 		return func(c *cluster.Contents) {
@@ -161,7 +174,7 @@ func TestTheForecastNamesTheStateOfTheKnativeService(t *testing.T) {
 		k.Service, k.Revision, k.MinScale, k.ContainerConcurrency = "llm", "llm-00001", 16, 1
 		c.Deployments[0].Knative = &k
 		h := Outage(cluster.NewSnapshot(c), []string{"kube-node4"}, nil, t0).Hits()
-		if got := texts(h.Lines()); len(got) != 2 || got[1] != "! "+want {
+		if got := texts(h.Lines()); len(got) != 1 || got[0] != "! "+want {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 	}
@@ -180,7 +193,7 @@ func TestRoomAndTheZoneRuleAreSeen(t *testing.T) {
 	}
 	f = Outage(s, []string{"kube-node2", "kube-node3", "kube-node4", "kube-cp1"}, nil, t0)
 	h := f.Hits()
-	if got := texts(h.Lines()); got[0] != "12 pods stop; 1 Ready worker left" {
+	if got := f.Sum(h).Text; got != "llm 4/16 · 12 pods stop · 1 Ready worker left" {
 		t.Errorf("%q", got)
 	}
 	if got := texts(f.FollowLines(h)); len(got) != 2 || got[1] != "nothing to replace" {
@@ -244,7 +257,7 @@ func FuzzForecast(f *testing.F) {
 		new(Next).Lines(s, nil, t0)
 		o := Outage(s, []string{"a", "a", name}, nil, t0)
 		h := o.Hits()
-		if h.Pods != 1 || len(o.FollowLines(h)) == 0 || len(h.Lines()) == 0 {
+		if h.Pods != 1 || len(o.FollowLines(h)) == 0 || o.Sum(h).Text == "" {
 			t.Errorf("%+v", h)
 		}
 	})

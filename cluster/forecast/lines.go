@@ -19,16 +19,11 @@ type Line struct {
 // impactsShown bounds the deployments that are named.
 const impactsShown = 8
 
-// Lines describes the impact of the outage.
-func (h Hits) Lines() []Line {
-	left := text.Count(h.ReadyWorkersLeft, "Ready worker left", "Ready workers left")
-	if h.MoreWorkers {
-		left = "at least " + left
-	}
+// Lines describes the impact of the outage, without its sum.
+func (h Hits) Lines() (out []Line) {
 	if h.Unread != "" {
-		return []Line{{Text: h.Unread, Warn: true}, {Text: left}}
+		return nil
 	}
-	out := []Line{{Text: text.Count(h.Pods, "pod stops", "pods stop") + "; " + left}}
 	switch {
 	case h.UnwatchedUnknown != "":
 		out = append(out, Line{Text: "pods of namespaces that lightsout does not watch stop too; their number is unknown: " + h.UnwatchedUnknown, Warn: true})
@@ -80,7 +75,7 @@ func (d Impact) minimum() string {
 	if d.MinScale {
 		return fmt.Sprintf("minScale %d (Knative)", d.Minimum)
 	}
-	return fmt.Sprintf("the %d that its rolling update keeps (replicas less maxUnavailable)", d.Minimum)
+	return fmt.Sprintf("the %d its rolling update keeps", d.Minimum)
 }
 
 // Room states in one sentence whether the replacement pods find nodes.
@@ -172,7 +167,7 @@ func (f *Forecast) FollowLines(h Hits) []Line {
 		if h.least != h.most {
 			when = text.Span(h.least) + " to " + when
 		}
-		out = append(out, Line{Text: "its pods are evicted " + when + " later (from each pod's own toleration)"})
+		out = append(out, Line{Text: text.Noun(len(f.Nodes), "its", "their") + " pods are evicted " + when + " later (from each pod's own toleration)"})
 	}
 	if h.Unread != "" {
 		return out
@@ -220,24 +215,16 @@ func (f *Forecast) WontLines(h Hits) []Line {
 	each(h.forever, "will not be evicted: it tolerates an unreachable node for ever",
 		"will not be evicted, as they tolerate an unreachable node for ever")
 	if h.staying > 0 {
-		say(fmt.Sprintf("%d DaemonSet %s", h.staying, text.Noun(h.staying,
-			"or static pod stays where it is and is not replaced", "and static pods stay where they are and are not replaced")))
+		out = append(out, Line{Text: fmt.Sprintf("%d DaemonSet %s", h.staying, text.Noun(h.staying,
+			"or static pod stays where it is and is not replaced", "and static pods stay where they are and are not replaced"))})
 	}
 	if h.evicted > 0 && !stopped {
-		say("PodDisruptionBudgets protect pods from a drain, not from a machine that goes off")
+		out = append(out, Line{Text: "PodDisruptionBudgets protect pods from a drain, not from a machine that goes off"})
 	}
 	if moved := len(h.Place.Moves); moved > 0 && !stopped {
 		say(pods(moved, "that moves stays where it is", "that move stay where they are") + " when the nodes return: a rollout restart spreads them again")
 	}
 	return out
-}
-
-// DrainLines describes the effect of draining the nodes first.
-func (h Hits) DrainLines() []Line {
-	if len(h.LocalData) == 0 {
-		return nil
-	}
-	return []Line{{Text: fmt.Sprintf("draining deletes the emptyDir data of %s: %s", text.Count(len(h.LocalData), "pod", "pods"), some(h.LocalData)), Warn: true}}
 }
 
 // some gives the first three of a list.

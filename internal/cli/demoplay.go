@@ -175,6 +175,14 @@ func (p *demoPlayer) answer(label string) bool {
 	if i < 0 || !p.rest(demoLeast) {
 		return false
 	}
+	for range 3 * len(q.Lines) { // wrapped ones, too: the screen takes no yes before it has shown each machine
+		if !p.key("down") {
+			return false
+		}
+	}
+	if !p.rest(demoKey) {
+		return false
+	}
 	for range i {
 		if !p.key("right") || !p.rest(demoKey) {
 			return false
@@ -205,6 +213,8 @@ func (p *demoPlayer) key(name string) bool {
 	switch name {
 	case "enter":
 		k = tea.Key{Code: tea.KeyEnter}
+	case "down":
+		k = tea.Key{Code: tea.KeyDown}
 	case "right":
 		k = tea.Key{Code: tea.KeyRight}
 	}

@@ -74,6 +74,7 @@ type nodeDrain struct {
 	err      error
 	progress cluster.DrainProgress
 	begun    bool      // a round has succeeded
+	holder   string    // the budget that holds the first of the held pods; empty if unknown
 	askAt    time.Time // when to ask the operator about the pods that block the drain
 	asking   bool      // the question is open
 }
@@ -81,6 +82,11 @@ type nodeDrain struct {
 // has reports whether a node is one of those that are drained.
 func (d *drain) has(node string) bool {
 	return slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.node == node })
+}
+
+// cancelled reports whether the operator has cancelled the drain of a node: then its machine stays on as asked.
+func (d *drain) cancelled(node string) bool {
+	return d != nil && slices.ContainsFunc(d.nodes, func(n *nodeDrain) bool { return n.node == node && n.state == drainLeft })
 }
 
 // whyOn describes why a node stays on after its drain.
@@ -114,7 +120,7 @@ func (r *drains) start(d *drain, nodes []string) {
 		n.ctx, n.cancel = context.WithTimeout(r.ctx, cmp.Or(d.within, math.MaxInt64))
 		d.nodes = append(d.nodes, n)
 		r.cordons.keep(name)
-		r.machines.busy(d.by.action(), "cordoning", name)
+		r.machines.show(d.by.action(), power.StageDraining, "cordoning", name)
 		r.spawn(func() {
 			ctx, stop := context.WithTimeout(n.ctx, apiTimeout)
 			defer stop()
@@ -142,7 +148,7 @@ func (r *drains) cordoned(d *drain, n *nodeDrain, c cordoning) {
 		if n.state != draining {
 			continue
 		}
-		r.machines.busy(d.by.action(), "draining: waiting for the API server", n.node)
+		r.machines.show(d.by.action(), power.StageDraining, "draining: waiting for the API server", n.node)
 		n.askAt = r.now().Add(heldLimit) // unless there is progress
 		r.spawn(func() {
 			err := r.opt.Drain.Drain(n.ctx, n.node, func(p cluster.DrainProgress) {
@@ -189,17 +195,19 @@ func (w *switching) Drain(ctx context.Context, nodes []string) ([]string, error)
 // not begun.
 func (w *switching) draining(node string) bool {
 	return w.drains.has(node) || slices.ContainsFunc(w.requests, func(x *request) bool {
-		return x.drained && x.stage != acting && slices.Contains(x.nodes, node)
+		return x.drain != nil && x.stage != acting && slices.Contains(x.nodes, node)
 	})
 }
 
 // drain drains nodes before they are shut down.
 func (w *switching) drain(nodes []string, got chan<- drainResult) {
 	w.guest.Handle(Draining{slices.Clone(nodes)})
-	for _, x := range w.requests {
-		x.drained = x.drained || slices.Equal(x.nodes, nodes)
-	}
 	d := &drain{by: drainerShutdown}
+	for _, x := range w.requests {
+		if slices.Equal(x.nodes, nodes) {
+			x.drain = d
+		}
+	}
 	d.over = func() {
 		var r drainResult
 		failed := map[string]string{}

@@ -269,6 +269,9 @@ func heldUp(t *testing.T) (*world, *drainer, *view.Question) {
 	if f.Question != nil {
 		t.Errorf("asked at once: %+v", f.Question)
 	}
+	if f.Power["kube-node3"].Stage != power.StageDraining || len(f.Next) == 0 || f.Next[0] != "drain of kube-node3 is blocked · s on kube-node3 decides" {
+		t.Errorf("%+v, next %q", f.Power["kube-node3"], f.Next)
+	}
 	ahead.Store(int64(session.HeldLimit))
 	q := w.x.question("drain")
 	if q.Title != "The drain of kube-node3 is blocked" || !strings.Contains(questionText(q), budget) || q.Choices[0].ID != "wait" {
@@ -296,6 +299,12 @@ func TestAHeldDrainIsLeftCutShortOrGoesOn(t *testing.T) {
 			})
 			if log := d.calls(); !slices.Equal(log, want) || f.Question != nil {
 				t.Errorf("done: %q, question %+v", log, f.Question)
+			}
+			if choice == "leave" { // as asked: nothing failed
+				f = w.x.frame("the request's end", func(f *view.Frame) bool { return len(f.Switching) == 0 })
+				if f.Notice.Level != view.Info || !strings.Contains(f.Notice.Text, "the node stays on") {
+					t.Errorf("the notice is %+v", f.Notice)
+				}
 			}
 		})
 	}

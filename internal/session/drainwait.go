@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -42,9 +43,14 @@ func (r *drains) progress(d *drain, n *nodeDrain, p cluster.DrainProgress) {
 		doing += "; blocked: " + held
 	}
 	if held != was && held != "" {
-		r.say(view.NewEvent(view.CodeDrainHeld, n.node, view.Facts{Reported: held}))
+		f := view.Facts{Reported: held}
+		if pods := p.HeldPods(); len(pods) > 0 { // the API server names the budget only in a sentence
+			f.Name, f.Budget = pods[0].Name, forecast.Holder(r.snapshot, n.node, pods[0])
+		}
+		n.holder = f.Budget
+		r.say(view.NewEvent(view.CodeDrainHeld, n.node, f))
 	}
-	r.machines.busy(d.by.action(), doing, n.node)
+	r.machines.show(d.by.action(), power.StageDraining, doing, n.node)
 }
 
 // heldText is why a drain does not go on: its last round failed, or a pod is held; and how many more are.
@@ -60,6 +66,26 @@ func heldText(p cluster.DrainProgress) string {
 		text += fmt.Sprintf(" (and %d more)", n)
 	}
 	return text
+}
+
+// next states, one sentence each, what the drains that stand still wait for, and how to decide on them.
+func (r *drains) next() (out []string) {
+	for _, d := range r.running {
+		for _, n := range d.nodes {
+			if n.state != draining || heldText(n.progress) == "" {
+				continue
+			}
+			waits := "drain of " + n.node + " is blocked"
+			if n.holder != "" {
+				waits = "drain of " + n.node + " waits for budget " + n.holder
+			}
+			if d.by != drainerTrial {
+				waits += " · s on " + n.node + " decides"
+			}
+			out = append(out, waits)
+		}
+	}
+	return out
 }
 
 // drained is the end of one node's drain.
@@ -90,12 +116,12 @@ func (r *drains) decide(d *drain, n *nodeDrain, s drainState) {
 	case drainCut:
 		r.warn(view.LanePower, n.node, "the drain is not complete: the pods that are left are shut down with the node")
 	case drainLeft:
-		r.warn(view.LanePower, n.node, "the drain is cancelled: lightsout evicts no more pods, and the node stays on")
+		r.notify(view.NewEvent(view.CodeDrainCancelled, n.node, view.Facts{}))
 	case drainWrong:
 		r.warn(view.LanePower, n.node, n.err.Error())
 	}
 	r.machines.update(n.node, func(v *view.MachineView) {
-		v.Busy, v.Text = "", ""
+		v.Busy, v.Stage, v.Text = "", "", ""
 		if d.by == drainerShutdown && (s == drainLeft || s == drainWrong) {
 			v.Stage, v.Text = power.StageFailed, n.whyOn()
 		}
@@ -203,6 +229,6 @@ func (n *nodeDrain) question(by drainer) view.Question {
 	if more := len(pods) - most; more > 0 {
 		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: fmt.Sprintf("and %d more pods", more)})
 	}
-	q.Lines = append(q.Lines, view.Line{Text: undone})
+	q.Lines = append(q.Lines, view.Line{Text: "Keep waiting: s on " + n.node + " asks again; lightsout asks by itself after " + text.Span(heldAgain) + "."}, view.Line{Text: undone})
 	return q
 }

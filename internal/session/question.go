@@ -11,8 +11,9 @@ import (
 )
 
 // question describes what lightsout will switch, how to undo it, what it hits and what
-// the guards found. It is safe for concurrent use.
-func (w *switching) question(p power.Question) view.Question {
+// the guards found: first what a typed confirmation is for and the sum, then the warnings, then the rest,
+// and last the machines. also are further lines. It is safe for concurrent use.
+func (w *switching) question(p power.Question, also ...view.Line) view.Question {
 	verb := view.SwitchVerb(p.Action)
 	q := view.Question{Kind: view.QuestionSwitch, Title: verb + " " + who(p.Nodes) + "?", Refused: p.Refused(), Type: p.Type}
 	for _, f := range p.Changed {
@@ -21,21 +22,14 @@ func (w *switching) question(p power.Question) view.Question {
 	if reasons := findingLines(p, true); len(reasons) > 0 {
 		q.Lines = append(append(q.Lines, reasons...), view.Line{})
 	}
-	machines := w.machineLines(p)
-	if len(machines) <= manyMachines {
-		q.Lines = append(q.Lines, machines...)
-	}
+	parts := []part{{"", findingLines(p, false)}}
 	if s := w.cluster.snapshot(); p.Action != power.ActionOn && s != nil {
 		f := forecast.Outage(s.WithCordoned(p.Assumed.Cordoned), p.Nodes, p.Down, w.now())
-		q.Lines = append(q.Lines, forecastLines(f, p.Left, p.Awaited > 0)...)
-		if p.CanDrain {
-			q.Lines = append(q.Lines, viewLines(f.Hits().DrainLines())...)
-		}
+		sum, more := forecastParts(f, p)
+		q.Lines, parts = append(q.Lines, sum), append(parts, more...)
 	}
-	q.Lines = append(q.Lines, findingLines(p, false)...)
-	if len(machines) > manyMachines {
-		q.Lines = append(q.Lines, machines...)
-	}
+	parts = append(parts, part{"Also:", also}, part{"Machines:", w.machineLines(p)})
+	q.Lines = append(q.Lines, worstFirst(parts)...)
 	if q.Refused {
 		done := map[power.Action]string{power.ActionShutdown: "shut down", power.ActionOff: "switched off", power.ActionOn: "powered on"}
 		q.Title, q.Type = who(p.Nodes)+" can't be "+done[p.Action], ""
@@ -48,12 +42,47 @@ func (w *switching) question(p power.Question) view.Question {
 	no := "Leave " + text.Noun(len(p.Nodes), "it", "them") + " on"
 	if p.Action == power.ActionOn {
 		no = "Not now"
+		q.Default = harmless(q)
 	}
 	q.Choices = []view.Choice{{ID: view.ChoiceNo, Label: no}, {ID: view.ChoiceYes, Label: verb + " " + text.Count(len(p.Nodes), "node", "nodes")}}
 	if p.CanDrain {
 		q.Choices = append(q.Choices, view.Choice{ID: view.ChoiceDrain, Label: "Drain, then shut down"})
 	}
 	return q
+}
+
+// harmless is the choice that a question about powering on begins with: yes, unless there is a warning.
+func harmless(q view.Question) string {
+	if q.Type != "" || slices.ContainsFunc(q.Lines, func(l view.Line) bool { return l.Level >= view.Warning }) {
+		return view.ChoiceNo
+	}
+	return view.ChoiceYes
+}
+
+// part is some lines of a question under a heading.
+type part struct {
+	title string
+	lines []view.Line
+}
+
+// worstFirst returns the warnings of all parts, and then the other lines of each under its heading.
+func worstFirst(parts []part) (out []view.Line) {
+	warns := func(l view.Line) bool { return l.Level >= view.Warning }
+	for _, p := range parts {
+		out = append(out, slices.DeleteFunc(slices.Clone(p.lines), func(l view.Line) bool { return !warns(l) })...)
+	}
+	many := len(out) > 0
+	for _, p := range parts {
+		rest := slices.DeleteFunc(slices.Clone(p.lines), warns)
+		if len(rest) == 0 {
+			continue
+		}
+		if many && p.title != "" {
+			out = append(out, view.Line{Heading: true, Text: p.title})
+		}
+		out = append(out, rest...)
+	}
+	return out
 }
 
 // findingLines returns the findings of the guards: those that demand a typed confirmation,
@@ -71,9 +100,6 @@ func findingLines(p power.Question, typed bool) (lines []view.Line) {
 	}
 	return lines
 }
-
-// manyMachines is how many machines stand before what is hit, rather than after it.
-const manyMachines = 6
 
 // machineLines say by which machine each node is switched.
 func (w *switching) machineLines(p power.Question) []view.Line {
@@ -99,32 +125,30 @@ func (w *switching) routeText(a power.Action, b power.Binding) string {
 		return "cannot " + power.Verb(a) + ": " + err.Error()
 	}
 	if a == power.ActionOn {
-		return "on: " + view.MachineRoute(&m)
+		return "on: " + view.MachineRoute(b.Node.Name, &m)
 	}
-	text := "off: " + view.MachineRoute(&m)
+	text := "off: " + view.MachineName(b.Node.Name, &m)
 	if b.On != nil {
-		text += " · on: " + view.MachineRoute(b.On)
+		text += " · on: " + view.MachineRoute(b.Node.Name, b.On)
 	}
 	return text
 }
 
-// forecastLines is the forecast in a question: the pods that stop when the nodes go off,
-// the next actions of the control plane, and the uncertainties. left is the number of
-// workers left by the guard's count, and more reports whether further ones may be left.
-// The guard learns of machines that are off before the API server does, and counts only
-// nodes whose heartbeat lightsout has received.
-func forecastLines(f *forecast.Forecast, left int, more bool) (out []view.Line) {
+// forecastParts is the forecast in a question: its sum, the actions of the control plane, what hangs, the
+// pods that stop when the nodes go off, and the uncertainties. The guard learns of machines that are off
+// before the API server does, so its count of the workers that are left is the one shown.
+func forecastParts(f *forecast.Forecast, p power.Question) (sum view.Line, parts []part) {
 	h := f.Hits()
-	h.ReadyWorkersLeft, h.MoreWorkers = left, more
-	for _, part := range []struct {
-		title string
-		lines []forecast.Line
-	}{{"What stops now:", h.Lines()}, {"What Kubernetes does next:", f.FollowLines(h)}, {"What Kubernetes does not do for you:", f.WontLines(h)}} {
-		if len(part.lines) > 0 {
-			out = append(append(out, view.Line{Heading: true, Text: part.title}), viewLines(part.lines)...)
-		}
+	h.ReadyWorkersLeft, h.Unheard = p.Left+p.Awaited, p.Awaited
+	if p.CanDrain {
+		parts = append(parts, part{"", viewLines(h.DrainLines())})
+	} else {
+		h.Blockings = nil
 	}
-	return out
+	return viewLines([]forecast.Line{f.Sum(h)})[0], append(parts,
+		part{"What Kubernetes does next:", viewLines(f.FollowLines(h))},
+		part{"What Kubernetes does not do for you:", viewLines(f.WontLines(h))},
+		part{"What stops now:", viewLines(h.Lines())})
 }
 
 func viewLines(lines []forecast.Line) (out []view.Line) {
@@ -141,7 +165,8 @@ func viewLines(lines []forecast.Line) (out []view.Line) {
 // outlook is the forecast for switching off the nodes.
 func outlook(f *forecast.Forecast) (out []string) {
 	h := f.Hits()
-	for _, l := range slices.Concat(h.Lines(), f.FollowLines(h), f.WontLines(h)) {
+	h.Blockings = nil
+	for _, l := range slices.Concat([]forecast.Line{f.Sum(h)}, h.Lines(), f.FollowLines(h), f.WontLines(h)) {
 		out = append(out, l.Text)
 	}
 	return out

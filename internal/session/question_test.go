@@ -12,7 +12,7 @@ import (
 	"lightsout/power"
 )
 
-func TestManyMachinesStandBelowWhatIsHit(t *testing.T) {
+func TestTheSumAndTheWarningsComeFirstAndTheMachinesLast(t *testing.T) {
 	old := mdxSnapshot()
 	c := old.Contents()
 	names := append([]string(nil), workers...)
@@ -29,8 +29,36 @@ func TestManyMachinesStandBelowWhatIsHit(t *testing.T) {
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: names[3:]})
 	q := x.question(view.QuestionSwitch)
 	text := questionText(q)
-	if i := strings.Index(text, "off: board"); i < strings.Index(text, "workers left") || strings.Count(text, "off: board") != 8 {
-		t.Errorf("the machines stand above what is hit, or not all are named:\n%s", text)
+	if strings.Count(text, "off: board") != 8 || !strings.Contains(q.Lines[0].Text, "workers left") {
+		t.Errorf("the sum does not come first, or not all machines are named:\n%s", text)
+	}
+	const warning, other, machine = 1, 2, 3
+	last := warning
+	for _, l := range q.Lines {
+		now := other
+		switch {
+		case l.Level >= view.Warning:
+			now = warning
+		case l.Subject:
+			now = machine
+		}
+		if now < last {
+			t.Errorf("%q comes too late:\n%s", l.Text, text)
+		}
+		last = now
+	}
+}
+
+// Powering on does no harm: its question begins with yes, unless it warns of something.
+func TestPoweringOnBeginsWithYes(t *testing.T) {
+	b := newBoard(workers...)
+	x := run(t, t.TempDir(), b, b, &still{s: fullWorld(), changed: make(chan struct{})}, session.Options{DryRun: true}, nil)
+	x.frame("the nodes", func(f *view.Frame) bool { return f.Snapshot != nil })
+	for a, want := range map[power.Action]string{power.ActionOn: view.ChoiceYes, power.ActionOff: "", power.ActionShutdown: ""} {
+		q, err := x.Preview(t.Context(), view.AskPower{Action: a, Nodes: workers[3:]}, power.Assumption{})
+		if err != nil || q.Default != want || q.Choices[0].ID != view.ChoiceNo {
+			t.Errorf("%s: begins with %q, %v; %v", a, q.Default, q.Choices, err)
+		}
 	}
 }
 

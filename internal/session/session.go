@@ -349,7 +349,7 @@ func (s *Session) publish() *view.Frame {
 		Kubectl:     s.opt.Kubectl,
 	}
 	if f.Snapshot != nil {
-		f.Next = append(s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited()...)
+		f.Next = slices.Concat(s.switching.drains.next(), s.next.Lines(f.Snapshot, s.machines.down(), now), s.machines.awaited())
 	}
 	if s.opt.Load != nil {
 		f.Load = *s.opt.Load.Run()

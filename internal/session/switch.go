@@ -52,10 +52,10 @@ type request struct {
 	onEnd  func(error)
 
 	// Of the loop.
-	nodes   []string
-	stage   requestStage
-	drained bool                   // its nodes were drained
-	ended   map[string]power.Stage // the nodes whose machines it has switched, or could not switch
+	nodes []string
+	stage requestStage
+	drain *drain                 // of its nodes; nil if they are not drained first
+	ended map[string]power.Stage // the nodes whose machines it has switched, or could not switch
 }
 
 // requestStage is how far a request is.
@@ -179,11 +179,11 @@ func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), c
 // Ask asks the operator.
 func (x *request) Ask(ctx context.Context, q power.Question) (power.Answer, error) {
 	x.w.post(func() { x.waits(q.Refused()) })
-	asked := x.w.question(q)
-	if also := x.meanwhile(ctx, q.Nodes); q.Action != power.ActionOn && !asked.Refused && len(also) > 0 {
-		asked.Lines = append(append(asked.Lines, view.Line{Heading: true, Text: "Also:"}), also...)
+	var also []view.Line
+	if q.Action != power.ActionOn && !q.Refused() {
+		also = x.meanwhile(ctx, q.Nodes)
 	}
-	a, err := x.w.opt.Questions.Ask(ctx, asked)
+	a, err := x.w.opt.Questions.Ask(ctx, x.w.question(q, also...))
 	yes := a.Choice == view.ChoiceYes || a.Choice == view.ChoiceDrain
 	if yes && err == nil && !q.DryRun {
 		x.w.post(func() { x.agreed("polling the machine once more") })

@@ -72,8 +72,10 @@ func (x *request) finished(err error) {
 				}
 			})
 		}
-		w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
-	case errors.As(err, &notDone) && !x.unasked && !x.drained && notDone.Why != power.NotTyped: // the operator has seen the reason
+		if slices.ContainsFunc(slices.Collect(maps.Keys(failed)), func(n string) bool { return !x.drain.cancelled(n) }) {
+			w.notice = view.Notice{Text: err.Error(), At: w.now(), Level: view.Warning}
+		}
+	case errors.As(err, &notDone) && !x.unasked && x.drain == nil && notDone.Why != power.NotTyped: // the operator has seen the reason
 	default:
 		w.warn(view.LanePower, "power", err.Error())
 		for _, n := range x.notSwitched() {
@@ -88,7 +90,7 @@ func (x *request) finished(err error) {
 		w.machines.notSent(gone...)
 	}
 	w.readJournal()
-	if x.drained {
+	if x.drain != nil {
 		for _, n := range x.nodes {
 			if _, off := w.machines.leftOff[n]; !off && !w.draining(n) {
 				w.cordons.release(n) // it has not been switched off

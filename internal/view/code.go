@@ -23,10 +23,11 @@ const (
 
 // All other codes, each with the Facts that it uses.
 const (
-	CodeMachineState     Code = "machine_state"      // Reading; From and To are power.States
-	CodePowerOperation   Code = "power_operation"    // Action, Stage, Reported
-	CodeDrainBegun       Code = "drain_begun"        // N pods to go, Gone
-	CodeDrainHeld        Code = "drain_held"         // Reported
+	CodeMachineState     Code = "machine_state"   // Reading; From and To are power.States
+	CodePowerOperation   Code = "power_operation" // Action, Stage, Reported
+	CodeDrainBegun       Code = "drain_begun"     // N pods to go, Gone
+	CodeDrainHeld        Code = "drain_held"      // Reported; Name is the pod, and Budget what holds it, if known
+	CodeDrainCancelled   Code = "drain_cancelled"
 	CodeDrained          Code = "drained"            // Gone, N stay
 	CodeCordoned         Code = "cordoned"           //
 	CodeCordonedBefore   Code = "cordoned_before"    //
@@ -72,6 +73,7 @@ const (
 // another component or system.
 type Facts struct {
 	Name     string          `json:"name,omitempty"`
+	Budget   string          `json:"budget,omitempty"` // the name of a PodDisruptionBudget
 	Nodes    []string        `json:"nodes,omitempty"`
 	N        int             `json:"n,omitempty"`
 	Of       int             `json:"of,omitempty"`

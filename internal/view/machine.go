@@ -40,30 +40,46 @@ func MachineText(b power.Binding) string {
 	return strings.Join(parts, " · ")
 }
 
-// MachineRoute names one machine for people, without an identifier that means nothing
-// to them.
-func MachineRoute(m *power.Machine) string { return named(m, cmp.Or(power.Clean(m.Name), m.Title())) }
+// MachineRoute names the machine that powers a node on, for people, without an identifier that means
+// nothing to them.
+func MachineRoute(node string, m *power.Machine) string { return MachineName(node, m) + level(m) }
 
-func named(m *power.Machine, name string) string {
+// MachineName is MachineRoute for switching off, which no service level concerns. It leaves out a name that
+// is the node's own.
+func MachineName(node string, m *power.Machine) string {
+	name := cmp.Or(power.Clean(m.Name), m.Title())
+	if name == node && m.Driver != "ssh" {
+		name = ""
+	}
+	return plainly(m, name)
+}
+
+func named(m *power.Machine, name string) string { return plainly(m, name) + level(m) }
+
+// plainly is the driver with a name of the machine, and with its address.
+func plainly(m *power.Machine, name string) string {
 	if m.Driver == "ssh" {
 		name = m.ID
 	}
-	text := m.Driver + " " + name
+	text := strings.TrimSpace(m.Driver + " " + name)
 	if address := m.Params[power.ParamAddress]; address != "" {
 		text += " at " + power.Clean(address)
 	}
-	level := m.Params[power.ParamServiceLevel]
-	switch {
-	case level == "" || m.Driver == "ssh":
-	case level == spot:
-		text += ", spot: " + m.Driver + " may refuse to start it when it is short of capacity"
-	default:
-		text += ", service level " + level
-		if m.Params[power.ParamServiceLevelFrom] == power.ServiceLevelAssumed {
-			text += " (assumed)"
-		}
-	}
 	return text
+}
+
+// level is the service level with which a machine is powered on, after a comma.
+func level(m *power.Machine) string {
+	switch level := m.Params[power.ParamServiceLevel]; {
+	case level == "" || m.Driver == "ssh":
+		return ""
+	case level == spot:
+		return ", spot: " + m.Driver + " may refuse to start it when it is short of capacity"
+	case m.Params[power.ParamServiceLevelFrom] == power.ServiceLevelAssumed:
+		return ", service level " + level + " (assumed)"
+	default:
+		return ", service level " + level
+	}
 }
 
 // spot is the service level of machines that may be without one.

@@ -14,8 +14,10 @@ type Question struct {
 	Type string `json:"-"`
 	// Secret: the screen must not show the typed text.
 	Secret bool `json:"-"`
-	// Choices are offered in order; the first is the safe one.
+	// Choices are offered in order; the first is the safe one, which esc takes.
 	Choices []Choice `json:"choices,omitempty"`
+	// Default is the ID of the choice that the question begins with; empty: the first.
+	Default string `json:"-"`
 }
 
 // QuestionKind is the subject of a question.

@@ -30,7 +30,13 @@ var codeSpecs = map[Code]codeSpec{
 	CodeDrainBegun: {LanePower, Info, func(e *Event) string {
 		return "draining: " + text.Count(e.N, "pod", "pods") + " to go" + optional(e.Gone > 0, ", %d gone", e.Gone)
 	}},
-	CodeDrainHeld: {LanePower, Warning, after("the drain is blocked: ")},
+	CodeDrainHeld: {LanePower, Warning, func(e *Event) string {
+		if e.Budget == "" {
+			return "the drain is blocked: " + e.Reported
+		}
+		return "budget " + e.Budget + " holds pod " + e.Name + ", the drain is blocked: " + e.Reported
+	}},
+	CodeDrainCancelled: {LanePower, Info, always("the drain is cancelled: lightsout evicts no more pods, and the node stays on")},
 	CodeDrained: {LanePower, Good, func(e *Event) string {
 		return "drained: " + text.Count(e.Gone, "pod has gone", "pods have gone") + optional(e.N > 0, ", %d stay with the node", e.N)
 	}},
