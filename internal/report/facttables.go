@@ -92,22 +92,22 @@ func some(n int) string {
 }
 
 func podsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "pods", Title: "Pods"}
+	t := section{ID: "pods", Title: "Workloads that lost pods"}
 	t.figures("outage")
 	t.columns("workload")
-	t.figures("available at the lowest", "missing from", "until", "without a node")
+	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
 	t.columns("why")
 	for i := range all {
 		if len(all[i].Nodes) == 0 && !recorded(r) {
 			continue
 		}
 		for _, w := range all[i].Workloads {
-			lowest, until, pending := fmt.Sprintf("%d of %d", w.Lowest, w.Of), instant(r, w.To), some(w.Pending)
-			switch {
-			case w.unseen():
+			lowest, until, length, pending := fmt.Sprintf("%s%d of %d", w.most(), w.Lowest, w.Of), instant(r, w.To), none, some(w.Pending)
+			if w.unseen() {
 				lowest = "not seen"
-			case w.Hidden:
-				lowest = "at most " + lowest
+			}
+			if d, known := w.lasted(); known && !w.Hidden {
+				length = seconds(d.Seconds())
 			}
 			if w.AtEnd > 0 {
 				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
@@ -115,9 +115,9 @@ func podsTable(r *record.Record, all []Facts) section {
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Deployment.String()), lowest, instant(r, w.From), until, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, instant(r, w.From), until, length, pending, orNone(w.Why))
 		}
 	}
-	t.trim("missing from", "until", "without a node", "why")
+	t.trim("missing from", "until", "for", "without a node", "why")
 	return t
 }
