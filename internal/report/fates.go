@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,10 +11,16 @@ import (
 	"lightsout/internal/text"
 )
 
-// pods are the pods of a record's samples: each as it was shown last, by its UID or, without one, its key;
-// and for each workload the readings that they give.
+// life is a pod as it was shown last, with its first deletion: its end may be another.
+type life struct {
+	*cluster.Pod
+	deleted time.Time
+}
+
+// pods are the pods of workloads in a record's samples, by idOf, and for each workload the readings that
+// they give.
 type pods struct {
-	lives    map[string]*cluster.Pod
+	lives    map[string]life
 	owners   map[cluster.Key]cluster.Ref // the workload of each pod and of each ReplicaSet
 	readings map[cluster.Ref][]reading
 }
@@ -46,7 +53,7 @@ func (t *tally) add(p *cluster.Pod, n int) {
 
 // podsIn follows the pods of a record. It looks at each change of a pod once.
 func podsIn(r *record.Record) *pods {
-	all := &pods{map[string]*cluster.Pod{}, map[cluster.Key]cluster.Ref{}, map[cluster.Ref][]reading{}}
+	all := &pods{map[string]life{}, map[cluster.Key]cluster.Ref{}, map[cluster.Ref][]reading{}}
 	now, counts, told := map[cluster.Key]*cluster.Pod{}, map[cluster.Ref]*tally{}, map[cluster.Ref]tally{}
 	drop := func(k cluster.Key) {
 		if p := now[k]; p != nil {
@@ -75,7 +82,7 @@ func podsIn(r *record.Record) *pods {
 					counts[w] = &tally{}
 				}
 				counts[w].add(p, 1)
-				now[p.Key], all.lives[idOf(p)] = p, p
+				now[p.Key], all.lives[idOf(p)] = p, life{p, cmp.Or(all.lives[idOf(p)].deleted, p.Deleting)}
 				all.owners[p.Key], all.owners[cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}] = w, w
 			}
 		}
@@ -98,15 +105,15 @@ func podsIn(r *record.Record) *pods {
 }
 
 // lostBy are the pods of a workload that were on the nodes of an outage when those went down.
-func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []*cluster.Pod, nodes []NodeFacts) {
+func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
 	for _, p := range all.lives {
-		if workloadOf(p) != w {
+		if workloadOf(p.Pod) != w {
 			continue
 		}
 		i := slices.IndexFunc(f.Nodes, func(n NodeFacts) bool {
 			at := n.From.Truncate(time.Second) // as a pod's times
-			there := !p.Created.After(at) && !p.Finished() && (p.Gone.IsZero() || p.Gone.After(n.From))
-			return n.Node == p.Node && there && (p.Deleting.IsZero() || !p.Deleting.Before(at))
+			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.From))
+			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
 		})
 		if i < 0 {
 			continue
@@ -145,27 +152,8 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 		return reported
 	}
 	said := []string{text.Count(len(lost), "pod", "pods") + " on " + named(nodes)}
-	var first time.Time
-	evicted := 0
-	for _, p := range lost {
-		if p.Deleting.IsZero() {
-			continue
-		}
-		if evicted++; first.IsZero() || p.Deleting.Before(first) {
-			first = p.Deleting
-		}
-	}
-	waits := slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() })
-	switch {
-	case evicted > 0 && w.Kind == cluster.KindStatefulSet:
-		said = append(said, "a StatefulSet has no new pod before the old one has ended, and on a silent node it stays Terminating until the node is back")
-	case evicted > 0:
-		said = append(said, "deleted from "+instant(r, first)+" on")
-	case w.Hidden: // perhaps nobody saw it
-	case waits:
-		said = append(said, "not deleted when the record ended")
-	default:
-		said = append(said, "not deleted before the return"+tolerated(lost))
+	if fate := w.fate(lost, nodes); fate != "" {
+		said = append(said, fate)
 	}
 	if reported != "" {
 		said = append(said, reported)
@@ -173,14 +161,39 @@ func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
 	return strings.Join(said, "; ")
 }
 
-// tolerated is how long pods tolerate a node that is unreachable, if all do alike.
-func tolerated(lost []*cluster.Pod) string {
+// fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
+func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
+	ended, deleted := 0, false
+	for _, p := range lost {
+		n := nodes[slices.IndexFunc(nodes, func(n NodeFacts) bool { return n.Node == p.Node })]
+		if p.Finished() && n.Cause == causeShutdown {
+			ended++
+		}
+		deleted = deleted || !p.deleted.IsZero() && (n.To.IsZero() || p.deleted.Before(n.To.Truncate(time.Second)))
+	}
+	switch {
+	case ended == len(lost):
+		return "ended with the shutdown"
+	case deleted && w.Kind == cluster.KindStatefulSet:
+		return "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+	case deleted:
+		return "deleted" + tolerated(lost, " after ")
+	case w.Hidden: // perhaps nobody saw it
+		return ""
+	case slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() }):
+		return "not deleted when the record ended" + tolerated(lost, ": ")
+	}
+	return "not deleted before the return" + tolerated(lost, ": ")
+}
+
+// tolerated is how long pods tolerate a node that is unreachable, if all do alike, after a word.
+func tolerated(lost []life, after string) string {
 	d := lost[0].UnreachableFor
 	switch {
-	case slices.ContainsFunc(lost, func(p *cluster.Pod) bool { return p.UnreachableFor != d }), d == 0:
+	case d == 0, slices.ContainsFunc(lost, func(p life) bool { return p.UnreachableFor != d }):
 		return ""
 	case d < 0:
-		return ", as they tolerate an unreachable node for ever"
+		return ": tolerated for ever"
 	}
-	return ", as they tolerate an unreachable node for " + text.Span(d)
+	return after + strings.TrimSuffix(tolerationOf, " of ") + " " + text.Span(d)
 }

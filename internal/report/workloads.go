@@ -90,7 +90,7 @@ func worse(a, b Workload) int {
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
 // do not lack, nor do those that somebody added meanwhile.
 func (w *Workload) read(all []reading, f *Facts) (known bool) {
-	want, available, pending := 0, -1, -1
+	want, available, pending, declared := 0, -1, -1, false
 	for _, x := range all {
 		before, late := x.at.Before(f.From), x.at.After(f.over)
 		switch {
@@ -105,11 +105,14 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 		if x.pending >= 0 {
 			pending = x.pending
 		}
-		if want == 0 && before {
-			want = max(available, 0)
+		declared = declared || x.replicas > 0
+		if before && !declared { // all that it had: a drain may have evicted some
+			want = max(want, available)
 		}
 		if before {
-			w.since(want-available, x.at)
+			if available >= 0 {
+				w.since(want-available, x.at)
+			}
 			continue
 		}
 		w.place(pending, x.at, late)
