@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -82,9 +83,15 @@ func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref
 	return out
 }
 
-// worse orders workloads: by the part of their pods that was left, then by how many lacked.
+// worse orders workloads: by the part of their pods that was left, then by for how long some lacked.
 func worse(a, b Workload) int {
-	return cmp.Or(a.Lowest*max(b.Of, 1)-b.Lowest*max(a.Of, 1), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	length := func(w Workload) time.Duration {
+		if d, known := w.lasted(); known {
+			return d
+		}
+		return math.MaxInt64 * time.Duration(min(w.AtEnd, 1))
+	}
+	return cmp.Or(a.Lowest*max(b.Of, 1)-b.Lowest*max(a.Of, 1), cmp.Compare(length(b), length(a)), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
