@@ -148,13 +148,13 @@ func ledgerWord(l record.Ledger) string {
 	return fmt.Sprintf("%d, %s", l.Scheduled, word)
 }
 
-// skewWord writes how many pods lie on each node, by the nodes' names.
+// skewWord writes how many pods lie on each node.
 func skewWord(skew map[string]int) string {
 	var parts []string
 	for _, node := range sortedKeys(skew) {
-		parts = append(parts, itoa(skew[node]))
+		parts = append(parts, node+" "+itoa(skew[node]))
 	}
-	return clean(strings.Join(parts, "/"))
+	return clean(strings.Join(parts, ", "))
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {

@@ -92,7 +92,7 @@ func some(n int) string {
 }
 
 func podsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "pods", Title: "Workloads that lost pods"}
+	t := section{ID: "pods", Title: "Workloads, the worst first"}
 	t.figures("outage")
 	t.columns("workload")
 	t.figures("available at the lowest", "missing from", "until", "for", "without a node")

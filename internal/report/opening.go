@@ -187,7 +187,7 @@ func lasted(d time.Duration) string {
 }
 
 // workloadsMost is the largest number of workloads in a sentence.
-const workloadsMost = 3
+const workloadsMost = 4
 
 // podsOf counts the pods of the workloads that lost some, the worst first.
 func podsOf(r *record.Record, f *Facts) string {
