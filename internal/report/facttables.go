@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/internal/outage"
@@ -33,6 +34,10 @@ func nodesTable(r *record.Record, all []Facts) section {
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
+	}
+	unknown := slices.DeleteFunc(nodesIn(all), func(n NodeFacts) bool { return n.asked() || !n.To.IsZero() || n.First(outage.SpanOff) != nil })
+	if len(unknown) > 0 {
+		t.Items = append(t.Items, cell{"It is unknown whether the machine failed or only its network: no power API reported " + named(unknown) + " off in this record, and the boot ID tells only after the return.", warning})
 	}
 	return t
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
+	"lightsout/internal/view"
 )
 
 // shows adds a sample of pods of one workload, ready or not, on a node; deleting is 0 for none.
@@ -77,5 +79,20 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|"+strings.Join(c.want, "\nT+00:20.0|"); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
+	}
+}
+
+// Without a power API nobody knows whether a machine failed or its network, before the node returns.
+func TestWhatFailedIsUnknownBeforeTheReturn(t *testing.T) {
+	r := bare()
+	signs(r, 20, "k8s2", view.SignSilent)
+	down(r, "k8s2", outage.SpanSilent, 23, 0)
+	told := func() bool { return len(nodesTable(r, factsOf(r)).Items) > 0 }
+	if !told() {
+		t.Error("a node that is only silent")
+	}
+	down(r, "k8s2", outage.SpanOff, 24, 0)
+	if told() {
+		t.Error("a power API reported it off")
 	}
 }

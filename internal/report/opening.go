@@ -202,7 +202,11 @@ func podsOf(r *record.Record, f *Facts) string {
 	said := []string{fmt.Sprintf("%s%d of %s were available at the lowest%s", w.most(), w.Lowest, pods, w.length(r, " (pods missing for %s)"))}
 	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
 	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
-		said = append(said, fmt.Sprintf("%s%d of %d%s%s", w.most(), w.Lowest, w.Of, w.of(), w.length(r, " (for %s)")))
+		length := w.length(r, " (for %s)")
+		if w.AtEnd > 0 {
+			length = fmt.Sprintf(" (%d still missing)", w.AtEnd)
+		}
+		said = append(said, fmt.Sprintf("%s%d of %d%s%s", w.most(), w.Lowest, w.Of, w.of(), length))
 	}
 	if n := len(lost) - (workloadsMost - 1); n > 0 {
 		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
