@@ -48,8 +48,8 @@ type reading struct {
 const hiddenLeast = 5 * time.Second
 
 // readingsOf are the readings of each workload that a record shows, in the order of time: of the
-// deployment of the record by its seconds, of all deployments by the changes on the timeline, of all
-// workloads by their pods.
+// deployment of the record by its seconds, of all deployments by the changes on the timeline and by the
+// samples, of all workloads by their pods.
 func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 	own := cluster.Ref{Kind: cluster.KindDeployment, Key: r.Deployment()}
 	readings := all.readings
@@ -58,6 +58,18 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 		if e := &r.Events[i]; e.Change == cluster.ChangeReplicas && e.Of > 0 {
 			k := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: e.Namespace, Name: e.Subject}}
 			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
+		}
+	}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil {
+			continue
+		}
+		for _, d := range x.Cluster.Deployments { // no event shows what lacked when the record began
+			if d != nil && d.Key != own.Key && d.Gone.IsZero() {
+				k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
+				readings[k] = append(readings[k], reading{x.At, d.Available, d.Replicas, -1})
+			}
 		}
 	}
 	for _, all := range readings {
