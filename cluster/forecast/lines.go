@@ -83,7 +83,7 @@ func (h Hits) Room() Line {
 	o := h.Place
 	switch {
 	case o.Homeless().High > 0:
-		return Line{Text: noRoom(o), Warn: true}
+		return Line{Text: NoRoom(o.Homeless()), Warn: true}
 	case o.Missing.High > 0:
 		return Line{Text: "a quota keeps " + ranged(o.Missing) + " from being created", Warn: true}
 	case o.Pending.High > 0:

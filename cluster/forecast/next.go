@@ -84,7 +84,7 @@ func (x *Next) Lines(s *cluster.Snapshot, off []string, now time.Time) []string 
 		last = append(last, event{text: pods(nowhere, "waits", "wait") + " for a node with room"})
 	} else if len(evictions) > 0 || waiting && rule == "" {
 		if o := x.homeless(s, Down(s, slices.Concat(lost, off))); o.Homeless().High > 0 {
-			last = append(last, event{text: noRoom(o)})
+			last = append(last, event{text: NoRoom(o.Homeless())})
 		}
 	}
 	slices.SortStableFunc(items, func(a, b event) int { return a.at.Compare(b.at) })
@@ -209,6 +209,22 @@ func (f *Forecast) Unscheduled() place.Range {
 	return o.Pending.Minus(place.Range{Low: others, High: others})
 }
 
+// Homeless forecasts how many pods of a workload find no node because of the outage.
+func (f *Forecast) Homeless(workload cluster.Key) (n place.Range) {
+	waiting := 0
+	for _, p := range f.s.PodsOf(workload) {
+		if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() {
+			waiting++
+		}
+	}
+	for _, w := range f.Hits().Place.Workloads {
+		if w.Key == workload {
+			n = w.Pending.Minus(place.Range{Low: waiting, High: waiting})
+		}
+	}
+	return n
+}
+
 // homeless forecasts which pods find no node after the eviction of all nodes that are down. It
 // keeps the answer for a second, longer if the answer was costly, and less long once the
 // nodes are others.
@@ -226,8 +242,9 @@ func (x *Next) homeless(s *cluster.Snapshot, lost []string) *place.Outcome {
 	return x.pending
 }
 
-func noRoom(o *place.Outcome) string {
-	return "no room for " + ranged(o.Homeless()) + ": Pending until the nodes return"
+// NoRoom states that so many pods find no node.
+func NoRoom(n place.Range) string {
+	return "no room for " + ranged(n) + ": Pending until the nodes return"
 }
 
 // spaced writes seconds with a space before the unit, as in a sentence.

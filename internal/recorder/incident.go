@@ -158,12 +158,16 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if !r.lead.leads {
 		quiet -= standbyWaits
 	}
-	steady := min(r.opt.Steady, cmp.Or(o.first.steady, r.opt.Steady))
 	d := s.Deployment(o.focus)
-	over := quiet >= steady && !r.alerts.alarm() && (d == nil || d.Available >= d.Replicas)
+	over := quiet >= o.steady() && !r.alerts.alarm() && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {
 		o.finish(now)
 	}
+}
+
+// steady is for how long no alert may fire or resolve before the record ends.
+func (o *incident) steady() time.Duration {
+	return min(o.r.opt.Steady, cmp.Or(o.first.steady, o.r.opt.Steady))
 }
 
 // down names the nodes of the outage that are not back.

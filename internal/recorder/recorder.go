@@ -274,10 +274,14 @@ func (r *Recorder) Yield() { r.cut("a trial began during the outage: the trial's
 // cut ends the record under way before the end of the outage.
 func (r *Recorder) cut(why string) {
 	if o := r.incident; o != nil {
-		if r.alerts.alarm() {
+		now := r.opt.Now()
+		switch quiet := now.Sub(r.alerts.changed); {
+		case r.alerts.alarm():
 			o.unseen(why)
+		case quiet < o.steady():
+			o.unseen(fmt.Sprintf("what came later than %s after the last sign: the recording was stopped before %s without one", text.Span(quiet), text.Span(o.steady())))
 		}
-		o.finish(r.opt.Now())
+		o.finish(now)
 	}
 }
 

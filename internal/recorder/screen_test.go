@@ -223,6 +223,12 @@ func TestOneOutageOneRecord(t *testing.T) {
 			s.returns("n1")
 			s.look(12)
 		}, []string{"n1 off"}, ""},
+		"left before it was quiet for long enough": {func(s *screen) {
+			s.cuts("n1")
+			s.look(40)
+			s.returns("n1")
+			s.look(1)
+		}, []string{"n1 off"}, "the recording was stopped before"},
 		"a machine is left off": {func(s *screen) {
 			s.cuts("n1")
 			s.look(40)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
@@ -15,24 +16,78 @@ import (
 type causes struct {
 	r     *record.Record
 	nodes []NodeFacts
-	// taints is the first taint of each node by which its pods go; shutdowns are
-	// the nodes whose kubelets reported their own shutdown.
+	// phases are those of the summary, and when workloads that it does not follow had all their pods again.
+	phases []view.Phase
+	// taints is the taint of each node by which its pods went, if it was seen; shutdowns are the nodes
+	// whose kubelets reported their own shutdown.
 	taints    map[string]string
 	shutdowns map[string]bool
 }
 
 func causesOf(r *record.Record, all []Facts) *causes {
 	c := &causes{r: r, nodes: nodesIn(all), taints: map[string]string{}, shutdowns: map[string]bool{}}
+	c.phases = slices.Clone(summaryOf(r).Phases)
+	for i := range all {
+		c.recovered(all[i].Workloads)
+	}
+	c.readTaints()
 	for i := range r.Events {
 		switch e := &r.Events[i]; {
 		case past(r, e.Seen):
-		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "": // a node that boots has another
+		case e.Change == cluster.ChangeTaint && evicts(e.To) && c.taints[e.Subject] == "" && !c.returned(e.Subject, e.Seen): // a node that boots has another
 			c.taints[e.Subject] = strings.TrimSuffix(e.To, ":NoExecute")
 		case e.Code == view.CodeNodeStatus && e.Cause == cluster.CauseShutdown:
 			c.shutdowns[e.Subject] = true
 		}
 	}
 	return c
+}
+
+// recovered adds when workloads had all their pods again: on other nodes if no node had returned.
+func (c *causes) recovered(workloads []Workload) {
+	own := func(p view.Phase, name string) bool { return p.Name == name && p.Subject == c.r.Deployment().String() }
+	for _, w := range workloads {
+		if _, known := w.lasted(); !known || w.Hidden || w.Key == c.r.Deployment() {
+			continue
+		}
+		at := w.To.Sub(base(c.r)).Seconds()
+		p := view.Phase{Name: view.PhaseRestored, Subject: w.Key.String(), Observed: &at}
+		if ready, _ := c.follows(view.PhaseReady, "", at); ready == nil {
+			p.Name = view.PhaseReplaced
+		}
+		c.phases = append(c.phases, p)
+	}
+	if slices.ContainsFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseReplaced) && p.Observed != nil }) {
+		c.phases = slices.DeleteFunc(c.phases, func(p view.Phase) bool { return own(p, view.PhaseRestored) }) // it had all before
+	}
+}
+
+// readTaints takes the taints that the samples show: those that had come before the record began have no
+// event.
+func (c *causes) readTaints() {
+	for i := range c.r.Samples {
+		x := &c.r.Samples[i]
+		if x.Cluster == nil || past(c.r, x.At) {
+			continue
+		}
+		for _, n := range x.Cluster.Nodes {
+			if n == nil || c.taints[n.Name] != "" || c.returned(n.Name, x.At) {
+				continue
+			}
+			for _, t := range n.Taints {
+				if evicts(t.Key + ":" + t.Effect) {
+					c.taints[n.Name] = t.Key
+				}
+			}
+		}
+	}
+}
+
+// returned reports whether a node had booted before a time at which it was still down.
+func (c *causes) returned(node string, at time.Time) bool {
+	return slices.ContainsFunc(c.nodes, func(n NodeFacts) bool {
+		return n.Node == node && !n.Booted.IsZero() && !at.Before(n.Booted) && (n.To.IsZero() || !at.After(n.To))
+	})
 }
 
 // The names of settings that make Kubernetes wait.
@@ -73,7 +128,10 @@ func (c *causes) why(phase, subject string) string {
 	case view.PhaseTainted: // node lifecycle controller, pkg/controller/nodelifecycle, ReducedQPSFunc and handleDisruption
 		return "one node after the other, by " + c.setting(evictionRate) + " a second, or fewer while many of a zone are not Ready: " + c.setting(unhealthyZone)
 	case view.PhaseEvicted:
-		return c.setting(tolerationOf + cmp.Or(c.taints[subject], unreachable))
+		if c.taints[subject] == "" {
+			return "its pods' tolerationSeconds; lightsout did not see the taint come"
+		}
+		return c.setting(tolerationOf + c.taints[subject])
 	case view.PhaseReplaced:
 		return cmp.Or(c.stillAttached(subject), "readiness: a new pod counts once it is scheduled, started and ready (readinessProbe, minReadySeconds)")
 	case view.PhaseReady:
@@ -155,8 +213,8 @@ func (c *causes) again(node string) bool {
 // follows is when a phase was observed the last time until then: of the subject, if it has that
 // phase, as a node waits for what happened to itself. hidden: a blind span hid that.
 func (c *causes) follows(phase, subject string, until float64) (from *float64, hidden bool) {
-	own := slices.ContainsFunc(summaryOf(c.r).Phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
-	for _, p := range summaryOf(c.r).Phases {
+	own := slices.ContainsFunc(c.phases, func(p view.Phase) bool { return p.Name == phase && p.Subject == subject })
+	for _, p := range c.phases {
 		if p.Name != phase || own && p.Subject != subject || p.Observed == nil || *p.Observed > until {
 			continue
 		}

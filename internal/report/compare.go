@@ -14,6 +14,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
+	"lightsout/internal/text"
 	"lightsout/internal/view"
 )
 
@@ -148,13 +149,20 @@ func ledgerWord(l record.Ledger) string {
 	return fmt.Sprintf("%d, %s", l.Scheduled, word)
 }
 
-// skewWord writes how many pods lie on each node, by the nodes' names.
+// nodesNamed is the largest number of nodes that skewWord names.
+const nodesNamed = 8
+
+// skewWord writes how many pods lie on each node.
 func skewWord(skew map[string]int) string {
+	if len(skew) > nodesNamed {
+		n := slices.Sorted(maps.Values(skew))
+		return fmt.Sprintf("%s on each of %d nodes", text.Range([2]int{n[0], n[len(n)-1]}), len(n))
+	}
 	var parts []string
 	for _, node := range sortedKeys(skew) {
-		parts = append(parts, itoa(skew[node]))
+		parts = append(parts, node+" "+itoa(skew[node]))
 	}
-	return clean(strings.Join(parts, "/"))
+	return clean(strings.Join(parts, ", "))
 }
 
 func phaseMatrix(rs []*record.Record) *matrix {

@@ -40,10 +40,11 @@ func factsOf(r *record.Record) []Facts {
 	for i := range out {
 		out[i].over = cmp.Or(out[i].To, r.End)
 	}
-	readings := readingsOf(r)
+	pods := podsIn(r)
+	readings := readingsOf(r, pods)
 	for i := range out {
 		out[i].Clients = clientsOf(r, out, i)
-		out[i].Workloads = workloadsOf(r, &out[i], readings)
+		out[i].Workloads = workloadsOf(r, &out[i], pods, readings)
 	}
 	return out
 }

@@ -53,7 +53,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			fail(r, 21, 68)
 			lose(r, 0, 62, 64)
 			lose(r, 3, 64, 320)
-		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed); 0 of 6 pods were available at the lowest."},
+		}, "kube-node3 and kube-node4 fell silent at 08:00:20 UTC; clients saw errors for 47 s (47 requests failed); 0 of 6 pods were available at the lowest (pods missing for 4m18s)."},
 		"shut down": {func(r *record.Record) {
 			asks(r, "k8s2", 20, power.ActionShutdown, power.StageSending)
 			down(r, "k8s2", outage.SpanNotReady, 22, 300)
@@ -87,8 +87,8 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 				lose(r, 4-i, 30+200*i, 100+200*i)
 			}
 			fail(r, 225, 230)
-		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 4 of 6 pods were available at the lowest." +
-			" k8s3 was shut down at 08:03:40 UTC; 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest."},
+		}, "k8s2 was shut down at 08:00:20 UTC; no request failed; 4 of 6 pods were available at the lowest (pods missing for 70 s)." +
+			" k8s3 was shut down at 08:03:40 UTC; 5 requests failed between 08:03:45 and 08:03:50; 3 of 6 pods were available at the lowest (pods missing for 70 s)."},
 		"one outage of two kinds": {func(r *record.Record) {
 			off(r, 90)
 			down(r, "k8s3", outage.SpanSilent, 60, 120)
@@ -107,7 +107,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			e := view.NewEvent(view.CodeAPILost, "API server", view.Facts{})
 			e.At, e.Seen = at(90), at(98)
 			r.Events = append(r.Events, e)
-		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent meanwhile; at most 5 of 6 pods were available at the lowest, and 1 were missing when lightsout last saw the cluster, at 08:01:30;" +
+		}, "k8s2 fell silent at 08:00:20 UTC; no requests were sent meanwhile; at most 5 of 6 pods were available at the lowest, and 1 was missing when lightsout last saw the cluster, at 08:01:30;" +
 			" k8s2 was still down when lightsout last saw the cluster, at 08:01:30."},
 		"a sign after an earlier outage": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 60)
@@ -125,14 +125,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			off(r, 90)
 			counts(r, 25.1, "6/6", "3/6")
 			counts(r, 25.4, "3/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were available at the lowest."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were available at the lowest (pods missing for 0.3 s)."},
 		"pods of another deployment": {func(r *record.Record) {
 			off(r, 90)
 			counts(r, 25.1, "6/6", "3/6")
 			r.Events[len(r.Events)-1].Subject = "other"
 			counts(r, 26.1, "6/6", "5/6")
 			counts(r, 30.1, "5/6", "6/6")
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest, and 3 were missing when the record ended."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/other were available at the lowest, and 3 were missing when the record ended; 5 of 6 of default/web (for 0.7 s)."},
 		"a rollout after the return": {func(r *record.Record) {
 			off(r, 90)
 			counts(r, 200, "6/6", "5/6")
@@ -144,7 +144,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			lose(r, 2, 45, 600)
 			scales(r, 0, 6)
 			scales(r, 44, 2)
-		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were available at the lowest. The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
+		}, "k8s2 was switched off at 08:00:20 UTC; no request failed; 3 of 6 pods of default/web were available at the lowest (pods missing for 14 s). The deployment was scaled from 6 to 2 pods at 08:00:44 UTC."},
 		"a scale-up": {func(r *record.Record) {
 			off(r, 90)
 			scales(r, 0, 6)
@@ -191,7 +191,7 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			r.Summary.Load[0].ErrorWindows = []record.Span{{From: 1, To: 21, Failed: 20}}
 			lose(r, 0, 21, 41)
 			down(r, "k8s1", outage.SpanNotReady, 50, 50.5)
-		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 0 of 6 pods were available at the lowest."},
+		}, "Requests began to fail after 08:00:20 UTC; clients saw errors for 20 s (20 requests failed); 0 of 6 pods were available at the lowest (pods missing for 20 s)."},
 		"requests fail again after an earlier outage": {func(r *record.Record) {
 			fail(r, 5, 8)
 			fail(r, 61, 65)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lightsout/internal/outage"
@@ -33,6 +34,10 @@ func nodesTable(r *record.Record, all []Facts) section {
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
 		t.say(plain, "From the request to go off, or from when all was well last; a dash is a time that lightsout did not see.")
+	}
+	unknown := slices.DeleteFunc(nodesIn(all), func(n NodeFacts) bool { return n.asked() || !n.To.IsZero() || n.First(outage.SpanOff) != nil })
+	if len(unknown) > 0 {
+		t.Items = append(t.Items, cell{"It is unknown whether the machine failed or only its network: no power API reported " + named(unknown) + " off in this record, and the boot ID tells only after the return.", warning})
 	}
 	return t
 }
@@ -92,22 +97,22 @@ func some(n int) string {
 }
 
 func podsTable(r *record.Record, all []Facts) section {
-	t := section{ID: "pods", Title: "Pods"}
+	t := section{ID: "pods", Title: "Workloads, the worst first"}
 	t.figures("outage")
 	t.columns("workload")
-	t.figures("available at the lowest", "missing from", "until", "without a node")
+	t.figures("available at the lowest", "missing from", "until", "for", "without a node")
 	t.columns("why")
 	for i := range all {
 		if len(all[i].Nodes) == 0 && !recorded(r) {
 			continue
 		}
 		for _, w := range all[i].Workloads {
-			lowest, until, pending := fmt.Sprintf("%d of %d", w.Lowest, w.Of), instant(r, w.To), some(w.Pending)
-			switch {
-			case w.unseen():
+			lowest, until, length, pending := fmt.Sprintf("%s%d of %d", w.most(), w.Lowest, w.Of), instant(r, w.To), none, some(w.Pending)
+			if w.unseen() {
 				lowest = "not seen"
-			case w.Hidden:
-				lowest = "at most " + lowest
+			}
+			if d, known := w.lasted(); known && !w.Hidden {
+				length = seconds(d.Seconds())
 			}
 			if w.AtEnd > 0 {
 				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
@@ -115,9 +120,9 @@ func podsTable(r *record.Record, all []Facts) section {
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Deployment.String()), lowest, instant(r, w.From), until, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, instant(r, w.From), until, length, pending, orNone(w.Why))
 		}
 	}
-	t.trim("missing from", "until", "without a node", "why")
+	t.trim("missing from", "until", "for", "without a node", "why")
 	return t
 }

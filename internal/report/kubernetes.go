@@ -29,7 +29,7 @@ func (a *act) joins(b *act) bool {
 // times, the last ones.
 func actsOf(c *causes) []act {
 	var all, out []act
-	for _, p := range summaryOf(c.r).Phases {
+	for _, p := range c.phases {
 		d, mine := does[p.Name]
 		if !mine || p.Observed == nil || p.Before {
 			continue

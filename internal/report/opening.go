@@ -186,27 +186,59 @@ func lasted(d time.Duration) string {
 	return text.Span(d)
 }
 
-// podsOf counts the pods of the workload that lost most.
+// workloadsMost is the largest number of workloads in a sentence.
+const workloadsMost = 4
+
+// podsOf counts the pods of the workloads that lost some, the worst first.
 func podsOf(r *record.Record, f *Facts) string {
 	if len(f.Workloads) == 0 || len(f.Nodes) == 0 && !recorded(r) || f.Workloads[0].Of == 0 {
 		return ""
 	}
 	w := &f.Workloads[0]
-	pods, most := text.Count(w.Of, "pod", "pods"), ""
-	if w.Deployment.Name != "" {
-		pods += " of " + clean(w.Deployment.String())
-	}
-	switch {
-	case w.unseen():
+	pods := text.Count(w.Of, "pod", "pods") + w.of()
+	if w.unseen() {
 		return "lightsout did not see how many of " + pods + " were available at the lowest"
-	case w.Hidden:
-		most = "at most "
 	}
-	said := fmt.Sprintf("%s%d of %s were available at the lowest", most, w.Lowest, pods)
-	if w.AtEnd > 0 {
-		said += fmt.Sprintf(", and %d were missing %s", w.AtEnd, atEnd(r))
+	said := []string{fmt.Sprintf("%s%d of %s were available at the lowest%s", w.most(), w.Lowest, pods, w.length(r, " (pods missing for %s)"))}
+	lost := slices.DeleteFunc(slices.Clone(f.Workloads[1:]), func(w Workload) bool { return w.lacked() == 0 })
+	for _, w := range lost[:min(len(lost), workloadsMost-1)] {
+		length := w.length(r, " (for %s)")
+		if w.AtEnd > 0 {
+			length = fmt.Sprintf(" (%d still missing)", w.AtEnd)
+		}
+		said = append(said, fmt.Sprintf("%s%d of %d%s%s", w.most(), w.Lowest, w.Of, w.of(), length))
 	}
-	return said
+	if n := len(lost) - (workloadsMost - 1); n > 0 {
+		said = append(said, text.Count(n, "more workload", "more workloads")+" lost pods")
+	}
+	return strings.Join(said, "; ")
+}
+
+// of names a workload after a number of its pods.
+func (w *Workload) of() string {
+	if w.Name == "" {
+		return ""
+	}
+	return " of " + clean(w.Key.String())
+}
+
+// most stands before a number that may have been lower.
+func (w *Workload) most() string {
+	if w.Hidden {
+		return "at most "
+	}
+	return ""
+}
+
+// length is for how long pods lacked, in the form of lasting, or how many still did.
+func (w *Workload) length(r *record.Record, lasting string) string {
+	switch d, known := w.lasted(); {
+	case w.AtEnd > 0:
+		return fmt.Sprintf(", and %d %s missing %s", w.AtEnd, text.Noun(w.AtEnd, "was", "were"), atEnd(r))
+	case known && w.lacked() > 0 && !w.Hidden:
+		return fmt.Sprintf(lasting, lasted(d))
+	}
+	return ""
 }
 
 // atEnd is when lightsout saw the cluster last: at the record's end, or before if the API

@@ -55,6 +55,7 @@ func pageOf(r *record.Record) *page {
 	p.about.columns("fact", "value")
 	if s := r.Summary; s != nil {
 		p.fromSummary(r, c)
+		p.Title = titleOf(r, all)
 	} else {
 		p.fromTorn(r, all)
 	}
@@ -71,9 +72,21 @@ func pageOf(r *record.Record) *page {
 	return p
 }
 
+// titleOf is the name of a trial, or what an outage was of and when.
+func titleOf(r *record.Record, all []Facts) string {
+	if summaryOf(r).Unplanned == nil && !recorded(r) {
+		return cmp.Or(clean(summaryOf(r).Name), "trial")
+	}
+	title := "outage"
+	if nodes := nodesIn(all); len(nodes) > 0 {
+		title += " of " + named(nodes)
+	}
+	return title + ", " + base(r).UTC().Format("2 January 2006 15:04 UTC")
+}
+
 func (p *page) fromSummary(r *record.Record, c *causes) {
 	s := r.Summary
-	p.Title, p.About = cmp.Or(clean(s.Name), "trial"), clean(s.About)
+	p.About = clean(s.About)
 	p.Verdict = judged(s)
 	if s.Unplanned != nil && severityMeans(r) != "" {
 		p.Why = append(p.Why, severityMeans(r))
@@ -147,7 +160,7 @@ func (p *page) fromTorn(r *record.Record, all []Facts) {
 	}
 	p.Verdict = verdictOf("")
 	if recorded(r) {
-		p.Title, p.Verdict = "outage", cell{"BREAKS OFF", warning}
+		p.Title, p.Verdict = titleOf(r, all), cell{"BREAKS OFF", warning}
 	}
 	if r.Recording {
 		p.Verdict = cell{"RECORDING", warning}

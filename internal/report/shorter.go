@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"lightsout/internal/record"
 	"lightsout/internal/text"
@@ -19,7 +21,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	t.figures("forecast", "observed")
 	s := r.Summary
 	at := func(phase string) (float64, bool) {
-		if p := lastSeen(s, phase); p != nil {
+		if p := lastSeen(c.phases, phase); p != nil {
 			return *p, true
 		}
 		return 0, false
@@ -37,20 +39,51 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 	tainted, marked := at(view.PhaseTainted)
 	evicted, deleted := at(view.PhaseEvicted)
 	replaced, moved := at(view.PhaseReplaced)
-	if marked && deleted && moved {
-		add("set "+tolerationOf+c.taint()+" to 0", "all pods are available on other nodes", tainted+max(replaced-evicted, 0), replaced)
+	if taint := c.taint(); marked && deleted && moved && taint != "" {
+		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
 	}
-	restored, back := at(view.PhaseRestored)
 	ready, known := at(view.PhaseReady)
-	if deleted && back && known && !moved && lost.Pending > 0 {
-		add("keep room for "+text.Count(lost.Pending, "more pod", "more pods")+" on other nodes", "all pods are available on other nodes", evicted+restored-ready, restored)
+	if n, of, until := roomless(all, secondsAfter(r, ready)); deleted && known && n > 0 {
+		restored := until.Sub(base(r)).Seconds()
+		add("keep room for "+text.Count(n, "more pod", "more pods")+" on other nodes", availableOf(of), evicted+restored-ready, restored)
 	}
-	if len(t.Rows) == 0 {
+	switch partly := len(unseenIn(r)) > 0 || !seen; {
+	case len(t.Rows) == 0 && partly:
+		t.Items = append(t.Items, cell{Text: "lightsout did not see enough of this outage to tell whether a setting of Kubernetes would have shortened it."})
+		return t
+	case len(t.Rows) == 0:
 		t.Items = append(t.Items, cell{Text: "lightsout knows of no setting of Kubernetes that would have shortened it."})
 		return t
+	case partly:
+		t.Items = append(t.Items, cell{"lightsout did not see all of this outage: other settings may have shortened it as well.", warning})
 	}
 	t.say(plain, fmt.Sprintf("Forecasts from the observed times; a shorter %s also marks nodes NotReady that are only slow.", gracePeriod))
 	return t
+}
+
+// replaced names the workloads whose pods were replaced on other nodes.
+func (c *causes) replaced() (names []string) {
+	for _, p := range c.phases {
+		if p.Name == view.PhaseReplaced && p.Observed != nil && !p.Before {
+			names = append(names, clean(p.Subject))
+		}
+	}
+	return names
+}
+
+func availableOf(workloads []string) string {
+	return "all pods of " + strings.Join(few(workloads, "more"), ", ") + " are available on other nodes"
+}
+
+// roomless counts the pods of the first outage that had no node until the nodes were Ready again, with
+// their workloads and when the last one was available.
+func roomless(all []Facts, ready time.Time) (n int, of []string, until time.Time) {
+	for _, w := range all[0].Workloads {
+		if w.Pending > 0 && w.To.After(ready) {
+			n, of, until = n+w.Pending, append(of, clean(w.Key.String())), latest(until, w.To)
+		}
+	}
+	return n, of, until
 }
 
 // noticed reports whether clients may have noticed the first outage.
@@ -80,19 +113,19 @@ func lostMost(all []Facts) (w Workload) {
 	return w
 }
 
-// taint is the taint by which the pods of the outage went.
+// taint is the taint by which the pods of the outage went; empty: it was not seen.
 func (c *causes) taint() string {
 	for _, n := range c.nodes {
 		if t := c.taints[n.Node]; t != "" && !n.Evicted.IsZero() {
 			return t
 		}
 	}
-	return unreachable
+	return ""
 }
 
 // lastSeen is when a phase was seen of the last of its subjects, unless a blind span hid that.
-func lastSeen(s *record.Summary, phase string) (at *float64) {
-	for _, p := range s.Phases {
+func lastSeen(phases []view.Phase, phase string) (at *float64) {
+	for _, p := range phases {
 		switch {
 		case p.Name != phase || p.Before:
 		case p.HiddenFrom != nil:

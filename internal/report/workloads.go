@@ -2,18 +2,17 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/record"
-	"lightsout/internal/view"
 )
 
-// Workload is how the pods of a deployment fared in an outage.
+// Workload is how the pods of a deployment or StatefulSet fared in an outage.
 type Workload struct {
-	Deployment cluster.Key
+	cluster.Ref
 	// Lowest is the least number of available pods of the Of that it should have had. From is when
 	// the first one lacked, and AtEnd how many still did when the record ended; To is since when
 	// none did, if that is 0.
@@ -23,7 +22,7 @@ type Workload struct {
 	// lower.
 	Hidden bool
 	// Pending is how many pods had no node at once, until PendingTo; zero: when the record ended.
-	// Why is what Kubernetes reported last of pods that it could not create or place.
+	// Why is why pods lacked for so long, as far as the record shows that.
 	Pending   int
 	PendingTo time.Time
 	Why       string
@@ -34,6 +33,11 @@ func (w *Workload) lacked() int { return w.Of - w.Lowest }
 // unseen reports whether pods may have lacked, and lightsout saw none that did.
 func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
 
+// lasted is from when to when pods lacked; false: unknown, or they still did when the record ended.
+func (w *Workload) lasted() (d time.Duration, known bool) {
+	return w.To.Sub(w.From), !w.From.IsZero() && !w.To.IsZero()
+}
+
 // reading is a number of pods of a deployment from a time on; -1 is as before.
 type reading struct {
 	at                           time.Time
@@ -43,15 +47,29 @@ type reading struct {
 // hiddenLeast is for how long lightsout must not have seen the cluster for more pods to have lacked.
 const hiddenLeast = 5 * time.Second
 
-// readingsOf are the readings of each deployment that a record shows, in the order of time: of the
-// deployment of the record by its seconds and its samples, of all by the changes on the timeline.
-func readingsOf(r *record.Record) map[cluster.Key][]reading {
-	own := r.Deployment()
-	readings := map[cluster.Key][]reading{own: ownReadings(r, own)}
+// readingsOf are the readings of each workload that a record shows, in the order of time: of the
+// deployment of the record by its seconds, of all deployments by the changes on the timeline and by the
+// samples, of all workloads by their pods.
+func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
+	own := cluster.Ref{Kind: cluster.KindDeployment, Key: r.Deployment()}
+	readings := all.readings
+	readings[own] = append(readings[own], ownReadings(r)...)
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Change == cluster.ChangeReplicas && e.Of > 0 {
-			k := cluster.Key{Namespace: e.Namespace, Name: e.Subject}
+			k := cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: e.Namespace, Name: e.Subject}}
 			readings[k] = append(readings[k], reading{happened(*e), e.N, e.Of, -1})
+		}
+	}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Cluster == nil {
+			continue
+		}
+		for _, d := range x.Cluster.Deployments { // no event shows what lacked when the record began
+			if d != nil && d.Key != own.Key && d.Gone.IsZero() {
+				k := cluster.Ref{Kind: cluster.KindDeployment, Key: d.Key}
+				readings[k] = append(readings[k], reading{x.At, d.Available, d.Replicas, -1})
+			}
 		}
 	}
 	for _, all := range readings {
@@ -60,29 +78,38 @@ func readingsOf(r *record.Record) map[cluster.Key][]reading {
 	return readings
 }
 
-// workloadsOf finds the workloads whose pods the record shows in an outage, the worst first: that of
-// the record, and others if they lost pods.
-func workloadsOf(r *record.Record, f *Facts, readings map[cluster.Key][]reading) (out []Workload) {
+// workloadsOf finds the workloads whose pods the record shows in an outage, the worst first: all that
+// lost pods, and that of the record.
+func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref][]reading) (out []Workload) {
 	hidden := slices.ContainsFunc(unseenIn(r), func(s unseen) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
-	for k, all := range readings {
-		w := Workload{Deployment: k, Hidden: hidden}
-		if w.read(all, f) && (k == r.Deployment() || w.lacked() > 0) {
-			w.Why = cmp.Or(whyNot(r, k, f.From, latest(w.To, f.over)), notReplaced(summaryOf(r).Phases, k))
+	for k, list := range readings {
+		w := Workload{Ref: k, Hidden: hidden}
+		if w.read(list, f) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
+			w.Why = w.because(r, f, all)
 			out = append(out, w)
 		}
 	}
-	slices.SortFunc(out, func(a, b Workload) int {
-		return cmp.Or(b.lacked()-a.lacked(), cmp.Compare(a.Deployment.String(), b.Deployment.String()))
-	})
+	slices.SortFunc(out, worse)
 	return out
+}
+
+// worse orders workloads: by the part of their pods that was left, then by for how long some lacked.
+func worse(a, b Workload) int {
+	length := func(w Workload) time.Duration {
+		if d, known := w.lasted(); known {
+			return d
+		}
+		return math.MaxInt64 * time.Duration(min(w.AtEnd, 1))
+	}
+	return cmp.Or(a.Lowest*max(b.Of, 1)-b.Lowest*max(a.Of, 1), cmp.Compare(length(b), length(a)), b.lacked()-a.lacked(), cmp.Compare(a.Ref.String(), b.Ref.String()))
 }
 
 // read follows the readings; false: they tell nothing of the outage. Pods that somebody scaled away
 // do not lack, nor do those that somebody added meanwhile.
 func (w *Workload) read(all []reading, f *Facts) (known bool) {
-	want, available := 0, -1
+	want, available, pending, declared := 0, -1, -1, false
 	for _, x := range all {
 		before, late := x.at.Before(f.From), x.at.After(f.over)
 		switch {
@@ -94,14 +121,20 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 		if x.available >= 0 {
 			available = x.available
 		}
-		if want == 0 && before {
-			want = max(available, 0)
+		if x.pending >= 0 {
+			pending = x.pending
+		}
+		declared = declared || x.replicas > 0
+		if before && !declared { // all that it had: a drain may have evicted some
+			want = max(want, available)
 		}
 		if before {
-			w.since(want-available, x.at)
+			if available >= 0 {
+				w.since(want-available, x.at)
+			}
 			continue
 		}
-		w.place(x, late)
+		w.place(pending, x.at, late)
 		if available >= 0 && (want > 0 || known) {
 			known = true
 			w.lack(max(want-available, 0), want, x.at, late)
@@ -140,17 +173,17 @@ func (w *Workload) lack(n, of int, at time.Time, late bool) {
 }
 
 // place adds how many pods had no node from a time on.
-func (w *Workload) place(x reading, late bool) {
+func (w *Workload) place(pending int, at time.Time, late bool) {
 	switch {
-	case x.pending > w.Pending && !late:
-		w.Pending, w.PendingTo = x.pending, time.Time{}
-	case x.pending == 0 && w.Pending > 0 && w.PendingTo.IsZero():
-		w.PendingTo = x.at
+	case pending > w.Pending && !late:
+		w.Pending, w.PendingTo = pending, time.Time{}
+	case pending == 0 && w.Pending > 0 && w.PendingTo.IsZero():
+		w.PendingTo = at
 	}
 }
 
-// ownReadings are those of the record's deployment by its seconds and its samples.
-func ownReadings(r *record.Record, own cluster.Key) (out []reading) {
+// ownReadings are those of the record's deployment by its seconds and what it should have.
+func ownReadings(r *record.Record) (out []reading) {
 	for i := range r.Seconds {
 		if x := &r.Seconds[i]; x.Available >= 0 {
 			out = append(out, reading{x.At, x.Available, -1, -1})
@@ -159,36 +192,7 @@ func ownReadings(r *record.Record, own cluster.Key) (out []reading) {
 	for _, t := range targetsOf(r) {
 		out = append(out, reading{t.at, -1, t.replicas, -1})
 	}
-	waiting := map[cluster.Key]struct{}{}
-	for i := range r.Samples {
-		x := &r.Samples[i]
-		if x.Key {
-			clear(waiting)
-		}
-		if x.Cluster != nil {
-			keepWaiting(waiting, x.Cluster, own)
-		}
-		if !x.More {
-			out = append(out, reading{x.At, -1, -1, len(waiting)})
-		}
-	}
 	return out
-}
-
-// keepWaiting keeps the pods of a deployment that have no node.
-func keepWaiting(waiting map[cluster.Key]struct{}, c *record.Cluster, deployment cluster.Key) {
-	for _, k := range c.GonePods {
-		delete(waiting, k)
-	}
-	for _, p := range c.Pods {
-		if p == nil {
-			continue
-		}
-		delete(waiting, p.Key)
-		if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() && p.Namespace == deployment.Namespace && p.Deployment == deployment.Name {
-			waiting[p.Key] = struct{}{}
-		}
-	}
 }
 
 // target is how many pods the deployment should have from a time on; gone: it was deleted then.
@@ -225,30 +229,4 @@ func targetsOf(r *record.Record) (out []target) {
 		}
 	}
 	return out
-}
-
-// notPlaced are the reasons of Kubernetes' events about pods that are not created, placed or started.
-var notPlaced = []string{"FailedScheduling", "FailedCreate", attachFailed}
-
-// whyNot is what Kubernetes reported last in a time about pods of a deployment that did not start.
-func whyNot(r *record.Record, of cluster.Key, from, to time.Time) (why string) {
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Change == cluster.ChangeEvent && slices.Contains(notPlaced, e.To) && e.Namespace == of.Namespace && !e.When().By.Before(from) && !e.Seen.After(to) &&
-			(e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-")) {
-			why = e.To + ": " + e.Why
-		}
-	}
-	return why
-}
-
-// notReplaced is why the forecast expected that a deployment's pods would not be replaced; empty if
-// they were, or may have been.
-func notReplaced(phases []view.Phase, of cluster.Key) string {
-	for _, p := range phases {
-		if p.Name == view.PhaseReplaced && p.Subject == of.String() && p.Observed == nil && p.Predicted == nil && p.Note != "" {
-			return "not replaced: " + p.Note
-		}
-	}
-	return ""
 }

@@ -21,6 +21,7 @@ func fallsAndReturns(r *record.Record) {
 	signs(r, 20, "k8s2", view.SignSilent)
 	down(r, "k8s2", outage.SpanSilent, 23, 398)
 	down(r, "k8s2", outage.SpanNotReady, 65, 400)
+	r.Events = append(r.Events, view.Event{Lane: view.LaneTaint, Subject: "k8s2", Change: cluster.ChangeTaint, To: unreachable + ":NoExecute", At: at(46), Seen: at(46)})
 	s := r.Summary
 	s.Name, s.Started, s.Ended, s.Unplanned.Severity = "outage k8s2", at(23), at(600), record.SeverityUnnoticed
 	s.Unplanned.Signs = []record.Sign{{Kind: view.SignSilent, Subject: "k8s2", At: at(20), Noticed: at(23)}}

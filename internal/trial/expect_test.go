@@ -119,6 +119,9 @@ func TestAMeasureIsAnInterval(t *testing.T) {
 			t.Errorf("%s: %q, wanted %q: %s", name, is, tc.want, got.Got)
 		}
 	}
+	if got := judgeExpectation(predicted, &precise); !strings.Contains(got.Got, "more exactly 58.000 s of ") {
+		t.Errorf("rounded, it lies inside: %q", got.Got)
+	}
 	if got := judgeExpectation(within(nil, f(60)), &hidden); got.Got != "k8s2 between 4.0 s and 50.0 s" {
 		t.Errorf("%q", got.Got)
 	}

@@ -65,6 +65,9 @@ func (v value) forecast(x plan.Expectation, p view.Phase) value {
 	}
 	if p.Observed != nil {
 		v.got += fmt.Sprintf(" (forecast %.1f–%.1f s)", p.Predicted[0], p.Predicted[1])
+		if at := tenth(*p.Observed); p.Inside != nil && !*p.Inside && tenth(p.Predicted[0]) <= at && at <= tenth(p.Predicted[1]) { // which does not show it
+			v.got += fmt.Sprintf(", more exactly %.3f s of %.3f–%.3f s", *p.Observed, p.Predicted[0], p.Predicted[1])
+		}
 	}
 	return v
 }

@@ -42,10 +42,11 @@ func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
 // forecastFirst works out the first forecast of the replacements.
 func (v *service) forecastFirst(t *Tracker) {
 	v.room, v.full = "", false
-	if h := forecast.Outage(t.snapshot, t.down(), t.off, t.zero).Hits(); h.Unread != "" {
+	f := forecast.Outage(t.snapshot, t.down(), t.off, t.zero)
+	if h := f.Hits(); h.Unread != "" {
 		v.room = h.Unread
-	} else if n := h.Place.Homeless(); n.High > 0 {
-		v.room, v.full = h.Room().Text, n.Low > 0
+	} else if n := f.Homeless(t.deployment); n.High > 0 {
+		v.room, v.full = forecast.NoRoom(n), n.Low > 0
 	} else if !slices.ContainsFunc(t.down(), func(name string) bool { return t.nodes[name].graceful > 0 }) {
 		v.room = h.Delayed(t.deployment)
 	}

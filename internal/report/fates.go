@@ -1,0 +1,199 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/text"
+)
+
+// life is a pod as it was shown last, with its first deletion: its end may be another.
+type life struct {
+	*cluster.Pod
+	deleted time.Time
+}
+
+// pods are the pods of workloads in a record's samples, by idOf, and for each workload the readings that
+// they give.
+type pods struct {
+	lives    map[string]life
+	owners   map[cluster.Key]cluster.Ref // the workload of each pod and of each ReplicaSet
+	readings map[cluster.Ref][]reading
+}
+
+// workloadOf is the deployment or StatefulSet that a pod belongs to; of others it has no kind.
+func workloadOf(p *cluster.Pod) cluster.Ref {
+	switch {
+	case p.Deployment != "":
+		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: p.Namespace, Name: p.Deployment}}
+	case p.OwnerKind == "StatefulSet":
+		return cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}}
+	}
+	return cluster.Ref{}
+}
+
+// idOf tells a pod from a later one of its name.
+func idOf(p *cluster.Pod) string { return p.Key.String() + " " + p.UID }
+
+// tally counts pods of a workload.
+type tally struct{ serving, waiting int }
+
+func (t *tally) add(p *cluster.Pod, n int) {
+	if p.Serving() {
+		t.serving += n
+	}
+	if p.Node == "" && p.Phase == "Pending" && p.Gone.IsZero() && p.Deleting.IsZero() {
+		t.waiting += n
+	}
+}
+
+// podsIn follows the pods of a record. It looks at each change of a pod once.
+func podsIn(r *record.Record) *pods {
+	all := &pods{map[string]life{}, map[cluster.Key]cluster.Ref{}, map[cluster.Ref][]reading{}}
+	now, counts, told := map[cluster.Key]*cluster.Pod{}, map[cluster.Ref]*tally{}, map[cluster.Ref]tally{}
+	drop := func(k cluster.Key) {
+		if p := now[k]; p != nil {
+			counts[workloadOf(p)].add(p, -1)
+			delete(now, k)
+		}
+	}
+	for i := range r.Samples {
+		x := &r.Samples[i]
+		if x.Key {
+			for k := range now {
+				drop(k)
+			}
+		}
+		if x.Cluster != nil {
+			for _, k := range x.Cluster.GonePods {
+				drop(k)
+			}
+			for _, p := range x.Cluster.Pods {
+				if p == nil || workloadOf(p).Kind == "" {
+					continue
+				}
+				drop(p.Key)
+				w := workloadOf(p)
+				if counts[w] == nil {
+					counts[w] = &tally{}
+				}
+				counts[w].add(p, 1)
+				now[p.Key], all.lives[idOf(p)] = p, life{p, cmp.Or(all.lives[idOf(p)].deleted, p.Deleting)}
+				all.owners[p.Key], all.owners[cluster.Key{Namespace: p.Namespace, Name: p.OwnerName}] = w, w
+			}
+		}
+		if x.More {
+			continue
+		}
+		for w, t := range counts {
+			if last, known := told[w]; known && last == *t {
+				continue
+			}
+			told[w] = *t
+			available := -1
+			if w.Kind == cluster.KindStatefulSet { // of a deployment, Kubernetes counts them
+				available = t.serving
+			}
+			all.readings[w] = append(all.readings[w], reading{x.At, available, -1, t.waiting})
+		}
+	}
+	return all
+}
+
+// lostBy are the pods of a workload that were on the nodes of an outage when those went down.
+func (all *pods) lostBy(f *Facts, w cluster.Ref) (lost []life, nodes []NodeFacts) {
+	for _, p := range all.lives {
+		if workloadOf(p.Pod) != w {
+			continue
+		}
+		i := slices.IndexFunc(f.Nodes, func(n NodeFacts) bool {
+			at := n.From.Truncate(time.Second) // as a pod's times
+			there := !p.Created.After(at) && (p.Gone.IsZero() || p.Gone.After(n.From))
+			return n.Node == p.Node && there && (p.deleted.IsZero() || !p.deleted.Before(at))
+		})
+		if i < 0 {
+			continue
+		}
+		lost = append(lost, p)
+		if !slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.Node == p.Node }) {
+			nodes = append(nodes, f.Nodes[i])
+		}
+	}
+	return lost, nodes
+}
+
+// notPlaced are the reasons of Kubernetes' events about pods that are not created, placed or started.
+var notPlaced = []string{"FailedScheduling", "FailedCreate", attachFailed}
+
+// reported is what Kubernetes reported last in a time about pods of a workload that did not start.
+func (all *pods) reported(r *record.Record, of cluster.Ref, from, to time.Time) (why string) {
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Change != cluster.ChangeEvent || !slices.Contains(notPlaced, e.To) || e.Namespace != of.Namespace || e.When().By.Before(from) || e.Seen.After(to) {
+			continue
+		}
+		owner, known := all.owners[cluster.Key{Namespace: e.Namespace, Name: e.Subject}]
+		if known && owner == of || !known && (e.Subject == of.Name || strings.HasPrefix(e.Subject, of.Name+"-")) {
+			why = e.To + ": " + e.Why
+		}
+	}
+	return why
+}
+
+// because is why pods of a workload lacked for so long, by what became of those that were on the nodes.
+func (w *Workload) because(r *record.Record, f *Facts, all *pods) string {
+	lost, nodes := all.lostBy(f, w.Ref)
+	reported := all.reported(r, w.Ref, f.From, latest(w.To, f.over))
+	if len(lost) == 0 || w.lacked() == 0 {
+		return reported
+	}
+	said := []string{text.Count(len(lost), "pod", "pods") + " on " + named(nodes)}
+	if fate := w.fate(lost, nodes); fate != "" {
+		said = append(said, fate)
+	}
+	if reported != "" {
+		said = append(said, reported)
+	}
+	return strings.Join(said, "; ")
+}
+
+// fate is what became of the lost pods of a workload while their nodes were down; empty: unknown.
+func (w *Workload) fate(lost []life, nodes []NodeFacts) string {
+	ended, deleted := 0, false
+	for _, p := range lost {
+		n := nodes[slices.IndexFunc(nodes, func(n NodeFacts) bool { return n.Node == p.Node })]
+		if p.Finished() && n.Cause == causeShutdown {
+			ended++
+		}
+		deleted = deleted || !p.deleted.IsZero() && (n.To.IsZero() || p.deleted.Before(n.To.Truncate(time.Second)))
+	}
+	switch {
+	case ended == len(lost):
+		return "ended with the shutdown"
+	case deleted && w.Kind == cluster.KindStatefulSet:
+		return "a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back"
+	case deleted:
+		return "deleted" + tolerated(lost, " after ")
+	case w.Hidden: // perhaps nobody saw it
+		return ""
+	case slices.ContainsFunc(nodes, func(n NodeFacts) bool { return n.To.IsZero() }):
+		return "not deleted when the record ended" + tolerated(lost, ": ")
+	}
+	return "not deleted before the return" + tolerated(lost, ": ")
+}
+
+// tolerated is how long pods tolerate a node that is unreachable, if all do alike, after a word.
+func tolerated(lost []life, after string) string {
+	d := lost[0].UnreachableFor
+	switch {
+	case d == 0, slices.ContainsFunc(lost, func(p life) bool { return p.UnreachableFor != d }):
+		return ""
+	case d < 0:
+		return ": tolerated for ever"
+	}
+	return after + strings.TrimSuffix(tolerationOf, " of ") + " " + text.Span(d)
+}

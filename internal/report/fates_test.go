@@ -1,0 +1,98 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/outage"
+	"lightsout/internal/record"
+	"lightsout/internal/view"
+)
+
+// shows adds a sample of pods of one workload, ready or not, on a node; deleting is 0 for none.
+func shows(r *record.Record, s float64, of cluster.Ref, node string, ready bool, deleting float64, names ...string) {
+	c := &record.Cluster{At: at(s)}
+	for _, n := range names {
+		p := &cluster.Pod{Key: cluster.Key{Namespace: of.Namespace, Name: n}, Node: node, Phase: "Running", Ready: ready, Created: at(-60), UnreachableFor: 300 * time.Second}
+		if of.Kind == cluster.KindStatefulSet {
+			p.OwnerKind, p.OwnerName = "StatefulSet", of.Name
+		} else {
+			p.OwnerKind, p.OwnerName, p.Deployment = "ReplicaSet", of.Name+"-1", of.Name
+		}
+		if deleting > 0 {
+			p.Deleting = at(deleting)
+		}
+		c.Pods = append(c.Pods, p)
+	}
+	r.Samples = append(r.Samples, record.Sample{At: at(s), Key: len(r.Samples) == 0, Cluster: c})
+}
+
+// Each workload that lost pods is in the table with its own reason, the worst first, whichever the
+// load goes to.
+func TestEachWorkloadHasItsOwnReason(t *testing.T) {
+	deployment := func(name string) cluster.Ref {
+		return cluster.Ref{Kind: cluster.KindDeployment, Key: cluster.Key{Namespace: "default", Name: name}}
+	}
+	database := cluster.Ref{Kind: cluster.KindStatefulSet, Key: cluster.Key{Namespace: "default", Name: "database"}}
+	of := func(r *record.Record, name string, s float64, to string) {
+		counts(r, s, "", to)
+		r.Events[len(r.Events)-1].Subject = name
+	}
+	goesDown := func(r *record.Record, deleted float64) {
+		lose(r, 5, 60, 390)
+		down(r, "k8s2", "off", 20, 400)
+		asks(r, "k8s2", 20, "off", "sending")
+		shows(r, 1, deployment("web"), "k8s2", true, 0, "web-1-a")
+		shows(r, 1, deployment("web-gpu"), "k8s2", true, 0, "web-gpu-1-a", "web-gpu-1-b")
+		shows(r, 1, database, "k8s2", true, 0, "database-0")
+		shows(r, 1, database, "k8s3", true, 0, "database-1")
+		shows(r, 60, database, "k8s2", false, deleted, "database-0")
+		shows(r, 60, deployment("web"), "k8s2", false, deleted, "web-1-a")
+		shows(r, 60, deployment("web-gpu"), "k8s2", false, deleted, "web-gpu-1-a", "web-gpu-1-b")
+		of(r, "web", 60, "5/6")
+		of(r, "web-gpu", 60, "0/2")
+		of(r, "web", 390, "6/6")
+		shows(r, 395, database, "k8s2", true, 0, "database-0")
+	}
+	for name, c := range map[string]struct {
+		deleted float64
+		want    []string
+	}{
+		"deleted": {350, []string{
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; deleted after tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; a StatefulSet makes a new pod only when the old one has ended: on a silent node it stays Terminating until the node is back",
+			"default/web|5 of 6|T+00:59.8|T+06:29.8|330 s|1 pod on k8s2; deleted after tolerationSeconds 5m00s",
+		}},
+		"back before that": {0, []string{
+			"default/web-gpu|0 of 2|T+01:00.0|2 pods when the record ended|–|2 pods on k8s2; not deleted before the return: tolerationSeconds 5m00s; FailedScheduling: no GPU",
+			"default/database|1 of 2|T+01:00.0|T+06:35.0|335 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
+			"default/web|5 of 6|T+00:59.8|T+06:29.8|330 s|1 pod on k8s2; not deleted before the return: tolerationSeconds 5m00s",
+		}},
+	} {
+		r := bare()
+		goesDown(r, c.deleted)
+		tells(r, 70, cluster.KindPod, "web-gpu-1-c", "FailedScheduling", "no GPU")
+		r.Samples = append(r.Samples, record.Sample{At: at(70), Cluster: &record.Cluster{At: at(70), Pods: []*cluster.Pod{
+			{Key: cluster.Key{Namespace: "default", Name: "web-gpu-1-c"}, Created: at(70), Deployment: "web-gpu", OwnerKind: "ReplicaSet", OwnerName: "web-gpu-1"}}}})
+		if got, want := rowsOf(podsTable(r, factsOf(r))), "T+00:20.0|"+strings.Join(c.want, "\nT+00:20.0|"); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+// Without a power API nobody knows whether a machine failed or its network, before the node returns.
+func TestWhatFailedIsUnknownBeforeTheReturn(t *testing.T) {
+	r := bare()
+	signs(r, 20, "k8s2", view.SignSilent)
+	down(r, "k8s2", outage.SpanSilent, 23, 0)
+	told := func() bool { return len(nodesTable(r, factsOf(r)).Items) > 0 }
+	if !told() {
+		t.Error("a node that is only silent")
+	}
+	down(r, "k8s2", outage.SpanOff, 24, 0)
+	if told() {
+		t.Error("a power API reported it off")
+	}
+}
