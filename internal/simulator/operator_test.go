@@ -222,11 +222,6 @@ func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 	return nodes
 }
 
-// without returns the elements of some that others lacks.
-func without(some, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(some), func(n string) bool { return slices.Contains(others, n) })
-}
-
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,?:.;()", r) })
 }
