@@ -83,9 +83,10 @@ func (s *Switcher) Owners(nodes []Node) map[string]Ownership {
 	return out
 }
 
-// RestoreOwn is Restore for nodes that nobody has chosen one by one: it leaves out those
-// whose machines another journal has switched off since. FailedNodes of the error has them too.
+// RestoreOwn powers on the machines of nodes that nobody has chosen one by one, whatever r's action: it leaves out
+// those whose machines another journal has switched off since. FailedNodes of the error has them too.
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
+	r.Action = ActionOn
 	taken := map[string]string{}
 	state, _ := s.state(ctx, false) // without it, nobody is seen to have
 	for n, by := range s.Owners(state.Nodes) {
@@ -97,12 +98,12 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 		}
 	}
 	if len(taken) == 0 {
-		return s.Restore(ctx, r, ask)
+		return s.Switch(ctx, r, ask)
 	}
 	leftOut := &ActionError{Action: ActionOn, Failed: taken}
 	r.Nodes = slices.DeleteFunc(slices.Clone(r.Nodes), func(n string) bool { return taken[n] != "" })
 	if len(r.Nodes) == 0 {
 		return leftOut
 	}
-	return errors.Join(leftOut, s.Restore(ctx, r, ask))
+	return errors.Join(leftOut, s.Switch(ctx, r, ask))
 }

@@ -134,7 +134,7 @@ func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		began, back := time.Now(), map[string]time.Duration{}
 		var deferred []string
-		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}, Report: func(pr Progress) {
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2"}, Report: func(pr Progress) {
 			switch pr.Stage {
 			case StageDone:
 				back[pr.Node] = time.Since(began)
@@ -159,7 +159,7 @@ func TestRestoreLeavesOutRefusedMachinesAndNamesThem(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.notes["n2"] = "n4" // two nodes on one machine
 		p.w.mu.Unlock()
-		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}}, Automatic{})
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2"}}, Automatic{})
 		if err == nil || !strings.Contains(err.Error(), "n2: refused") || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v; %v", p.w.vms["n1"].on, err)
 		}
@@ -180,7 +180,7 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.vms["n2"].on, p.w.vms["n2"].since = false, time.Now() // by hand
 		p.w.mu.Unlock()
-		err := errors.Join(p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
+		err := errors.Join(p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
 		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
 		}
@@ -209,7 +209,7 @@ func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
 		defer free()
 		began := time.Now()
 		var told []string
-		err = p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}, Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
+		err = p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
 		if err != nil || !p.w.vms["n1"].on || time.Since(began) > 30*time.Second {
 			t.Errorf("after %s, on: %v; %v", time.Since(began), p.w.vms["n1"].on, err)
 		}

@@ -119,8 +119,9 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 			view = r.cluster
 		}
 		s, err := r.switcher(view)
-		if failed = err; err == nil {
-			failed = s.Restore(ctx, power.Request{
+		if failed = err; err == nil && len(on) > 0 {
+			failed = s.Switch(ctx, power.Request{
+				Action: power.ActionOn,
 				Nodes:  on,
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
