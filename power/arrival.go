@@ -45,13 +45,13 @@ func arrivalOf(began, permitted time.Time, err error) Arrival {
 	return a
 }
 
-// until returns when the power API can't carry out the request any more, which was last under way at asked.
+// until returns when the power API can't carry out the request any more, which was last under way at underWay.
 // within is CarriedOutWithin, or a shorter time in tests.
-func (a Arrival) until(asked time.Time, within time.Duration) time.Time {
+func (a Arrival) until(underWay time.Time, within time.Duration) time.Time {
 	if a.Fate == Rejected {
 		within = min(within, refusedWithin)
 	}
-	return asked.Add(within)
+	return underWay.Add(within)
 }
 
 // UnconfirmedError reports that a request was sent, and that the driver cannot tell

@@ -18,9 +18,11 @@ import (
 type request struct {
 	// Entry is its intent, or its outcome if the intent is damaged.
 	Entry
-	// arrival is that of its outcome; without one nobody can tell. asked is when it was last under way.
+	// arrival is that of its outcome; without one nobody can tell.
 	arrival Arrival
-	asked   time.Time
+	// underWay is when it was last under way, by its outcome: until that counts from then. It may be minutes
+	// after the machine was asked.
+	underWay time.Time
 	// overtaken: somebody has asked to power its node on after the intent.
 	overtaken bool
 	// seen is what was seen of its machine and its node, in the order in which it was written.
@@ -34,6 +36,15 @@ type sighting struct {
 	state string    // of State
 	proof string    // of Proof
 	node  *outage.Now
+}
+
+// asked returns when the machine was asked to go off: it may have received the request from then on. An
+// outcome changes nothing of that, unless the intent is damaged.
+func (r *request) asked() time.Time {
+	if r.arrival.Sent.Before(r.At) {
+		return r.arrival.Sent
+	}
+	return r.At
 }
 
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
@@ -124,7 +135,7 @@ func (e *evidence) request(r *request) {
 // waits for any more, counts as carried out late within carriedOut; afterwards somebody else has switched it off.
 func (e *evidence) seenOff(s sighting) {
 	if len(e.open) == 0 {
-		if s.proof != Proven.String() || s.at.After(e.last.asked.Add(e.carriedOut)) {
+		if s.proof != Proven.String() || s.at.After(e.last.underWay.Add(e.carriedOut)) {
 			return
 		}
 		e.open = []*request{e.last}
@@ -144,12 +155,12 @@ func (e *evidence) settle(over func(*request) bool) {
 // carriedOutBy reports whether the power API has carried a request out by then, or can't any more. A
 // machine that is on before that may still be shutting down.
 func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
-	return e.proven.After(r.arrival.Sent) || at.After(r.arrival.until(r.asked, e.carriedOut))
+	return e.proven.After(r.arrival.Sent) || at.After(r.arrival.until(r.underWay, e.carriedOut))
 }
 
 // before is what is known of the request's node from before its machine went off.
 func (e *evidence) before(r *request) outage.Before {
-	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked}
+	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked()}
 	if e.proven.After(r.arrival.Sent) {
 		b.Off = e.proven
 	}
@@ -170,7 +181,7 @@ func (e *evidence) certainty() Certainty {
 // mayGoOff returns until when the power API may still carry out one of the open requests; zero if none.
 func (e *evidence) mayGoOff() (until time.Time) {
 	for _, r := range e.open {
-		if at := r.arrival.until(r.asked, e.carriedOut); !e.proven.After(r.arrival.Sent) && at.After(until) {
+		if at := r.arrival.until(r.underWay, e.carriedOut); !e.proven.After(r.arrival.Sent) && at.After(until) {
 			until = at
 		}
 	}

@@ -183,7 +183,7 @@ func FuzzStateOf(f *testing.F) {
 		var seen []sighting
 		for i := range 1 + rnd.IntN(3) {
 			e := begins(fmt.Sprint(i), rnd.IntN(40*minute))
-			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At})
+			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At})
 		}
 		last := slices.MaxFunc(requests, (*request).compare)
 		for range rnd.IntN(6) {
@@ -207,7 +207,7 @@ func FuzzStateOf(f *testing.F) {
 		}
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
 		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
-		within := !newest.at.After(last.asked.Add(CarriedOutWithin))
+		within := !newest.at.After(last.underWay.Add(CarriedOutWithin))
 		switch is := state.certainty(); {
 		case reading && newest.state == Off.String() && within && is != LeftOffSeen:
 			t.Errorf("%s, although it was last proven off", is)
@@ -219,4 +219,31 @@ func FuzzStateOf(f *testing.F) {
 			t.Errorf("%s, although nothing was seen since the request", is)
 		}
 	})
+}
+
+// When a machine was asked to go off does not depend on when its outcome was written, minutes later.
+func TestWhenAMachineWasAsked(t *testing.T) {
+	t.Parallel()
+	intent, outcome := begins("1", 0), with(ends("1", 4*minute, StageUncertain, On, Proven), func(e *Entry) { e.Arrival.Sent = second(3) })
+	theirs := NodeNote{Node: "n3", Note: Note{By: "tanaka@jump-7", At: second(2 * minute)}}
+	for name, facts := range map[string][]Entry{"no outcome yet": {intent}, "its outcome": {intent, outcome}, "its outcome alone": {outcome}} {
+		l := newJournalState(CarriedOutWithin)
+		for _, e := range facts {
+			l.fold(e)
+		}
+		state := stateOf(l.machines()[0], l.carriedOut)
+		left := state.left()
+		if o := OwnershipOf("n3", []LeftOff{left}, []NodeNote{theirs}); o.Owner != TakenOver {
+			t.Errorf("%s: another operator's note after the request: %+v", name, o)
+		}
+		if got := left.Before.Seen(outage.Now{Ready: second(2 * minute)}); got != outage.CantTell {
+			t.Errorf("%s: Ready since after the request: %v, want CantTell", name, got)
+		}
+		of := outage.Outage{}
+		of.Apply(outage.Fact{Kind: outage.Listed, Before: outage.Before{Asked: second(3)}})
+		of.Apply(outage.Fact{Kind: outage.Seen, At: second(1 * minute)})
+		if of.Apply(outage.Fact{Kind: outage.Listed, Before: left.Before}); of.Step() != outage.StepDown {
+			t.Errorf("%s: the same request begins another outage: step %d", name, of.Step())
+		}
+	}
 }

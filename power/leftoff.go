@@ -107,7 +107,7 @@ func (l *journalState) fold(e Entry) {
 // forget drops the requests that no fact after at can concern: their machines are on.
 func (l *journalState) forget(at time.Time) {
 	l.requests = slices.DeleteFunc(l.requests, func(r *request) bool {
-		return at.Sub(r.asked) > 2*l.carriedOut && len(stateOf([]*request{r}, l.carriedOut).open) == 0
+		return at.Sub(r.underWay) > 2*l.carriedOut && len(stateOf([]*request{r}, l.carriedOut).open) == 0
 	})
 }
 
@@ -126,7 +126,7 @@ func (l *journalState) poweredOn(e Entry) {
 func (l *journalState) request(e Entry) *request {
 	r := l.find(e.Op)
 	if r == nil {
-		r = &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At}
+		r = &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At}
 		l.requests = append(l.requests, r)
 	}
 	return r
@@ -149,8 +149,8 @@ func (l *journalState) outcome(e Entry) {
 	}
 	r := l.request(e)
 	r.arrival = e.Arrival
-	if e.At.After(r.asked) {
-		r.asked = e.At
+	if e.At.After(r.underWay) {
+		r.underWay = e.At
 	}
 }
 
@@ -255,7 +255,7 @@ func (j *Journal) Machines() (out []LeftOff, err error) {
 	defer j.mu.Unlock()
 	for _, requests := range j.left.machines() {
 		e := stateOf(requests, j.left.carriedOut)
-		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
+		if len(e.open) > 0 || time.Since(e.last.underWay) <= e.carriedOut {
 			out = append(out, e.left())
 		}
 	}
