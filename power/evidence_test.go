@@ -247,3 +247,34 @@ func TestWhenAMachineWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// The journal and the newest reading together say how a machine stands: for the screen, the summaries and restore.
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	on, off, transitioning := Reading{State: On, Proof: Proven}, Reading{State: Off, Proof: Proven}, Reading{State: Transitioning}
+	done, presumed := ends("1", 2, StageDone, Off, Proven), ends("1", 2, StageDone, Off, Presumed)
+	for name, c := range map[string]struct {
+		facts []Entry
+		now   Reading
+		want  Standing
+	}{
+		"asked, and on":                         {nil, on, MayGoOff},
+		"asked, and on its way":                 {nil, transitioning, MayGoOff},
+		"asked, and nobody has polled":          {nil, Reading{}, MayBeOff},
+		"asked, and off":                        {nil, off, MayBeOff}, // until the journal has that
+		"presumed off, and on":                  {[]Entry{presumed}, on, MayGoOff},
+		"presumed off, and nobody has polled":   {[]Entry{presumed}, Reading{}, StandsOff},
+		"proven off, and on in an older answer": {[]Entry{done}, on, StandsOff},
+		"proven off":                            {[]Entry{done}, off, StandsOff},
+		"on again":                              {[]Entry{done, saw(5, On, Proven)}, on, StandsOn},
+	} {
+		l := newJournalState(CarriedOutWithin)
+		for _, e := range append([]Entry{begins("1", 0)}, c.facts...) {
+			l.fold(e)
+		}
+		state := stateOf(l.machines()[0], l.carriedOut)
+		if got := state.left().Standing(c.now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

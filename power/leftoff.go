@@ -45,6 +45,31 @@ func (l LeftOff) CantTell(now outage.Now) string {
 		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
 }
 
+// Standing is how a machine that lightsout was asked to switch off stands, by the journal and its newest reading.
+type Standing string
+
+// Standings.
+const (
+	StandsOn  Standing = "on"         // no request can switch it off any more
+	MayGoOff  Standing = "may go off" // it is on, and a request may still switch it off
+	MayBeOff  Standing = "may be off" // it was asked to go off, and nobody has seen the result
+	StandsOff Standing = "off"        // it was seen off, and not on again
+)
+
+// Standing returns how the machine stands. r is its newest reading; none is a Reading{}. A machine that was only
+// presumed off may go off yet.
+func (l LeftOff) Standing(r Reading) Standing {
+	switch on := r.State == Transitioning || r.Proves(On); {
+	case l.IsOn():
+		return StandsOn
+	case on && !l.Until.IsZero():
+		return MayGoOff
+	case l.Certainty == LeftOffUncertain:
+		return MayBeOff
+	}
+	return StandsOff
+}
+
 // whyNotCounted is the reason why its node is not a worker that is left.
 func (l LeftOff) whyNotCounted() string {
 	if l.Arrival.Fate == Rejected && l.Certainty == LeftOffUncertain {

@@ -212,7 +212,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, may := o.mayGoOff(r)
+	_, may := o.mayUndo(r)
 	o.again = may && (o.wanted(r) || r.State == Transitioning)
 	if !o.wanted(r) || o.again {
 		return false
@@ -230,13 +230,13 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// mayGoOff reports whether a machine to power on may still go off by an earlier request, and until when;
+// mayUndo reports whether an earlier request may still switch off a machine to power on, and until when;
 // until is zero if it has gone off since.
-func (o *operation) mayGoOff(r Reading) (until time.Time, may bool) {
+func (o *operation) mayUndo(r Reading) (until time.Time, may bool) {
 	if o.action != ActionOn {
 		return time.Time{}, false
 	}
-	return o.fleet.journal.mayGoOff(o.seenOn(r))
+	return o.fleet.journal.mayUndo(o.seenOn(r))
 }
 
 // wanted reports whether a reading is the action's power state. Off may be presumed; On

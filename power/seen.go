@@ -84,9 +84,9 @@ func (r request) with(e Entry) *request {
 	return &r
 }
 
-// mayGoOff reports whether a machine that was seen on may still go off by an earlier request, and until when,
+// mayUndo reports whether an earlier request may still switch off a machine that was seen on, and until when,
 // or has gone off since; until is zero then. A refused request delays nobody: it is hardly ever carried out.
-func (j *Journal) mayGoOff(s Seen) (until time.Time, may bool) {
+func (j *Journal) mayUndo(s Seen) (until time.Time, may bool) {
 	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
 	e := s.entry(j.cluster)
