@@ -68,10 +68,10 @@ func state(entries []Entry) string {
 		l.fold(e)
 	}
 	for _, requests := range l.machines() {
-		switch e := stateOf(requests, l.carriedOut); e.certainty() {
-		case LeftOffUncertain:
+		switch e := stateOf(requests); e.standing() {
+		case MayBeOff:
 			return fmt.Sprintf("may go off until %s", e.mayGoOff().Sub(t0))
-		case LeftOffSeen:
+		case StandsOff:
 			return map[bool]string{true: "off, proven", false: "off, presumed"}[e.proven.After(e.last.arrival.Sent)]
 		}
 	}
@@ -183,7 +183,7 @@ func FuzzStateOf(f *testing.F) {
 		var seen []sighting
 		for i := range 1 + rnd.IntN(3) {
 			e := begins(fmt.Sprint(i), rnd.IntN(40*minute))
-			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At})
+			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At, carriedOut: CarriedOutWithin})
 		}
 		last := slices.MaxFunc(requests, (*request).compare)
 		for range rnd.IntN(6) {
@@ -194,12 +194,12 @@ func FuzzStateOf(f *testing.F) {
 			seen = append(seen, s)
 		}
 		requests[0].seen = seen
-		state := stateOf(requests, CarriedOutWithin)
+		state := stateOf(requests)
 		for range 5 {
 			rnd.Shuffle(len(requests), func(i, k int) { requests[i], requests[k] = requests[k], requests[i] })
 			rnd.Shuffle(len(seen), func(i, k int) { seen[i], seen[k] = seen[k], seen[i] })
-			if again := stateOf(requests, CarriedOutWithin); again.certainty() != state.certainty() || !again.mayGoOff().Equal(state.mayGoOff()) {
-				t.Fatalf("%s, and in another order %s", state.certainty(), again.certainty())
+			if again := stateOf(requests); again.standing() != state.standing() || !again.mayGoOff().Equal(state.mayGoOff()) {
+				t.Fatalf("%s, and in another order %s", state.standing(), again.standing())
 			}
 		}
 		if len(seen) == 0 {
@@ -208,14 +208,14 @@ func FuzzStateOf(f *testing.F) {
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
 		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
 		within := !newest.at.After(last.underWay.Add(CarriedOutWithin))
-		switch is := state.certainty(); {
-		case reading && newest.state == Off.String() && within && is != LeftOffSeen:
+		switch is := state.standing(); {
+		case reading && newest.state == Off.String() && within && is != StandsOff:
 			t.Errorf("%s, although it was last proven off", is)
-		case reading && newest.state == On.String() && is == LeftOffSeen:
+		case reading && newest.state == On.String() && is == StandsOff:
 			t.Errorf("%s, although it was last proven on", is)
-		case reading && newest.state == On.String() && !within && is != LeftOn:
+		case reading && newest.state == On.String() && !within && is != StandsOn:
 			t.Errorf("%s, although it is on and no request can be carried out any more", is)
-		case !newest.at.After(last.arrival.Sent) && is != LeftOffUncertain:
+		case !newest.at.After(last.arrival.Sent) && is != MayBeOff:
 			t.Errorf("%s, although nothing was seen since the request", is)
 		}
 	})
@@ -231,7 +231,7 @@ func TestWhenAMachineWasAsked(t *testing.T) {
 		for _, e := range facts {
 			l.fold(e)
 		}
-		state := stateOf(l.machines()[0], l.carriedOut)
+		state := stateOf(l.machines()[0])
 		left := state.left()
 		if o := OwnershipOf("n3", []LeftOff{left}, []NodeNote{theirs}); o.Owner != TakenOver {
 			t.Errorf("%s: another operator's note after the request: %+v", name, o)
@@ -272,7 +272,7 @@ func TestStanding(t *testing.T) {
 		for _, e := range append([]Entry{begins("1", 0)}, c.facts...) {
 			l.fold(e)
 		}
-		state := stateOf(l.machines()[0], l.carriedOut)
+		state := stateOf(l.machines()[0])
 		if got := state.left().Standing(c.now); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

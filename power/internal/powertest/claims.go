@@ -43,8 +43,6 @@ func (o one) Find(_ context.Context, n power.NodeRef, _ string) (power.Machine, 
 	return o.m, nil
 }
 
-func (o one) Ready(string, power.Machine) (power.Machine, error) { return o.m, nil }
-
 // workers is a cluster of a node and another worker.
 type workers struct{ node string }
 
