@@ -42,10 +42,7 @@ type sighting struct {
 // asked returns when the machine was asked to go off: it may have received the request from then on. An
 // outcome changes nothing of that, unless the intent is damaged.
 func (r *request) asked() time.Time {
-	if r.arrival.Sent.Before(r.At) {
-		return r.arrival.Sent
-	}
-	return r.At
+	return slices.MinFunc([]time.Time{r.At, r.arrival.Sent}, time.Time.Compare)
 }
 
 // until returns when the power API can't carry the request out any more.

@@ -190,7 +190,7 @@ func testJournal(t *testing.T, dir string) *Journal {
 
 var labCluster = Cluster{Name: "lab", UID: "uid-lab"}
 
-// leftOff gives "node certainty" for each machine left off.
+// leftOff gives "node standing" for each machine left off.
 func leftOff(t *testing.T, j *Journal) []string {
 	t.Helper()
 	left, err := j.LeftOff()
