@@ -228,7 +228,7 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 			return nil
 		}
 		f, j := testFleet(t, Config{}, ssh)
-		if err := f.Do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil, nil, nil); err != nil {
+		if err := f.do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -314,7 +314,7 @@ func TestThePollsAfterARefusalDecide(t *testing.T) {
 			t.Parallel()
 			f, j := testFleet(t, Config{}, &refuses{newFake("mdx", allAbilities, "n3"), func() (Reading, error) { return c.now, c.err }, nil})
 			var got stages
-			err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
+			err := f.do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
 			if last := got.last["n3"]; (err == nil) != (c.want == StageDone) || last.Stage != c.want || !strings.Contains(last.Text, "403 Forbidden") {
 				t.Errorf("ended %q: %s", last.Stage, last.Text)
 			}
@@ -353,7 +353,7 @@ func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
 			t.Parallel()
 			d := otherSystem{newFake("ssh", allAbilities, "n1"), silent}
 			f, j := testFleet(t, Config{}, d)
-			err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil, nil)
+			err := f.do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil, nil)
 			if left := leftOff(t, j); err == nil || len(left)+len(d.callsTo("n1")) > 0 {
 				t.Errorf("%v; left off %v, after %v", err, left, d.callsTo("n1"))
 			}

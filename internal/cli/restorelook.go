@@ -130,7 +130,7 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 // whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
 	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.restores(m.Entry) })
-	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
+	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Stands), string(a.Stands)) })
 	return ours
 }
 

@@ -152,11 +152,10 @@ func unknownNodes(named, back []string, items []item) (err error) {
 // offWhy describes a machine that the journal lists as off.
 func offWhy(m offMachine, now time.Time) string {
 	word, state := m.reading.State.String(), m.reading.State
-	on := state == power.Transitioning || state == power.On && m.reading.Proof == power.Proven
 	switch {
 	case m.Before.Seen(m.now) == outage.CantTell:
 		word = m.reading.With(word) + "; " + m.CantTell(m.now)
-	case on && m.Until.After(now):
+	case m.Standing(m.reading) == power.MayGoOff && m.Until.After(now):
 		word = fmt.Sprintf("was asked to %s %d s ago and is still %s (%s): it may go off within %d s",
 			power.Verb(m.Action), int(now.Sub(m.At).Seconds()), state, m.reading.Detail, int(m.Until.Sub(now).Seconds())+1)
 	case state == power.Off && m.reading.Proof != power.Proven:

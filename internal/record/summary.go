@@ -202,6 +202,16 @@ type Node struct {
 	OnProof  string `json:"on_proof"`
 }
 
+// AddStanding adds a node's machine to those that are left off or may go off, if it is one of them.
+func (s *Summary) AddStanding(node string, standing power.Standing) {
+	switch standing {
+	case power.MayGoOff:
+		s.MayGoOff = append(s.MayGoOff, node)
+	case power.StandsOff, power.MayBeOff:
+		s.LeftOff = append(s.LeftOff, node)
+	}
+}
+
 // NodeOf is a node whose machine was switched, with the proofs of the phases that were observed, and of
 // the newest reading since it was powered on.
 func NodeOf(name, machine string, phases []view.Phase, since power.Reading) Node {

@@ -9,6 +9,7 @@ import (
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Options holds the parts and settings of a Recorder.
@@ -62,6 +63,7 @@ type Session interface {
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
 	Machine(node string) view.MachineView
+	Standing(node string) power.Standing
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 }
 

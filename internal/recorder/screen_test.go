@@ -55,6 +55,12 @@ func (s *screen) WantKubelets(...string)    {}
 func (s *screen) Machine(node string) view.MachineView {
 	return view.MachineView{LeftOff: s.off[node]}
 }
+func (s *screen) Standing(node string) power.Standing {
+	if s.off[node] {
+		return power.StandsOff
+	}
+	return power.StandsOn
+}
 func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
 	s.t.Error("the screen sends requests of its own")
 	return 0, time.Time{}, nil

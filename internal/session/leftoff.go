@@ -58,20 +58,26 @@ func (m *machines) takenOver(node string) bool {
 // own names the nodes whose machines are off because of us, and of nobody else since.
 func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
 
-// isOnYet reports whether a node's machine is on, but may still go off by lightsout's last request.
-func (m *machines) isOnYet(node string) bool {
+// standing returns how a node's machine stands. One that is being switched off may go off before the journal lists it.
+func (m *machines) standing(node string) power.Standing {
 	left, listed := m.leftOff[node]
-	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
+	switch {
+	case listed:
+		return left.Standing(m.views[node].Reading)
+	case m.views[node].GoesOff():
+		return power.MayGoOff
+	}
+	return power.StandsOn
 }
 
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
-	switch {
+	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
-	case m.isOnYet(node):
+	case standing == power.MayGoOff:
 		return "on, but may still go off by a request from here"
-	case m.leftOff[node].Certainty == power.LeftOffUncertain:
+	case standing == power.MayBeOff:
 		return "still off (requested, outcome unknown)"
 	}
 	return "still off"

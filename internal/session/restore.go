@@ -50,7 +50,7 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return !w.machines.isOnYet(n) }) {
+	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return w.machines.standing(n) != power.MayGoOff }) {
 		q.Title = "Machines may still go off"
 	}
 	if cordoned != nil {
