@@ -21,28 +21,23 @@ type NodeFacts struct {
 }
 
 // cause is how a node went down.
-type cause string
+type cause = view.HowDown
 
-const (
-	causeShutdown cause = "shut down by lightsout"
-	causeOff      cause = "power cut by lightsout"
-	causeAsked    cause = "asked to go off, not seen to go"
-	causeSilent   cause = "unplanned: its heartbeats stopped"
-	causeDeleted  cause = "unplanned: silent, its Node object was deleted"
-	causeNotReady cause = "unplanned: not Ready"
-	causeFoundOff cause = "unplanned: its machine was off"
-	causeNotBack  cause = "not back after a planned switch-off"
+var (
+	causeShutdown = cause{Text: "shut down by lightsout", One: "was shut down", Several: "were shut down"}
+	causeOff      = view.SignSwitchedOff.Down()
+	causeAsked    = cause{Text: "asked to go off, not seen to go", One: "was asked to go off, and lightsout did not see it go,", Several: "were asked to go off, and lightsout did not see them go,"}
+	causeSilent   = view.SignSilent.Down()
+	causeDeleted  = cause{Text: "unplanned: silent, its Node object was deleted", One: "was deleted after its last heartbeat", Several: "were deleted after their last heartbeats"}
+	causeNotReady = view.SignNotReady.Down()
+	causeFoundOff = cause{Text: "unplanned: its machine was off", One: "was found off", Several: "were found off"}
 )
 
 // asked reports whether lightsout was asked to switch the machine off.
 func (n *NodeFacts) asked() bool { return n.Reason.Cause == outage.Operator }
 
-// signCauses are the ways to go down that the recorder's signs show, and requestCauses those that
-// lightsout asks for.
-var (
-	signCauses    = map[view.Sign]cause{view.SignSilent: causeSilent, view.SignNotReady: causeNotReady, view.SignNotBack: causeNotBack}
-	requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
-)
+// requestCauses are the ways to go down that lightsout asks for.
+var requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
 
 // causeOf puts the reason of an outage into words.
 func causeOf(d *outage.Down) cause {
@@ -54,7 +49,7 @@ func causeOf(d *outage.Down) cause {
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
 	case d.Reason.Noticed():
-		return signCauses[view.Sign(d.Reason.Name)]
+		return view.Sign(d.Reason.Name).Down()
 	case d.First(outage.SpanOff) != nil:
 		return causeFoundOff
 	case d.Spans[0].Kind == outage.SpanNotReady:
@@ -116,8 +111,9 @@ func reasonsOf(r *record.Record) map[string][]outage.Reason {
 	for i := range r.Events {
 		e := &r.Events[i]
 		all := out[e.Subject]
-		switch asked := e.Code == view.CodePowerOperation && requestCauses[e.Action] != ""; {
-		case e.Code == view.CodeOutageSign && signCauses[e.Sign] != "":
+		switch asked := e.Code == view.CodePowerOperation && requestCauses[e.Action].Text != ""; {
+		case e.Sign == view.SignSwitchedOff: // its request is the reason
+		case e.Code == view.CodeOutageSign && e.Sign.OfNode():
 			out[e.Subject] = append(all, outage.Reason{At: e.At, Name: string(e.Sign)})
 		case e.Code == view.CodePlannedOff:
 			out[e.Subject] = append(all, outage.Reason{Cause: outage.Another, At: e.At, Name: e.Name})
