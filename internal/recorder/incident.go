@@ -128,7 +128,7 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
 	for _, x := range due {
-		x.state, x.Noticed, r.alerts.changed = firing, now, now
+		x.stage, x.Noticed, r.alerts.changed = firing, now, now
 		o.found.Signs = append(o.found.Signs, x.Sign)
 		o.signs = append(o.signs, signEvent(x.Sign))
 		if x.Kind.OfNode() {
@@ -175,8 +175,8 @@ func (o *incident) down(s *cluster.Snapshot) []string {
 // requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now})
-	down := r.alerts.leave(inRecord, (*alert).fires)
+	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now, stage: muted})
+	down := r.alerts.leave(func(a *alert) bool { return a.stage == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	var failed error

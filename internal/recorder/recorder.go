@@ -3,7 +3,6 @@ package recorder
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case cluster.Transition:
 		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm), stage: muted})
 		}
 	case session.LoadStarted:
 		r.specs[e.Number] = e.Spec
@@ -144,7 +143,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	r.forgetSwitched()
 	if first {
-		old := r.alerts.leave(tooOld, func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
+		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
 			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
@@ -158,8 +157,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if r.opt.Screen.trial() {
-		r.alerts.leave(inTrial, func(a *alert) bool { return slices.Contains(rules[a.kind].muted, inTrial) })
-		return
+		return // its record has the outage
 	}
 	if r.incident == nil && len(due) > 0 {
 		r.begin(s, due)
@@ -170,7 +168,7 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	case !r.alerts.alarm():
 		r.calm = s
 		delete(r.said, unrecorded)
-		if !r.alerts.has(func(a *alert) bool { return a.muted.passes() }) && s.Link.State == cluster.LinkLive {
+		if !r.alerts.has(func(a *alert) bool { return a.stage == muted }) && s.Link.State == cluster.LinkLive {
 			r.usual = s
 		}
 	}
