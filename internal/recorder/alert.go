@@ -220,7 +220,7 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 		}
 		all = append(all, mute{besidePlan, "", p.since, to, muted})
 	}
-	if r.opt.Screen.trial() {
+	if r.opt.TrialRuns() {
 		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back
 	}
 	return all

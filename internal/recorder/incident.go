@@ -26,6 +26,9 @@ import (
 // many times Options.Steady.
 const unchangedMost = 12
 
+// operatorSteady bounds Options.Steady for an outage that the operator caused.
+const operatorSteady = 30 * time.Second
+
 // incident is the outage that is being recorded.
 type incident struct {
 	r       *Recorder
@@ -76,7 +79,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
 	o = &incident{r: r, first: rules[first.kind], zero: first.At, focus: r.s.Focus(), nodes: map[string]string{}}
-	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, o.first.cause == outage.Operator)
+	o.unlock, err = r.opt.LockFor(r.opt.Dir, o.first.cause)
 	if err != nil {
 		return o, past, err
 	}
@@ -123,7 +126,7 @@ func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
 // follow takes a snapshot with the alerts that fire. It ends the record when the deployment is whole, no
-// alert shows and none fired or resolved for a while; see rule.steady, unchangedMost and standbyWaits.
+// alert shows and none fired or resolved for a while; see operatorSteady, unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
@@ -158,7 +161,10 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	if !r.lead.leads {
 		quiet -= standbyWaits
 	}
-	steady := min(r.opt.Steady, cmp.Or(o.first.steady, r.opt.Steady))
+	steady := r.opt.Steady
+	if o.first.cause == outage.Operator { // nodes that the operator switches on again do not come and go
+		steady = min(steady, operatorSteady)
+	}
 	d := s.Deployment(o.focus)
 	over := quiet >= steady && !r.alerts.alarm() && (d == nil || d.Available >= d.Replicas)
 	if over || quiet >= unchangedMost*r.opt.Steady {

@@ -31,10 +31,8 @@ const (
 type rule struct {
 	// hold is how long the condition must show until the alert fires.
 	hold time.Duration
-	// cause is who causes it. The outage of an operator is recorded by the screen in any case.
+	// cause is who causes it: see Host.LockFor and operatorSteady.
 	cause outage.Cause
-	// steady bounds Options.Steady for an outage that begins with such an alert; 0: it does not.
-	steady time.Duration
 	// muted are the mutes that count for it.
 	muted []why
 	// sees is the condition: the subjects for which it shows. known: all others are well.
@@ -46,9 +44,8 @@ type rule struct {
 // A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
 // that restarts is soon back, and a heartbeat may be a little late.
 var rules = [kinds]rule{
-	apiGone: {hold: 2 * time.Second, muted: []why{duringTrial}, sees: silentAPI},
-	// Nodes that the operator switches on again are back, and do not come and go.
-	machineOff: {hold: 2 * time.Second, cause: outage.Operator, steady: 30 * time.Second, muted: []why{duringTrial}, sees: machinesOff},
+	apiGone:    {hold: 2 * time.Second, muted: []why{duringTrial}, sees: silentAPI},
+	machineOff: {hold: 2 * time.Second, cause: outage.Operator, muted: []why{duringTrial}, sees: machinesOff},
 	// A trial's record does not have nodes that it did not switch.
 	nodeDown:      {hold: 2 * time.Second, muted: []why{planned}, sees: nodesDown},
 	endpointsLost: {hold: 10 * time.Second, muted: []why{duringTrial, besidePlan}, sees: unserved},

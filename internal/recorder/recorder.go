@@ -145,7 +145,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if first {
 		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
-			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
+			r.opt.PrintUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
 	}
 	r.judge(s, due, now)
@@ -156,7 +156,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.opt.Screen.trial() {
+	if r.opt.TrialRuns() {
 		return // its record has the outage
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -194,12 +194,12 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	}
 	switch {
 	case wait && why != "" && r.said.news("unseen", "why"):
-		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		r.opt.PrintUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	case wait:
 	case len(unread) > 0:
-		r.tell("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
+		r.opt.PrintUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
 	default:
-		r.tell("the cluster is in view: outages are noticed from now on")
+		r.opt.PrintUnseen("the cluster is in view: outages are noticed from now on")
 	}
 	return !wait
 }
@@ -211,7 +211,7 @@ func (r *Recorder) awake(now time.Time) {
 	case r.running.IsZero():
 		r.startProbes()
 	case pause > 0:
-		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
+		r.opt.PrintUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
 }
@@ -226,14 +226,7 @@ func (r *Recorder) sayPlanned(went []string) {
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.tell(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
-	}
-}
-
-// tell prints a line, unless a screen shows the same.
-func (r *Recorder) tell(line string) {
-	if r.opt.Screen == nil {
-		r.opt.Print(line)
+		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
@@ -289,7 +282,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		r.tell(e.Text)
+		r.opt.PrintUnseen(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)
