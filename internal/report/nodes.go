@@ -34,22 +34,22 @@ var (
 )
 
 // asked reports whether lightsout was asked to switch the machine off.
-func (n *NodeFacts) asked() bool { return n.Reason.Cause == outage.Operator }
+func (n *NodeFacts) asked() bool { return n.Reason.Kind == outage.Requested }
 
 // requestCauses are the ways to go down that lightsout asks for.
 var requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
 
 // causeOf puts the reason of an outage into words.
-func causeOf(d *outage.Down) cause {
+func causeOf(r *record.Record, d *outage.Down) cause {
 	switch {
 	case len(d.Spans) == 0:
 		return causeAsked
-	case d.Reason.Cause == outage.Operator:
-		return requestCauses[power.Action(d.Reason.Name)]
+	case d.Reason.Kind == outage.Requested:
+		return requestCauses[r.Events[d.Reason.Event].Action]
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
-	case d.Reason.Noticed():
-		return view.Sign(d.Reason.Name).Down()
+	case d.Reason.Kind == outage.Noticed:
+		return r.Events[d.Reason.Event].Sign.Down()
 	case d.First(outage.SpanOff) != nil:
 		return causeFoundOff
 	case d.Spans[0].Kind == outage.SpanNotReady:
@@ -72,7 +72,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 	lost := silences(r)
 	for node, spans := range lanes {
 		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost)) {
-			if n := (NodeFacts{Down: d, Cause: causeOf(&d)}); n.counts(r) {
+			if n := (NodeFacts{Down: d, Cause: causeOf(r, &d)}); n.counts(r) {
 				all = append(all, n)
 			}
 		}
@@ -94,11 +94,11 @@ func nodesOf(r *record.Record) []NodeFacts {
 // or is in the past of a recorded one, which may have others with their signs.
 func (n *NodeFacts) counts(r *record.Record) bool {
 	switch unplanned := recorded(r); {
-	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Cause == outage.Unanswered:
+	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Kind == outage.Unanswered:
 		return false
 	case n.Reason.Begins():
 		return true
-	case unplanned && (n.Reason.Cause == outage.Another || n.Brief()):
+	case unplanned && (n.Reason.Kind == outage.ByAnother || n.Brief()):
 		return false
 	}
 	return n.From.After(r.Start) && !n.Spans[0].After.IsZero()
@@ -114,11 +114,11 @@ func reasonsOf(r *record.Record) map[string][]outage.Reason {
 		switch asked := e.Code == view.CodePowerOperation && requestCauses[e.Action].Text != ""; {
 		case e.Sign == view.SignSwitchedOff: // its request is the reason
 		case e.Code == view.CodeOutageSign && e.Sign.OfNode():
-			out[e.Subject] = append(all, outage.Reason{At: e.At, Name: string(e.Sign)})
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.Noticed, At: e.At, Event: i})
 		case e.Code == view.CodePlannedOff:
-			out[e.Subject] = append(all, outage.Reason{Cause: outage.Another, At: e.At, Name: e.Name})
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.ByAnother, At: e.At, Event: i})
 		case asked && e.Stage == power.StageSending:
-			out[e.Subject] = append(all, outage.Reason{Cause: outage.Operator, At: e.At, Name: string(e.Action)})
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.Requested, At: e.At, Event: i})
 		case asked && e.Stage == power.StageFailed && len(all) > 0:
 			all[len(all)-1].Until = e.At
 		}
@@ -130,7 +130,7 @@ func reasonsOf(r *record.Record) map[string][]outage.Reason {
 func silences(r *record.Record) (out []outage.Reason) {
 	for _, s := range apiLost(r) {
 		if !s.to.IsZero() {
-			out = append(out, outage.Reason{Cause: outage.Unanswered, At: s.from.Add(-view.SettlesAfterAPI), Until: s.to.Add(view.SettlesAfterAPI)})
+			out = append(out, outage.Reason{Kind: outage.Unanswered, At: s.from.Add(-view.SettlesAfterAPI), Until: s.to.Add(view.SettlesAfterAPI)})
 		}
 	}
 	return out
