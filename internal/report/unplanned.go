@@ -96,7 +96,7 @@ func judged(s *record.Summary) cell {
 func severityMeans(r *record.Record) string {
 	switch r.Summary.Unplanned.Severity {
 	case record.SeverityDown:
-		return "several requests in a row failed"
+		return "three or more requests failed in a run of seconds without a success"
 	case record.SeverityDegraded:
 		return "some requests failed"
 	case record.SeverityUnknown:
