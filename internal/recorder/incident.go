@@ -26,7 +26,8 @@ import (
 // many times Options.Steady.
 const unchangedMost = 12
 
-// operatorSteady bounds Options.Steady for an outage that the operator caused.
+// operatorSteady bounds Options.Steady for an outage that the operator caused: nodes that are switched on
+// again do not come and go.
 const operatorSteady = 30 * time.Second
 
 // incident is the outage that is being recorded.
@@ -162,7 +163,7 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 		quiet -= standbyWaits
 	}
 	steady := r.opt.Steady
-	if o.first.cause == outage.Operator { // nodes that the operator switches on again do not come and go
+	if o.first.cause == outage.Operator {
 		steady = min(steady, operatorSteady)
 	}
 	d := s.Deployment(o.focus)

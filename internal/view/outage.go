@@ -2,8 +2,6 @@ package view
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -48,8 +46,8 @@ type signWords struct {
 	down   HowDown
 }
 
-// signs are the words of all signs.
-var signs = map[Sign]signWords{
+// Signs are the words of all signs.
+var Signs = map[Sign]signWords{
 	SignSilent:   {lastGood: "the last heartbeat of …", down: HowDown{"unplanned: its heartbeats stopped", "fell silent", "fell silent"}},
 	SignNotReady: {lastGood: "the end of …'s readiness", down: HowDown{"unplanned: not Ready", "became NotReady", "became NotReady"}},
 	SignNotBack: {lastGood: "the end of the planned switch-off of …",
@@ -61,24 +59,21 @@ var signs = map[Sign]signWords{
 	SignAPI:         {subject: "API server", lastGood: "the last answer of the API server", clause: "the API server gave lightsout no answer any more from"},
 }
 
-// Signs returns all signs, in the order of their names.
-func Signs() []Sign { return slices.Sorted(maps.Keys(signs)) }
-
 // OfNode reports whether the sign is that of a node.
 func (s Sign) OfNode() bool { return s.Down() != HowDown{} }
 
 // Down is how a node with the sign went down; the zero value for signs of anything else.
-func (s Sign) Down() HowDown { return signs[s].down }
+func (s Sign) Down() HowDown { return Signs[s].down }
 
 // Named names the subject of a sign, also of one that concerns no single object.
-func (s Sign) Named(subject string) string { return cmp.Or(subject, signs[s].subject) }
+func (s Sign) Named(subject string) string { return cmp.Or(subject, Signs[s].subject) }
 
 // LastGood describes the last observation before a sign; its time is that of the sign.
 func (s Sign) LastGood(subject string) string {
-	return strings.ReplaceAll(cmp.Or(signs[s].lastGood, string(s)), "…", subject)
+	return strings.ReplaceAll(cmp.Or(Signs[s].lastGood, string(s)), "…", subject)
 }
 
 // Clause is what happened by a sign that is not of a node, up to its time; empty if it is of a node.
 func (s Sign) Clause(subject string) string {
-	return strings.ReplaceAll(signs[s].clause, "…", subject)
+	return strings.ReplaceAll(Signs[s].clause, "…", subject)
 }
