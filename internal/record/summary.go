@@ -137,7 +137,7 @@ const (
 	SeverityUnknown   Severity = "unknown"   // too few requests were sent, or ended by themselves, to tell
 	SeverityUnnoticed Severity = "unnoticed" // no request failed
 	SeverityDegraded  Severity = "degraded"  // some requests failed
-	SeverityDown      Severity = "down"      // several requests in a row failed
+	SeverityDown      Severity = "down"      // three or more requests failed in a run of seconds without a success: loadgen.Series.Service
 )
 
 // Setting is one timing in force.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -134,7 +135,7 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 			continue
 		}
 		from, since = &s, sinceWords[n.Cause]
-		if n.Reason.Noticed() && n.Cause == causeSilent {
+		if n.Reason.Kind == outage.Noticed && n.Cause == causeSilent {
 			since = "its last heartbeat"
 		}
 	}
