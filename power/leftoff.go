@@ -10,19 +10,24 @@ import (
 	"lightsout/internal/outage"
 )
 
-// Certainty is what the journal's facts say of a machine.
-type Certainty string
+// Certainty is how certainly a machine is off, by the journal's facts: a greater one is more certain.
+type Certainty int
 
 // Certainties.
 const (
 	// LeftOn: it is on, and no request of this journal can switch it off any more.
-	LeftOn Certainty = "on"
-	// LeftOffSeen: it was switched off and seen to be off.
-	LeftOffSeen Certainty = "off"
+	LeftOn Certainty = iota + 1
 	// LeftOffUncertain: it may go off, or be off: it may have received a request to switch off, whose
 	// result was not seen (the program was killed, the deadline passed, the power API refused).
-	LeftOffUncertain Certainty = "uncertain"
+	LeftOffUncertain
+	// LeftOffSeen: it was switched off and seen to be off.
+	LeftOffSeen
 )
+
+// String is the certainty in a word.
+func (c Certainty) String() string {
+	return map[Certainty]string{LeftOn: "on", LeftOffUncertain: "uncertain", LeftOffSeen: "off"}[c]
+}
 
 // LeftOff is a machine that this program asked to switch off, and what the journal's facts say of it.
 type LeftOff struct {

@@ -199,7 +199,7 @@ func leftOff(t *testing.T, j *Journal) []string {
 	}
 	var out []string
 	for _, l := range left {
-		out = append(out, l.Node+" "+string(l.Certainty))
+		out = append(out, l.Node+" "+l.Certainty.String())
 	}
 	return out
 }

@@ -85,6 +85,20 @@ func TestLateMachinesThatDoNotAnswerDelayNoOther(t *testing.T) {
 	}
 }
 
+// restore polls the machines that count as on first, and those that were seen off last.
+func TestRestorePollsMachinesThatMayBeOnFirst(t *testing.T) {
+	c := throughATunnel(t)
+	r := c.restorer(t, "uid-a")
+	defer r.close()
+	var all []power.LeftOff
+	for _, certainty := range []power.Certainty{power.LeftOffSeen, power.LeftOffUncertain, power.LeftOn} {
+		all = append(all, power.LeftOff{Entry: power.Entry{Node: certainty.String(), Cluster: r.journal.Cluster(), Config: c.File}, Certainty: certainty})
+	}
+	if ours := r.ours(all); len(ours) != 3 || ours[0].Node != "on" || ours[1].Node != "uncertain" {
+		t.Errorf("%v", ours)
+	}
+}
+
 // A machine that was on again goes off while its power API does not answer in time: restore
 // finds it after it has powered on the others.
 func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -126,11 +125,11 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	return f
 }
 
-// ours returns the machines that this call restores, first those that are on: restore powers the others on
-// whether they answer or not.
+// ours returns the machines that this call restores, first those that count as on, and then those that may be:
+// restore powers the others on whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
 	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.restores(m.Entry) })
-	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
+	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return cmp.Compare(a.Certainty, b.Certainty) })
 	return ours
 }
 
