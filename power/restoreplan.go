@@ -32,7 +32,7 @@ type RestoreCaller struct {
 type RestoreDecision struct {
 	Node      string
 	Kind      RestoreKind
-	Ownership Ownership // of RestoreMachine
+	Ownership Ownership // of a machine; what lightsout has done otherwise is Ours
 	Do        RestoreDo
 	Reason    string
 }
@@ -48,7 +48,7 @@ func (c RestoreCaller) Decide(node string, k RestoreKind, o Ownership) RestoreDe
 		d.Reason = "another call restores it"
 	case len(c.Named) > 0 && !named:
 		d.Reason = "this call names other nodes"
-	case k == RestoreCordon || o.Owner == Ours:
+	case o.Owner == Ours:
 		d.Do = RestoreTogether
 	case named || c.Answers:
 		d.Do = RestoreAlone

@@ -75,10 +75,10 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 func (c *console) askFor(ctx context.Context, items []restoreItem) (chosen []restoreItem, leaveOff []string, err error) {
 	together := slices.DeleteFunc(slices.Clone(items), func(i restoreItem) bool { return i.Do != power.RestoreTogether })
 	var texts []string
-	if on := machinesOf(together, power.Ours); len(on) > 0 {
+	if on := nodesOf(together, power.RestoreMachine, power.Ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := cordonsOf(together); len(back) > 0 {
+	if back := nodesOf(together, power.RestoreCordon, power.Ours); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
@@ -114,8 +114,8 @@ func (c *console) agrees(ctx context.Context, question string) (bool, error) {
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on. It returns the nodes whose machines it has brought on.
 func (r *restoration) apply(ctx context.Context, chosen []restoreItem, leaveOff []string, damaged bool) (brought []string, failed error) {
-	foreign := machinesOf(chosen, power.TakenOver, power.Others, power.Nobody)
-	on := append(machinesOf(chosen, power.Ours), foreign...)
+	foreign := nodesOf(chosen, power.RestoreMachine, power.TakenOver, power.Others, power.Nobody)
+	on := append(nodesOf(chosen, power.RestoreMachine, power.Ours), foreign...)
 	if len(on) > 0 || damaged {
 		var view power.ClusterReader
 		if len(foreign) > 0 {
@@ -141,7 +141,7 @@ func (r *restoration) apply(ctx context.Context, chosen []restoreItem, leaveOff 
 	off := func(node string) bool {
 		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 	}
-	for _, node := range cordonsOf(chosen) {
+	for _, node := range nodesOf(chosen, power.RestoreCordon, power.Ours) {
 		if off(node) {
 			continue
 		}

@@ -226,8 +226,8 @@ func (r *restoration) elsewhere() (all []restoredElsewhere) {
 		if e.Config == r.AbsPath() {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		what = fmt.Sprintf("of cluster %s: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what)
-		all = append(all, restoredElsewhere{e.Node, what, by.RestoreCommand(r.config)})
+		name := power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)"))
+		all = append(all, restoredElsewhere{e.Node, "of cluster " + name + ": " + what, by.RestoreCommand(r.config)})
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,13 +27,14 @@ func (i restoreItem) leaves() bool { return i.Do == power.RestoreLeave }
 // planRestore decides about each node that is off or cordoned; it is empty if none is.
 func planRestore(f restoreFacts, c power.RestoreCaller) (items []restoreItem) {
 	add := func(node string, k power.RestoreKind, by power.Ownership, why, command string) {
-		if k == power.RestoreMachine && by.Owner != power.Ours {
+		if by.Owner != power.Ours {
 			why = foreignWhy(by)
 		}
 		if !slices.ContainsFunc(items, func(o restoreItem) bool { return o.Node == node && o.Kind == k }) {
 			items = append(items, restoreItem{c.Decide(node, k, by), why, command})
 		}
 	}
+	ours := power.Ownership{Owner: power.Ours}
 	for _, m := range f.off {
 		add(m.Node, power.RestoreMachine, power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes), offWhy(m, f.at), "")
 	}
@@ -44,30 +46,18 @@ func planRestore(f restoreFacts, c power.RestoreCaller) (items []restoreItem) {
 		add(n.Node, power.RestoreMachine, by, "", "")
 	}
 	for _, n := range f.cordoned {
-		add(n, power.RestoreCordon, power.Ownership{}, "cordoned by lightsout", "")
+		add(n, power.RestoreCordon, ours, "", "")
 	}
 	for _, e := range f.elsewhere {
-		add(e.node, power.RestoreElsewhere, power.Ownership{}, e.what, e.command)
+		add(e.node, power.RestoreElsewhere, ours, e.what, e.command)
 	}
 	return items
 }
 
-// machinesOf returns the nodes of the items about machines that these owners have switched off.
-func machinesOf(items []restoreItem, owners ...power.Owner) []string {
-	return nodesOf(items, func(i restoreItem) bool {
-		return i.Kind == power.RestoreMachine && slices.Contains(owners, i.Ownership.Owner)
-	})
-}
-
-// cordonsOf returns the nodes of the items about cordons.
-func cordonsOf(items []restoreItem) []string {
-	return nodesOf(items, func(i restoreItem) bool { return i.Kind == power.RestoreCordon })
-}
-
-// nodesOf returns the nodes of these items.
-func nodesOf(items []restoreItem, these func(restoreItem) bool) (nodes []string) {
+// nodesOf returns the nodes of the items of a kind that these owners have left so.
+func nodesOf(items []restoreItem, k power.RestoreKind, owners ...power.Owner) (nodes []string) {
 	for _, i := range items {
-		if these(i) {
+		if i.Kind == k && slices.Contains(owners, i.Ownership.Owner) {
 			nodes = append(nodes, i.Node)
 		}
 	}
@@ -118,45 +108,45 @@ func showItems(notices []string, items []restoreItem) {
 	for _, n := range notices {
 		fmt.Println(n)
 	}
-	if len(machinesOf(items, power.Ours)) > 0 {
+	if len(nodesOf(items, power.RestoreMachine, power.Ours)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
 	for _, i := range items {
-		about := i.Node + ": " + i.why
+		form, left := "not in this journal: %s: %s%s\n", ""
 		switch {
 		case i.Kind == power.RestoreElsewhere:
-			about = i.Node + " " + i.why
+			form = "%s %s%s\n"
 		case i.Kind == power.RestoreCordon:
-			about = i.why + ": " + i.Node
+			form = "cordoned by lightsout: %s%s%s\n"
 		case i.Ownership.Owner == power.Ours:
-			about = "  " + i.Node + "  " + i.why
+			form = "  %s  %s%s\n"
 		case i.Ownership.Owner == power.TakenOver:
-			about = "in this journal: " + about
-		default:
-			about = "not in this journal: " + about
+			form = "in this journal: %s: %s%s\n"
 		}
 		if i.leaves() {
-			about += "; left as it is: " + i.Reason
+			left = "; left as it is: " + i.Reason
 		}
-		fmt.Println(about)
+		fmt.Printf(form, i.Node, i.why, left)
 	}
 }
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
 func leftErrors(items []restoreItem, command string) (errs []error) {
-	errs = leftover{off: machinesOf(items, power.Ours), cordoned: cordonsOf(items)}.errors(command)
-	if nodes := strings.Join(machinesOf(items, power.TakenOver, power.Others), " "); nodes != "" {
+	errs = leftover{off: nodesOf(items, power.RestoreMachine, power.Ours), cordoned: nodesOf(items, power.RestoreCordon, power.Ours)}.errors(command)
+	if nodes := strings.Join(nodesOf(items, power.RestoreMachine, power.TakenOver, power.Others), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
 	}
-	if nodes := strings.Join(machinesOf(items, power.Nobody), " "); nodes != "" {
+	if nodes := strings.Join(nodesOf(items, power.RestoreMachine, power.Nobody), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))
 	}
-	for n, i := range items {
-		alike := func(o restoreItem) bool { return o.Kind == i.Kind && o.why == i.why && o.command == i.command }
-		if i.Kind == power.RestoreElsewhere && slices.IndexFunc(items, alike) == n {
-			nodes := strings.Join(nodesOf(items, alike), " ")
-			errs = append(errs, fmt.Errorf("%s %s; restore with: %s %s", nodes, i.why, i.command, nodes))
+	nodes := map[string]string{} // with the same command
+	for _, i := range items {
+		if i.Kind == power.RestoreElsewhere {
+			nodes[i.why+"; restore with: "+i.command] += " " + i.Node
 		}
+	}
+	for _, left := range slices.Sorted(maps.Keys(nodes)) {
+		errs = append(errs, fmt.Errorf("%s %s%s", strings.TrimSpace(nodes[left]), left, nodes[left]))
 	}
 	return errs
 }
