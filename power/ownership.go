@@ -41,10 +41,10 @@ func (o Ownership) SwitchedOff() string {
 
 // OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this
 // journal lists as off, and others are annotations of other journals that count; they may be about other
-// nodes too.
+// nodes too, or without a note.
 func OwnershipOf(node string, listed []LeftOff, others []NodeNote) (o Ownership) {
 	for _, n := range others {
-		if n.Node == node && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
+		if n.Node == node && n.Note != (Note{}) && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
 			o = Ownership{Others, n}
 		}
 	}

@@ -39,11 +39,7 @@ func planRestore(f restoreFacts, c power.RestoreCaller) (items []restoreItem) {
 		add(m.Node, power.RestoreMachine, power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes), offWhy(m, f.at), "")
 	}
 	for _, n := range slices.Concat(f.notes, f.unnamed) {
-		by := power.Ownership{Owner: power.Others, Other: n}
-		if n.Note == (power.Note{}) {
-			by.Owner = power.Nobody
-		}
-		add(n.Node, power.RestoreMachine, by, "", "")
+		add(n.Node, power.RestoreMachine, power.OwnershipOf(n.Node, nil, []power.NodeNote{n}), "", "")
 	}
 	for _, n := range f.cordoned {
 		add(n, power.RestoreCordon, ours, "", "")

@@ -66,8 +66,8 @@ func endLoads(r *run) poll {
 	}
 }
 
-// toReturn names the nodes whose machines the trial has switched off and nobody has powered on
-// since: those that it powers on at its end, and those that lightsout leaves off.
+// toReturn names the nodes that the trial powers on at its end: their machines are off because of it. taken are
+// others of them, which lightsout leaves off.
 func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
 		switch m := r.s.Machine(n.name); {
@@ -84,13 +84,10 @@ func toReturn(r *run) (nodes, taken []string) {
 // powerOnAgain powers on the machines of toReturn. Unless the trial was aborted, it waits until their
 // nodes are Ready.
 func powerOnAgain(r *run) poll {
-	off, taken := toReturn(r)
-	switch {
-	case r.ending.keepOff && r.ending.outcome != aborted:
+	if r.ending.keepOff {
 		return r.untilOff()
-	case r.ending.keepOff:
-		return done
 	}
+	off, taken := toReturn(r)
 	for _, node := range taken {
 		r.s.Warn(view.LanePower, node, node+" stays off: it "+r.s.WhyLeft(node))
 	}
