@@ -79,7 +79,9 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		switchedOff(t, p, time.Hour)
 		ended := make(chan error, 1)
-		go func() { ended <- p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p}) }()
+		go func() {
+			ended <- p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p})
+		}()
 		time.Sleep(2 * time.Minute)
 		p.w.mu.Lock()
 		on := p.w.vms["n1"].on

@@ -71,7 +71,7 @@ func leftOff(t *testing.T, dir string) string {
 	}
 	var out []string
 	for _, l := range left {
-		out = append(out, l.Node+" "+string(l.Stands))
+		out = append(out, l.Node+" "+l.Stands.String())
 	}
 	return strings.Join(out, ", ")
 }

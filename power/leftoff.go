@@ -10,21 +10,27 @@ import (
 	"lightsout/internal/outage"
 )
 
-// Standing is how a machine that lightsout was asked to switch off stands: by the journal, and perhaps by a reading.
-type Standing string
+// Standing is how a machine that lightsout was asked to switch off stands, by the journal, and perhaps by a reading:
+// a greater one is more certainly off.
+type Standing int
 
 // Standings.
 const (
 	// StandsOn: it is on, and no request of this journal can switch it off any more.
-	StandsOn Standing = "on"
+	StandsOn Standing = iota + 1
 	// MayGoOff: a reading shows it on, and a request may still switch it off.
-	MayGoOff Standing = "may go off"
+	MayGoOff
 	// MayBeOff: it may go off, or be off: it may have received a request to switch off, whose
 	// result was not seen (the program was killed, the deadline passed, the power API refused).
-	MayBeOff Standing = "uncertain"
+	MayBeOff
 	// StandsOff: it was switched off and seen to be off.
-	StandsOff Standing = "off"
+	StandsOff
 )
+
+// String is the standing in a word.
+func (s Standing) String() string {
+	return map[Standing]string{StandsOn: "on", MayGoOff: "may go off", MayBeOff: "uncertain", StandsOff: "off"}[s]
+}
 
 // LeftOff is a machine that this program asked to switch off, and what the journal's facts say of it.
 type LeftOff struct {

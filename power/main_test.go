@@ -199,7 +199,7 @@ func leftOff(t *testing.T, j *Journal) []string {
 	}
 	var out []string
 	for _, l := range left {
-		out = append(out, l.Node+" "+string(l.Stands))
+		out = append(out, l.Node+" "+l.Stands.String())
 	}
 	return out
 }

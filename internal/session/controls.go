@@ -160,8 +160,9 @@ func (c Controls) Machine(node string) view.MachineView { return c.s.machines.vi
 // may call them Ready: off in forecast.Outage.
 func (c Controls) Down() []string { return c.s.machines.down() }
 
-// TakenOver reports whether somebody else has switched a node off since lightsout did.
-func (c Controls) TakenOver(node string) bool { return c.s.machines.takenOver(node) }
+// WhyLeft says why lightsout leaves a node's machine off: who else has switched it off since. It is empty if
+// lightsout powers it on.
+func (c Controls) WhyLeft(node string) string { return c.s.machines.whyLeft(node) }
 
 // Standing returns how a node's machine stands.
 func (c Controls) Standing(node string) power.Standing { return c.s.machines.standing(node) }

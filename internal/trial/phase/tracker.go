@@ -48,7 +48,7 @@ type node struct {
 	rows    rows
 	last    *cluster.Node
 	well    *cluster.Snapshot // the newest that shows it Ready after its return; nil before that
-	tainted bool // has had a taint by which its pods are evicted
+	tainted bool              // has had a taint by which its pods are evicted
 	wave    *service
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
