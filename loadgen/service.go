@@ -57,8 +57,8 @@ func (s *Series) down() (out []Failures) {
 // requests to show that it was: a few fail while it is degraded, too.
 const downLeast = 3
 
-// Service is what all requests show: down if it was in a row of seconds in which several failed. A request
-// that hangs fails among later ones that are ok.
+// Service is what all requests show: down if three or more failed in a run of seconds without a success. A
+// request that hangs fails among later ones that are ok.
 func (s *Series) Service() (worst Service) {
 	if slices.ContainsFunc(s.down(), func(f Failures) bool { return f.N >= downLeast }) {
 		return ServiceDown

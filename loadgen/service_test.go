@@ -31,7 +31,7 @@ func TestFailedRequestsAreASignAtAnyInterval(t *testing.T) {
 	}
 }
 
-// A service is down if several requests in a row of seconds failed and none succeeded; one that hangs
+// A service is down if three or more requests failed in a run of seconds without a success; one that hangs
 // fails among later ones that are ok.
 func TestTheStateOfAServiceFollowsFromItsSeconds(t *testing.T) {
 	t.Parallel()

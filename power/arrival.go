@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// What became of a request at a power API is decided in this file alone: whether it counts as sent
-// (arrivalOf), until when it may be carried out (Arrival.until), also when the power API refuses a request and
-// carries it out (refused). What is seen of the machine later is added by seen.go. All this is about
-// switching off: a power-on that fails counts as not sent, because it may be sent twice.
+// What became of a request at a power API is decided in this file: whether it counts as sent (arrivalOf), until
+// when it may be carried out (Arrival.until), and what lightsout says when the power API refuses it and may carry
+// it out (refused). Two rules on late requests are elsewhere: evidence.seenOff says whether a machine that goes off
+// after it was on has obeyed one, and Journal.mayUndo that a power-on does not wait for a refused one. All this is
+// about switching off: a power-on that fails counts as not sent, because it may be sent twice.
 
 // Fate is what became of a request to switch a machine.
 type Fate string
@@ -45,13 +46,13 @@ func arrivalOf(began, permitted time.Time, err error) Arrival {
 	return a
 }
 
-// until returns when the power API can't carry out the request any more, which was last under way at asked.
-// within is CarriedOutWithin, or a shorter time in tests.
-func (a Arrival) until(asked time.Time, within time.Duration) time.Time {
+// until returns when the power API can't carry out the request any more, which was last under way at underWay.
+// within is the journal's carriedOut.
+func (a Arrival) until(underWay time.Time, within time.Duration) time.Time {
 	if a.Fate == Rejected {
 		within = min(within, refusedWithin)
 	}
-	return asked.Add(within)
+	return underWay.Add(within)
 }
 
 // UnconfirmedError reports that a request was sent, and that the driver cannot tell

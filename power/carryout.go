@@ -201,12 +201,12 @@ func (o *operation) await(ctx, deadline context.Context) (Stage, string) {
 			lastErr = nil
 			changed := r.State != o.last.State || r.Detail != o.last.Detail
 			o.last = r
-			until, mayGoOff := o.mayGoOff(r)
+			until, mayUndo := o.mayUndo(r)
 			if o.wanted(r) && !until.IsZero() && !until.Equal(waited) {
 				waited = until
 				o.say(StageWaiting, "%s is %s, but an earlier request may still switch it off until %s: lightsout waits", o.machine.Title(), r.State, until.Local().Format("15:04:05"))
 			}
-			if o.wanted(r) && !mayGoOff {
+			if o.wanted(r) && !mayUndo {
 				return StageDone, fmt.Sprintf("%s is %s, %s (%s)", o.machine.Title(), r.State, r.Proof, r.Detail)
 			}
 			if changed {

@@ -1,6 +1,9 @@
 package power
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Cluster identifies a cluster. Name is for people: many clusters share one (every
 // kubeadm cluster is kubernetes-admin@kubernetes), so it identifies nothing by itself.
@@ -55,15 +58,8 @@ func (a Cluster) with(b Cluster) Cluster {
 // one key once both know its UID, whatever their kubeconfigs. All programs take the
 // locks in this order, so no two wait for each other.
 func (a Cluster) keys() []string {
-	var out []string
-	if a.CA != "" {
-		out = append(out, a.CA)
+	if keys := slices.DeleteFunc([]string{a.CA, a.UID}, func(key string) bool { return key == "" }); len(keys) > 0 {
+		return keys
 	}
-	if a.UID != "" {
-		out = append(out, "uid "+a.UID)
-	}
-	if len(out) == 0 {
-		out = append(out, a.Name)
-	}
-	return out
+	return []string{a.Name}
 }

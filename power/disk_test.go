@@ -46,7 +46,7 @@ func TestAWaitForTheJournalsDiskIsReported(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		switchedOff(t, p, 6*time.Second)
 		began, waited := time.Now(), time.Duration(0)
-		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}, Report: func(pr Progress) {
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: func(pr Progress) {
 			if waited == 0 && strings.Contains(pr.Text, "waits for the disk of the journal") {
 				waited = time.Since(began)
 			}
@@ -79,7 +79,9 @@ func TestAHungDiskKeepsNoMachineOff(t *testing.T) {
 	inModel(t, func(t *testing.T, _ *model, p *program) {
 		switchedOff(t, p, time.Hour)
 		ended := make(chan error, 1)
-		go func() { ended <- p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, &yes{p: p}) }()
+		go func() {
+			ended <- p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, &yes{p: p})
+		}()
 		time.Sleep(2 * time.Minute)
 		p.w.mu.Lock()
 		on := p.w.vms["n1"].on

@@ -55,7 +55,7 @@ func TestSilentSSHIsTakenOnlyWhenThePowerAPIDoesNotAnswer(t *testing.T) {
 			}
 			f, j := testFleet(t, Config{ShutdownTimeout: timeout}, ssh, api)
 			var got stages
-			err := f.Do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), nil, record(&got), nil)
+			err := f.do(context.Background(), ActionShutdown, bind("ssh", "mdx", "n3"), nil, record(&got), nil)
 			state, stage, left := Off, StageDone, "n3 off"
 			if c.want == ProofNone {
 				state, stage, left = Unknown, StageUncertain, "n3 uncertain"
@@ -76,7 +76,7 @@ func TestWhatIsAlreadyThereIsDoneAndNotOurs(t *testing.T) {
 	api.set("n3", ActionOff)
 	f, j := testFleet(t, Config{}, api)
 	var got stages
-	if err := f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, record(&got), nil); err != nil {
+	if err := f.do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, record(&got), nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []Stage{StageDone}; !reflect.DeepEqual(got.by["n3"], want) {
@@ -97,13 +97,13 @@ func TestGivingUpLeavesTheJournalUncertainAndStartsNothingNew(t *testing.T) {
 	api.machines["n3"].obey = func(Action, *fakeMachine) error { cancel(); return nil }
 	f, j := testFleet(t, Config{Parallel: 1}, api)
 	var got stages
-	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), nil, record(&got), nil); err == nil {
+	if err := f.do(ctx, ActionShutdown, bind("mdx", "mdx", "n3"), nil, record(&got), nil); err == nil {
 		t.Error("no error")
 	}
 	if got.last["n3"].Stage != StageUncertain {
 		t.Errorf("ended %q (%s)", got.last["n3"].Stage, got.last["n3"].Text)
 	}
-	if err := f.Do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), nil, record(&got), nil); err == nil {
+	if err := f.do(ctx, ActionShutdown, bind("mdx", "mdx", "n4"), nil, record(&got), nil); err == nil {
 		t.Error("no error")
 	}
 	if c := api.callsTo("n4"); len(c) != 0 {
@@ -127,16 +127,16 @@ func TestPoweringOnWaitsForTheOperationUnderWay(t *testing.T) {
 	}
 	f, _ := testFleet(t, Config{}, api)
 	first := make(chan error)
-	go func() { first <- f.Do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil, nil) }()
+	go func() { first <- f.do(context.Background(), ActionShutdown, bind("mdx", "mdx", "n3"), nil, nil, nil) }()
 	<-asked
 	if got := f.Busy(); !reflect.DeepEqual(got, map[string]Action{"n3": ActionShutdown}) {
 		t.Errorf("busy: %v", got)
 	}
-	if err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, nil, nil); err == nil || !strings.Contains(err.Error(), "already working on n3") {
+	if err := f.do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, nil, nil); err == nil || !strings.Contains(err.Error(), "already working on n3") {
 		t.Errorf("switching off a busy machine: %v", err)
 	}
 	var deferred string
-	err := f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, func(p Progress) {
+	err := f.do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, func(p Progress) {
 		if p.Stage == StageDeferred {
 			deferred = p.Text
 			close(goOn)
@@ -161,7 +161,7 @@ func TestDryRunAndReadOnlySwitchNothing(t *testing.T) {
 		api := newFake("mdx", allAbilities, "n3")
 		f, j := testFleet(t, cfg, api)
 		var got stages
-		err := f.Do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
+		err := f.do(context.Background(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
 		if err == nil {
 			t.Errorf("%+v: %v", cfg, err)
 		}
@@ -210,7 +210,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	waited := make(chan struct{})
 	over := make(chan error, 1)
 	go func() {
-		over <- f.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, func(p Progress) {
+		over <- f.do(context.Background(), ActionOn, bind("mdx", "mdx", "n3"), nil, func(p Progress) {
 			if strings.Contains(p.Text, "lightsout waits") {
 				close(waited)
 			}
@@ -229,7 +229,7 @@ func TestAMachineThatMayYetGoOffIsNotTakenForOn(t *testing.T) {
 	g, k := testFleet(t, Config{}, api)
 	k.SetCarriedOut(20 * time.Millisecond)
 	write(t, k, intent("1", "n4", ActionShutdown))
-	if err := g.Do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil, nil, nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
+	if err := g.do(context.Background(), ActionOn, bind("mdx", "mdx", "n4"), nil, nil, nil); err != nil || len(leftOff(t, k)) > 0 || len(api.callsTo("n4")) > 0 {
 		t.Errorf("%v, left off %v, asked %v", err, leftOff(t, k), api.callsTo("n4"))
 	}
 }
@@ -258,7 +258,7 @@ func TestADriverThatDoesNotAnswerIsNamed(t *testing.T) {
 		api.machines["n3"].reading = Reading{State: Off, Proof: Proven}
 		var mu sync.Mutex
 		var waits []string
-		_ = f.Do(t.Context(), ActionOn, bind("exec", "exec", "n3"), nil, func(p Progress) {
+		_ = f.do(t.Context(), ActionOn, bind("exec", "exec", "n3"), nil, func(p Progress) {
 			mu.Lock()
 			defer mu.Unlock()
 			if p.Stage == StageWaiting && strings.HasPrefix(p.Text, "waiting for exec to answer the request to power on n3") {
@@ -283,7 +283,7 @@ func TestAHangingDriverThatHasPoweredOnHasNotFailed(t *testing.T) {
 			return &UnconfirmedError{Why: "the command did not end"}
 		}
 		f, _ := testFleet(t, Config{}, api)
-		if err := f.Do(t.Context(), ActionOn, bind("exec", "exec", "n3"), nil, nil, nil); err != nil {
+		if err := f.do(t.Context(), ActionOn, bind("exec", "exec", "n3"), nil, nil, nil); err != nil {
 			t.Error(err)
 		}
 	})

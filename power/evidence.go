@@ -18,9 +18,12 @@ import (
 type request struct {
 	// Entry is its intent, or its outcome if the intent is damaged.
 	Entry
-	// arrival is that of its outcome; without one nobody can tell. asked is when it was last under way.
+	// arrival is that of its outcome; without one nobody can tell.
 	arrival Arrival
-	asked   time.Time
+	// underWay is when it was last under way, by its outcome: until counts from then. It may be minutes after the
+	// machine was asked. carriedOut is the journal's.
+	underWay   time.Time
+	carriedOut time.Duration
 	// overtaken: somebody has asked to power its node on after the intent.
 	overtaken bool
 	// seen is what was seen of its machine and its node, in the order in which it was written.
@@ -35,6 +38,15 @@ type sighting struct {
 	proof string    // of Proof
 	node  *outage.Now
 }
+
+// asked returns when the machine was asked to go off: it may have received the request from then on. An
+// outcome changes nothing of that, unless the intent is damaged.
+func (r *request) asked() time.Time {
+	return slices.MinFunc([]time.Time{r.At, r.arrival.Sent}, time.Time.Compare)
+}
+
+// until returns when the power API can't carry the request out any more.
+func (r *request) until() time.Time { return r.arrival.until(r.underWay, r.carriedOut) }
 
 // bootCertain reports whether the node had certainly not rebooted between its last heartbeat and the
 // request. Otherwise the request may have reached a later boot than the one in the intent.
@@ -70,7 +82,6 @@ func (r *request) sameNode(n NodeRef) bool {
 
 // evidence is the state of a machine after some of its facts.
 type evidence struct {
-	carriedOut time.Duration
 	// open are the requests that have switched the machine off, or may have or still may.
 	open []*request
 	// last is the newest request.
@@ -83,8 +94,7 @@ type evidence struct {
 
 // stateOf is what the facts about one machine, its requests and what was seen since, say of it: in the
 // order of their times, whichever was written first.
-func stateOf(requests []*request, carriedOut time.Duration) evidence {
-	e := evidence{carriedOut: carriedOut}
+func stateOf(requests []*request) (e evidence) {
 	var seen []sighting
 	requests = slices.SortedFunc(slices.Values(requests), (*request).compare)
 	for _, r := range requests {
@@ -124,7 +134,7 @@ func (e *evidence) request(r *request) {
 // waits for any more, counts as carried out late within carriedOut; afterwards somebody else has switched it off.
 func (e *evidence) seenOff(s sighting) {
 	if len(e.open) == 0 {
-		if s.proof != Proven.String() || s.at.After(e.last.asked.Add(e.carriedOut)) {
+		if s.proof != Proven.String() || s.at.After(e.last.underWay.Add(e.last.carriedOut)) {
 			return
 		}
 		e.open = []*request{e.last}
@@ -144,33 +154,33 @@ func (e *evidence) settle(over func(*request) bool) {
 // carriedOutBy reports whether the power API has carried a request out by then, or can't any more. A
 // machine that is on before that may still be shutting down.
 func (e *evidence) carriedOutBy(r *request, at time.Time) bool {
-	return e.proven.After(r.arrival.Sent) || at.After(r.arrival.until(r.asked, e.carriedOut))
+	return e.proven.After(r.arrival.Sent) || at.After(r.until())
 }
 
 // before is what is known of the request's node from before its machine went off.
 func (e *evidence) before(r *request) outage.Before {
-	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked}
+	b := outage.Before{ID: r.Binding.Node.BootID, Asked: r.asked()}
 	if e.proven.After(r.arrival.Sent) {
 		b.Off = e.proven
 	}
 	return b
 }
 
-// certainty names the state.
-func (e *evidence) certainty() Certainty {
+// standing names the state.
+func (e *evidence) standing() Standing {
 	switch {
 	case len(e.open) == 0:
-		return LeftOn
+		return StandsOn
 	case e.off:
-		return LeftOffSeen
+		return StandsOff
 	}
-	return LeftOffUncertain
+	return MayBeOff
 }
 
 // mayGoOff returns until when the power API may still carry out one of the open requests; zero if none.
 func (e *evidence) mayGoOff() (until time.Time) {
 	for _, r := range e.open {
-		if at := r.arrival.until(r.asked, e.carriedOut); !e.proven.After(r.arrival.Sent) && at.After(until) {
+		if at := r.until(); !e.proven.After(r.arrival.Sent) && at.After(until) {
 			until = at
 		}
 	}
@@ -185,7 +195,7 @@ func (e *evidence) left() LeftOff {
 		of = []*request{e.last}
 	}
 	last := of[len(of)-1]
-	out := LeftOff{Entry: of[0].Entry, Certainty: e.certainty(), Before: e.before(last), Until: e.mayGoOff(), Arrival: last.arrival}
+	out := LeftOff{Entry: of[0].Entry, Stands: e.standing(), Before: e.before(last), Until: e.mayGoOff(), Arrival: last.arrival}
 	for _, r := range of {
 		out.Cluster.UID = cmp.Or(out.Cluster.UID, r.Cluster.UID)
 	}

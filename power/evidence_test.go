@@ -68,10 +68,10 @@ func state(entries []Entry) string {
 		l.fold(e)
 	}
 	for _, requests := range l.machines() {
-		switch e := stateOf(requests, l.carriedOut); e.certainty() {
-		case LeftOffUncertain:
+		switch e := stateOf(requests); e.standing() {
+		case MayBeOff:
 			return fmt.Sprintf("may go off until %s", e.mayGoOff().Sub(t0))
-		case LeftOffSeen:
+		case StandsOff:
 			return map[bool]string{true: "off, proven", false: "off, presumed"}[e.proven.After(e.last.arrival.Sent)]
 		}
 	}
@@ -183,7 +183,7 @@ func FuzzStateOf(f *testing.F) {
 		var seen []sighting
 		for i := range 1 + rnd.IntN(3) {
 			e := begins(fmt.Sprint(i), rnd.IntN(40*minute))
-			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At})
+			requests = append(requests, &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At, carriedOut: CarriedOutWithin})
 		}
 		last := slices.MaxFunc(requests, (*request).compare)
 		for range rnd.IntN(6) {
@@ -194,12 +194,12 @@ func FuzzStateOf(f *testing.F) {
 			seen = append(seen, s)
 		}
 		requests[0].seen = seen
-		state := stateOf(requests, CarriedOutWithin)
+		state := stateOf(requests)
 		for range 5 {
 			rnd.Shuffle(len(requests), func(i, k int) { requests[i], requests[k] = requests[k], requests[i] })
 			rnd.Shuffle(len(seen), func(i, k int) { seen[i], seen[k] = seen[k], seen[i] })
-			if again := stateOf(requests, CarriedOutWithin); again.certainty() != state.certainty() || !again.mayGoOff().Equal(state.mayGoOff()) {
-				t.Fatalf("%s, and in another order %s", state.certainty(), again.certainty())
+			if again := stateOf(requests); again.standing() != state.standing() || !again.mayGoOff().Equal(state.mayGoOff()) {
+				t.Fatalf("%s, and in another order %s", state.standing(), again.standing())
 			}
 		}
 		if len(seen) == 0 {
@@ -207,16 +207,74 @@ func FuzzStateOf(f *testing.F) {
 		}
 		newest := slices.MaxFunc(seen, func(a, b sighting) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.state, b.state)) })
 		reading := newest.node == nil && newest.proof == Proven.String() && newest.at.After(last.arrival.Sent)
-		within := !newest.at.After(last.asked.Add(CarriedOutWithin))
-		switch is := state.certainty(); {
-		case reading && newest.state == Off.String() && within && is != LeftOffSeen:
+		within := !newest.at.After(last.underWay.Add(CarriedOutWithin))
+		switch is := state.standing(); {
+		case reading && newest.state == Off.String() && within && is != StandsOff:
 			t.Errorf("%s, although it was last proven off", is)
-		case reading && newest.state == On.String() && is == LeftOffSeen:
+		case reading && newest.state == On.String() && is == StandsOff:
 			t.Errorf("%s, although it was last proven on", is)
-		case reading && newest.state == On.String() && !within && is != LeftOn:
+		case reading && newest.state == On.String() && !within && is != StandsOn:
 			t.Errorf("%s, although it is on and no request can be carried out any more", is)
-		case !newest.at.After(last.arrival.Sent) && is != LeftOffUncertain:
+		case !newest.at.After(last.arrival.Sent) && is != MayBeOff:
 			t.Errorf("%s, although nothing was seen since the request", is)
 		}
 	})
+}
+
+// When a machine was asked to go off does not depend on when its outcome was written, minutes later.
+func TestWhenAMachineWasAsked(t *testing.T) {
+	t.Parallel()
+	intent, outcome := begins("1", 0), with(ends("1", 4*minute, StageUncertain, On, Proven), func(e *Entry) { e.Arrival.Sent = second(3) })
+	theirs := NodeNote{Node: "n3", Note: Note{By: "tanaka@jump-7", At: second(2 * minute)}}
+	for name, facts := range map[string][]Entry{"no outcome yet": {intent}, "its outcome": {intent, outcome}, "its outcome alone": {outcome}} {
+		l := newJournalState(CarriedOutWithin)
+		for _, e := range facts {
+			l.fold(e)
+		}
+		state := stateOf(l.machines()[0])
+		left := state.left()
+		if o := OwnershipOf("n3", []LeftOff{left}, []NodeNote{theirs}); o.Owner != TakenOver {
+			t.Errorf("%s: another operator's note after the request: %+v", name, o)
+		}
+		if got := left.Before.Seen(outage.Now{Ready: second(2 * minute)}); got != outage.CantTell {
+			t.Errorf("%s: Ready since after the request: %v, want CantTell", name, got)
+		}
+		of := outage.Outage{}
+		of.Apply(outage.Fact{Kind: outage.Listed, Before: outage.Before{Asked: second(3)}})
+		of.Apply(outage.Fact{Kind: outage.Seen, At: second(1 * minute)})
+		if of.Apply(outage.Fact{Kind: outage.Listed, Before: left.Before}); of.Step() != outage.StepDown {
+			t.Errorf("%s: the same request begins another outage: step %d", name, of.Step())
+		}
+	}
+}
+
+// The journal and the newest reading together say how a machine stands: for the screen, the summaries and restore.
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	on, off, transitioning := Reading{State: On, Proof: Proven}, Reading{State: Off, Proof: Proven}, Reading{State: Transitioning}
+	done, presumed := ends("1", 2, StageDone, Off, Proven), ends("1", 2, StageDone, Off, Presumed)
+	for name, c := range map[string]struct {
+		facts []Entry
+		now   Reading
+		want  Standing
+	}{
+		"asked, and on":                         {nil, on, MayGoOff},
+		"asked, and on its way":                 {nil, transitioning, MayGoOff},
+		"asked, and nobody has polled":          {nil, Reading{}, MayBeOff},
+		"asked, and off":                        {nil, off, MayBeOff}, // until the journal has that
+		"presumed off, and on":                  {[]Entry{presumed}, on, MayGoOff},
+		"presumed off, and nobody has polled":   {[]Entry{presumed}, Reading{}, StandsOff},
+		"proven off, and on in an older answer": {[]Entry{done}, on, StandsOff},
+		"proven off":                            {[]Entry{done}, off, StandsOff},
+		"on again":                              {[]Entry{done, saw(5, On, Proven)}, on, StandsOn},
+	} {
+		l := newJournalState(CarriedOutWithin)
+		for _, e := range append([]Entry{begins("1", 0)}, c.facts...) {
+			l.fold(e)
+		}
+		state := stateOf(l.machines()[0])
+		if got := state.left().Standing(c.now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
 }

@@ -1,12 +1,18 @@
 package power
 
 import (
+	"context"
 	"io"
 	"time"
 )
 
 // SetRetryPause shortens the pause before a power-on is asked for again.
 func (f *Fleet) SetRetryPause(d time.Duration) { f.retryPause = d }
+
+// Unjudged carries an action out as the Switcher does once it has judged.
+func (f *Fleet) Unjudged(ctx context.Context, a Action, bindings []Binding, report func(Progress)) error {
+	return f.do(ctx, a, bindings, nil, report, nil)
+}
 
 // Child is run in place of the tests when the variable ChildEnv is set.
 var Child func()

@@ -71,7 +71,7 @@ func leftOff(t *testing.T, dir string) string {
 	}
 	var out []string
 	for _, l := range left {
-		out = append(out, l.Node+" "+string(l.Certainty))
+		out = append(out, l.Node+" "+l.Stands.String())
 	}
 	return strings.Join(out, ", ")
 }
@@ -246,7 +246,7 @@ func do(t *testing.T, s *site, dir string, d power.Driver, action power.Action) 
 		t.Fatal(err)
 	}
 	f.SetRetryPause(20 * time.Millisecond)
-	err = f.Do(context.Background(), action, binding(), nil, func(p power.Progress) { last = p }, nil)
+	err = f.Unjudged(context.Background(), action, binding(), func(p power.Progress) { last = p })
 	var failed *power.ActionError
 	if (last.Stage == power.StageDone) != (err == nil) || (err != nil && (!errors.As(err, &failed) || failed.Failed["kube-node3"] != last.Text)) {
 		t.Errorf("returned %v after %q", err, last.Text)
@@ -339,12 +339,12 @@ func switchAndDie() {
 	if err != nil {
 		return
 	}
-	_ = f.Do(context.Background(), power.ActionOff, binding(), nil, func(p power.Progress) {
+	_ = f.Unjudged(context.Background(), power.ActionOff, binding(), func(p power.Progress) {
 		if string(p.Stage) == os.Getenv(power.ChildEnv) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
-	}, nil)
+	})
 }
 
 func TestKilledAtEveryStep(t *testing.T) {

@@ -382,7 +382,7 @@ func TestAFailedPreflightHidesNoOtherMachine(t *testing.T) {
 func TestAnotherMachineIsNotShutDownAfterTheQuestion(t *testing.T) {
 	d := bootDriver{newFake("ssh", allAbilities, "n1", "n2"), map[string]string{"n1": "boot-1", "n2": "boot-2"}}
 	f, _ := testFleet(t, Config{}, d)
-	err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), nil, nil, nil)
+	err := f.do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1", "n2"), nil, nil, nil)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil || !strings.Contains(err.Error(), "node n2 reports boot-1") || len(d.machines["n2"].calls) > 0 || len(d.machines["n1"].calls) == 0 {

@@ -10,26 +10,35 @@ import (
 	"lightsout/internal/outage"
 )
 
-// Certainty is what the journal's facts say of a machine.
-type Certainty string
+// Standing is how a machine that lightsout was asked to switch off stands, by the journal, and perhaps by a reading:
+// a greater one is more certainly off.
+type Standing int
 
-// Certainties.
+// Standings.
 const (
-	// LeftOn: it is on, and no request of this journal can switch it off any more.
-	LeftOn Certainty = "on"
-	// LeftOffSeen: it was switched off and seen to be off.
-	LeftOffSeen Certainty = "off"
-	// LeftOffUncertain: it may go off, or be off: it may have received a request to switch off, whose
+	// StandsOn: it is on, and no request of this journal can switch it off any more.
+	StandsOn Standing = iota + 1
+	// MayGoOff: a reading shows it on, and a request may still switch it off.
+	MayGoOff
+	// MayBeOff: it may go off, or be off: it may have received a request to switch off, whose
 	// result was not seen (the program was killed, the deadline passed, the power API refused).
-	LeftOffUncertain Certainty = "uncertain"
+	MayBeOff
+	// StandsOff: it was switched off and seen to be off.
+	StandsOff
 )
+
+// String is the standing in a word.
+func (s Standing) String() string {
+	return map[Standing]string{StandsOn: "on", MayGoOff: "may go off", MayBeOff: "uncertain", StandsOff: "off"}[s]
+}
 
 // LeftOff is a machine that this program asked to switch off, and what the journal's facts say of it.
 type LeftOff struct {
 	// Entry is the first intent to switch it off that is open; its Binding is
 	// what powers on.
 	Entry
-	Certainty Certainty
+	// Stands is its Standing by the journal alone.
+	Stands Standing
 	// Before is what was known of its node when it was requested to switch off for the last
 	// time, and Until when that can't be carried out any more if it was not seen.
 	Before outage.Before
@@ -45,9 +54,18 @@ func (l LeftOff) CantTell(now outage.Now) string {
 		Clean(l.Node), now.Ready.Local().Format(time.TimeOnly), l.Until.Local().Format(time.TimeOnly))
 }
 
+// Standing returns how the machine stands. r is its newest reading. A machine that was only presumed off may go off
+// yet.
+func (l LeftOff) Standing(r Reading) Standing {
+	if !l.IsOn() && !l.Until.IsZero() && (r.State == Transitioning || r.Proves(On)) {
+		return MayGoOff
+	}
+	return l.Stands
+}
+
 // whyNotCounted is the reason why its node is not a worker that is left.
 func (l LeftOff) whyNotCounted() string {
-	if l.Arrival.Fate == Rejected && l.Certainty == LeftOffUncertain {
+	if l.Arrival.Fate == Rejected && l.Stands == MayBeOff {
 		return fmt.Sprintf("may go off until %s, because its power API refused a request but may carry it out", l.Until.Local().Format(time.TimeOnly))
 	}
 	return "was switched off and not seen on again"
@@ -64,7 +82,7 @@ type journalState struct {
 	on      []Entry // the newest power-on request, by node
 	// annotated has the IDs of this journal's annotations.
 	annotated map[string]bool
-	// carriedOut is CarriedOutWithin, or a shorter time in tests.
+	// carriedOut is CarriedOutWithin, or a shorter time in tests. Each request has it.
 	carriedOut time.Duration
 }
 
@@ -107,7 +125,7 @@ func (l *journalState) fold(e Entry) {
 // forget drops the requests that no fact after at can concern: their machines are on.
 func (l *journalState) forget(at time.Time) {
 	l.requests = slices.DeleteFunc(l.requests, func(r *request) bool {
-		return at.Sub(r.asked) > 2*l.carriedOut && len(stateOf([]*request{r}, l.carriedOut).open) == 0
+		return at.Sub(r.underWay) > 2*l.carriedOut && len(stateOf([]*request{r}).open) == 0
 	})
 }
 
@@ -126,7 +144,7 @@ func (l *journalState) poweredOn(e Entry) {
 func (l *journalState) request(e Entry) *request {
 	r := l.find(e.Op)
 	if r == nil {
-		r = &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, asked: e.At}
+		r = &request{Entry: e, arrival: Arrival{Unconfirmed, e.At}, underWay: e.At, carriedOut: l.carriedOut}
 		l.requests = append(l.requests, r)
 	}
 	return r
@@ -149,8 +167,8 @@ func (l *journalState) outcome(e Entry) {
 	}
 	r := l.request(e)
 	r.arrival = e.Arrival
-	if e.At.After(r.asked) {
-		r.asked = e.At
+	if e.At.After(r.underWay) {
+		r.underWay = e.At
 	}
 }
 
@@ -246,7 +264,7 @@ func (j *Journal) LeftOff() ([]LeftOff, error) {
 }
 
 // IsOn reports whether the machine is on again.
-func (l LeftOff) IsOn() bool { return l.Certainty == LeftOn }
+func (l LeftOff) IsOn() bool { return l.Stands == StandsOn }
 
 // Machines is LeftOff for all clusters. It also returns those that are on again, although a request of
 // the journal may still be carried out late.
@@ -254,8 +272,8 @@ func (j *Journal) Machines() (out []LeftOff, err error) {
 	err = j.lock()
 	defer j.mu.Unlock()
 	for _, requests := range j.left.machines() {
-		e := stateOf(requests, j.left.carriedOut)
-		if len(e.open) > 0 || time.Since(e.last.asked) <= e.carriedOut {
+		e := stateOf(requests)
+		if len(e.open) > 0 || time.Since(e.last.underWay) <= e.last.carriedOut {
 			out = append(out, e.left())
 		}
 	}

@@ -190,7 +190,7 @@ func testJournal(t *testing.T, dir string) *Journal {
 
 var labCluster = Cluster{Name: "lab", UID: "uid-lab"}
 
-// leftOff gives "node certainty" for each machine left off.
+// leftOff gives "node standing" for each machine left off.
 func leftOff(t *testing.T, j *Journal) []string {
 	t.Helper()
 	left, err := j.LeftOff()
@@ -199,7 +199,7 @@ func leftOff(t *testing.T, j *Journal) []string {
 	}
 	var out []string
 	for _, l := range left {
-		out = append(out, l.Node+" "+string(l.Certainty))
+		out = append(out, l.Node+" "+l.Stands.String())
 	}
 	return out
 }

@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// Do carries out an action on the machines of the given nodes in parallel. It returns
+// do carries out an action on the machines of the given nodes in parallel. It returns
 // when each has reached the wanted power state, failed, or passed its deadline. It calls
 // report for every step as it happens, never from two goroutines at once; report must
 // not block for long. It calls written once, when the journal has every intent that it will
 // have; either function may be nil. The error is nil if all succeeded, otherwise an
-// *ActionError. Do judges nothing: see Switcher, which gives j to look again before each request; nil does not.
+// *ActionError. Only the Switcher calls do, after it has
+// judged; by j, each request that switches off is judged again. Powering on needs no judgement: j is nil.
 //
-// For each machine, Do locks it against other programs. It polls, and sends nothing if
+// For each machine, do locks it against other programs. It polls, and sends nothing if
 // the machine is in the wanted power state already. It writes the intent to the journal, and
 // switches nothing off if that fails. It sends the request, and polls until the machine
 // reaches the wanted power state. If a power API represents a machine that another driver
-// switches off, the API's reading counts. Do repeats a failed power-on until its
+// switches off, the API's reading counts. do repeats a failed power-on until its
 // deadline, and sends a request to switch off once, whatever its result. When ctx ends,
 // it sends nothing new, and reports operations under way as uncertain.
-func (f *Fleet) Do(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
+func (f *Fleet) do(ctx context.Context, a Action, bindings []Binding, j *judgement, report func(Progress), written func()) error {
 	var (
 		mu           sync.Mutex
 		failed       = map[string]string{}
@@ -211,7 +212,7 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, may := o.mayGoOff(r)
+	_, may := o.mayUndo(r)
 	o.again = may && (o.wanted(r) || r.State == Transitioning)
 	if !o.wanted(r) || o.again {
 		return false
@@ -229,13 +230,13 @@ func (o *operation) alreadyThere(ctx context.Context) bool {
 	return true
 }
 
-// mayGoOff reports whether a machine to power on may still go off by an earlier request, and until when;
+// mayUndo reports whether an earlier request may still switch off a machine to power on, and until when;
 // until is zero if it has gone off since.
-func (o *operation) mayGoOff(r Reading) (until time.Time, may bool) {
+func (o *operation) mayUndo(r Reading) (until time.Time, may bool) {
 	if o.action != ActionOn {
 		return time.Time{}, false
 	}
-	return o.fleet.journal.mayGoOff(o.seenOn(r))
+	return o.fleet.journal.mayUndo(o.seenOn(r))
 }
 
 // wanted reports whether a reading is the action's power state. Off may be presumed; On

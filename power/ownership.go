@@ -41,10 +41,10 @@ func (o Ownership) SwitchedOff() string {
 
 // OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this
 // journal lists as off, and others are annotations of other journals that count; they may be about other
-// nodes too.
+// nodes too, or without a note.
 func OwnershipOf(node string, listed []LeftOff, others []NodeNote) (o Ownership) {
 	for _, n := range others {
-		if n.Node == node && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
+		if n.Node == node && n.Note != (Note{}) && (o.Owner == Nobody || n.Note.At.After(o.Other.Note.At)) {
 			o = Ownership{Others, n}
 		}
 	}
@@ -83,13 +83,15 @@ func (s *Switcher) Owners(nodes []Node) map[string]Ownership {
 	return out
 }
 
-// RestoreOwn is Restore for nodes that nobody has chosen one by one: it leaves out those
-// whose machines another journal has switched off since. FailedNodes of the error has them too.
+// RestoreOwn powers on the machines of nodes that nobody has chosen one by one, whatever r's action: it leaves out
+// those that DecideOwn leaves. FailedNodes of the error has them too.
 func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
+	r.Action = ActionOn
 	taken := map[string]string{}
 	state, _ := s.state(ctx, false) // without it, nobody is seen to have
-	for n, by := range s.Owners(state.Nodes) {
-		if by.Owner == TakenOver && slices.Contains(r.Nodes, n) {
+	owners := s.Owners(state.Nodes)
+	for _, n := range r.Nodes {
+		if by := owners[n]; DecideOwn(n, by).Do == RestoreLeave {
 			taken[n] = fmt.Sprintf("lightsout leaves %s off: it %s", Clean(n), by.SwitchedOff())
 			if r.Report != nil { // the others may take their time
 				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
@@ -97,12 +99,12 @@ func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
 		}
 	}
 	if len(taken) == 0 {
-		return s.Restore(ctx, r, ask)
+		return s.Switch(ctx, r, ask)
 	}
 	leftOut := &ActionError{Action: ActionOn, Failed: taken}
 	r.Nodes = slices.DeleteFunc(slices.Clone(r.Nodes), func(n string) bool { return taken[n] != "" })
 	if len(r.Nodes) == 0 {
 		return leftOut
 	}
-	return errors.Join(leftOut, s.Restore(ctx, r, ask))
+	return errors.Join(leftOut, s.Switch(ctx, r, ask))
 }

@@ -38,7 +38,7 @@ func TestRestoreOwnLeavesWhatAnotherJournalHasSwitchedOffSince(t *testing.T) {
 		if is("n1") || !is("n2") {
 			t.Errorf("n1 is on: %v, n2 is on: %v", is("n1"), is("n2"))
 		}
-		if err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}); err != nil || !is("n1") {
+		if err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, Automatic{}); err != nil || !is("n1") {
 			t.Errorf("chosen: %v", err)
 		}
 	})

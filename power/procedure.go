@@ -173,7 +173,7 @@ func (s *Switcher) act(ctx context.Context, q Question, unlock func()) error {
 	}
 	wasOff := map[string]time.Time{}
 	defer func() { s.clear(q.Request, wasOff) }()
-	return s.Fleet.Do(ctx, q.Action, q.Bindings, j, func(p Progress) {
+	return s.Fleet.do(ctx, q.Action, q.Bindings, j, func(p Progress) {
 		if p.Stage == StageDone && p.Action == ActionOn {
 			wasOff[p.Node] = p.WasOff
 			if !p.WasOff.IsZero() {

@@ -74,7 +74,7 @@ type Request struct {
 	While context.Context
 	// Acting, if not nil, is called when the operator has agreed and the action begins.
 	Acting func(Question)
-	// Report receives every step, see Fleet.Do; it may be nil.
+	// Report receives every step as it happens, never from two goroutines at once, and must not block for long; it may be nil.
 	Report func(Progress)
 }
 
@@ -141,23 +141,23 @@ func (Automatic) Ask(_ context.Context, q Question) (Answer, error) {
 	return Answer{Yes: true}, nil
 }
 
-// notDone is the reason why nothing was switched.
-type notDone string
+// NotDone is the reason why nothing was switched.
+type NotDone string
 
 // Reasons.
 const (
 	// NotAllowed: a guard refuses it.
-	NotAllowed notDone = "refused"
+	NotAllowed NotDone = "refused"
 	// NotTyped: the question demands a typed confirmation, and there is no one to type
 	// it.
-	NotTyped notDone = "needs a typed confirmation"
+	NotTyped NotDone = "needs a typed confirmation"
 	// NotWanted: the answer was no.
-	NotWanted notDone = "no"
+	NotWanted NotDone = "no"
 )
 
 // NotDoneError reports that nothing was switched, and because of which rule.
 type NotDoneError struct {
-	Why      notDone
+	Why      NotDone
 	Question Question
 }
 

@@ -11,17 +11,6 @@ import (
 	"lightsout/internal/text"
 )
 
-// Restore powers on the machines of the nodes in r, whatever its action: those that the journal
-// lists as off. A machine that it cannot power on does not delay the others. It needs the drivers,
-// and a view of the cluster only for nodes whose machine the journal does not name.
-func (s *Switcher) Restore(ctx context.Context, r Request, ask Asker) error {
-	r.Action = ActionOn
-	if len(r.Nodes) == 0 {
-		return nil
-	}
-	return s.Switch(ctx, r, ask)
-}
-
 // SettleDamage settles the damaged lines of the journal, in which machines that are off may be
 // missing: it polls every machine of the cluster. The error is the reason why it can't: a machine
 // reports no state, or is off without a reason. Reasons are the journal, another operator's annotation, and

@@ -134,7 +134,7 @@ func TestRestoreBringsBackOthersWhileOneIsBusy(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		began, back := time.Now(), map[string]time.Duration{}
 		var deferred []string
-		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}, Report: func(pr Progress) {
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2"}, Report: func(pr Progress) {
 			switch pr.Stage {
 			case StageDone:
 				back[pr.Node] = time.Since(began)
@@ -159,7 +159,7 @@ func TestRestoreLeavesOutRefusedMachinesAndNamesThem(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.notes["n2"] = "n4" // two nodes on one machine
 		p.w.mu.Unlock()
-		err := p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1", "n2"}}, Automatic{})
+		err := p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1", "n2"}}, Automatic{})
 		if err == nil || !strings.Contains(err.Error(), "n2: refused") || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v; %v", p.w.vms["n1"].on, err)
 		}
@@ -180,7 +180,7 @@ func TestRestoreWithADamagedLineNamesTheMachinesThatAreOff(t *testing.T) {
 		p.w.mu.Lock()
 		p.w.vms["n2"].on, p.w.vms["n2"].since = false, time.Now() // by hand
 		p.w.mu.Unlock()
-		err := errors.Join(p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
+		err := errors.Join(p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}}, Automatic{}), p.switcher.SettleDamage(t.Context(), nil))
 		if err == nil || !strings.Contains(err.Error(), "neither journal nor annotation explains why: n2") || p.w.vms["n2"].on || !p.w.vms["n1"].on {
 			t.Errorf("n1 on: %v, n2 on: %v; %v", p.w.vms["n1"].on, p.w.vms["n2"].on, err)
 		}
@@ -209,7 +209,7 @@ func TestRestorePowersOnDespiteAHeldLock(t *testing.T) {
 		defer free()
 		began := time.Now()
 		var told []string
-		err = p.switcher.Restore(t.Context(), Request{Nodes: []string{"n1"}, Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
+		err = p.switcher.Switch(t.Context(), Request{Action: ActionOn, Nodes: []string{"n1"}, Report: func(pr Progress) { told = append(told, pr.Text) }}, Automatic{})
 		if err != nil || !p.w.vms["n1"].on || time.Since(began) > 30*time.Second {
 			t.Errorf("after %s, on: %v; %v", time.Since(began), p.w.vms["n1"].on, err)
 		}
@@ -228,7 +228,7 @@ func TestPresumedOffIsNotAProof(t *testing.T) {
 			return nil
 		}
 		f, j := testFleet(t, Config{}, ssh)
-		if err := f.Do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil, nil, nil); err != nil {
+		if err := f.do(t.Context(), ActionShutdown, bind("ssh", "", "n3"), nil, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -314,7 +314,7 @@ func TestThePollsAfterARefusalDecide(t *testing.T) {
 			t.Parallel()
 			f, j := testFleet(t, Config{}, &refuses{newFake("mdx", allAbilities, "n3"), func() (Reading, error) { return c.now, c.err }, nil})
 			var got stages
-			err := f.Do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
+			err := f.do(t.Context(), ActionOff, bind("mdx", "mdx", "n3"), nil, record(&got), nil)
 			if last := got.last["n3"]; (err == nil) != (c.want == StageDone) || last.Stage != c.want || !strings.Contains(last.Text, "403 Forbidden") {
 				t.Errorf("ended %q: %s", last.Stage, last.Text)
 			}
@@ -353,7 +353,7 @@ func TestARequestThatTheBootIDForbidsWasNotSent(t *testing.T) {
 			t.Parallel()
 			d := otherSystem{newFake("ssh", allAbilities, "n1"), silent}
 			f, j := testFleet(t, Config{}, d)
-			err := f.Do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil, nil)
+			err := f.do(t.Context(), ActionShutdown, bind("ssh", "ssh", "n1"), nil, nil, nil)
 			if left := leftOff(t, j); err == nil || len(left)+len(d.callsTo("n1")) > 0 {
 				t.Errorf("%v; left off %v, after %v", err, left, d.callsTo("n1"))
 			}

@@ -73,7 +73,7 @@ func (j *Journal) changes(s Seen) (e Entry, changed bool) {
 		for _, r := range was {
 			now = append(now, r.with(e))
 		}
-		changed = changed || len(stateOf(was, j.left.carriedOut).open) != len(stateOf(now, j.left.carriedOut).open)
+		changed = changed || len(stateOf(was).open) != len(stateOf(now).open)
 	}
 	return e, changed
 }
@@ -84,9 +84,9 @@ func (r request) with(e Entry) *request {
 	return &r
 }
 
-// mayGoOff reports whether a machine that was seen on may still go off by an earlier request, and until when,
+// mayUndo reports whether an earlier request may still switch off a machine that was seen on, and until when,
 // or has gone off since; until is zero then. A refused request delays nobody: it is hardly ever carried out.
-func (j *Journal) mayGoOff(s Seen) (until time.Time, may bool) {
+func (j *Journal) mayUndo(s Seen) (until time.Time, may bool) {
 	_ = j.lock() // an unreadable request is not over
 	defer j.mu.Unlock()
 	e := s.entry(j.cluster)
@@ -96,9 +96,8 @@ func (j *Journal) mayGoOff(s Seen) (until time.Time, may bool) {
 			requests = append(requests, r.with(e))
 		}
 	}
-	state := stateOf(requests, j.left.carriedOut)
-	until = state.mayGoOff()
-	return until, len(state.open) > 0
+	state := stateOf(requests)
+	return state.mayGoOff(), len(state.open) > 0
 }
 
 // mayBeSent reports whether a request to switch off may be sent: it is not over, and nobody has asked to
@@ -110,5 +109,5 @@ func (j *Journal) mayBeSent(op string) bool {
 		return true
 	}
 	r := j.left.find(op)
-	return r != nil && !r.overtaken && len(stateOf([]*request{r}, j.left.carriedOut).open) > 0
+	return r != nil && !r.overtaken && len(stateOf([]*request{r}).open) > 0
 }

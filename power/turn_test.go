@@ -40,7 +40,7 @@ func TestHangingRequestsKeepNoOtherMachineOff(t *testing.T) {
 		nodes := slices.Concat(bind("exec", "exec", ids[:15]...), bind("exec", "exec", "own"), bind("portal", "portal", "other"), bind("exec", "exec", ids[15:]...))
 		var mu sync.Mutex
 		turns, asked, done := 0, map[string]bool{}, map[string]bool{}
-		_ = f.Do(t.Context(), ActionOn, nodes, nil, func(p Progress) {
+		_ = f.do(t.Context(), ActionOn, nodes, nil, func(p Progress) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {

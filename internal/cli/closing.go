@@ -49,7 +49,7 @@ func leftBehind(j *power.Journal) (left leftover, err error) {
 	machines, err := j.LeftOff()
 	for _, l := range machines {
 		name := leftName(l, j.Config())
-		if l.Certainty == power.LeftOffUncertain {
+		if l.Stands == power.MayBeOff {
 			left.late = append(left.late, name)
 		} else {
 			left.off = append(left.off, name)
@@ -82,7 +82,7 @@ func (l leftover) errors(command string) (all []error) {
 // until when it may yet go off, or if lightsout switched it off with another config than the present one, which may lack the
 // machine's driver.
 func leftName(l power.LeftOff, present string) string {
-	if l.Certainty == power.LeftOffUncertain {
+	if l.Stands == power.MayBeOff {
 		name := l.Node + " (asked to go off; outcome unknown"
 		if l.Until.After(time.Now()) {
 			name += "; it may still go off until " + l.Until.Local().Format("15:04:05")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"io"
 	"math"
 	"os"
@@ -121,7 +120,7 @@ func recordIn(dir string) view.RecordLine {
 	case s != nil && s.Unplanned != nil:
 		k.Verdict, k.Took = string(s.Unplanned.Severity), s.Ended.Sub(s.Zero)
 		for _, x := range s.Unplanned.Signs {
-			k.What = withName(k.What, cmp.Or(x.Subject, view.SignSubjects[x.Kind]))
+			k.What = withName(k.What, x.Kind.Named(x.Subject))
 		}
 	case s == nil:
 		unfinished(&k, ofOutage)

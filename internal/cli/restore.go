@@ -31,7 +31,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 }
 
 // restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
-// looks, plans (call.decide decides about each node), prints the plan, asks, carries it out, looks and plans again, and
+// looks, plans (power.RestoreCaller decides about each node), prints the plan, asks, carries it out, looks and plans again, and
 // prints what is left.
 // The error has all of that. It asks about each machine that somebody else switched off.
 func restore(ctx context.Context, o options, named []string, yes bool) error {
@@ -44,13 +44,13 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	defer r.close()
 	asks := !yes || len(named) > 0 || o.dryRun // otherwise powering on waits for no machine of others
 	f := r.look(ctx, asks)
-	console := newConsole(false, "")
-	this := call{named, yes, console.in != nil}
+	console := newConsole(yes, "")
+	this := power.RestoreCaller{Named: named, Answers: !yes && console.in != nil}
 	items := planRestore(f, this)
 	showItems(f.notices, items)
 	unknown := unknownNodes(named, f.back, items)
 	err = errors.Join(err, unknown)
-	wanted := slices.DeleteFunc(slices.Clone(items), item.leaves)
+	wanted := slices.DeleteFunc(slices.Clone(items), restoreItem.leaves)
 	switch {
 	case o.dryRun && (len(items) > 0 || f.damaged):
 		err = errors.Join(err, errors.New("dry run: nothing was changed"))
@@ -72,13 +72,13 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 
 // askFor asks what the items say. It returns what the operator has agreed to, and the machines that are to
 // stay off. After errNotDone nothing is to be done.
-func (c *console) askFor(ctx context.Context, items []item) (chosen []item, leaveOff []string, err error) {
-	together := slices.DeleteFunc(slices.Clone(items), func(i item) bool { return i.ask != askTogether })
+func (c *console) askFor(ctx context.Context, items []restoreItem) (chosen []restoreItem, leaveOff []string, err error) {
+	together := slices.DeleteFunc(slices.Clone(items), func(i restoreItem) bool { return i.Do != power.RestoreTogether })
 	var texts []string
-	if on := nodesOf(together, ours); len(on) > 0 {
+	if on := nodesOf(together, power.RestoreMachine, power.Ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := nodesOf(together, cordoned); len(back) > 0 {
+	if back := nodesOf(together, power.RestoreCordon, power.Ours); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
@@ -87,21 +87,24 @@ func (c *console) askFor(ctx context.Context, items []item) (chosen []item, leav
 		}
 	}
 	for _, i := range items {
-		ok := i.ask != askAlone
+		ok := i.Do != power.RestoreAlone
 		if !ok && err == nil {
-			ok, err = c.agrees(ctx, fmt.Sprintf("power on %s, although %s", i.node, i.why))
+			ok, err = c.agrees(ctx, fmt.Sprintf("power on %s, although %s", i.Node, i.why))
 		}
 		if ok {
 			chosen = append(chosen, i)
 		} else {
-			leaveOff = append(leaveOff, i.node)
+			leaveOff = append(leaveOff, i.Node)
 		}
 	}
 	return chosen, leaveOff, err
 }
 
-// agrees asks a yes-or-no question.
+// agrees asks a yes-or-no question, unless --yes has answered it.
 func (c *console) agrees(ctx context.Context, question string) (bool, error) {
+	if c.yes {
+		return true, nil
+	}
 	if c.in == nil {
 		return false, errors.New("lightsout switched nothing, because there is no terminal to confirm on; repeat with --yes")
 	}
@@ -110,17 +113,18 @@ func (c *console) agrees(ctx context.Context, question string) (bool, error) {
 
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on. It returns the nodes whose machines it has brought on.
-func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []string, damaged bool) (brought []string, failed error) {
-	foreign := nodesOf(chosen, takenOver, others, nobodys)
-	on := append(nodesOf(chosen, ours), foreign...)
+func (r *restoration) apply(ctx context.Context, chosen []restoreItem, leaveOff []string, damaged bool) (brought []string, failed error) {
+	foreign := nodesOf(chosen, power.RestoreMachine, power.TakenOver, power.Others, power.Nobody)
+	on := append(nodesOf(chosen, power.RestoreMachine, power.Ours), foreign...)
 	if len(on) > 0 || damaged {
 		var view power.ClusterReader
 		if len(foreign) > 0 {
 			view = r.cluster
 		}
 		s, err := r.switcher(view)
-		if failed = err; err == nil {
-			failed = s.Restore(ctx, power.Request{
+		if failed = err; err == nil && len(on) > 0 {
+			failed = s.Switch(ctx, power.Request{
+				Action: power.ActionOn,
 				Nodes:  on,
 				Report: func(p power.Progress) { fmt.Printf("%s  %s\n", p.Node, p.Text) },
 			}, power.Automatic{})
@@ -137,7 +141,7 @@ func (r *restoration) apply(ctx context.Context, chosen []item, leaveOff []strin
 	off := func(node string) bool {
 		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 	}
-	for _, node := range nodesOf(chosen, cordoned) {
+	for _, node := range nodesOf(chosen, power.RestoreCordon, power.Ours) {
 		if off(node) {
 			continue
 		}
@@ -165,7 +169,7 @@ func (r *restoration) switcher(view power.ClusterReader) (*power.Switcher, error
 
 // end prints that nothing is left, if that is so and there was no error before. It returns the earlier
 // error joined with what is left, and with what lightsout could not read.
-func (r *restoration) end(f facts, left []item, before error) error {
+func (r *restoration) end(f restoreFacts, left []restoreItem, before error) error {
 	command := r.RestoreCommand(r.config)
 	err := errors.Join(append(leftErrors(left, command), before, f.unread)...)
 	switch {

@@ -85,6 +85,47 @@ func TestLateMachinesThatDoNotAnswerDelayNoOther(t *testing.T) {
 	}
 }
 
+// restore says of each node that it leaves as it is why.
+func TestRestoreSaysWhyItLeavesANode(t *testing.T) {
+	c := throughATunnel(t)
+	c.uid, c.annotated = "uid-a", theirs
+	for _, n := range []string{"n2", "n3"} {
+		c.switchOff(t, n, "uid-a")
+	}
+	c.switchOff(t, "n4", "uid-b")
+	for _, row := range []struct {
+		named []string
+		says  []string
+	}{
+		{[]string{"n2"}, []string{"  n3  off (", "; left as it is: this call names other nodes\n", "n4 of cluster site: off; left as it is: another call restores it\n"}},
+		{nil, []string{"n7: it was switched off by anna@other-host", "; left as it is: this call does not name it, and nobody answers a question about it\n"}},
+	} {
+		text, _ := c.printed(t, row.named...)
+		for _, want := range row.says {
+			if !strings.Contains(text, want) {
+				t.Errorf("restore %v does not say %q:\n%s", row.named, want, text)
+			}
+		}
+	}
+	if c.state("n2")+c.state("n3")+c.state("n4") != "ononoff" {
+		t.Errorf("n2 is %s, n3 is %s, n4 is %s", c.state("n2"), c.state("n3"), c.state("n4"))
+	}
+}
+
+// restore polls the machines that count as on first, and those that were seen off last.
+func TestRestorePollsMachinesThatMayBeOnFirst(t *testing.T) {
+	c := throughATunnel(t)
+	r := c.restorer(t, "uid-a")
+	defer r.close()
+	var all []power.LeftOff
+	for _, stands := range []power.Standing{power.StandsOff, power.MayBeOff, power.StandsOn} {
+		all = append(all, power.LeftOff{Entry: power.Entry{Node: stands.String(), Cluster: r.journal.Cluster(), Config: c.File}, Stands: stands})
+	}
+	if ours := r.ours(all); len(ours) != 3 || ours[0].Node != "on" || ours[1].Node != "uncertain" {
+		t.Errorf("%v", ours)
+	}
+}
+
 // A machine that was on again goes off while its power API does not answer in time: restore
 // finds it after it has powered on the others.
 func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
@@ -111,10 +152,10 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 	const ctrlD = "\x04"
 	onATerminal(t, "y\n", ctrlD)
-	at := call{terminal: true}
-	items := []item{at.decide(item{node: "a1"}), at.decide(item{node: "a2", kind: others, why: "it was switched off by tanaka@jump-7"}), at.decide(item{node: "b2", kind: cordoned})}
+	theirs := power.NodeNote{Node: "a2", Note: power.Note{By: "tanaka@jump-7", At: time.Now()}}
+	items := planRestore(restoreFacts{off: []offMachine{{LeftOff: power.LeftOff{Entry: power.Entry{Node: "a1"}}}}, notes: []power.NodeNote{theirs}, cordoned: []string{"b2"}}, power.RestoreCaller{Answers: true})
 	chosen, leaveOff, err := newConsole(false, "").askFor(t.Context(), items)
-	if err == nil || errors.Is(err, errNotDone) || !slices.Equal(leaveOff, []string{"a2"}) || !slices.Equal(chosen, []item{items[0], items[2]}) {
+	if err == nil || errors.Is(err, errNotDone) || !slices.Equal(leaveOff, []string{"a2"}) || !slices.Equal(chosen, []restoreItem{items[0], items[2]}) {
 		t.Errorf("%+v, %v: %v", chosen, leaveOff, err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +17,8 @@ import (
 	"lightsout/power"
 )
 
-// facts are what lightsout knows, at one moment, of a cluster that it restores.
-type facts struct {
+// restoreFacts are what lightsout knows, at one moment, of a cluster that it restores.
+type restoreFacts struct {
 	at time.Time
 	// off are the machines that the journal lists as off or as ones that may go off, and back the nodes
 	// of those that turned out to be on.
@@ -32,13 +31,13 @@ type facts struct {
 	damaged  bool
 	cordoned []string
 	// elsewhere are nodes of the journal that another call restores.
-	elsewhere []item
+	elsewhere []restoredElsewhere
 	notices   []string // of machines about which there is nothing to do
 	unread    error    // why the journal cannot be read
 	unseen    error    // why lightsout has not read the annotations on nodes
 }
 
-func (f *facts) notice(format string, args ...any) {
+func (f *restoreFacts) notice(format string, args ...any) {
 	f.notices = append(f.notices, fmt.Sprintf(format, args...))
 }
 
@@ -50,6 +49,9 @@ type offMachine struct {
 	now     outage.Now
 }
 
+// restoredElsewhere is a node of the journal that another call restores: what is left of it, and the command.
+type restoredElsewhere struct{ node, what, command string }
+
 // nodesWait bounds the wait for a cluster's nodes: a credential plugin may be slow. hurriedWait bounds
 // it while machines wait to be powered on and nobody has to be asked about those of others.
 const (
@@ -59,7 +61,7 @@ const (
 
 // broughtOn omits the annotations on nodes whose machines restore has just brought on. It leaves them there
 // while another operator's request may still be under way.
-func (f *facts) broughtOn(nodes []string) {
+func (f *restoreFacts) broughtOn(nodes []string) {
 	f.notes = slices.DeleteFunc(f.notes, func(n power.NodeNote) bool {
 		is := slices.Contains(nodes, n.Node)
 		if is {
@@ -76,13 +78,13 @@ var pollWithin = 10 * time.Second
 // look polls the machines that are off or may go off, or may have gone off since they were on, reads the
 // journal and the annotations on the nodes, and tells the journal what it saw. If it asks, it waits for
 // more: the machines that a damaged journal does not list, and a slow API server.
-func (r *restoration) look(ctx context.Context, asks bool) facts {
+func (r *restoration) look(ctx context.Context, asks bool) restoreFacts {
 	machines, _ := r.journal.Machines() // the error is the same below
 	wait := hurriedWait
 	if asks {
 		wait = nodesWait
 	}
-	var f facts
+	var f restoreFacts
 	var nodes []*cluster.Node
 	var readings map[string]power.Reading
 	var wg sync.WaitGroup
@@ -126,11 +128,11 @@ func (r *restoration) look(ctx context.Context, asks bool) facts {
 	return f
 }
 
-// ours returns the machines that this call restores, first those that are on: restore powers the others on
-// whether they answer or not.
+// ours returns the machines that this call restores, first those that count as on, and then those that may be:
+// restore powers the others on whether they answer or not.
 func (r *restoration) ours(all []power.LeftOff) []power.LeftOff {
 	ours := slices.DeleteFunc(slices.Clone(all), func(m power.LeftOff) bool { return !r.restores(m.Entry) })
-	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return strings.Compare(string(b.Certainty), string(a.Certainty)) })
+	slices.SortStableFunc(ours, func(a, b power.LeftOff) int { return cmp.Compare(a.Stands, b.Stands) })
 	return ours
 }
 
@@ -163,7 +165,7 @@ func (r *restoration) poll(ctx context.Context, machines []power.LeftOff) map[st
 
 // tell tells the journal what was seen of a machine. A node that has booted counts only if its machine is
 // on. In a dry run only this program knows it then.
-func (r *restoration) tell(f *facts, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) {
+func (r *restoration) tell(f *restoreFacts, m power.LeftOff, reading power.Reading, s *cluster.Snapshot) {
 	seen, ok := r.machines.fleet.Evidence(m.Binding, reading)
 	if !ok {
 		return
@@ -209,7 +211,7 @@ func (r *restoration) unnamed(ctx context.Context) []power.NodeNote {
 }
 
 // elsewhere returns the nodes of the journal that another call restores, with its command.
-func (r *restoration) elsewhere() (all []item) {
+func (r *restoration) elsewhere() (all []restoredElsewhere) {
 	for _, e := range r.entries() {
 		what := "off"
 		switch {
@@ -224,8 +226,8 @@ func (r *restoration) elsewhere() (all []item) {
 		if e.Config == r.AbsPath() {
 			by.Kubeconfig, by.Bastion = r.Kubeconfig, r.Bastion
 		}
-		why := fmt.Sprintf(" of cluster %s: %s; restore with: %s", power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)")), what, by.RestoreCommand(r.config))
-		all = append(all, item{node: e.Node, kind: elsewhere, why: why})
+		name := power.Clean(cmp.Or(e.Cluster.Name, "(unnamed)"))
+		all = append(all, restoredElsewhere{e.Node, "of cluster " + name + ": " + what, by.RestoreCommand(r.config)})
 	}
 	return all
 }

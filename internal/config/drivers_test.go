@@ -135,11 +135,14 @@ power:
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	bindings := fleet.Resolve(ctx, []power.NodeRef{{Name: "kube-node3"}, {Name: "kube-node4"}})
 	var said strings.Builder
+	s := power.Switcher{Fleet: fleet, Cluster: workers{"kube-node3", "kube-node4", "kube-node5"}}
+	do := func(a power.Action, nodes ...string) error {
+		report := func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }
+		return s.Switch(ctx, power.Request{Action: a, Nodes: nodes, Report: report}, typist{})
+	}
 	for _, a := range []power.Action{power.ActionOff, power.ActionOn} {
-		err := fleet.Do(ctx, a, bindings, nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text, p.Machine) }, nil)
-		if err != nil {
+		if err := do(a, "kube-node3", "kube-node4"); err != nil {
 			t.Fatalf("%s: %v\n%s", a, err, &said)
 		}
 	}
@@ -155,7 +158,7 @@ power:
 	if err := os.Chmod(secret, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.Do(ctx, power.ActionOff, bindings[:1], nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
+	err = do(power.ActionOff, "kube-node3")
 	if err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a secret that others may read: %v", err)
 	}
@@ -163,7 +166,7 @@ power:
 	if err := errors.Join(os.Remove(secret), syscall.Mkfifo(secret, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.Do(ctx, power.ActionOff, bindings[:1], nil, func(p power.Progress) { fmt.Fprintln(&said, p.Text) }, nil)
+	err = do(power.ActionOff, "kube-node3")
 	if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("a secret in a pipe: %v", err)
 	}
@@ -177,6 +180,25 @@ power:
 	if strings.Contains(said.String(), planted) || !strings.Contains(said.String(), "vm-a") {
 		t.Errorf("the secret is in what was said or written:\n%s", &said)
 	}
+}
+
+// workers are the nodes of a cluster, all of which run.
+type workers []string
+
+func (w workers) State(context.Context) (v power.ClusterState, err error) {
+	for _, n := range w {
+		v.Nodes = append(v.Nodes, power.Node{NodeRef: power.NodeRef{Name: n}, Ready: true, Schedulable: true})
+	}
+	return v, nil
+}
+
+func (w workers) FreshState(ctx context.Context) (power.ClusterState, error) { return w.State(ctx) }
+
+// typist agrees, and types what is to be typed.
+type typist struct{}
+
+func (typist) Ask(_ context.Context, q power.Question) (power.Answer, error) {
+	return power.Answer{Yes: true, Typed: q.Type}, nil
 }
 
 // TestConfigCheckFindsMissingFilesAndBadBastions checks the way to the cluster, and that no two nodes

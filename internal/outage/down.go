@@ -5,23 +5,33 @@ import (
 	"time"
 )
 
-// Reason is what explains that a node is down, or a sign by which that was noticed.
+// ReasonKind is a kind of reasons.
+type ReasonKind int
+
+// Kinds of reasons. An outage begins by one that is Requested or Noticed.
+const (
+	Unexplained ReasonKind = iota
+	Requested              // this program was asked to take the node down
+	Noticed                // a sign by which the recorder noticed it
+	ByAnother              // another operator switched the machine off
+	Unanswered             // the node was only silent while the API server answered nobody
+)
+
+// Reason is what explains that a node is down.
 type Reason struct {
-	// Cause: Operator for a request to this program; Nobody for a sign; Another and Unanswered.
-	Cause Cause
+	Kind ReasonKind
 	// At is when it was requested or done; of a sign, when all was well last.
 	At time.Time
 	// Until is when it ended: the request was given up, or nodes can be heard again; zero if it did not.
 	Until time.Time
-	// Name tells the requests and the signs apart, for the reader.
-	Name string
+	// Event is the index, among the events of the reader, of the one that says more.
+	Event int
 }
 
 // Down is one time that a node was down. It has no spans if its machine was asked to go off and was not
 // seen to go.
 type Down struct {
-	Node string
-	// Reason is the zero value if nothing explains it.
+	Node   string
 	Reason Reason
 	// From is when it was asked for, or when all was well last by its sign, else when the node was first
 	// seen down. To is when it was back; zero: it was not.
@@ -48,9 +58,9 @@ func Downs(node string, spans []Span, reasons []Reason) (out []Down) {
 	for _, s := range slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.From.Compare(b.From) }) {
 		why := explains(reasons, s.From, last)
 		switch {
-		case last != nil && (last.lastsAt(s.From) || why == Reason{} && !s.From.After(last.To.Add(gap))):
+		case last != nil && (last.lastsAt(s.From) || why.Kind == Unexplained && !s.From.After(last.To.Add(gap))):
 			last.add(s)
-		case s.Kind != SpanGone || why != Reason{}: // else its object was deleted while it was well
+		case s.Kind != SpanGone || why.Kind != Unexplained: // else its object was deleted while it was well
 			out = append(out, Down{Node: node, Reason: why, From: s.From, To: s.To, Spans: []Span{s}})
 			last = &out[len(out)-1]
 		}
@@ -59,7 +69,7 @@ func Downs(node string, spans []Span, reasons []Reason) (out []Down) {
 		out[i].explain(reasons)
 	}
 	if n := len(reasons); n > 0 && (last == nil || !last.To.IsZero()) {
-		if r := explains(reasons, reasons[n-1].At, last); r.Cause == Operator { // it was not seen to go
+		if r := explains(reasons, reasons[n-1].At, last); r.Kind == Requested { // it was not seen to go
 			out = append(out, Down{Node: node, Reason: r, From: r.At, To: r.At})
 		}
 	}
@@ -78,10 +88,7 @@ func explains(reasons []Reason, went time.Time, before *Down) (why Reason) {
 }
 
 // Begins reports whether it is a request or a sign, by which an outage begins.
-func (r Reason) Begins() bool { return r.Cause == Operator || r.Noticed() }
-
-// Noticed reports whether it is a sign.
-func (r Reason) Noticed() bool { return r.Cause == Nobody && r.Name != "" }
+func (r Reason) Begins() bool { return r.Kind == Requested || r.Kind == Noticed }
 
 // lastsAt reports whether the node is still down then.
 func (d *Down) lastsAt(at time.Time) bool { return d.To.IsZero() || at.Before(d.To) }
@@ -103,10 +110,10 @@ func (d *Down) explain(reasons []Reason) {
 	for _, r := range reasons {
 		before := !to.IsZero() && !r.Until.IsZero() && !to.After(r.Until)
 		switch {
-		case d.Reason != Reason{}:
-		case r.Noticed() && r.At.After(from) && d.lastsAt(r.At),
-			r.Cause == Unanswered && before && !from.Before(r.At) && d.First(SpanOff) == nil,
-			r.Cause == Another && !r.At.Before(from.Add(-gap)) && (to.IsZero() || !r.At.After(to.Add(gap))):
+		case d.Reason.Kind != Unexplained:
+		case r.Kind == Noticed && r.At.After(from) && d.lastsAt(r.At),
+			r.Kind == Unanswered && before && !from.Before(r.At) && d.First(SpanOff) == nil,
+			r.Kind == ByAnother && !r.At.Before(from.Add(-gap)) && (to.IsZero() || !r.At.After(to.Add(gap))):
 			d.Reason = r
 		}
 	}
@@ -126,7 +133,7 @@ func (d *Down) First(k SpanKind) *Span {
 // Since is when a span of a kind began; zero if none did, or nobody knows. Before a request to go off, the
 // machine was on.
 func (d *Down) Since(k SpanKind) time.Time {
-	if s := d.First(k); s != nil && (!s.After.IsZero() || d.Reason.Cause == Operator) {
+	if s := d.First(k); s != nil && (!s.After.IsZero() || d.Reason.Kind == Requested) {
 		return s.From
 	}
 	return time.Time{}

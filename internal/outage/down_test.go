@@ -16,13 +16,13 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 		return Span{Kind: k, From: at(from), To: at(to), After: at(from)}
 	}
 	lasts := func(k SpanKind, from float64) Span { return Span{Kind: k, From: at(from), After: at(from)} }
-	sign := func(s float64) Reason { return Reason{At: at(s), Name: "sign"} }
-	asked := func(s float64) Reason { return Reason{Cause: Operator, At: at(s), Name: "off"} }
+	sign := func(s float64) Reason { return Reason{Kind: Noticed, At: at(s)} }
+	asked := func(s float64) Reason { return Reason{Kind: Requested, At: at(s)} }
 	givenUp := func(s, until float64) Reason {
-		return Reason{Cause: Operator, At: at(s), Until: at(until), Name: "off"}
+		return Reason{Kind: Requested, At: at(s), Until: at(until)}
 	}
-	another := Reason{Cause: Another, At: at(18), Name: "somebody"}
-	unheard := Reason{Cause: Unanswered, At: at(10), Until: at(70)}
+	another := Reason{Kind: ByAnother, At: at(18)}
+	unheard := Reason{Kind: Unanswered, At: at(10), Until: at(70)}
 	for name, c := range map[string]struct {
 		spans   []Span
 		reasons []Reason
@@ -52,12 +52,9 @@ func TestSpansAndReasonsJoinIntoTimesDown(t *testing.T) {
 	} {
 		var got []string
 		for _, d := range Downs("n", c.spans, c.reasons) {
-			to, cause := "end", []string{"nobody", "operator", "another", "unanswered"}[d.Reason.Cause]
+			to, cause := "end", []string{"nobody", "operator", "sign", "another", "unanswered"}[d.Reason.Kind]
 			if !d.To.IsZero() {
 				to = fmt.Sprint(d.To.Sub(at(0)).Seconds())
-			}
-			if d.Reason.Noticed() {
-				cause = "sign"
 			}
 			got = append(got, fmt.Sprintf("%g–%s %s %d", d.From.Sub(at(0)).Seconds(), to, cause, len(d.Spans)))
 		}
@@ -74,7 +71,7 @@ func TestWhatWasSoFromTheBeginningHasNoTimeUnlessItWasAskedFor(t *testing.T) {
 	if !d.Since(SpanOff).IsZero() || !d.Since(SpanNotReady).Equal(at(2)) || !d.Since(SpanSilent).IsZero() || !d.Ready().Equal(at(9)) || !d.Off() {
 		t.Errorf("%+v", d)
 	}
-	if d.Reason.Cause = Operator; !d.Since(SpanOff).Equal(at(1)) {
+	if d.Reason.Kind = Requested; !d.Since(SpanOff).Equal(at(1)) {
 		t.Error("its machine was on when it was asked to go off")
 	}
 	d.Spans = append(d.Spans, Span{Kind: SpanGone, From: at(9)})

@@ -23,10 +23,8 @@ type Cause int
 
 // Causes.
 const (
-	Nobody     Cause = iota
-	Operator         // it was requested here, by an operator or a plan, by the journal
-	Another          // another operator switched the machine off
-	Unanswered       // the node was only silent while the API server answered nobody
+	Nobody   Cause = iota // nobody is known
+	Operator              // it was requested here, by an operator or a plan, by the journal
 )
 
 // Kind is what a Fact is about.

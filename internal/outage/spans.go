@@ -8,7 +8,7 @@ type SpanKind string
 // Kinds of spans.
 const (
 	SpanOff      SpanKind = "off"       // the machine is off, or presumed so
-	SpanSilent   SpanKind = "silent"    // heartbeats are missing; no screen draws it
+	SpanSilent   SpanKind = "silent"    // heartbeats are missing
 	SpanNotReady SpanKind = "not ready" // according to the control plane
 	SpanGone     SpanKind = "gone"      // its Node object is deleted; in records alone
 )

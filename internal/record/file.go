@@ -52,7 +52,7 @@ type file struct {
 }
 
 // openFile creates the file at path, with mode 0600, or appends to it. It locks the file, so
-// that BeingWritten sees that this program writes it. For an empty path it returns the zero file. The error begins with fault.
+// that beingWritten sees that this program writes it. For an empty path it returns the zero file. The error begins with fault.
 func openFile(path, fault string) (*file, error) {
 	if path == "" {
 		return &file{}, nil

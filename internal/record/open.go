@@ -76,12 +76,12 @@ func Open(dir string) (*Record, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("not a record: %s is not a folder", dir)
 	}
-	return open(os.DirFS(dir), dir, BeingWritten(dir))
+	return open(os.DirFS(dir), dir, beingWritten(dir))
 }
 
-// BeingWritten reports whether a program that runs is writing the record in dir: it has locked the
+// beingWritten reports whether a program that runs is writing the record in dir: it has locked the
 // record's events.
-func BeingWritten(dir string) bool {
+func beingWritten(dir string) bool {
 	path := filepath.Join(dir, EventsFile)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would wait for a writer
 		return false

@@ -221,7 +221,7 @@ func FuzzOpen(f *testing.F) {
 
 // A record is being written until its program closes the timeline, or ends in any way: then
 // the kernel closes its files. Until then nobody calls it broken off.
-func TestARecordThatIsBeingWrittenIsNotBrokenOff(t *testing.T) {
+func TestARecordThatIsbeingWrittenIsNotBrokenOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tl, err := NewTimeline(filepath.Join(t.TempDir(), EventsFile), time.Now)

@@ -137,7 +137,7 @@ const (
 	SeverityUnknown   Severity = "unknown"   // too few requests were sent, or ended by themselves, to tell
 	SeverityUnnoticed Severity = "unnoticed" // no request failed
 	SeverityDegraded  Severity = "degraded"  // some requests failed
-	SeverityDown      Severity = "down"      // several requests in a row failed
+	SeverityDown      Severity = "down"      // three or more requests failed in a run of seconds without a success: loadgen.Series.Service
 )
 
 // Setting is one timing in force.
@@ -200,6 +200,16 @@ type Node struct {
 	// "proven (booted)", "none".
 	OffProof string `json:"off_proof"`
 	OnProof  string `json:"on_proof"`
+}
+
+// AddStanding adds a node's machine to those that are left off or may go off, if it is one of them.
+func (s *Summary) AddStanding(node string, standing power.Standing) {
+	switch standing {
+	case power.MayGoOff:
+		s.MayGoOff = append(s.MayGoOff, node)
+	case power.StandsOff, power.MayBeOff:
+		s.LeftOff = append(s.LeftOff, node)
+	}
 }
 
 // NodeOf is a node whose machine was switched, with the proofs of the phases that were observed, and of

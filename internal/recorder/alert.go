@@ -10,23 +10,25 @@ import (
 	"lightsout/internal/record"
 )
 
-// state is how far an alert has come. One that resolves is forgotten.
-type state int
+// stage is how far an alert has come. One that resolves is forgotten.
+type stage int
 
 const (
 	// pending: the condition has not shown for the hold of its kind, or no record could be begun.
-	pending state = iota
+	pending stage = iota
+	// muted: a mute covers it, and it begins anew when that ends.
+	muted
 	// firing: it is of the incident.
 	firing
+	// told: another record has it, or none is to have it: it begins no incident.
+	told
 )
 
 // alert is a condition that shows now.
 type alert struct {
 	record.Sign
 	kind  kind
-	state state
-	// muted is why it begins no incident; empty: it may.
-	muted why
+	stage stage
 	// since is when the condition began to show without a mute.
 	since time.Time
 }
@@ -58,9 +60,9 @@ func (a *alerts) look(f facts) (due []*alert) {
 		}
 	}
 	for id, o := range a.open {
-		if o.state == pending && !o.muted.lasts() {
-			o.muted = f.mutes.over(id, f.now, f.now)
-			if o.muted == "" && f.now.Sub(o.since) >= rules[o.kind].hold {
+		if o.stage == pending || o.stage == muted {
+			o.stage = f.mutes.over(id, f.now, f.now)
+			if o.stage == pending && f.now.Sub(o.since) >= rules[o.kind].hold {
 				due = append(due, o)
 			}
 		}
@@ -71,11 +73,10 @@ func (a *alerts) look(f facts) (due []*alert) {
 	return due
 }
 
-// show opens the alert of a condition, unless it is open. One under a mute that passes begins with the
-// end of the mute.
+// show opens the alert of a condition, unless it is open. A muted one begins with the end of the mute.
 func (a *alerts) show(id key, x finding, f facts) {
-	if o := a.open[id]; o != nil && !o.muted.passes() {
-		if o.state == pending && o.muted == "" {
+	if o := a.open[id]; o != nil && o.stage != muted {
+		if o.stage == pending {
 			o.Kind = x.Kind
 		}
 		return
@@ -86,7 +87,7 @@ func (a *alerts) show(id key, x finding, f facts) {
 	if end := f.mutes.ended(id, f.now); end.After(x.At) {
 		x.At = end
 	}
-	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, since: f.now, muted: x.muted}
+	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, stage: x.stage, since: f.now}
 }
 
 // resolve forgets the alerts of a kind whose condition shows no longer.
@@ -95,7 +96,7 @@ func (a *alerts) resolve(k kind, found []finding, now time.Time) {
 		if id.kind != k || slices.ContainsFunc(found, func(x finding) bool { return x.Subject == id.subject }) {
 			continue
 		}
-		if o.fires() {
+		if o.stage == firing {
 			a.changed = now
 		}
 		a.resolved[k] = now
@@ -103,11 +104,11 @@ func (a *alerts) resolve(k kind, found []finding, now time.Time) {
 	}
 }
 
-// leave mutes alerts until they resolve. It returns the nodes among them that are down.
-func (a *alerts) leave(w why, which func(*alert) bool) (down []string) {
+// leave takes alerts that no mute covers for told. It returns the nodes among them that are down.
+func (a *alerts) leave(which func(*alert) bool) (down []string) {
 	for _, o := range a.open {
-		if !o.muted.passes() && which(o) {
-			o.muted = w
+		if o.stage != muted && which(o) {
+			o.stage = told
 			if o.Kind.OfNode() {
 				down = append(down, o.Subject)
 			}
@@ -117,16 +118,15 @@ func (a *alerts) leave(w why, which func(*alert) bool) (down []string) {
 	return down
 }
 
-// fires reports whether the alert is of the incident that goes on.
-func (o *alert) fires() bool { return o.state == firing && o.muted == "" }
-
 // has reports whether an alert shows of which that is true.
 func (a *alerts) has(is func(*alert) bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(a.open)), is)
 }
 
 // alarm reports whether an alert fires, or may soon.
-func (a *alerts) alarm() bool { return a.has(func(o *alert) bool { return o.muted == "" }) }
+func (a *alerts) alarm() bool {
+	return a.has(func(o *alert) bool { return o.stage == pending || o.stage == firing })
+}
 
 // down reports whether a node is switched off, silent or not Ready now.
 func (a *alerts) down(node string) bool {
@@ -141,35 +141,21 @@ func (a *alerts) down(node string) bool {
 // began reports whether an alert without a subject has fired, and goes on.
 func (a *alerts) began(k kind) bool {
 	o := a.open[key{kind: k}]
-	return o != nil && (o.state == firing || o.muted.lasts())
+	return o != nil && (o.stage == firing || o.stage == told)
 }
 
-// why is the reason of a mute; empty: there is none.
+// why is the reason of a mute: rule.muted has those that count for its kind.
 type why string
 
-// Reasons that pass while the alert may go on: rule.muted has those that count for its kind.
+// Reasons of mutes.
 const (
 	planned      why = "the node was switched off by plan"
 	besidePlan   why = "a node was switched off by plan"
 	cordoned     why = "a node was cordoned or uncordoned"
 	neverGood    why = "no request had succeeded yet"
 	duringRecord why = "it began in a record that has ended"
+	duringTrial  why = "the record of a trial has it"
 )
-
-// Reasons that last until the alert resolves.
-const (
-	inRecord    why = "a record has it"
-	inTrial     why = "the record of a trial has it" // for kinds with it in rule.muted
-	tooOld      why = "it is older than the past that the recorder keeps"
-	onTheCordon why = "the node was cordoned before"
-)
-
-// lasts reports whether a mute lasts until its alert resolves, passes whether it ends before that.
-func (w why) lasts() bool {
-	return w == inRecord || w == inTrial || w == tooOld || w == onTheCordon
-}
-
-func (w why) passes() bool { return w != "" && !w.lasts() }
 
 // mute keeps alerts from firing for a time. One that fires already goes on.
 type mute struct {
@@ -178,6 +164,8 @@ type mute struct {
 	node string
 	// from and to bound it; a zero to is open.
 	from, to time.Time
+	// stage is that of the alerts under it: muted until it ends, or told until they resolve.
+	stage stage
 }
 
 // mutes are all that hold or held within mutesKept.
@@ -199,14 +187,15 @@ func (m mute) of(id key) bool {
 	return slices.Contains(rules[id.kind].muted, m.why) && (m.node == "" || m.node == id.subject)
 }
 
-// over is why an alert is muted at some moment from one time to another; empty if it is not.
-func (all mutes) over(id key, from, to time.Time) why {
+// over is the stage of an alert by the first mute over it at some moment from one time to another; pending
+// if there is none.
+func (all mutes) over(id key, from, to time.Time) stage {
 	for _, m := range all {
 		if m.of(id) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from)) {
-			return m.why
+			return m.stage
 		}
 	}
-	return ""
+	return pending
 }
 
 // ended is when the last mute of an alert ended; zero if none did.
@@ -222,14 +211,17 @@ func (all mutes) ended(id key, now time.Time) (end time.Time) {
 // mutesNow returns all mutes, also those that have ended.
 func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
-	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first})
+	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first, stage: muted})
 	for node, p := range r.plans {
 		to := p.until()
-		all = append(all, mute{planned, node, p.since, to})
+		all = append(all, mute{planned, node, p.since, to, muted})
 		if !to.IsZero() {
 			to = to.Add(plannedReturn)
 		}
-		all = append(all, mute{besidePlan, "", p.since, to})
+		all = append(all, mute{besidePlan, "", p.since, to, muted})
+	}
+	if r.opt.TrialRuns() {
+		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back
 	}
 	return all
 }

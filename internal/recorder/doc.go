@@ -14,13 +14,14 @@
 // An alert is a condition over time (alert.go). It is pending until the condition has shown for the
 // hold of its kind, then firing, and forgotten when the condition resolves. Its sign is what the
 // record has of it. An alert that goes on when its record ends is told: it begins no other record. So
-// is one that at the first look is older than Options.Past; a younger one begins a record, in which
-// the time until then is a blind span.
+// is that of a node which was cordoned before it went down, and one that at the first look is older
+// than Options.Past; a younger one begins a record, in which the time until then is a blind span.
 //
-// A mute keeps alerts from firing for a time: a planned switch-off (plan.go), a
-// record that has ended, the time before the first good answer. An alert that outlives its mute began
-// at the end of the mute. A failed request is muted if a mute covers any moment in which it was in
-// flight (requests.go).
+// A mute covers alerts for a time: a planned switch-off (plan.go), a record that has ended, the time
+// before the first good answer. While it does, they are muted, and one that outlives it began at its
+// end. A trial is a mute too: it keeps the record of all alerts but those of nodes that it did not
+// switch, so those under it are told. A failed request is muted if a mute covers any moment in which it
+// was in flight (requests.go).
 //
 // The first alert that fires opens an incident, and its time is the zero. The incident ends when no
 // alert has shown for Options.Steady (incident.go). What others hear of it is in notice.go
@@ -28,8 +29,7 @@
 // folder of the records in order.
 //
 // On a screen, a machine that the operator switches off is a condition like the others, until it is
-// on again; no mute covers it. While a trial keeps the record, all alerts but those of nodes that it
-// did not switch are told.
+// on again; only a trial mutes it.
 //
 // To add a kind of alert, begin at rules.
 package recorder

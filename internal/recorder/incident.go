@@ -26,6 +26,10 @@ import (
 // many times Options.Steady.
 const unchangedMost = 12
 
+// operatorSteady bounds Options.Steady for an outage that the operator caused: nodes that are switched on
+// again do not come and go.
+const operatorSteady = 30 * time.Second
+
 // incident is the outage that is being recorded.
 type incident struct {
 	r       *Recorder
@@ -76,7 +80,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
 	o = &incident{r: r, first: rules[first.kind], zero: first.At, focus: r.s.Focus(), nodes: map[string]string{}}
-	o.unlock, err = r.opt.Screen.lock(r.opt.Dir, o.first.cause == outage.Operator)
+	o.unlock, err = r.opt.LockFor(r.opt.Dir, o.first.cause)
 	if err != nil {
 		return o, past, err
 	}
@@ -123,12 +127,12 @@ func (o *incident) begin(s *cluster.Snapshot, past record.Past) {
 func (o *incident) unseen(sentence string) { o.found.Unseen = append(o.found.Unseen, sentence) }
 
 // follow takes a snapshot with the alerts that fire. It ends the record when the deployment is whole, no
-// alert shows and none fired or resolved for a while; see rule.steady, unchangedMost and standbyWaits.
+// alert shows and none fired or resolved for a while; see operatorSteady, unchangedMost and standbyWaits.
 func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 	r := o.r
 	before := len(o.nodes)
 	for _, x := range due {
-		x.state, x.Noticed, r.alerts.changed = firing, now, now
+		x.stage, x.Noticed, r.alerts.changed = firing, now, now
 		o.found.Signs = append(o.found.Signs, x.Sign)
 		o.signs = append(o.signs, signEvent(x.Sign))
 		if x.Kind.OfNode() {
@@ -167,7 +171,10 @@ func (o *incident) follow(s *cluster.Snapshot, due []*alert, now time.Time) {
 
 // steady is for how long no alert may fire or resolve before the record ends.
 func (o *incident) steady() time.Duration {
-	return min(o.r.opt.Steady, cmp.Or(o.first.steady, o.r.opt.Steady))
+	if o.first.cause == outage.Operator {
+		return min(o.r.opt.Steady, operatorSteady)
+	}
+	return o.r.opt.Steady
 }
 
 // down names the nodes of the outage that are not back.
@@ -179,8 +186,8 @@ func (o *incident) down(s *cluster.Snapshot) []string {
 // requests that were in flight until now, begin no other record.
 func (o *incident) finish(now time.Time) {
 	r := o.r
-	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now})
-	down := r.alerts.leave(inRecord, (*alert).fires)
+	r.muted = append(r.muted, mute{why: duringRecord, from: o.zero, to: now, stage: muted})
+	down := r.alerts.leave(func(a *alert) bool { return a.stage == firing })
 	r.s.Say(view.NewEvent(view.CodeOutageOver, "outage", view.Facts{Seconds: now.Sub(r.alerts.changed).Seconds(), Nodes: down}))
 	r.rolling.Offer(r.s.Publish())
 	var failed error

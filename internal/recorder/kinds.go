@@ -31,12 +31,9 @@ const (
 type rule struct {
 	// hold is how long the condition must show until the alert fires.
 	hold time.Duration
-	// cause is who causes it. The outage of an operator is recorded by the screen in any case.
+	// cause is who causes it: see Host.LockFor and operatorSteady.
 	cause outage.Cause
-	// steady bounds Options.Steady for an outage that begins with such an alert; 0: it does not.
-	steady time.Duration
-	// muted are the reasons that keep it from beginning an incident; those that last, but for inTrial,
-	// count for all kinds.
+	// muted are the mutes that count for it.
 	muted []why
 	// sees is the condition: the subjects for which it shows. known: all others are well.
 	sees func(facts) (found []finding, known bool)
@@ -47,14 +44,13 @@ type rule struct {
 // A rollout leaves pods without a node, and services without an endpoint, for a moment, a server
 // that restarts is soon back, and a heartbeat may be a little late.
 var rules = [kinds]rule{
-	apiGone: {hold: 2 * time.Second, muted: []why{inTrial}, sees: silentAPI},
-	// Nodes that the operator switches on again are back, and do not come and go.
-	machineOff: {hold: 2 * time.Second, cause: outage.Operator, steady: 30 * time.Second, muted: []why{inTrial}, sees: machinesOff},
+	apiGone:    {hold: 2 * time.Second, muted: []why{duringTrial}, sees: silentAPI},
+	machineOff: {hold: 2 * time.Second, cause: outage.Operator, muted: []why{duringTrial}, sees: machinesOff},
 	// A trial's record does not have nodes that it did not switch.
 	nodeDown:      {hold: 2 * time.Second, muted: []why{planned}, sees: nodesDown},
-	endpointsLost: {hold: 10 * time.Second, muted: []why{inTrial, besidePlan}, sees: unserved},
-	podsWait:      {hold: 10 * time.Second, muted: []why{inTrial, besidePlan, cordoned}, sees: podsWaiting},
-	requestsFail:  {muted: []why{inTrial, besidePlan, neverGood, duringRecord}, sees: requestsFailing},
+	endpointsLost: {hold: 10 * time.Second, muted: []why{duringTrial, besidePlan}, sees: unserved},
+	podsWait:      {hold: 10 * time.Second, muted: []why{duringTrial, besidePlan, cordoned}, sees: podsWaiting},
+	requestsFail:  {muted: []why{duringTrial, besidePlan, neverGood, duringRecord}, sees: requestsFailing},
 }
 
 // AskEvery is how long the API server may send nothing before the recorder asks whether it
@@ -74,8 +70,8 @@ type facts struct {
 // zero: now.
 type finding struct {
 	record.Sign
-	// muted is why it begins no incident until it resolves; empty: it may.
-	muted why
+	// stage is that at which its alert begins: pending, or told if nobody is to hear of it.
+	stage stage
 }
 
 // one is a condition without subjects, which shows since that time.
@@ -128,18 +124,18 @@ func nodesDown(f facts) (found []finding, known bool) {
 	for _, n := range f.s.Unwell(f.now) {
 		_, own := f.switched[n.Name]
 		sign, at := downSince(f.s, n, f.now)
-		var muted why
+		begins := pending
 		if n.Unschedulable { // somebody takes a cordoned node down, and may uncordon it before it is back
-			muted = onTheCordon
+			begins = told
 		}
 		switch {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
 		case f.plans.overdue(n.Name, f.now):
-			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, muted})
+			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, begins})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
-			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, muted})
+			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, begins})
 		}
 	}
 	return found, f.s.Link.State == cluster.LinkLive

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
+	"lightsout/power"
 )
 
 // Options holds the parts and settings of a Recorder.
 type Options struct {
+	// Host is the program that the Recorder is part of.
+	Host
 	// Cluster and Pace stand in the summaries; an empty Pace is real.
 	Cluster, Pace string
 	// Dir is the folder of the records.
@@ -38,10 +42,6 @@ type Options struct {
 	Lease func() cluster.LeaseState
 	// Health receives what the recorder sees, once a second; nil receives nothing.
 	Health func(Health)
-	// Print shows the operator a line.
-	Print func(line string)
-	// Screen is the screen whose guest the Recorder is; nil: it has a program of its own.
-	Screen Screen
 	// Restore is the command that powers on the machines that an outage leaves off, for its
 	// summary; empty: none.
 	Restore string
@@ -62,24 +62,58 @@ type Session interface {
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
 	Machine(node string) view.MachineView
+	Standing(node string) power.Standing
 	StartLoad(spec loadgen.Spec) (number int, started time.Time, err error)
 }
 
-// Screen is a screen, where an operator switches machines and trials keep records too. It reports
-// whether a trial keeps the record now.
-type Screen func() bool
+// Host is the program that a Recorder is part of: Headless or OnScreen.
+type Host interface {
+	// Print shows the operator a line.
+	Print(line string)
+	// PrintUnseen shows the operator a line, unless a screen shows the same.
+	PrintUnseen(line string)
+	// TrialRuns reports whether a trial keeps the record now.
+	TrialRuns() bool
+	// LockFor locks the folder of all records for that of one outage, by its cause.
+	LockFor(dir string, by outage.Cause) (unlock func(), err error)
+}
 
-// trial reports whether a trial keeps the record.
-func (s Screen) trial() bool { return s != nil && s() }
+// Headless is a program of the recorder's own, which locks the folder as long as it runs: see Lock. It
+// prints lines.
+type Headless func(line string)
 
-// lock locks, on a screen, the folder of all records for one of them. The operator's own outage is
-// recorded in any case: another recorder mutes it.
-func (s Screen) lock(dir string, own bool) (unlock func(), err error) {
-	if s == nil {
-		return func() {}, nil
-	}
+// Print implements Host.
+func (print Headless) Print(line string) { print(line) }
+
+// PrintUnseen implements Host: there is no screen.
+func (print Headless) PrintUnseen(line string) { print(line) }
+
+// TrialRuns implements Host: it has no trials.
+func (print Headless) TrialRuns() bool { return false }
+
+// LockFor implements Host: the folder is locked.
+func (print Headless) LockFor(string, outage.Cause) (func(), error) { return func() {}, nil }
+
+// OnScreen is a screen, where an operator switches machines and trials keep records too.
+type OnScreen struct {
+	// Say shows a line, Trial reports whether a trial keeps the record now.
+	Say   func(line string)
+	Trial func() bool
+}
+
+// Print implements Host.
+func (s OnScreen) Print(line string) { s.Say(line) }
+
+// PrintUnseen implements Host: the screen shows it.
+func (s OnScreen) PrintUnseen(string) {}
+
+// TrialRuns implements Host.
+func (s OnScreen) TrialRuns() bool { return s.Trial() }
+
+// LockFor implements Host. The operator's own outage is recorded in any case: another recorder mutes it.
+func (s OnScreen) LockFor(dir string, by outage.Cause) (unlock func(), err error) {
 	unlock, err = Lock(dir)
-	if own && errors.Is(err, errTaken) {
+	if by == outage.Operator && errors.Is(err, errTaken) {
 		return func() {}, nil
 	}
 	return unlock, err

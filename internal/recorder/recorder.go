@@ -3,7 +3,6 @@ package recorder
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (r *Recorder) Handle(e session.Event) {
 		}
 	case cluster.Transition:
 		if e.Change == cluster.ChangeCordon { // or uncordoned
-			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm)})
+			r.muted = append(r.muted, mute{why: cordoned, from: e.When.By, to: e.When.By.Add(cordonCalm), stage: muted})
 		}
 	case session.LoadStarted:
 		r.specs[e.Number] = e.Spec
@@ -144,9 +143,9 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	due := r.alerts.look(facts{Recorder: r, s: s, now: now, mutes: r.mutesNow(now)})
 	r.forgetSwitched()
 	if first {
-		old := r.alerts.leave(tooOld, func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
+		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
-			r.tell(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
+			r.opt.PrintUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
 	}
 	r.judge(s, due, now)
@@ -157,9 +156,8 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.opt.Screen.trial() {
-		r.alerts.leave(inTrial, func(a *alert) bool { return slices.Contains(rules[a.kind].muted, inTrial) })
-		return
+	if r.opt.TrialRuns() {
+		return // its record has the outage
 	}
 	if r.incident == nil && len(due) > 0 {
 		r.begin(s, due)
@@ -170,7 +168,7 @@ func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
 	case !r.alerts.alarm():
 		r.calm = s
 		delete(r.said, unrecorded)
-		if !r.alerts.has(func(a *alert) bool { return a.muted.passes() }) && s.Link.State == cluster.LinkLive {
+		if !r.alerts.has(func(a *alert) bool { return a.stage == muted }) && s.Link.State == cluster.LinkLive {
 			r.usual = s
 		}
 	}
@@ -196,12 +194,12 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	}
 	switch {
 	case wait && why != "" && r.said.news("unseen", "why"):
-		r.tell("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		r.opt.PrintUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	case wait:
 	case len(unread) > 0:
-		r.tell("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
+		r.opt.PrintUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
 	default:
-		r.tell("the cluster is in view: outages are noticed from now on")
+		r.opt.PrintUnseen("the cluster is in view: outages are noticed from now on")
 	}
 	return !wait
 }
@@ -213,7 +211,7 @@ func (r *Recorder) awake(now time.Time) {
 	case r.running.IsZero():
 		r.startProbes()
 	case pause > 0:
-		r.tell(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
+		r.opt.PrintUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
 }
@@ -228,14 +226,7 @@ func (r *Recorder) sayPlanned(went []string) {
 		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 		e.Kind = string(cluster.KindNode)
 		r.s.Say(e)
-		r.tell(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
-	}
-}
-
-// tell prints a line, unless a screen shows the same.
-func (r *Recorder) tell(line string) {
-	if r.opt.Screen == nil {
-		r.opt.Print(line)
+		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }
 
@@ -295,7 +286,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		r.tell(e.Text)
+		r.opt.PrintUnseen(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)

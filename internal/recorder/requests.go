@@ -32,7 +32,7 @@ func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
 	if first = q.Class == loadgen.ClassOK && p.first.IsZero(); first {
 		p.first = q.CountedAt()
 	}
-	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, q.CountedAt(), q.End) == "" {
+	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, q.CountedAt(), q.End) == pending {
 		p.series.Note(q, q.CountedAt())
 	}
 	return first

@@ -55,6 +55,12 @@ func (s *screen) WantKubelets(...string)    {}
 func (s *screen) Machine(node string) view.MachineView {
 	return view.MachineView{LeftOff: s.off[node]}
 }
+func (s *screen) Standing(node string) power.Standing {
+	if s.off[node] {
+		return power.StandsOff
+	}
+	return power.StandsOn
+}
 func (s *screen) StartLoad(loadgen.Spec) (int, time.Time, error) {
 	s.t.Error("the screen sends requests of its own")
 	return 0, time.Time{}, nil
@@ -99,8 +105,8 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	}
 	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
-		Steady: 10 * time.Second, KeepBytes: 1 << 30, Screen: func() bool { return s.kept }, Now: clock,
-		Print: func(line string) { s.printed = append(s.printed, line) },
+		Steady: 10 * time.Second, KeepBytes: 1 << 30, Now: clock,
+		Host: OnScreen{Say: func(line string) { s.printed = append(s.printed, line) }, Trial: func() bool { return s.kept }},
 	}
 	change(&opt)
 	s.Recorder = New(s, opt)
@@ -342,7 +348,7 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Screen = nil
+	s.opt.Host = Headless(s.opt.Print)
 	s.look(3)
 	if len(s.printed) > 0 {
 		t.Fatalf("%q", s.printed)
@@ -359,7 +365,7 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 // hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Screen = nil
+	s.opt.Host = Headless(s.opt.Print)
 	var got []Notice
 	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit

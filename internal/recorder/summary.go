@@ -43,12 +43,7 @@ func (o *incident) summarize(now time.Time) {
 			}
 			sum.Nodes = append(sum.Nodes, record.NodeOf(name, machine, sum.Phases, since))
 		}
-		switch {
-		case m.LeftOff && m.Reading.State != power.On:
-			sum.LeftOff = append(sum.LeftOff, name)
-		case m.LeftOff, m.Busy.GoesOff():
-			sum.MayGoOff = append(sum.MayGoOff, name)
-		}
+		sum.AddStanding(name, r.s.Standing(name))
 	}
 	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.opt.Restore

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/outage"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 )
@@ -192,7 +193,7 @@ func (c *causes) fell(node string, until float64) (from *float64, since string) 
 			continue
 		}
 		from, since = &s, sinceWords[n.Cause]
-		if n.Reason.Noticed() && n.Cause == causeSilent {
+		if n.Reason.Kind == outage.Noticed && n.Cause == causeSilent {
 			since = "its last heartbeat"
 		}
 	}

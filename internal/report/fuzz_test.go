@@ -54,8 +54,8 @@ func FuzzReports(f *testing.F) {
 		if err != nil {
 			return
 		}
-		harmlessText(t, "the Markdown", string(write(t, Markdown, r)))
-		page := string(write(t, HTML, r))
+		harmlessText(t, "the Markdown", string(write(t, asMarkdown, r)))
+		page := string(write(t, asHTML, r))
 		harmlessText(t, "the page", page)
 		for _, bad := range []string{"<script", "<img", "javascript:", "NaN", "%!"} {
 			if strings.Contains(page, bad) && !strings.Contains(events+requests+samples+summary, bad[1:]) {

@@ -62,8 +62,8 @@ var fixtures = map[string]func() *record.Record{
 
 func TestReportsAreAsTheyWereAccepted(t *testing.T) {
 	for name, make := range fixtures {
-		golden(t, name+".md", write(t, Markdown, make()))
-		golden(t, name+".html", write(t, HTML, make()))
+		golden(t, name+".md", write(t, asMarkdown, make()))
+		golden(t, name+".html", write(t, asHTML, make()))
 		if s := make().Summary; s != nil {
 			golden(t, name+".txt", []byte(strings.Join(Lines(s, make().Dir), "\n")+"\n"))
 		}
@@ -73,7 +73,7 @@ func TestReportsAreAsTheyWereAccepted(t *testing.T) {
 // The shipped examples are records as an earlier version wrote them.
 func TestReportsOfTheExamplesAreAsTheyWereAccepted(t *testing.T) {
 	for _, name := range []string{"mdx", "vagrant"} {
-		golden(t, "example-"+name+".md", write(t, Markdown, example(t, name)))
+		golden(t, "example-"+name+".md", write(t, asMarkdown, example(t, name)))
 	}
 	golden(t, "example-mdx-screen.txt", write(t, onScreen, example(t, "mdx")))
 	golden(t, "example-compare.txt", write(t, func(w io.Writer, r *record.Record) error {

@@ -29,12 +29,12 @@ func classOf(head []column, i int, c cell) string {
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"classOf": classOf}).Parse(pageText))
 
-// HTML writes report.html: one file that needs no network and no script, with the
+// asHTML writes report.html: one file that needs no network and no script, with the
 // record drawn on one time axis and, below, the tables of Markdown. Records that are
 // long are drawn in columns of several seconds, so that the file stays below a
 // megabyte. Without a summary the page reports that there is no verdict. The error is
 // the writer's.
-func HTML(w io.Writer, r *record.Record) error {
+func asHTML(w io.Writer, r *record.Record) error {
 	p := pageOf(r)
 	return writeTemplate(w, pageTemplate.ExecuteTemplate, "page", struct {
 		*page

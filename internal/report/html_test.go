@@ -69,7 +69,7 @@ func TestAPageNeedsNothingButItself(t *testing.T) {
 	}
 	for name, make := range fixtures {
 		ids := map[string]bool{}
-		all := elements(t, write(t, HTML, make()))
+		all := elements(t, write(t, asHTML, make()))
 		for _, e := range all {
 			if id := e.attr["id"]; id != "" {
 				if ids[id] {
@@ -98,7 +98,7 @@ func TestAPageNeedsNothingButItself(t *testing.T) {
 }
 
 func TestNothingOfARecordBecomesMarkup(t *testing.T) {
-	page := write(t, HTML, hostileRecord())
+	page := write(t, asHTML, hostileRecord())
 	shown := 0
 	for _, e := range elements(t, page) {
 		if strings.Contains(e.text, "<script>alert(1)</script>") {
@@ -118,7 +118,7 @@ func TestNothingOfARecordBecomesMarkup(t *testing.T) {
 
 func TestAPageIsAccessible(t *testing.T) {
 	for name, make := range fixtures {
-		ids, all := map[string]*element{}, elements(t, write(t, HTML, make()))
+		ids, all := map[string]*element{}, elements(t, write(t, asHTML, make()))
 		for _, e := range all {
 			ids[e.attr["id"]] = e
 		}
@@ -164,7 +164,7 @@ func hours(n int) *record.Record {
 func TestLongRecordsStaySmallAndLoseNothing(t *testing.T) {
 	for _, n := range []int{480, 481, 3600, 24 * 3600} {
 		r := hours(n)
-		page := write(t, HTML, r)
+		page := write(t, asHTML, r)
 		if len(page) > 1<<20 {
 			t.Errorf("%d s: %d bytes", n, len(page))
 		}

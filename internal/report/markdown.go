@@ -27,10 +27,10 @@ func writeTemplate(w io.Writer, execute func(io.Writer, string, any) error, name
 	return err
 }
 
-// Markdown writes report.md: the verdict and its reasons, then every table, as GitHub's
+// asMarkdown writes report.md: the verdict and its reasons, then every table, as GitHub's
 // Markdown. Without a summary the report states that there is no verdict. The error is
 // the writer's.
-func Markdown(w io.Writer, r *record.Record) error {
+func asMarkdown(w io.Writer, r *record.Record) error {
 	return writeTemplate(w, markdownTemplate.ExecuteTemplate, "page", pageOf(r))
 }
 

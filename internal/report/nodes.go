@@ -21,40 +21,35 @@ type NodeFacts struct {
 }
 
 // cause is how a node went down.
-type cause string
+type cause = view.HowDown
 
-const (
-	causeShutdown cause = "shut down by lightsout"
-	causeOff      cause = "power cut by lightsout"
-	causeAsked    cause = "asked to go off, not seen to go"
-	causeSilent   cause = "unplanned: its heartbeats stopped"
-	causeDeleted  cause = "unplanned: silent, its Node object was deleted"
-	causeNotReady cause = "unplanned: not Ready"
-	causeFoundOff cause = "unplanned: its machine was off"
-	causeNotBack  cause = "not back after a planned switch-off"
+var (
+	causeShutdown = cause{Text: "shut down by lightsout", One: "was shut down", Several: "were shut down"}
+	causeOff      = view.SignSwitchedOff.Down()
+	causeAsked    = cause{Text: "asked to go off, not seen to go", One: "was asked to go off, and lightsout did not see it go,", Several: "were asked to go off, and lightsout did not see them go,"}
+	causeSilent   = view.SignSilent.Down()
+	causeDeleted  = cause{Text: "unplanned: silent, its Node object was deleted", One: "was deleted after its last heartbeat", Several: "were deleted after their last heartbeats"}
+	causeNotReady = view.SignNotReady.Down()
+	causeFoundOff = cause{Text: "unplanned: its machine was off", One: "was found off", Several: "were found off"}
 )
 
 // asked reports whether lightsout was asked to switch the machine off.
-func (n *NodeFacts) asked() bool { return n.Reason.Cause == outage.Operator }
+func (n *NodeFacts) asked() bool { return n.Reason.Kind == outage.Requested }
 
-// signCauses are the ways to go down that the recorder's signs show, and requestCauses those that
-// lightsout asks for.
-var (
-	signCauses    = map[view.Sign]cause{view.SignSilent: causeSilent, view.SignNotReady: causeNotReady, view.SignNotBack: causeNotBack}
-	requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
-)
+// requestCauses are the ways to go down that lightsout asks for.
+var requestCauses = map[power.Action]cause{power.ActionShutdown: causeShutdown, power.ActionOff: causeOff}
 
 // causeOf puts the reason of an outage into words.
-func causeOf(d *outage.Down) cause {
+func causeOf(r *record.Record, d *outage.Down) cause {
 	switch {
 	case len(d.Spans) == 0:
 		return causeAsked
-	case d.Reason.Cause == outage.Operator:
-		return requestCauses[power.Action(d.Reason.Name)]
+	case d.Reason.Kind == outage.Requested:
+		return requestCauses[r.Events[d.Reason.Event].Action]
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
-	case d.Reason.Noticed():
-		return signCauses[view.Sign(d.Reason.Name)]
+	case d.Reason.Kind == outage.Noticed:
+		return r.Events[d.Reason.Event].Sign.Down()
 	case d.First(outage.SpanOff) != nil:
 		return causeFoundOff
 	case d.Spans[0].Kind == outage.SpanNotReady:
@@ -77,7 +72,7 @@ func nodesOf(r *record.Record) []NodeFacts {
 	lost := silences(r)
 	for node, spans := range lanes {
 		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost)) {
-			if n := (NodeFacts{Down: d, Cause: causeOf(&d)}); n.counts(r) {
+			if n := (NodeFacts{Down: d, Cause: causeOf(r, &d)}); n.counts(r) {
 				all = append(all, n)
 			}
 		}
@@ -99,11 +94,11 @@ func nodesOf(r *record.Record) []NodeFacts {
 // or is in the past of a recorded one, which may have others with their signs.
 func (n *NodeFacts) counts(r *record.Record) bool {
 	switch unplanned := recorded(r); {
-	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Cause == outage.Unanswered:
+	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Kind == outage.Unanswered:
 		return false
 	case n.Reason.Begins():
 		return true
-	case unplanned && (n.Reason.Cause == outage.Another || n.Brief()):
+	case unplanned && (n.Reason.Kind == outage.ByAnother || n.Brief()):
 		return false
 	}
 	return n.From.After(r.Start) && !n.Spans[0].After.IsZero()
@@ -116,13 +111,14 @@ func reasonsOf(r *record.Record) map[string][]outage.Reason {
 	for i := range r.Events {
 		e := &r.Events[i]
 		all := out[e.Subject]
-		switch asked := e.Code == view.CodePowerOperation && requestCauses[e.Action] != ""; {
-		case e.Code == view.CodeOutageSign && signCauses[e.Sign] != "":
-			out[e.Subject] = append(all, outage.Reason{At: e.At, Name: string(e.Sign)})
+		switch asked := e.Code == view.CodePowerOperation && requestCauses[e.Action].Text != ""; {
+		case e.Sign == view.SignSwitchedOff: // its request is the reason
+		case e.Code == view.CodeOutageSign && e.Sign.OfNode():
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.Noticed, At: e.At, Event: i})
 		case e.Code == view.CodePlannedOff:
-			out[e.Subject] = append(all, outage.Reason{Cause: outage.Another, At: e.At, Name: e.Name})
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.ByAnother, At: e.At, Event: i})
 		case asked && e.Stage == power.StageSending:
-			out[e.Subject] = append(all, outage.Reason{Cause: outage.Operator, At: e.At, Name: string(e.Action)})
+			out[e.Subject] = append(all, outage.Reason{Kind: outage.Requested, At: e.At, Event: i})
 		case asked && e.Stage == power.StageFailed && len(all) > 0:
 			all[len(all)-1].Until = e.At
 		}
@@ -134,7 +130,7 @@ func reasonsOf(r *record.Record) map[string][]outage.Reason {
 func silences(r *record.Record) (out []outage.Reason) {
 	for _, s := range apiLost(r) {
 		if !s.to.IsZero() {
-			out = append(out, outage.Reason{Cause: outage.Unanswered, At: s.from.Add(-view.SettlesAfterAPI), Until: s.to.Add(view.SettlesAfterAPI)})
+			out = append(out, outage.Reason{Kind: outage.Unanswered, At: s.from.Add(-view.SettlesAfterAPI), Until: s.to.Add(view.SettlesAfterAPI)})
 		}
 	}
 	return out

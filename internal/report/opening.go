@@ -84,14 +84,6 @@ func whatOf(r *record.Record, f *Facts) string {
 // clock is a time of the day, in UTC.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// verbs say of one or of several nodes how they went down.
-var verbs = map[cause][2]string{
-	causeShutdown: {"was shut down", "were shut down"}, causeOff: {"was switched off", "were switched off"}, causeFoundOff: {"was found off", "were found off"},
-	causeSilent: {"fell silent", "fell silent"}, causeDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"},
-	causeNotReady: {"became NotReady", "became NotReady"}, causeNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
-	causeAsked: {"was asked to go off, and lightsout did not see it go,", "were asked to go off, and lightsout did not see them go,"},
-}
-
 // who names the nodes, how they went down and when. Those that went down alike within 2 s are told
 // together, each once.
 func who(all []NodeFacts) string {
@@ -114,7 +106,7 @@ func who(all []NodeFacts) string {
 		if len(parts) == 0 {
 			at += " UTC"
 		}
-		parts = append(parts, named(nodes)+" "+verbs[first.Cause][min(len(nodes), 2)-1]+at)
+		parts = append(parts, named(nodes)+" "+text.Noun(len(nodes), first.Cause.One, first.Cause.Several)+at)
 	}
 	return text.List(parts)
 }

@@ -27,7 +27,7 @@ func harmlessText(t *testing.T, what, s string) {
 func TestEveryFormatIsHarmless(t *testing.T) {
 	r := hostileRecord()
 	for name, f := range map[string]func(io.Writer, *record.Record) error{
-		"Markdown": Markdown, "HTML": HTML,
+		"Markdown": asMarkdown, "HTML": asHTML,
 		"Compare":         func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}, compareWidth) },
 		"CompareMarkdown": func(w io.Writer, r *record.Record) error { return CompareMarkdown(w, []*record.Record{r, r}) },
 		"Lines": func(w io.Writer, r *record.Record) error {
@@ -52,7 +52,7 @@ func unescaped(s string, c rune) int {
 }
 
 func TestMarkdownTablesHoldWhateverIsInThem(t *testing.T) {
-	text := string(write(t, Markdown, hostileRecord()))
+	text := string(write(t, asMarkdown, hostileRecord()))
 	columns := 0
 	for i, l := range strings.Split(text, "\n") {
 		if !strings.HasPrefix(l, "|") {
@@ -84,9 +84,9 @@ func TestMachinesThatMayGoOffAreOn(t *testing.T) {
 
 func TestAnEmptyRecordHasAReport(t *testing.T) {
 	empty := &record.Record{}
-	write(t, Markdown, empty)
-	write(t, HTML, empty)
-	write(t, HTML, &record.Record{Summary: &record.Summary{}})
+	write(t, asMarkdown, empty)
+	write(t, asHTML, empty)
+	write(t, asHTML, &record.Record{Summary: &record.Summary{}})
 	write(t, func(w io.Writer, r *record.Record) error { return Compare(w, []*record.Record{r, r}, compareWidth) }, empty)
 }
 
@@ -135,7 +135,7 @@ func TestATrialThatIsNotObservedShowsWhatWasMissing(t *testing.T) {
 		"an expectation that was missed": {[]string{"k8s2 never went down"}, []view.Expectation{{Name: "failed"}}, outage, hidden},
 	} {
 		s := &record.Summary{Verdict: view.NotObserved, Why: c.why, Expectations: c.expectations}
-		for form, got := range map[string]string{"lines": strings.Join(Lines(s, ""), "\n"), "page": string(write(t, Markdown, &record.Record{Start: at(0), Summary: s}))} {
+		for form, got := range map[string]string{"lines": strings.Join(Lines(s, ""), "\n"), "page": string(write(t, asMarkdown, &record.Record{Start: at(0), Summary: s}))} {
 			if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
 				t.Errorf("%s, %s:\n%s", name, form, got)
 			}

@@ -44,7 +44,7 @@ func TestReportsFollowTheSummaryInWhatWasInside(t *testing.T) {
 			t.Errorf("%s: the comparison has %q", name, got)
 		}
 		s := &record.Summary{Phases: []view.Phase{x}}
-		if page := string(write(t, HTML, &record.Record{Start: at(0), End: at(100), Zero: zero, Summary: s})); !strings.Contains(page, c.pictured) {
+		if page := string(write(t, asHTML, &record.Record{Start: at(0), End: at(100), Zero: zero, Summary: s})); !strings.Contains(page, c.pictured) {
 			t.Errorf("%s: the picture has no %q", name, c.pictured)
 		}
 	}

@@ -38,12 +38,8 @@ func SoFar(signs []view.Event, clients string) string {
 	r := &record.Record{Events: signs}
 	var nodes []NodeFacts
 	for _, e := range SignsIn(r) {
-		cause := signCauses[e.Sign]
-		if e.Sign == view.SignSwitchedOff {
-			cause = causeOff
-		}
-		if cause != "" {
-			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: cause})
+		if e.Sign.OfNode() {
+			nodes = append(nodes, NodeFacts{Down: outage.Down{Node: e.Subject, From: e.At}, Cause: e.Sign.Down()})
 		}
 	}
 	beside := strings.Join(signsBeside(r, false), "; ")
@@ -62,16 +58,10 @@ func signsBeside(r *record.Record, told bool) (out []string) {
 			continue
 		}
 		seen[e.Sign] = true
-		at := clock(e.At) + " UTC"
-		switch e.Sign {
-		case view.SignAPI:
+		if e.Sign == view.SignAPI {
 			out = append(out, apiSilence(unseen{e.At, apiAnswers(r, e.At)}))
-		case view.SignEndpoints:
-			out = append(out, "service "+clean(e.Subject)+" lost its last ready endpoint at "+at)
-		case view.SignPending:
-			out = append(out, "pods found no node from "+at)
-		case view.SignRequests:
-			out = append(out, "requests began to fail after "+at)
+		} else if clause := e.Sign.Clause(clean(e.Subject)); clause != "" {
+			out = append(out, clause+" "+clock(e.At)+" UTC")
 		}
 	}
 	return out
@@ -80,7 +70,7 @@ func signsBeside(r *record.Record, told bool) (out []string) {
 // apiSilence describes a time in which the API server did not answer.
 func apiSilence(s unseen) string {
 	if s.to.IsZero() {
-		return "the API server gave lightsout no answer any more from " + clock(s.from) + " UTC"
+		return view.SignAPI.Clause("") + " " + clock(s.from) + " UTC"
 	}
 	return "the API server gave lightsout no answer for " + lasted(s.to.Sub(s.from)) + " from " + clock(s.from) + " UTC"
 }
@@ -106,7 +96,7 @@ func judged(s *record.Summary) cell {
 func severityMeans(r *record.Record) string {
 	switch r.Summary.Unplanned.Severity {
 	case record.SeverityDown:
-		return "several requests in a row failed"
+		return "three or more requests failed in a run of seconds without a success"
 	case record.SeverityDegraded:
 		return "some requests failed"
 	case record.SeverityUnknown:

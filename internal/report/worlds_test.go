@@ -100,6 +100,6 @@ func TestReportsOfOutagesAreAsTheyWereAccepted(t *testing.T) {
 		r := bare()
 		fallsAndReturns(r)
 		happens(r)
-		golden(t, name+".md", write(t, Markdown, r))
+		golden(t, name+".md", write(t, asMarkdown, r))
 	}
 }

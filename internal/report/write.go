@@ -23,7 +23,7 @@ func Write(dir string) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: Markdown, record.HTMLFile: HTML} {
+	for name, write := range map[string]func(io.Writer, *record.Record) error{record.ReportFile: asMarkdown, record.HTMLFile: asHTML} {
 		err = errors.Join(err, text.WriteFile(filepath.Join(dir, name), func(f *os.File) error { return write(f, rec) }))
 	}
 	said = strings.Join(opening(rec, factsOf(rec)), " ")

@@ -162,12 +162,12 @@ func (c Controls) Machine(node string) view.MachineView { return c.s.machines.vi
 // may call them Ready: off in forecast.Outage.
 func (c Controls) Down() []string { return c.s.machines.down() }
 
-// TakenOver reports whether somebody else has switched a node off since lightsout did.
-func (c Controls) TakenOver(node string) bool { return c.s.machines.takenOver(node) }
+// WhyLeft says why lightsout leaves a node's machine off: who else has switched it off since. It is empty if
+// lightsout powers it on.
+func (c Controls) WhyLeft(node string) string { return c.s.machines.whyLeft(node) }
 
-// MayGoOff reports whether a node's machine is on, but may still go off by lightsout's last
-// request.
-func (c Controls) MayGoOff(node string) bool { return c.s.machines.isOnYet(node) }
+// Standing returns how a node's machine stands.
+func (c Controls) Standing(node string) power.Standing { return c.s.machines.standing(node) }
 
 // CanSwitch returns the reason why lightsout cannot carry out the action on a node's
 // machine; nil if it can, and while it is still finding the machines.

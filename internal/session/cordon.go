@@ -31,9 +31,6 @@ type cordons struct {
 	machines *machines
 
 	ours map[string]*ourCordon
-	// draining reports whether a node's drain is under way, or its shutdown after the drain
-	// has not begun.
-	draining func(node string) bool
 }
 
 // ourCordon is a node that lightsout has cordoned and not uncordoned, by the
@@ -190,11 +187,12 @@ func (c *cordons) uncordoned(node, text string, err error) {
 	}
 }
 
-// settle uncordons the nodes of ours whose outage is over.
-func (c *cordons) settle() {
+// settle uncordons the nodes of ours whose outage is over, except those whose drain is under way or whose
+// shutdown after the drain has not begun.
+func (c *cordons) settle(draining func(node string) bool) {
 	for name, o := range c.ours {
 		x := c.machines.outages[name]
-		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !c.draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) {
+		if x != nil && x.Cause == outage.Operator && x.Step() == outage.StepReady && !draining(name) && (c.trial == nil || !c.trial.WillUncordon(name)) {
 			o.due = true
 		}
 	}

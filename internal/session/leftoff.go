@@ -49,29 +49,41 @@ func (m *machines) down() []string {
 	return out
 }
 
-// takenOver reports whether another journal has switched off since what ours lists as off.
-func (m *machines) takenOver(node string) bool {
-	listed, by := []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other}
-	return power.OwnershipOf(node, listed, by).Owner == power.TakenOver
+// whyLeft says why lightsout leaves a machine off unless the operator chooses it: who else has switched it off.
+// It is empty if lightsout powers it on: see power.DecideOwn.
+func (m *machines) whyLeft(node string) string {
+	by := power.OwnershipOf(node, []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other})
+	if power.DecideOwn(node, by).Do != power.RestoreLeave {
+		return ""
+	}
+	return by.SwitchedOff()
 }
 
-// own names the nodes whose machines are off because of us, and of nobody else since.
-func (m *machines) own() []string { return slices.DeleteFunc(m.off(), m.takenOver) }
+// own names the nodes whose machines are off because of us, and that lightsout powers on again.
+func (m *machines) own() []string {
+	return slices.DeleteFunc(m.off(), func(node string) bool { return m.whyLeft(node) != "" })
+}
 
-// isOnYet reports whether a node's machine is on, but may still go off by lightsout's last request.
-func (m *machines) isOnYet(node string) bool {
+// standing returns how a node's machine stands. One that is being switched off may go off before the journal lists it.
+func (m *machines) standing(node string) power.Standing {
 	left, listed := m.leftOff[node]
-	return listed && left.Certainty == power.LeftOffUncertain && m.views[node].Reading.State == power.On
+	switch {
+	case listed:
+		return left.Standing(m.views[node].Reading)
+	case m.views[node].GoesOff():
+		return power.MayGoOff
+	}
+	return power.StandsOn
 }
 
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
-	switch {
+	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
-	case m.isOnYet(node):
+	case standing == power.MayGoOff:
 		return "on, but may still go off by a request from here"
-	case m.leftOff[node].Certainty == power.LeftOffUncertain:
+	case standing == power.MayBeOff:
 		return "still off (requested, outcome unknown)"
 	}
 	return "still off"
@@ -90,11 +102,10 @@ func (m *machines) stillOff(nodes []string) string {
 	return strings.Join(parts, "; ")
 }
 
-// takenLines lists the machines that another journal has switched off since, with who
-// did; nil if there are none.
+// takenLines lists the machines that lightsout leaves off, with who has switched them off; nil if there are none.
 func (m *machines) takenLines() []view.Line {
-	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return !m.takenOver(node) })
-	return listed("lightsout leaves these off:", nodes, func(node string) string { return " " + m.taken[node].SwitchedOff() })
+	nodes := slices.DeleteFunc(m.off(), func(node string) bool { return m.whyLeft(node) == "" })
+	return listed("lightsout leaves these off:", nodes, func(node string) string { return " " + m.whyLeft(node) })
 }
 
 // lines lists the machines of own below a title; nil if there are none.

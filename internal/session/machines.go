@@ -35,7 +35,7 @@ type machines struct {
 	// again is when to look up once more what could not be; zero when all could.
 	again   time.Time
 	leftOff map[string]power.LeftOff
-	// taken has the machines of leftOff that others had switched off since at the last look: see takenOver.
+	// taken has the machines of leftOff that others had switched off since at the last look: see whyLeft.
 	taken map[string]power.Ownership
 	// outages are those of nodes that were switched, or whose machines were seen off.
 	outages map[string]*outage.Outage

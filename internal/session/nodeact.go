@@ -8,15 +8,15 @@ import (
 	"lightsout/internal/view"
 )
 
-// act does to nodes what the operator wants; it asks before a drain.
-func (r *drains) act(i view.AskNodes) {
+// act does to nodes what the operator wants; it asks before a drain. draining is switching.draining.
+func (r *drains) act(i view.AskNodes, draining func(node string) bool) {
 	i.Nodes = slices.DeleteFunc(slices.Clone(i.Nodes), func(n string) bool { return r.snapshot == nil || r.snapshot.Node(n) == nil })
 	if err := r.cordons.missing(); err != nil {
 		r.warn(view.LanePower, "nodes", err.Error())
 		return
 	}
 	if i.Act == view.ActUncordon {
-		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool { return !r.mayUncordon(n) })
+		i.Nodes = slices.DeleteFunc(i.Nodes, func(n string) bool { return !r.mayUncordon(n, draining(n)) })
 	}
 	switch {
 	case len(i.Nodes) == 0:
@@ -33,10 +33,10 @@ func (r *drains) act(i view.AskNodes) {
 
 // mayUncordon reports whether the operator may have a node uncordoned here, and otherwise warns
 // with the reason.
-func (r *drains) mayUncordon(node string) bool {
+func (r *drains) mayUncordon(node string, draining bool) bool {
 	why := ""
 	switch {
-	case r.cordons.draining(node):
+	case draining:
 		why = node + " is being drained"
 	case r.cordons.ours[node] != nil:
 	case r.snapshot.Node(node).Unschedulable:

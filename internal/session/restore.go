@@ -50,7 +50,7 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return !w.machines.isOnYet(n) }) {
+	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return w.machines.standing(n) != power.MayGoOff }) {
 		q.Title = "Machines may still go off"
 	}
 	if cordoned != nil {
@@ -92,7 +92,7 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 		state, _ := w.cluster.State(ctx)
 		return w.switcher.Owners(state.Nodes)
 	}, func(taken map[string]power.Ownership) {
-		maps.DeleteFunc(taken, func(_ string, o power.Ownership) bool { return o.Owner != power.TakenOver })
+		maps.DeleteFunc(taken, func(n string, o power.Ownership) bool { return power.DecideOwn(n, o).Do != power.RestoreLeave })
 		for n, by := range taken {
 			if w.machines.taken[n].Other.Note != by.Other.Note {
 				w.warn(view.LanePower, n, n+" "+by.SwitchedOff()+"; lightsout leaves it off")
@@ -106,8 +106,9 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 // uncordons the nodes that lightsout left cordoned: at once if the machine is on or
 // somebody else's by now, otherwise when the node has returned.
 func (w *switching) restore(nodes []string) {
+	own := w.machines.own()
 	for _, n := range w.cordons.names() {
-		if _, off := w.machines.leftOff[n]; (!off || w.machines.takenOver(n)) && !w.draining(n) {
+		if !slices.Contains(own, n) && !w.draining(n) {
 			w.cordons.release(n)
 		}
 	}

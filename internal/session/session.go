@@ -120,7 +120,6 @@ func New(opt Options) *Session {
 	s.cordons = &cordons{loop: l, machines: s.machines}
 	s.drains = &drains{loop: l, machines: s.machines, cordons: s.cordons}
 	s.switching = newSwitching(l, s.machines, s.cordons, s.drains)
-	s.cordons.draining = s.switching.draining
 	s.leaving = &leaving{switching: s.switching, loads: s.loads}
 	s.moving = &moving{loop: l, leaving: s.leaving}
 	return s
@@ -262,7 +261,7 @@ func (s *Session) observe() {
 	s.opt.Target.setOff(s.machines.provenOff())
 	ready := s.machines.observe(was, snap)
 	s.machines.settleBoots(was, snap)
-	s.cordons.settle()
+	s.cordons.settle(s.switching.draining)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
@@ -284,7 +283,7 @@ func (s *Session) carryOut(i view.Intent) {
 	case view.AskPower:
 		s.switching.ask(i)
 	case view.AskNodes:
-		s.drains.act(i)
+		s.drains.act(i, s.switching.draining)
 	case view.Answer:
 		s.opt.Questions.answered(i)
 	case view.StartLoad:

@@ -123,10 +123,11 @@ func (w *switching) stayIfOff(err error) {
 // settled reports whether the request needs no more answer.
 func (x *request) settled() bool { return x.stage >= agreed || x.unasked }
 
-// poweringOn reports whether a request that needs no more answer powers a node's machine on, or will.
+// poweringOn reports whether a request that needs no more answer powers a node's machine on, or will: until it
+// ends, with the reason if it could not.
 func (w *switching) poweringOn(node string) bool {
 	return slices.ContainsFunc(w.requests, func(x *request) bool {
-		return x.action == power.ActionOn && x.settled() && slices.Contains(x.nodes, node) && x.ended[node] == ""
+		return x.action == power.ActionOn && x.settled() && slices.Contains(x.nodes, node) && x.ended[node] != power.StageDone
 	})
 }
 

@@ -78,8 +78,10 @@ func (o *operator) look(f *view.Frame, r *rand.Rand) {
 		o.question = ""
 	case f.Question.ID != o.question:
 		o.question = f.Question.ID
-		for i := range o.promises { // a question is an answer to the operator too
-			o.promises[i].nodes = without(o.promises[i].nodes, o.nodesIn(f.Question))
+		for i := range o.promises { // a question is an answer to the operator too, also about those that are left off
+			o.promises[i].nodes = slices.DeleteFunc(slices.Clone(o.promises[i].nodes), func(n string) bool {
+				return slices.Contains(words(f.Question.Title), n) || slices.ContainsFunc(f.Question.Lines, func(l view.Line) bool { return slices.Contains(words(l.Text), n) })
+			})
 		}
 		o.answerAt = time.Now().Add(between(r, 300*time.Millisecond, 4*time.Second))
 		if chance(r, 10) {
@@ -211,16 +213,15 @@ func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 			text += " " + l.Text
 		}
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,?:.;()", r) })
+	all := words(text)
 	for _, n := range o.x.w.workers() {
-		if slices.Contains(words, n) {
+		if slices.Contains(all, n) {
 			nodes = append(nodes, n)
 		}
 	}
 	return nodes
 }
 
-// without returns the elements of some that others lacks.
-func without(some, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(some), func(n string) bool { return slices.Contains(others, n) })
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,?:.;()", r) })
 }

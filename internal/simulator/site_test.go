@@ -179,7 +179,7 @@ func (a *parts) report(x *site) func(power.Progress) {
 func (x *site) restore(st *stateDir, called way, named int) *parts {
 	return x.command(st, "restore --yes", called, func(a *parts) error {
 		began := time.Now()
-		r := power.Request{Report: a.report(x)}
+		r := power.Request{Action: power.ActionOn, Report: a.report(x)}
 		left, err := a.journal.LeftOff()
 		if err != nil {
 			return err
@@ -203,8 +203,10 @@ func (x *site) restore(st *stateDir, called way, named int) *parts {
 		}
 		a.p.agree(r.Nodes...)
 		a.p.expect(x, "restore", expected)
-		if err := a.switcher.Restore(a.p.ctx, r, power.Automatic{}); err != nil {
-			return err
+		if len(r.Nodes) > 0 {
+			if err := a.switcher.Switch(a.p.ctx, r, power.Automatic{}); err != nil {
+				return err
+			}
 		}
 		if err := a.switcher.SettleDamage(a.p.ctx, leave); err != nil {
 			return err

@@ -66,13 +66,13 @@ func endLoads(r *run) poll {
 	}
 }
 
-// toReturn names the nodes whose machines the trial has switched off and nobody has powered on
-// since: those that it powers on at its end, and those that somebody else has switched off since.
+// toReturn names the nodes that the trial powers on at its end: their machines are off because of it. taken are
+// others of them, which lightsout leaves off.
 func toReturn(r *run) (nodes, taken []string) {
 	for _, n := range r.nodes {
 		switch m := r.s.Machine(n.name); {
 		case !m.LeftOff && !m.GoesOff() && !r.isOff(n):
-		case r.s.TakenOver(n.name):
+		case r.s.WhyLeft(n.name) != "":
 			taken = append(taken, n.name)
 		default:
 			nodes = append(nodes, n.name)
@@ -84,15 +84,12 @@ func toReturn(r *run) (nodes, taken []string) {
 // powerOnAgain powers on the machines of toReturn. Unless the trial was aborted, it waits until their
 // nodes are Ready.
 func powerOnAgain(r *run) poll {
-	off, taken := toReturn(r)
-	switch {
-	case r.ending.keepOff && r.ending.outcome != aborted:
+	if r.ending.keepOff {
 		return r.untilOff()
-	case r.ending.keepOff:
-		return done
 	}
+	off, taken := toReturn(r)
 	for _, node := range taken {
-		r.s.Warn(view.LanePower, node, node+" stays off: somebody else has switched it off since")
+		r.s.Warn(view.LanePower, node, node+" stays off: it "+r.s.WhyLeft(node))
 	}
 	if len(off) == 0 {
 		return done
@@ -108,7 +105,7 @@ func powerOnAgain(r *run) poll {
 		if over.IsZero() {
 			return false, "powering on: " + strings.Join(off, ", "), nil
 		}
-		waits := func(n string) bool { return !r.tracker.Back(n) && !r.s.TakenOver(n) }
+		waits := func(n string) bool { return !r.tracker.Back(n) && r.s.WhyLeft(n) == "" }
 		if i := slices.IndexFunc(off, waits); i >= 0 && r.ending.outcome != aborted && !now.After(over.Add(returnWithin)) {
 			return false, "waiting until " + off[i] + " is Ready", nil
 		}

@@ -29,12 +29,7 @@ func summarize(r *run) *record.Summary {
 	sum.Ledger.Balanced = balanced(r, &sum.Ledger)
 	for _, n := range r.nodes {
 		sum.Nodes = append(sum.Nodes, record.NodeOf(n.name, n.machine, sum.Phases, n.on))
-		switch m := r.s.Machine(n.name); {
-		case r.s.MayGoOff(n.name), m.GoesOff() && !m.LeftOff:
-			sum.MayGoOff = append(sum.MayGoOff, n.name)
-		case m.LeftOff:
-			sum.LeftOff = append(sum.LeftOff, n.name)
-		}
+		sum.AddStanding(n.name, r.s.Standing(n.name))
 	}
 	if len(sum.LeftOff)+len(sum.MayGoOff) > 0 && r.t.opt.Names == nil { // otherwise it would contain names
 		sum.Restore = r.t.opt.Restore

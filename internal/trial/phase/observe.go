@@ -115,6 +115,7 @@ func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {
 	}
 	if n.up() && n.outage.WasDown() {
 		t.observe(n.rows.of(view.PhaseReady), at, time.Time{})
+		n.well = s
 	}
 	for _, taint := range x.Taints {
 		if lost(taint.Key + ":" + taint.Effect) {

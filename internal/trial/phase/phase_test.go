@@ -552,6 +552,28 @@ func TestANodeWhoseOutageIsNoticedLate(t *testing.T) {
 	w.want(view.PhaseEndpointsOut, n4, "– | 13.6 | ")
 }
 
+// A node that flaps: it falls silent again after its return, which the recorder notices some seconds later.
+func TestANodeThatGoesDownAgain(t *testing.T) {
+	w := newWorld(t, 32000)
+	w.Zero(zero, w.snapshot())
+	w.look(3)
+	w.Switched(n4, power.ActionOff, at(0.2))
+	w.lose(n4, 5)
+	w.boot(n4, 15)
+	w.node(n4, func(n *cluster.Node) { n.BootID = "second" })
+	w.ready(n4, 16)
+	w.look(28)
+	w.Switched(n4, power.ActionOff, at(25))
+	w.look(28)
+	w.lose(n4, 29)
+	w.boot(n4, 39)
+	w.node(n4, func(n *cluster.Node) { n.BootID = "third" })
+	w.ready(n4, 40)
+	w.want(view.PhaseDetected, n4, "64.5..75.5 | 29 | assumed timings")
+	w.want(view.PhaseBooted, n4, "– | 39 | ")
+	w.want(view.PhaseReady, n4, "39..69 | 40 | ")
+}
+
 // A recorder that begins after a node went down cannot tell when it became NotReady.
 func TestANodeThatWasDownWhenTheRecorderBegan(t *testing.T) {
 	w := newWorld(t, 32000)

@@ -47,7 +47,8 @@ type node struct {
 	outage  outage.Outage
 	rows    rows
 	last    *cluster.Node
-	tainted bool // has had a taint by which its pods are evicted
+	well    *cluster.Snapshot // the newest that shows it Ready after its return; nil before that
+	tainted bool              // has had a taint by which its pods are evicted
 	wave    *service
 	// graceful is the kubelet's shutdownGracePeriod when it was shut down.
 	graceful time.Duration
@@ -181,13 +182,16 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 		t.names = append(t.names, name)
 		slices.Sort(t.names)
 	}
+	was, before := t.snapshot, outage.Before{Asked: at}
+	switch late := at.Before(was.At); { // the recorder notices it some time after that
+	case late && n != nil && n.well != nil:
+		was = n.well
+	case late:
+		was = t.atZero
+	}
 	n = &node{name: name, rows: rows{}, wave: t.service()}
 	t.nodes[name], t.all = n, append(t.all, n)
 	t.unforecast = true
-	was, before := t.snapshot, outage.Before{Asked: at}
-	if at.Before(was.At) { // the recorder notices it some time after that
-		was = t.atZero
-	}
 	n.last = was.Node(name)
 	before.ID = was.Boot(n.last).ID
 	n.outage.Apply(outage.Fact{Kind: outage.Listed, Before: before})

@@ -160,6 +160,9 @@ func (d *Driver) Switch(ctx context.Context, a power.Action, m power.Machine) er
 		return fmt.Errorf("no magic packet can be sent to %s: %w", d.broadcast, err)
 	}
 	defer conn.Close()
+	if err := power.BeforeSend(ctx); err != nil {
+		return err
+	}
 	packet := magic(mac)
 	for i := range packets {
 		if i > 0 {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"lightsout/power"
+	"lightsout/power/internal/permit"
 )
 
 func (s *subject) abilities() {
@@ -175,6 +176,22 @@ func (s *subject) endedContext() {
 	if s.w.Can.State {
 		if r, err := s.state(ctx, m); r.State == power.Off || err == nil && r.State != power.Unknown {
 			s.Errorf("the state is %+v, %v", r, err)
+		}
+	}
+}
+
+// vetoed: a driver that does not ask would send what the last judgement forbids.
+func (s *subject) vetoed() {
+	m, veto := s.machine(), errors.New("the last worker")
+	ctx := permit.With(s.Context(), func(context.Context) error { return veto })
+	for _, a := range s.able() {
+		_, before := wanted(a)
+		s.w.Set(before)
+		if err := s.do(ctx, a, m); !errors.Is(err, veto) {
+			s.Errorf("%s: %v, want the error of power.BeforeSend", a, err)
+		}
+		if s.w.Is() != before {
+			s.Errorf("%s without permission made the machine %s", a, s.w.Is())
 		}
 	}
 }

@@ -32,6 +32,7 @@ func Run(t *testing.T, h Harness) {
 		{"a machine that can't be reached is unknown", (*subject).unreachable, first.Unreachable != nil && first.Can.State},
 		{"what speaks for nothing is never off", (*subject).gone, first.Gone != nil},
 		{"an ended context sends nothing", (*subject).endedContext, true},
+		{"without permission nothing is sent", (*subject).vetoed, true},
 		{"the end of the context ends everything", (*subject).stalled, first.Stall != nil},
 		{"a request that may have arrived is unconfirmed", (*subject).lost, first.Lose != nil},
 		{"a refusal is told harmlessly and without secrets", (*subject).refused, first.Refuse != nil},

@@ -1,0 +1,69 @@
+package recorder
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lightsout/cluster"
+	"lightsout/internal/record"
+	"lightsout/internal/report"
+	"lightsout/internal/view"
+	"lightsout/loadgen"
+	"lightsout/power"
+)
+
+// allWrong returns what the rules find while everything is wrong that a rule looks for.
+func allWrong(t *testing.T) (found []view.Sign) {
+	w := newScene(t, nil).run(2)
+	w.change = func(c *cluster.Contents) {
+		w.contents(c)
+		c.Nodes = nil
+		for _, name := range []string{"silent", "unready", "unreturned", "switched"} {
+			n := w.node
+			n.Name, n.Renewed, n.RenewSeen = name, w.now.Add(-time.Hour), w.now.Add(-time.Hour)
+			if name == "unready" {
+				n.Ready, n.Renewed, n.RenewSeen = cluster.TriFalse, w.now, w.now
+			}
+			c.Nodes = append(c.Nodes, &n)
+		}
+	}
+	w.pending, w.ready = 1, 0
+	w.switched["switched"] = switchedOff{w.now, power.ActionOff, "m"}
+	w.plans["unreturned"] = &plannedOff{since: w.now.Add(-time.Hour), removed: w.now.Add(-time.Hour)}
+	for range 3 {
+		w.requests.series.Note(&loadgen.Record{Class: loadgen.ClassRefused, Scheduled: w.now, Sent: w.now, End: w.now}, w.now)
+	}
+	for _, w.absent = range []bool{false, true} {
+		f := facts{Recorder: w.Recorder, s: w.Snapshot(), now: w.now}
+		for _, rule := range rules {
+			all, _ := rule.sees(f)
+			for _, x := range all {
+				found = append(found, x.Kind)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// A sign without words would be silent in reports and notices, and one without a rule never shows.
+func TestEverySignHasItsWordsAndARule(t *testing.T) {
+	all := slices.Sorted(maps.Keys(view.Signs))
+	if found := allWrong(t); !slices.Equal(found, all) {
+		t.Errorf("the rules show %q, and there are words for %q", found, all)
+	}
+	for _, sign := range all {
+		e := signEvent(record.Sign{Kind: sign, Subject: "web", At: time.Unix(1_800_000_000, 0)})
+		if e.Subject == "" || sign.Named("") == "" && !strings.Contains(sign.LastGood("web"), "web") {
+			t.Errorf("%s: of what?", sign)
+		}
+		down := sign.Down()
+		if said := report.SoFar([]view.Event{e}, ""); !strings.Contains(said, " UTC") || sign.LastGood("web") == string(sign) ||
+			sign.OfNode() && (down.Text == "" || down.One == "" || down.Several == "") || sign.OfNode() == (sign.Clause("") != "") {
+			t.Errorf("%s lacks words: %q, %+v", sign, said, down)
+		}
+	}
+}
