@@ -215,6 +215,9 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		if err := s.polled(ctx, c, p.Nodes()); err != nil {
 			return err
 		}
+		if err := s.checkStart(ctx, p, f.yes); err != nil {
+			return err
+		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
