@@ -44,17 +44,20 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	return nil
 }
 
+// notBegun is a trial that was refused before its first step.
+func notBegun(why error) error { return usageError{fmt.Errorf("%w; nothing was sent", why)} }
+
 // checkStart refuses a plan by what can be known before its first step.
 func (s *app) checkStart(ctx context.Context, p *plan.Plan, auto bool) error {
 	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
-		return usageError{err}
+		return notBegun(err)
 	}
 	for i, st := range p.Steps {
 		if st.Action.Kind != plan.Off {
 			continue
 		}
 		if err := s.session.Refused(ctx, view.AskPower{Action: st.Action.How, Nodes: st.Action.Nodes}, assumed(p, i), auto); err != nil {
-			return usageError{fmt.Errorf("line %d: %w; nothing was sent", st.Line, err)}
+			return notBegun(fmt.Errorf("line %d: %w", st.Line, err))
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func (s *app) trialOver(err error) error {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case sum == nil && refused != nil:
-		return usageError{refused}
+		return notBegun(refused)
 	case sum == nil:
 		return cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}
