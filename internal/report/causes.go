@@ -86,6 +86,7 @@ func (c *causes) why(phase, subject string) string {
 var sinceWords = map[cause]string{
 	causeShutdown: "the request to shut down", causeOff: "the power cut", causeFoundOff: "it was found off",
 	causeSilent: "its heartbeat was overdue", causeDeleted: "its last heartbeat",
+	causeAnother: "it went off",
 }
 
 // wait is how long subjects of an act waited, in seconds, the shortest and the longest wait, and

@@ -27,7 +27,11 @@ func nodesTable(r *record.Record, all []Facts) section {
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, string(n.Cause)+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
+		how := string(n.Cause)
+		if n.Cause == causeAnother {
+			how += ", " + clean(n.Reason.Name)
+		}
+		t.row(n.Node, how+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
 			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
 	}
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")

@@ -32,6 +32,7 @@ const (
 	causeNotReady cause = "unplanned: not Ready"
 	causeFoundOff cause = "unplanned: its machine was off"
 	causeNotBack  cause = "not back after a planned switch-off"
+	causeAnother  cause = "switched off by another operator"
 )
 
 // asked reports whether lightsout was asked to switch the machine off.
@@ -51,6 +52,8 @@ func causeOf(d *outage.Down) cause {
 		return causeAsked
 	case d.Reason.Cause == outage.Operator:
 		return requestCauses[power.Action(d.Reason.Name)]
+	case d.Reason.Cause == outage.Another:
+		return causeAnother
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
 	case d.Reason.Noticed():

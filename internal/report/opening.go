@@ -88,6 +88,7 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 var verbs = map[cause][2]string{
 	causeShutdown: {"was shut down", "were shut down"}, causeOff: {"was switched off", "were switched off"}, causeFoundOff: {"was found off", "were found off"},
 	causeSilent: {"fell silent", "fell silent"}, causeDeleted: {"was deleted after its last heartbeat", "were deleted after their last heartbeats"},
+	causeAnother:  {"was switched off by another operator", "were switched off by another operator"},
 	causeNotReady: {"became NotReady", "became NotReady"}, causeNotBack: {"was due back from a planned switch-off", "were due back from a planned switch-off"},
 	causeAsked: {"was asked to go off, and lightsout did not see it go,", "were asked to go off, and lightsout did not see them go,"},
 }
@@ -114,7 +115,11 @@ func who(all []NodeFacts) string {
 		if len(parts) == 0 {
 			at += " UTC"
 		}
-		parts = append(parts, named(nodes)+" "+verbs[first.Cause][min(len(nodes), 2)-1]+at)
+		by := ""
+		if first.Cause == causeAnother && len(nodes) == 1 {
+			by = " (" + clean(first.Reason.Name) + ")"
+		}
+		parts = append(parts, named(nodes)+" "+verbs[first.Cause][min(len(nodes), 2)-1]+by+at)
 	}
 	return text.List(parts)
 }
