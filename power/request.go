@@ -115,6 +115,14 @@ type Question struct {
 // Refused reports whether nothing but no can be answered.
 func (q Question) Refused() bool { return worst(q.Findings) == Refuse }
 
+// Lasting returns the findings that refuse the request whenever it is made: a view that is old, and an operation under
+// way, may be over by then.
+func (q Question) Lasting() []Finding {
+	return slices.DeleteFunc(slices.Clone(q.Findings), func(f Finding) bool {
+		return f.Effect < Refuse || f.Rule == RuleStaleView || f.Rule == RuleBusy
+	})
+}
+
 // Answer is the answer to a Question.
 type Answer struct {
 	Yes bool

@@ -77,12 +77,32 @@ func (d *recordsDialog) press(p pressed) (view.Intent, bool) {
 	return nil, p.name == "esc" || p.name == "q" || p.name == "H"
 }
 
-// draw lists the records, and below them the command that replays the one under the
-// cursor.
+// verdictMeans explains the words of the column VERDICT: of trials, of outages, and of records without a summary.
+var verdictMeans = map[string]string{
+	string(view.Pass):           "the outage and the return were seen, and every expectation was met",
+	string(view.NoExpectations): "the outage and the return were seen; the trial expects nothing",
+	string(view.Fail):           "an expectation was not met, or a step failed",
+	string(view.NotObserved):    "lightsout could not prove the outage, the return or an expectation",
+	string(view.Aborted):        "the trial was ended early",
+	"unnoticed":                 "no request failed",
+	"degraded":                  "requests failed, but never three in a row",
+	"down":                      "three requests in a row failed, or more",
+	"unknown":                   "too few requests were sent to tell what clients noticed",
+	"recording":                 "a program is writing it",
+	"breaks off":                "lightsout ended before the outage did",
+	"no summary":                "lightsout ended before the trial was judged",
+	"unreadable":                "its files can't be read",
+}
+
+// draw lists the records, and below them what the verdict of the one under the cursor means, and the command that
+// replays it.
 func (d *recordsDialog) draw(s *scene, w, h int) ([]string, int) {
 	var below []string
 	if r, ok := d.selected(); ok {
-		below = wrap(s.t.text("lightsout replay "+text.ShellWord(r.Path)), w)
+		if means := verdictMeans[r.Verdict]; means != "" {
+			below = wrap(s.t.text(r.Verdict+": "+means), w)
+		}
+		below = append(below, wrap(s.t.text("lightsout replay "+text.ShellWord(r.Path)), w)...)
 	}
 	lines := d.list.draw(s, w, max(3, min(h-len(below)-1, d.lines())), true)
 	lines = append(lines, blank(w))

@@ -17,19 +17,16 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	if _, err := s.view(ctx, c, wait); err != nil {
 		return err
 	}
-	if err := trial.CheckPlan(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
+	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
 		return usageError{err}
 	}
 	refused := 0
-	var earlier power.Assumption
 	for i, st := range p.Steps {
 		fmt.Printf("step %d: %s\n", i+1, st.Text())
-		off := st.Action
-		if off.Kind != plan.Off {
-			assume(&earlier, st.Action, p.Steps[i+1:])
+		if st.Action.Kind != plan.Off {
 			continue
 		}
-		q, err := s.session.Preview(ctx, view.AskPower{Action: off.How, Nodes: off.Nodes}, earlier)
+		q, err := s.session.Preview(ctx, view.AskPower{Action: st.Action.How, Nodes: st.Action.Nodes}, assumed(p, i))
 		if err != nil {
 			return err
 		}
@@ -39,7 +36,6 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 		if q.Refused {
 			refused++
 		}
-		earlier.Off = append(earlier.Off, off.Nodes...)
 	}
 	fmt.Println("dry run: nothing was switched, nothing was sent")
 	if refused > 0 {
@@ -48,13 +44,42 @@ func (s *app) foresee(ctx context.Context, c *console, p *plan.Plan, wait time.D
 	return nil
 }
 
-// assume adds what a step that switches nothing off would do. lightsout uncordons a node that it
+// notBegun is a trial that was refused before its first step.
+func notBegun(why error) error { return usageError{fmt.Errorf("%w; nothing was sent", why)} }
+
+// checkStart refuses a plan by what can be known before its first step.
+func (s *app) checkStart(ctx context.Context, p *plan.Plan, auto bool) error {
+	if err := trial.CheckStart(p, s.watcher.Snapshot(), s.target.Focus()); err != nil {
+		return notBegun(err)
+	}
+	for i, st := range p.Steps {
+		if st.Action.Kind != plan.Off {
+			continue
+		}
+		if err := s.session.Refused(ctx, view.AskPower{Action: st.Action.How, Nodes: st.Action.Nodes}, assumed(p, i), auto); err != nil {
+			return notBegun(fmt.Errorf("line %d: %w", st.Line, err))
+		}
+	}
+	return nil
+}
+
+// assumed is what the steps before step i would do.
+func assumed(p *plan.Plan, i int) (a power.Assumption) {
+	for j, st := range p.Steps[:i] {
+		assume(&a, st.Action, p.Steps[j+1:])
+	}
+	return a
+}
+
+// assume adds what a step would do. lightsout uncordons a node that it
 // powers on, unless a later step does that.
 func assume(a *power.Assumption, step plan.Action, later []plan.Step) {
 	without := func(all, nodes []string) []string {
 		return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(nodes, name) })
 	}
 	switch step.Kind {
+	case plan.Off:
+		a.Off = append(a.Off, step.Nodes...)
 	case plan.Cordon, plan.Drain:
 		a.Cordoned = append(a.Cordoned, step.Nodes...)
 	case plan.Uncordon:

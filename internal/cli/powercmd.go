@@ -19,12 +19,16 @@ import (
 
 func newPowerCommand(o *options) *cobra.Command {
 	wait := viewWait
+	var as *format
 	status := &cobra.Command{
 		Use:               "status [NODE...]",
 		Short:             "Show each node and the power state of its machine",
 		ValidArgsFunction: o.nodes,
-		RunE:              func(cmd *cobra.Command, args []string) error { return powerStatus(cmd.Context(), *o, args, wait) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return powerStatus(cmd.Context(), *o, args, as.value, wait)
+		},
 	}
+	as = formatFlag(status, formatTable, formatJSON)
 	o.clusterFlags(status)
 	waitFlag(status, &wait, viewWait)
 	cmd := commands("power", "Show and switch the machines of nodes", status)

@@ -139,9 +139,6 @@ func unfinished(k *view.RecordLine, ofOutage bool) {
 		k.Verdict = "unreadable"
 		return
 	}
-	if len(r.Plan) == 0 { // of the recorder, or switched off by hand
-		k.What = "outage"
-	}
 	if ofOutage {
 		k.Verdict = "breaks off"
 		for _, e := range report.SignsIn(r) {

@@ -19,16 +19,21 @@ import (
 	"lightsout/power"
 )
 
-// powerStatus prints a table of nodes and machines.
-func powerStatus(ctx context.Context, o options, nodes []string, wait time.Duration) error {
+// powerStatus prints the nodes and their machines, in one of the formats of -o.
+func powerStatus(ctx context.Context, o options, nodes []string, as string, wait time.Duration) error {
 	return glance(ctx, o, wait, synced, synced, func(cfg *config.Config, w way, s *cluster.Snapshot) error {
 		if err := known(s, nodes); err != nil {
 			return err
 		}
-		if err := printStatus(ctx, os.Stdout, cfg, o, w, s, nodes); err != nil {
+		read, err := readMachines(ctx, cfg, o, w, s, nodes)
+		if err != nil {
 			return err
 		}
 		left, err := leftOffHere(cfg, o, w)
+		if as == formatJSON {
+			return errors.Join(writeJSON(os.Stdout, read.rows(s, left, nodes)), err)
+		}
+		printStatus(os.Stdout, s, read)
 		printLeft(os.Stdout, s, left, nodes, o.restore(cfg))
 		return err
 	})
@@ -149,12 +154,8 @@ func (read *machinesRead) poll(ctx context.Context, fleet *power.Fleet) {
 	}
 }
 
-// printStatus prints the nodes, all when none is named, and reads their machines.
-func printStatus(ctx context.Context, out io.Writer, cfg *config.Config, o options, w way, s *cluster.Snapshot, nodes []string) error {
-	read, err := readMachines(ctx, cfg, o, w, s, nodes)
-	if err != nil {
-		return err
-	}
+// printStatus prints the nodes that were read as a table.
+func printStatus(out io.Writer, s *cluster.Snapshot, read machinesRead) {
 	rows := [][]string{{"NODE", "STATUS", "POWER", "PROOF", "MACHINE"}}
 	for i, ref := range read.nodes {
 		machine, bound := read.missing, false
@@ -167,8 +168,7 @@ func printStatus(ctx context.Context, out io.Writer, cfg *config.Config, o optio
 		}
 		rows = append(rows, []string{ref.Name, s.NodeWord(s.Node(ref.Name), time.Now()), r.State.String(), r.Proof.String(), machine})
 	}
-	_, err = io.WriteString(out, strings.Join(columns("", rows), "\n")+"\n")
-	return err
+	printLines(out, columns("", rows))
 }
 
 // watch watches the cluster until the caller calls stop. It returns when seen holds, and enough does or the

@@ -215,6 +215,9 @@ func runTrial(ctx context.Context, o options, name string, f trialFlags) error {
 		if err := s.polled(ctx, c, p.Nodes()); err != nil {
 			return err
 		}
+		if err := s.checkStart(ctx, p, f.yes); err != nil {
+			return err
+		}
 		s.trials.Start(p, trial.RunOptions{Dir: f.out, Auto: f.yes, KeepOff: f.keepOff, End: true})
 		if err := c.follow(ctx, s.session); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "lightsout: "+text.Visible(err.Error()))
@@ -232,7 +235,7 @@ func (s *app) trialOver(err error) error {
 	sum, dir, refused := s.trials.Outcome()
 	switch {
 	case sum == nil && refused != nil:
-		return usageError{refused}
+		return notBegun(refused)
 	case sum == nil:
 		return cmp.Or(err, errors.New("the trial did not begin: the reason is above"))
 	}

@@ -136,3 +136,30 @@ func TestWhatIsNotSeenIsNotPassed(t *testing.T) {
 		}
 	})
 }
+
+// TestTheExamplePlanPassesTwice runs the plan of trial init twice. Without its rollout it is refused before the first
+// step, as is a plan for the control plane.
+func TestTheExamplePlanPassesTwice(t *testing.T) {
+	testenv.Long(t, 80)
+	t.Parallel()
+	l := labtest.Lease(t, "vagrant")
+	state := t.TempDir()
+	config := l.ConfigWith(func(c map[string]any) { c["state"] = state })
+	example, _, _ := run(t, nil, "trial", "init", "-")
+	example = strings.ReplaceAll(example, "worker-1", "k8s2")
+	for range 2 {
+		dir := filepath.Join(t.TempDir(), "record")
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "example.yaml", example), "--yes", "--record", dir)...)
+		passed(t, readSummary(t, dir), code, out+errs)
+	}
+	for plan, want := range map[string]string{
+		strings.Replace(example, "- rollout:", "- pause: 1s", 1): `no pod on k8s2 that could be evicted; begin the plan with "- rollout:"`,
+		strings.ReplaceAll(example, "k8s2", "k8s1"):              "k8s1 is part of the control plane",
+	} {
+		dir := filepath.Join(t.TempDir(), "record")
+		out, errs, code := run(t, nil, args(l, config, "trial", "run", write(t, "refused.yaml", plan), "--yes", "--record", dir)...)
+		if _, err := os.Stat(dir); code != exitUsage || !strings.Contains(errs, want) || !strings.Contains(errs, "nothing was sent") || strings.Contains(out, "trial") || err == nil {
+			t.Errorf("exit %d, a record: %v\n%s%s", code, err == nil, out, errs)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"lightsout/internal/labtest"
 	"lightsout/internal/testenv"
@@ -34,11 +36,30 @@ func TestTheWayBack(t *testing.T) {
 	if out, errs, code := run(t, nil, args(l, config("spot"), "power", "off", "kube-node4", "--yes")...); code != 0 {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
+	statusAsJSON(t, args(l, config("spot"), "power", "status", "kube-node4", "-o", "json")...)
 	if out, errs, code := run(t, nil, args(l, config("guarantee"), "restore", "--yes")...); code != 0 || !strings.Contains(out, "as guarantee") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	poweredOnBySomebody(t, l, config("spot"))
 	crossedWires(t, l)
+}
+
+// statusAsJSON has a script read which machine is off, how that is known, and what switches it on again.
+func statusAsJSON(t *testing.T, args ...string) {
+	out, errs, code := run(t, nil, args...)
+	type way struct{ Driver, Machine string }
+	var rows []struct {
+		Node, Status, State, Proof string
+		At                         time.Time
+		LeftOff                    time.Time `json:"left_off"`
+		Off, On                    way
+	}
+	if err := json.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) != 1 {
+		t.Fatalf("exit %d, %v\n%s%s", code, err, out, errs)
+	}
+	if r := rows[0]; r.Node != "kube-node4" || r.Status == "" || r.State != "off" || r.Proof != "proven" || r.On.Driver != "mdx" || r.On.Machine == "" || r.Off.Driver == "" || r.LeftOff.IsZero() || r.At.Before(r.LeftOff) {
+		t.Errorf("%+v\n%s", r, out)
+	}
 }
 
 // poweredOnBySomebody switches kube-node4 off, and has somebody else power it on: restore then removes the

@@ -223,9 +223,7 @@ func (r *Recorder) sayPlanned(went []string) {
 			continue // the timeline has the request
 		}
 		by := r.plans[node].by
-		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
-		e.Kind = string(cluster.KindNode)
-		r.s.Say(e)
+		sayPlanned(r.s, node, by)
 		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
 	}
 }

@@ -317,6 +317,34 @@ func TestTheScreenSaysWhoElseSwitchedAMachineOff(t *testing.T) {
 	s.End()
 }
 
+// So does that of a session without a recorder, as of trial run.
+func TestATrialSaysWhoElseSwitchedAMachineOff(t *testing.T) {
+	s := newScreen(t)
+	o := NewOthers(s)
+	look := func() {
+		s.setTime(s.now.Add(time.Second))
+		o.follow(s.Snapshot(), s.now)
+	}
+	look()
+	o.Handle(session.Switching{Action: power.ActionOff, Bindings: []power.Binding{{Node: power.NodeRef{Name: "n1"}}}})
+	s.noted["n1"], s.noted["n2"] = true, true
+	look()
+	s.fails("n1")
+	s.fails("n2")
+	for range 5 {
+		look()
+	}
+	var said []string
+	for _, e := range s.timeline.Since(0) {
+		if e.Code == view.CodePlannedOff {
+			said = append(said, e.Subject+" by "+e.Name)
+		}
+	}
+	if want := []string{"n2 by me@here"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
 // The screen leaves an outage to a recorder that runs, and takes over when that ends.
 func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 	s := newScreen(t)

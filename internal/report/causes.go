@@ -189,10 +189,14 @@ func (c *causes) waited(p view.Phase, after, since string) wait {
 func (c *causes) fell(node string, until float64) (from *float64, since string) {
 	for _, n := range c.nodes {
 		s := n.From.Sub(base(c.r)).Seconds()
-		if n.Node != node || s > until || sinceWords[n.Cause] == "" {
+		words := sinceWords[n.Cause]
+		if n.Reason.Kind == outage.ByAnother {
+			words = "it went off"
+		}
+		if n.Node != node || s > until || words == "" {
 			continue
 		}
-		from, since = &s, sinceWords[n.Cause]
+		from, since = &s, words
 		if n.Reason.Kind == outage.Noticed && n.Cause == causeSilent {
 			since = "its last heartbeat"
 		}

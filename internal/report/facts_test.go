@@ -158,6 +158,14 @@ func TestTheOpeningTellsTheFacts(t *testing.T) {
 			signs(r, 20, "k8s3", view.SignSilent)
 			r.Events = append(r.Events, planned)
 		}, "k8s3 fell silent at 08:00:20 UTC; no request failed; " + allThere + "."},
+		"another operator in a trial": {func(r *record.Record) {
+			off(r, 90)
+			down(r, "k8s3", outage.SpanSilent, 40, 120)
+			down(r, "k8s3", outage.SpanNotReady, 60, 120)
+			planned := view.NewEvent(view.CodePlannedOff, "k8s3", view.Facts{Name: "root@vm"})
+			planned.At, planned.Seen = at(41), at(41)
+			r.Events = append(r.Events, planned)
+		}, "k8s2 was switched off at 08:00:20 UTC and k8s3 was switched off by another operator (root@vm) at 08:00:40; no request failed; " + allThere + "."},
 		"a node that does not return from a planned switch-off": {func(r *record.Record) {
 			down(r, "k8s2", outage.SpanSilent, 20, 0)
 			signs(r, 60, "k8s2", view.SignNotBack)

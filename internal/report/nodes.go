@@ -33,6 +33,12 @@ var (
 	causeFoundOff = cause{Text: "unplanned: its machine was off", One: "was found off", Several: "were found off"}
 )
 
+// causeAnother is that another operator has switched the node off.
+func causeAnother(by string) cause {
+	who := "switched off by another operator (" + by + ")"
+	return cause{Text: who, One: "was " + who, Several: "were " + who}
+}
+
 // asked reports whether lightsout was asked to switch the machine off.
 func (n *NodeFacts) asked() bool { return n.Reason.Kind == outage.Requested }
 
@@ -46,6 +52,8 @@ func causeOf(r *record.Record, d *outage.Down) cause {
 		return causeAsked
 	case d.Reason.Kind == outage.Requested:
 		return requestCauses[r.Events[d.Reason.Event].Action]
+	case d.Reason.Kind == outage.ByAnother:
+		return causeAnother(clean(r.Events[d.Reason.Event].Name))
 	case d.Spans[0].Kind == outage.SpanGone:
 		return causeDeleted
 	case d.Reason.Kind == outage.Noticed:

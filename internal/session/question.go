@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"lightsout/cluster/forecast"
@@ -180,4 +181,23 @@ func (s *Session) Preview(ctx context.Context, a view.AskPower, assumed power.As
 	}
 	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
 	return s.switching.question(q), err
+}
+
+// Refused is why lightsout would never switch the machines off, whenever it tried; nil if it may. With auto
+// nobody is there to type a confirmation. It is safe for concurrent use.
+func (s *Session) Refused(ctx context.Context, a view.AskPower, assumed power.Assumption, auto bool) error {
+	if s.switching.switcher == nil {
+		return s.switching.missing()
+	}
+	q, err := s.switching.switcher.Preview(ctx, power.Request{Action: a.Action, Nodes: a.Nodes, Assumed: assumed})
+	switch lasting := q.Lasting(); {
+	case err != nil:
+		return err
+	case len(lasting) > 0:
+		q.Findings = lasting
+		return &power.NotDoneError{Why: power.NotAllowed, Question: q}
+	case auto && q.Type != "" && !q.Refused():
+		return fmt.Errorf("%w; run the trial on a terminal without --yes", &power.NotDoneError{Why: power.NotTyped, Question: q})
+	}
+	return nil
 }

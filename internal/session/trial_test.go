@@ -274,11 +274,6 @@ func TestTheVerdictOfATrialFollowsFromWhatWasObserved(t *testing.T) {
 		"left off":             {plan: edit(shortPlan[strings.Index(shortPlan, "  - on:"):strings.Index(shortPlan, "expect:")], "", "  - failed: 0\n    step: after\n", ""), keepOff: true, want: view.Pass, left: 2},
 		"a machine stays off":  {world: func(w *world) { w.stuck = true }, plan: edit("- on: [kube-node3, kube-node4]", "- on: {nodes: [kube-node3, kube-node4], within: 300ms}"), keepOff: true, want: view.NotObserved, left: 2},
 		"an impossible wait":   {plan: edit("detected, within: 20s", "replaced, within: 20m"), want: view.Fail, why: "the condition cannot come true: no room for 4 pods"},
-		"a dead node": {world: nodes(func(n *cluster.Node) {
-			if n.Name == "kube-node4" {
-				n.Ready = cluster.TriUnknown
-			}
-		}), want: view.NotObserved, why: "kube-node4 was not Ready when"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -437,17 +432,64 @@ func returnWithoutATrial(t *testing.T, oneBoot bool) {
 	}
 }
 
-func TestAPlanForAnotherClusterIsRefused(t *testing.T) {
+// What can be known before the first step is said then: nothing is sent or switched, and no record begins.
+func TestAPlanThatCannotComeTrueIsRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
-	w := startWorld(t, session.Options{}, nil)
-	w.x.Start(parse(t, strings.ReplaceAll(shortPlan, "kube-node4", "kube-node9")), trial.RunOptions{Auto: true, End: true})
-	w.x.waitEnd()
-	sum, _, refused := w.x.Outcome()
-	if sum != nil || refused == nil || !strings.Contains(refused.Error(), "line 7") || !strings.Contains(refused.Error(), "kube-node9") {
-		t.Errorf("summary %v, refused: %v", sum, refused)
+	edit := strings.NewReplacer
+	evicted := edit("{for: detected", "{for: evicted", "steps:\n", "steps:\n  - pause: 1s\n")
+	rollout := edit("{for: detected", "{for: evicted", "steps:\n", "steps:\n  - rollout:\n")
+	node4 := func(change func(n *cluster.Node)) func(*world) {
+		return nodes(func(n *cluster.Node) {
+			if n.Name == "kube-node4" {
+				change(n)
+			}
+		})
 	}
-	if calls := w.calls(); len(calls) != 0 {
-		t.Errorf("switched: %v", calls)
+	empty := func(w *world) {
+		link, access, c := w.s.Link, w.s.Access, w.s.Contents()
+		c.Pods = slices.DeleteFunc(c.Pods, func(p *cluster.Pod) bool { return p.Node == "kube-node4" })
+		w.s = cluster.NewSnapshot(c)
+		w.s.Link, w.s.Access = link, access
+	}
+	cordoned := node4(func(n *cluster.Node) { n.Unschedulable = true })
+	for name, c := range map[string]struct {
+		world func(*world)
+		plan  *strings.Replacer // of shortPlan
+		want  string            // empty: it begins
+	}{
+		"another cluster":          {plan: edit("kube-node4", "kube-node9"), want: `line 7: the cluster has no node "kube-node9"`},
+		"another deployment":       {plan: edit("default/llm", "default/lln"), want: `did you mean "default/llm"?`},
+		"a dead node":              {world: node4(func(n *cluster.Node) { n.Ready = cluster.TriUnknown }), want: "kube-node4 is not Ready"},
+		"no pods":                  {world: empty, plan: evicted, want: `line 9: there is no pod on kube-node4 that could be evicted; begin the plan with "- rollout:"`},
+		"no pods that matter":      {world: empty},
+		"no pods before a rollout": {world: empty, plan: rollout},
+		"a cordoned node":          {world: cordoned, plan: rollout, want: "begin with: kubectl uncordon kube-node4"},
+		"a cordoned node, no roll": {world: cordoned, plan: evicted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := shortPlan
+			if c.plan != nil {
+				text = c.plan.Replace(text)
+			}
+			w := startWorld(t, session.Options{}, c.world)
+			dir := filepath.Join(t.TempDir(), "record")
+			w.x.Start(parse(t, text), trial.RunOptions{Auto: true, End: true, Dir: dir})
+			if c.want == "" {
+				w.x.frame("the trial", func(f *view.Frame) bool { return f.Trial != nil })
+				w.x.Send(view.AbortTrial{Why: "seen"})
+				w.outcome(t)
+				return
+			}
+			w.x.waitEnd()
+			sum, _, refused := w.x.Outcome()
+			if sum != nil || refused == nil || !strings.Contains(refused.Error(), c.want) {
+				t.Errorf("summary %v, refused: %v", sum, refused)
+			}
+			if _, err := os.Stat(dir); len(w.calls()) != 0 || err == nil {
+				t.Errorf("switched: %v; its record: %v", w.calls(), err)
+			}
+		})
 	}
 }
 

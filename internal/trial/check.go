@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/session"
+	"lightsout/internal/text"
 	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -48,6 +51,88 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 		return fmt.Errorf("load.deployment in lightsout.yaml: %s", plan.Missing("deployment", about.String(), names))
 	}
 	return nil
+}
+
+// CheckStart checks by CheckPlan and by what the cluster has now, whatever comes with time, that the
+// plan can be carried out.
+func CheckStart(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
+	if err := CheckPlan(p, s, focus); err != nil {
+		return err
+	}
+	rolledOut := map[string]cluster.Key{} // before a node goes off
+	var off []string
+	var last cluster.Key
+	about := deploymentOf(p.Deployment, focus)
+	for _, st := range p.Steps {
+		switch a := st.Action; a.Kind {
+		case plan.Rollout:
+			last = deploymentOf(a.Deployment, about)
+		case plan.Off:
+			off = append(off, a.Nodes...)
+			for _, n := range a.Nodes {
+				rolledOut[n] = last
+			}
+		case plan.Wait:
+			for _, w := range waited(&a, off, about) {
+				if w[0] != view.PhaseEvicted {
+					continue
+				}
+				if why := noEviction(s, w[1], rolledOut[w[1]]); why != "" {
+					return fmt.Errorf("line %d: %s", st.Line, why)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// noEviction is why no pod will be evicted from a node, with the remedy; empty if one may be. The rollout of
+// a deployment before that puts its pods anywhere, but not on a node that is cordoned.
+func noEviction(s *cluster.Snapshot, node string, rolledOut cluster.Key) string {
+	n, rolls := s.Node(node), rolledOut != cluster.Key{}
+	evicted := slices.ContainsFunc(s.PodsOn(node), func(p *cluster.Pod) bool {
+		_, ok := p.Evictable(cluster.TaintUnreachable)
+		return ok && (!rolls || !n.Unschedulable || rolledOut != cluster.Key{Namespace: p.Namespace, Name: p.Deployment})
+	})
+	switch {
+	case evicted || cluster.WhyUnknown(s, cluster.KindPod) != "" || rolls && !n.Unschedulable:
+		return ""
+	case n.Unschedulable:
+		return fmt.Sprintf("%s is cordoned and gets no pod that could be evicted; begin with: kubectl uncordon %s", node, text.ShellWord(node))
+	}
+	return "there is no pod on " + node + ` that could be evicted; begin the plan with "- rollout:", which spreads the pods of its deployment`
+}
+
+// checkUp refuses to switch off a node that is down already: what that does could not be observed.
+func checkUp(nodes []string, s session.Controls, now time.Time) error {
+	var down []string
+	for _, name := range nodes {
+		if was := isDown(s, name, now); was != "" {
+			down = append(down, was)
+		}
+	}
+	if len(down) > 0 {
+		return fmt.Errorf("what the trial does to a node that is down can't be observed: %s", strings.Join(down, "; "))
+	}
+	return nil
+}
+
+// isDown reports in which way a node is down; empty if it is up.
+func isDown(s session.Controls, name string, now time.Time) string {
+	n, state := s.Snapshot().Node(name), s.Machine(name).Reading.State
+	if n == nil {
+		return ""
+	}
+	_, silent := s.Snapshot().Silent(n, now)
+	switch {
+	case n.Ready != cluster.TriTrue:
+		return name + " is not Ready"
+	case silent:
+		return name + " is silent"
+	case state == power.Off || state == power.Transitioning:
+		return fmt.Sprintf("the machine of %s is %s", name, state)
+	}
+	return ""
 }
 
 // checkMachines refuses a plan that switches a node without a machine, as far as

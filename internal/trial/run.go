@@ -80,10 +80,14 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
-		if err := CheckPlan(p, s, r.deployment); err != nil {
-			return nil, err
+		err := CheckStart(p, s, r.deployment)
+		if err == nil {
+			err = checkMachines(p, t.s)
 		}
-		if err := checkMachines(p, t.s); err != nil {
+		if err == nil {
+			err = checkUp(p.Nodes(), t.s, r.started)
+		}
+		if err != nil {
 			return nil, err
 		}
 		for _, st := range p.Steps {
@@ -114,42 +118,8 @@ func (r *run) begin(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	if r.plan != nil {
 		r.s.WantKubelets(r.plan.Nodes()...)
-		if err := r.steady(r.plan.Nodes()); err != nil {
-			r.s.Say(view.NewEvent(view.CodeTrialNotBegun, "trial", view.Facts{Reported: err.Error()}))
-			r.finish(stepFailed)
-			return
-		}
 		r.beginNext()
 	}
-}
-
-// steady is an error when one of the nodes is down already: what switching it
-// off does could not be observed.
-func (r *run) steady(nodes []string) error {
-	s := r.s.Snapshot()
-	for _, name := range nodes {
-		n, state := s.Node(name), r.s.Machine(name).Reading.State
-		if n == nil {
-			continue
-		}
-		_, silent := s.Silent(n, r.now())
-		was := ""
-		switch {
-		case n.Ready != cluster.TriTrue:
-			was = name + " was not Ready"
-		case silent:
-			was = name + " was silent"
-		case state == power.Off || state == power.Transitioning:
-			was = fmt.Sprintf("the machine of %s was %s", name, state)
-		default:
-			continue
-		}
-		r.unsteady = append(r.unsteady, was+" when the trial was to switch it off")
-	}
-	if len(r.unsteady) > 0 {
-		return errors.New(strings.Join(r.unsteady, "; "))
-	}
-	return nil
 }
 
 func (r *run) now() time.Time { return r.t.opt.Now() }

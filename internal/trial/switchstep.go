@@ -19,7 +19,8 @@ import (
 func (r steps) power(action power.Action, nodes []string, within time.Duration) poll {
 	a := view.AskPower{Action: action, Nodes: nodes}
 	if action != power.ActionOn {
-		if err := r.steady(nodes); err != nil {
+		if err := checkUp(nodes, r.s, r.now()); err != nil {
+			r.unsteady = append(r.unsteady, err.Error())
 			return session.FailNow(err)
 		}
 	}

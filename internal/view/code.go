@@ -50,7 +50,6 @@ const (
 	CodeRolloutRestarted Code = "rollout_restarted"  //
 	CodeNodeReturned     Code = "node_returned"      // Seconds after the power-on
 	CodeTrialStarted     Code = "trial_started"      // Name
-	CodeTrialNotBegun    Code = "trial_not_begun"    // Reported
 	CodeTrialStep        Code = "trial_step"         // N of Of, Name
 	CodeTrialStepFailed  Code = "trial_step_failed"  // Name, Reported
 	CodeTrialAborted     Code = "trial_aborted"      // Reported

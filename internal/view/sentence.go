@@ -71,7 +71,6 @@ var codeSpecs = map[Code]codeSpec{
 	CodeNodeReturned:     {LaneNode, Good, func(e *Event) string { return "Ready, " + e.ago() + " after the power-on" }},
 
 	CodeTrialStarted:    {LaneOperator, Info, func(e *Event) string { return "trial " + e.Name + " started" }},
-	CodeTrialNotBegun:   {LaneOperator, Bad, after("not begun: ")},
 	CodeTrialStep:       {LaneOperator, Info, func(e *Event) string { return fmt.Sprintf("step %d of %d: %s", e.N, e.Of, e.Name) }},
 	CodeTrialStepFailed: {LaneOperator, Bad, func(e *Event) string { return "step failed: " + e.Name + ": " + e.Reported }},
 	CodeTrialAborted:    {LaneOperator, Warning, after("aborted: ")},
