@@ -34,8 +34,10 @@ func TestThePaletteFindsAndCarriesOut(t *testing.T) {
 	f.ReadOnly = true
 	m, sent, _ = testModel(f, 120, 36, Options{})
 	typeKeys(m, ": p l u g enter esc")
-	if len(*sent) > 0 {
-		t.Errorf("read-only, the palette sent %#v", (*sent)[0])
+	for _, i := range *sent {
+		if _, ok := i.(view.Inspect); !ok { // the API server may serve a kind of this name
+			t.Errorf("read-only, the palette sent %#v", i)
+		}
 	}
 }
 
