@@ -40,7 +40,7 @@ func arrivalOf(began, permitted time.Time, err error) Arrival {
 		a.Fate = Accepted
 	case errors.As(err, new(*UnconfirmedError)):
 		a.Fate = Unconfirmed
-	case permitted.IsZero(), errors.As(err, new(*ConflictError)), errors.As(err, new(*NotSentError)):
+	case permitted.IsZero(), errors.As(err, new(*NotSentError)):
 		return Arrival{}
 	}
 	return a
@@ -90,7 +90,8 @@ func (e *NotSentError) Error() string { return e.Err.Error() }
 func (e *NotSentError) Unwrap() error { return e.Err }
 
 // ConflictError reports that the other side refused a request because of another one, which is
-// under way or has switched the machine: it counts as switched by that one. HTTP has status 409 for it.
+// under way or has switched the machine. HTTP has status 409 for it. That other one may be this request itself, if
+// a proxy sent it twice: it counts as refused, like any other.
 type ConflictError struct{ Err error }
 
 // Error is the reason.

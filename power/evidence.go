@@ -34,6 +34,7 @@ type request struct {
 // which is Ready.
 type sighting struct {
 	at    time.Time // when it was asked for: it proves nothing about later events
+	by    time.Time // when the answer was there: of two that overlap, nobody can tell which was true last
 	state string    // of State
 	proof string    // of Proof
 	node  *outage.Now
@@ -90,6 +91,8 @@ type evidence struct {
 	// off: since the last request it was seen off, and not on after that.
 	proven time.Time
 	off    bool
+	// seenBy is when the answer was there that showed it off.
+	seenBy time.Time
 }
 
 // stateOf is what the facts about one machine, its requests and what was seen since, say of it: in the
@@ -112,7 +115,7 @@ func stateOf(requests []*request) (e evidence) {
 			e.settle(func(r *request) bool {
 				return e.before(r).Seen(*s.node) == outage.Booted && (e.carriedOutBy(r, s.at) || e.off && r.bootCertain())
 			})
-		case s.state == On.String() && s.proof == Proven.String():
+		case s.state == On.String() && s.proof == Proven.String() && !s.at.Before(e.seenBy):
 			e.settle(func(r *request) bool { return e.carriedOutBy(r, s.at) })
 			e.off = false
 		case s.state == Off.String():
@@ -139,7 +142,7 @@ func (e *evidence) seenOff(s sighting) {
 		}
 		e.open = []*request{e.last}
 	}
-	e.off = true
+	e.off, e.seenBy = true, s.by
 	if s.proof == Proven.String() {
 		e.proven = s.at
 	}

@@ -183,11 +183,11 @@ func TestFaultsAtEveryStep(t *testing.T) {
 			}
 		}, power.StageUncertain, "last seen unknown (Suspended, by the platform)", "power_off", []string{"intent off", "outcome off uncertain"}, uncertain},
 		{"409 to the request", off, answering(409, ""),
-			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed"}, uncertain},
 		{"403 to the request, carried out", off, answering(403, "PowerOFF"),
 			power.StageDone, "is off (PowerOFF), although the power API refused", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
-		{"409 to the request, because another program switches it off", off, answering(409, "PowerOFF"),
-			power.StageFailed, "busy", "power_off", []string{"intent off", "outcome off failed (not sent)"}, none},
+		{"409 to the request, carried out by it or by another one", off, answering(409, "PowerOFF"),
+			power.StageDone, "is off (PowerOFF), although the power API refused", "power_off", []string{"intent off", "outcome off done"}, "kube-node3 off"},
 		{"403 to the request, and then no answer", off, func(s *site) {
 			s.answer = func(w http.ResponseWriter, r *http.Request) bool {
 				s.mu.Lock()

@@ -187,7 +187,7 @@ func (r *request) sightings(e Entry) (seen []sighting) {
 		seen = append(seen, sighting{at: e.WasOff, state: Off.String(), proof: Proven.String()})
 	}
 	if !e.RequestedAt.IsZero() && (certain || e.State == On.String()) {
-		seen = append(seen, sighting{at: e.RequestedAt, state: e.State, proof: e.Proof})
+		seen = append(seen, sighting{at: e.RequestedAt, by: e.At, state: e.State, proof: e.Proof})
 	}
 	return seen
 }

@@ -206,6 +206,9 @@ func (o *operator) answer(q *view.Question, r *rand.Rand) {
 func (o *operator) nodesIn(q *view.Question) (nodes []string) {
 	text := q.Title
 	for _, l := range q.Lines {
+		if q.Kind == view.QuestionSwitch && !l.Subject {
+			continue // it may name other nodes
+		}
 		if l.Heading && (strings.HasPrefix(l.Text, "lightsout leaves these off") || l.Text == "Also:") {
 			break // nothing is done about those
 		}
