@@ -28,15 +28,15 @@ type Ownership struct {
 	Other NodeNote
 }
 
-// SwitchedOff says who else has switched the machine off ("was switched off by ..."); empty if nobody has.
+// SwitchedOff says who else has asked the machine to go off, which the annotation says before it does; empty if nobody has.
 func (o Ownership) SwitchedOff() string {
 	switch {
 	case o.Other.Note == (Note{}):
 		return ""
 	case o.Owner == TakenOver:
-		return "was switched off since by " + o.Other.Note.String()
+		return "was asked to go off since by " + o.Other.Note.String()
 	}
-	return "was switched off by " + o.Other.Note.String()
+	return "was asked to go off by " + o.Other.Note.String()
 }
 
 // OwnershipOf is the one rule about who has switched a node's machine off. listed are machines that this

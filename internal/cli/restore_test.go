@@ -98,7 +98,7 @@ func TestRestoreSaysWhyItLeavesANode(t *testing.T) {
 		says  []string
 	}{
 		{[]string{"n2"}, []string{"  n3  off (", "; left as it is: this call names other nodes\n", "n4 of cluster site: off; left as it is: another call restores it\n"}},
-		{nil, []string{"n7: it was switched off by anna@other-host", "; left as it is: this call does not name it, and nobody answers a question about it\n"}},
+		{nil, []string{"n7: it was asked to go off by anna@other-host", "; left as it is: this call does not name it, and nobody answers a question about it\n"}},
 	} {
 		text, _ := c.printed(t, row.named...)
 		for _, want := range row.says {

@@ -27,13 +27,13 @@ func lastWorker(t *testing.T, l *labtest.Lab) {
 		out, errs, _ := run(t, nil, args(l, config, "power", "off", "kube-node1", "--yes", "--dry-run")...)
 		return out + errs
 	}
-	if said := other(); !strings.Contains(said, "kube-node1 was switched off by ") {
+	if said := other(); !strings.Contains(said, "kube-node1 was asked to go off by ") {
 		t.Errorf("another operator is told:\n%s", said)
 	}
 	if out, errs, code := run(t, nil, args(l, config, "restore", "--yes")...); code != 0 || strings.Count(out, "is on, proven") != 3 {
 		t.Errorf("restore: exit %d\n%s%s", code, out, errs)
 	}
-	if said := other(); strings.Contains(said, "was switched off by ") {
+	if said := other(); strings.Contains(said, "was asked to go off by ") {
 		t.Errorf("after it was brought back another operator is told:\n%s", said)
 	}
 }

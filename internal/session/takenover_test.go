@@ -66,10 +66,10 @@ func TestTheScreenOffersNothingThatOthersHaveSwitchedOffSince(t *testing.T) {
 	leave(t, dir, b, "kube-node3")
 	y := run(t, dir, b, b, &still{s: tanakas(), changed: make(chan struct{})}, session.Options{}, nil)
 	y.frame("who switched it off", func(f *view.Frame) bool {
-		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was switched off since by tanaka@jump-7")
+		return f.Question == nil && strings.Contains(f.Notice.Text, "kube-node3 was asked to go off since by tanaka@jump-7")
 	})
 	y.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
-	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was switched off since by tanaka@jump-7 at ") {
+	if text := questionText(y.question("switch")); !strings.Contains(text, "kube-node3 was asked to go off since by tanaka@jump-7 at ") {
 		t.Errorf("%s", text)
 	}
 	y.answer("switch", "no")
@@ -97,7 +97,7 @@ func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
 	x := run(t, t.TempDir(), b, b, &still{s: s, changed: make(chan struct{})}, session.Options{}, nil)
 	x.Send(view.AskPower{Action: power.ActionOff, Nodes: []string{"kube-node4"}})
 	text := questionText(x.question("switch"))
-	if !strings.Contains(text, "kube-node2 was switched off by tanaka@jump-7") || strings.Contains(text, "kube-node3 was switched off by") {
+	if !strings.Contains(text, "kube-node2 was asked to go off by tanaka@jump-7") || strings.Contains(text, "kube-node3 was asked to go off by") {
 		t.Errorf("%s", text)
 	}
 	x.answer("switch", "no")
