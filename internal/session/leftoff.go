@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/restore"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -50,10 +51,10 @@ func (m *machines) down() []string {
 }
 
 // whyLeft says why lightsout leaves a machine off unless the operator chooses it: who else has switched it off.
-// It is empty if lightsout powers it on: see power.DecideOwn.
+// It is empty if lightsout powers it on: see restore.DecideOwn.
 func (m *machines) whyLeft(node string) string {
 	by := power.OwnershipOf(node, []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other})
-	if power.DecideOwn(node, by).Do != power.RestoreLeave {
+	if restore.DecideOwn(node, by).Do != restore.Leave {
 		return ""
 	}
 	return by.SwitchedOff()
