@@ -48,10 +48,14 @@ func (w *switching) bringBack() {
 // restoreQuestion offers to power on what an earlier run has left off.
 func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
-	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
+	off := w.machines.lines("lightsout asked these to go off, and its journal still lists them:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return w.machines.standing(n) != power.MayGoOff }) {
+	switch own := w.machines.own(); {
+	case off == nil:
+	case !slices.ContainsFunc(own, w.machines.polled):
+		q.Title = "Machines may be off"
+	case !slices.ContainsFunc(own, func(n string) bool { return w.machines.standing(n) != power.MayGoOff }):
 		q.Title = "Machines may still go off"
 	}
 	if cordoned != nil {
