@@ -1,13 +1,5 @@
 package power
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"time"
-)
-
 // Owner is who has switched a node's machine off last, as far as this journal and the annotations on
 // nodes show.
 type Owner int
@@ -81,30 +73,4 @@ func (s *Switcher) Owners(nodes []Node) map[string]Ownership {
 		}
 	}
 	return out
-}
-
-// RestoreOwn powers on the machines of nodes that nobody has chosen one by one, whatever r's action: it leaves out
-// those that DecideOwn leaves. FailedNodes of the error has them too.
-func (s *Switcher) RestoreOwn(ctx context.Context, r Request, ask Asker) error {
-	r.Action = ActionOn
-	taken := map[string]string{}
-	state, _ := s.state(ctx, false) // without it, nobody is seen to have
-	owners := s.Owners(state.Nodes)
-	for _, n := range r.Nodes {
-		if by := owners[n]; DecideOwn(n, by).Do == RestoreLeave {
-			taken[n] = fmt.Sprintf("lightsout leaves %s off: it %s", Clean(n), by.SwitchedOff())
-			if r.Report != nil { // the others may take their time
-				r.Report(Progress{At: time.Now(), Action: ActionOn, Node: n, Stage: StageFailed, Text: taken[n]})
-			}
-		}
-	}
-	if len(taken) == 0 {
-		return s.Switch(ctx, r, ask)
-	}
-	leftOut := &ActionError{Action: ActionOn, Failed: taken}
-	r.Nodes = slices.DeleteFunc(slices.Clone(r.Nodes), func(n string) bool { return taken[n] != "" })
-	if len(r.Nodes) == 0 {
-		return leftOut
-	}
-	return errors.Join(leftOut, s.Switch(ctx, r, ask))
 }

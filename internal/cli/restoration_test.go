@@ -156,7 +156,7 @@ func (c *tunnelled) printed(t *testing.T, named ...string) (string, error) {
 		t.Fatal(err)
 	}
 	os.Stdout = write
-	err = restore(t.Context(), c.options, named, true)
+	err = runRestore(t.Context(), c.options, named, true)
 	os.Stdout = before
 	_ = write.Close()
 	text, _ := io.ReadAll(read)
@@ -276,7 +276,7 @@ func TestRestoreListsWhatAnotherCallRestores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = restore(t.Context(), c.options, nil, true)
+	err = runRestore(t.Context(), c.options, nil, true)
 	if err == nil || !strings.Contains(err.Error(), "n1 of cluster site: off") || !strings.Contains(err.Error(), "n9 of cluster site: cordoned") || c.state("n0")+c.state("n1")+c.state("n2") != "onoffon" {
 		t.Errorf("the machines are %s, %s, %s: %v", c.state("n0"), c.state("n1"), c.state("n2"), err)
 	}
@@ -290,7 +290,7 @@ func TestRestoreUncordonsNothingInAClusterThatIsUnknown(t *testing.T) {
 	err := r.journal.Cordoned("n7", "")
 	r.close()
 	c.uid, c.annotated = "", theirs
-	if failed := restore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "still cordoned: n7") || c.annotated == "" {
+	if failed := runRestore(t.Context(), c.options, nil, true); err != nil || failed == nil || !strings.Contains(failed.Error(), "still cordoned: n7") || c.annotated == "" {
 		t.Errorf("restore ends with %v; %v", failed, err)
 	}
 }

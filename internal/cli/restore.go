@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lightsout/cluster"
+	"lightsout/internal/restore"
 	"lightsout/internal/session"
 	"lightsout/power"
 )
@@ -22,7 +23,7 @@ func newRestoreCommand(o *options) *cobra.Command {
 		Use:               "restore [NODE...]",
 		Short:             "Power on the machines that lightsout left off, and uncordon its nodes",
 		ValidArgsFunction: o.nodes,
-		RunE:              func(cmd *cobra.Command, nodes []string) error { return restore(cmd.Context(), *o, nodes, yes) },
+		RunE:              func(cmd *cobra.Command, nodes []string) error { return runRestore(cmd.Context(), *o, nodes, yes) },
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask about machines of this journal and nodes that you name")
 	o.clusterFlags(cmd)
@@ -30,11 +31,11 @@ func newRestoreCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// restore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
-// looks, plans (power.RestoreCaller decides about each node), prints the plan, asks, carries it out, looks and plans again, and
+// runRestore undoes what the journal lists as off or cordoned in one cluster, or only the named nodes: it
+// looks, plans (restore.Caller decides about each node), prints the plan, asks, carries it out, looks and plans again, and
 // prints what is left.
 // The error has all of that. It asks about each machine that somebody else switched off.
-func restore(ctx context.Context, o options, named []string, yes bool) error {
+func runRestore(ctx context.Context, o options, named []string, yes bool) error {
 	o.powersOn = true
 	r, err := openRestoration(ctx, o, named)
 	if r == nil {
@@ -45,7 +46,7 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 	asks := !yes || len(named) > 0 || o.dryRun // otherwise powering on waits for no machine of others
 	f := r.look(ctx, asks)
 	console := newConsole(yes, "")
-	this := power.RestoreCaller{Named: named, Answers: !yes && console.in != nil}
+	this := restore.Caller{Named: named, Answers: !yes && console.in != nil}
 	items := planRestore(f, this)
 	showItems(f.notices, items)
 	unknown := unknownNodes(named, f.back, items)
@@ -73,12 +74,12 @@ func restore(ctx context.Context, o options, named []string, yes bool) error {
 // askFor asks what the items say. It returns what the operator has agreed to, and the machines that are to
 // stay off. After errNotDone nothing is to be done.
 func (c *console) askFor(ctx context.Context, items []restoreItem) (chosen []restoreItem, leaveOff []string, err error) {
-	together := slices.DeleteFunc(slices.Clone(items), func(i restoreItem) bool { return i.Do != power.RestoreTogether })
+	together := slices.DeleteFunc(slices.Clone(items), func(i restoreItem) bool { return i.Do != restore.Together })
 	var texts []string
-	if on := nodesOf(together, power.RestoreMachine, power.Ours); len(on) > 0 {
+	if on := nodesOf(together, restore.Machine, power.Ours); len(on) > 0 {
 		texts = append(texts, "power on "+strings.Join(on, ", "))
 	}
-	if back := nodesOf(together, power.RestoreCordon, power.Ours); len(back) > 0 {
+	if back := nodesOf(together, restore.Cordon, power.Ours); len(back) > 0 {
 		texts = append(texts, "uncordon "+strings.Join(back, ", "))
 	}
 	if len(texts) > 0 {
@@ -87,7 +88,7 @@ func (c *console) askFor(ctx context.Context, items []restoreItem) (chosen []res
 		}
 	}
 	for _, i := range items {
-		ok := i.Do != power.RestoreAlone
+		ok := i.Do != restore.Alone
 		if !ok && err == nil {
 			ok, err = c.agrees(ctx, fmt.Sprintf("power on %s, although %s", i.Node, i.why))
 		}
@@ -114,8 +115,8 @@ func (c *console) agrees(ctx context.Context, question string) (bool, error) {
 // apply powers the chosen machines on, and then uncordons the chosen nodes except those that it could
 // not power on. It returns the nodes whose machines it has brought on.
 func (r *restoration) apply(ctx context.Context, chosen []restoreItem, leaveOff []string, damaged bool) (brought []string, failed error) {
-	foreign := nodesOf(chosen, power.RestoreMachine, power.TakenOver, power.Others, power.Nobody)
-	on := append(nodesOf(chosen, power.RestoreMachine, power.Ours), foreign...)
+	foreign := nodesOf(chosen, restore.Machine, power.TakenOver, power.Others, power.Nobody)
+	on := append(nodesOf(chosen, restore.Machine, power.Ours), foreign...)
 	if len(on) > 0 || damaged {
 		var view power.ClusterReader
 		if len(foreign) > 0 {
@@ -141,7 +142,7 @@ func (r *restoration) apply(ctx context.Context, chosen []restoreItem, leaveOff 
 	off := func(node string) bool {
 		return reasons[node] != "" || failed != nil && len(reasons) == 0 && slices.Contains(on, node)
 	}
-	for _, node := range nodesOf(chosen, power.RestoreCordon, power.Ours) {
+	for _, node := range nodesOf(chosen, restore.Cordon, power.Ours) {
 		if off(node) {
 			continue
 		}

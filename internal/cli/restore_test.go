@@ -12,6 +12,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"lightsout/internal/restore"
 	"lightsout/internal/testenv"
 	"lightsout/power"
 )
@@ -55,11 +56,11 @@ func TestRestoreFindsALateMachineBesideOneOfAnotherConfig(t *testing.T) {
 	c.switchOff(t, "n4", "uid-a")
 	c.set(t, "n3", "off\n")
 	c.File, c.dryRun = first, true
-	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "still off: n3; ") {
+	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n3") != "off" || !strings.Contains(err.Error(), "still off: n3; ") {
 		t.Errorf("a dry run: n3 is %s: %v", c.state("n3"), err)
 	}
 	c.dryRun = false
-	err = restore(t.Context(), c.options, nil, true)
+	err = runRestore(t.Context(), c.options, nil, true)
 	if err == nil || c.state("n3") != "on" || c.state("n4") != "off" || !strings.Contains(err.Error(), "n4 of cluster ") || !strings.Contains(err.Error(), "b.yaml") {
 		t.Errorf("n3 is %s, n4 is %s: %v", c.state("n3"), c.state("n4"), err)
 	}
@@ -80,7 +81,7 @@ func TestLateMachinesThatDoNotAnswerDelayNoOther(t *testing.T) {
 	most := pollWithin
 	pollWithin = time.Second
 	defer func() { pollWithin = most }()
-	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" {
+	if err := runRestore(t.Context(), c.options, nil, true); err != nil || c.state("n3") != "on" {
 		t.Errorf("n3 is %s: %v", c.state("n3"), err)
 	}
 }
@@ -135,14 +136,14 @@ func TestRestorePollsLateMachinesOnceMoreAtItsEnd(t *testing.T) {
 	c.switchOff(t, "n3", "uid-a")
 	c.set(t, "late", "off\n")
 	c.stateCommand(t, `if [ $1 = late ] && [ "$(cat n3)" = off ]; then exit 1; fi; cat $1`)
-	err := restore(t.Context(), c.options, nil, true)
+	err := runRestore(t.Context(), c.options, nil, true)
 	if err == nil || !strings.Contains(err.Error(), "still off: late; ") || c.state("n3") != "on" {
 		t.Errorf("n3 is %s: %v", c.state("n3"), err)
 	}
 	if left := c.listed(t); !slices.Equal(left, []string{"late"}) {
 		t.Errorf("the journal lists %v", left)
 	}
-	if err := restore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
+	if err := runRestore(t.Context(), c.options, nil, true); err != nil || c.state("late") != "on" {
 		t.Errorf("afterwards the machine is %s: %v", c.state("late"), err)
 	}
 }
@@ -153,7 +154,7 @@ func TestAnEndOfInputAfterTheYesLeavesNothingOut(t *testing.T) {
 	const ctrlD = "\x04"
 	onATerminal(t, "y\n", ctrlD)
 	theirs := power.NodeNote{Node: "a2", Note: power.Note{By: "tanaka@jump-7", At: time.Now()}}
-	items := planRestore(restoreFacts{off: []offMachine{{LeftOff: power.LeftOff{Entry: power.Entry{Node: "a1"}}}}, notes: []power.NodeNote{theirs}, cordoned: []string{"b2"}}, power.RestoreCaller{Answers: true})
+	items := planRestore(restoreFacts{off: []offMachine{{LeftOff: power.LeftOff{Entry: power.Entry{Node: "a1"}}}}, notes: []power.NodeNote{theirs}, cordoned: []string{"b2"}}, restore.Caller{Answers: true})
 	chosen, leaveOff, err := newConsole(false, "").askFor(t.Context(), items)
 	if err == nil || errors.Is(err, errNotDone) || !slices.Equal(leaveOff, []string{"a2"}) || !slices.Equal(chosen, []restoreItem{items[0], items[2]}) {
 		t.Errorf("%+v, %v: %v", chosen, leaveOff, err)
@@ -175,16 +176,16 @@ func TestRestorePowersOnOthersMachinesOnlyByName(t *testing.T) {
 		{[]string{"n4"}, true, "lightsout power on n4"},
 		{[]string{"n7"}, false, "no terminal to confirm on"},
 	} {
-		if err := restore(t.Context(), c.options, row.named, row.yes); err == nil || !strings.Contains(err.Error(), row.says) || c.state("n7") != "off" {
+		if err := runRestore(t.Context(), c.options, row.named, row.yes); err == nil || !strings.Contains(err.Error(), row.says) || c.state("n7") != "off" {
 			t.Errorf("%v: n7 is %s: %v", row.named, c.state("n7"), err)
 		}
 	}
-	if err := restore(t.Context(), c.options, []string{"n7"}, true); err != nil || c.state("n7") != "on" {
+	if err := runRestore(t.Context(), c.options, []string{"n7"}, true); err != nil || c.state("n7") != "on" {
 		t.Errorf("by its name: n7 is %s: %v", c.state("n7"), err)
 	}
 	c.annotated = power.Note{By: "anna@other-host", At: time.Now().Add(time.Minute)}.Text() // after this journal
 	c.switchOff(t, "n7", "uid-a")
-	if err := restore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have switched off n7") {
+	if err := runRestore(t.Context(), c.options, nil, true); err == nil || c.state("n7") != "off" || !strings.Contains(err.Error(), "others have switched off n7") {
 		t.Errorf("switched off since by another: n7 is %s: %v", c.state("n7"), err)
 	}
 }

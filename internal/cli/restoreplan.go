@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/internal/outage"
+	"lightsout/internal/restore"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -16,17 +17,17 @@ import (
 
 // restoreItem is one node that is off or cordoned, or may be, with the decision of this call about it.
 type restoreItem struct {
-	power.RestoreDecision
+	restore.Decision
 	why     string // in which state it is
-	command string // of power.RestoreElsewhere: the one that restores the node, if its name follows
+	command string // of restore.Elsewhere: the one that restores the node, if its name follows
 }
 
 // leaves reports whether this call does nothing with the node.
-func (i restoreItem) leaves() bool { return i.Do == power.RestoreLeave }
+func (i restoreItem) leaves() bool { return i.Do == restore.Leave }
 
 // planRestore decides about each node that is off or cordoned; it is empty if none is.
-func planRestore(f restoreFacts, c power.RestoreCaller) (items []restoreItem) {
-	add := func(node string, k power.RestoreKind, by power.Ownership, why, command string) {
+func planRestore(f restoreFacts, c restore.Caller) (items []restoreItem) {
+	add := func(node string, k restore.Kind, by power.Ownership, why, command string) {
 		if by.Owner != power.Ours {
 			why = foreignWhy(by)
 		}
@@ -36,22 +37,22 @@ func planRestore(f restoreFacts, c power.RestoreCaller) (items []restoreItem) {
 	}
 	ours := power.Ownership{Owner: power.Ours}
 	for _, m := range f.off {
-		add(m.Node, power.RestoreMachine, power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes), offWhy(m, f.at), "")
+		add(m.Node, restore.Machine, power.OwnershipOf(m.Node, []power.LeftOff{m.LeftOff}, f.notes), offWhy(m, f.at), "")
 	}
 	for _, n := range slices.Concat(f.notes, f.unnamed) {
-		add(n.Node, power.RestoreMachine, power.OwnershipOf(n.Node, nil, []power.NodeNote{n}), "", "")
+		add(n.Node, restore.Machine, power.OwnershipOf(n.Node, nil, []power.NodeNote{n}), "", "")
 	}
 	for _, n := range f.cordoned {
-		add(n, power.RestoreCordon, ours, "", "")
+		add(n, restore.Cordon, ours, "", "")
 	}
 	for _, e := range f.elsewhere {
-		add(e.node, power.RestoreElsewhere, ours, e.what, e.command)
+		add(e.node, restore.Elsewhere, ours, e.what, e.command)
 	}
 	return items
 }
 
 // nodesOf returns the nodes of the items of a kind that these owners have left so.
-func nodesOf(items []restoreItem, k power.RestoreKind, owners ...power.Owner) (nodes []string) {
+func nodesOf(items []restoreItem, k restore.Kind, owners ...power.Owner) (nodes []string) {
 	for _, i := range items {
 		if i.Kind == k && slices.Contains(owners, i.Ownership.Owner) {
 			nodes = append(nodes, i.Node)
@@ -103,15 +104,15 @@ func showItems(notices []string, items []restoreItem) {
 	for _, n := range notices {
 		fmt.Println(n)
 	}
-	if len(nodesOf(items, power.RestoreMachine, power.Ours)) > 0 {
+	if len(nodesOf(items, restore.Machine, power.Ours)) > 0 {
 		fmt.Println("switched off by lightsout (in this journal), and not proven to be on again:")
 	}
 	for _, i := range items {
 		form, left := "not in this journal: %s: %s%s\n", ""
 		switch {
-		case i.Kind == power.RestoreElsewhere:
+		case i.Kind == restore.Elsewhere:
 			form = "%s %s%s\n"
-		case i.Kind == power.RestoreCordon:
+		case i.Kind == restore.Cordon:
 			form = "cordoned by lightsout: %s%s%s\n"
 		case i.Ownership.Owner == power.Ours:
 			form = "  %s  %s%s\n"
@@ -127,16 +128,16 @@ func showItems(notices []string, items []restoreItem) {
 
 // leftErrors returns an error about each kind of item that is left, with the command that helps.
 func leftErrors(items []restoreItem, command string) (errs []error) {
-	errs = leftover{off: nodesOf(items, power.RestoreMachine, power.Ours), cordoned: nodesOf(items, power.RestoreCordon, power.Ours)}.errors(command)
-	if nodes := strings.Join(nodesOf(items, power.RestoreMachine, power.TakenOver, power.Others), " "); nodes != "" {
+	errs = leftover{off: nodesOf(items, restore.Machine, power.Ours), cordoned: nodesOf(items, restore.Cordon, power.Ours)}.errors(command)
+	if nodes := strings.Join(nodesOf(items, restore.Machine, power.TakenOver, power.Others), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("others have switched off %s: use the commands above; to power on anyway: %s %s; if a machine is on, remove its annotation: kubectl annotate node NODE %s-", nodes, command, nodes, power.AnnotationSwitchedOff))
 	}
-	if nodes := strings.Join(nodesOf(items, power.RestoreMachine, power.Nobody), " "); nodes != "" {
+	if nodes := strings.Join(nodesOf(items, restore.Machine, power.Nobody), " "); nodes != "" {
 		errs = append(errs, fmt.Errorf("nobody knows who has switched off %s; to power on: %s %s", nodes, command, nodes))
 	}
 	nodes := map[string]string{} // with the same command
 	for _, i := range items {
-		if i.Kind == power.RestoreElsewhere {
+		if i.Kind == restore.Elsewhere {
 			nodes[i.why+"; restore with: "+i.command] += " " + i.Node
 		}
 	}

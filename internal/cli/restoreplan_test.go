@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/restore"
 	"lightsout/power"
 )
 
@@ -39,10 +40,10 @@ func TestPlanRestore(t *testing.T) {
 	} {
 		row.facts.at = now
 		var got []string
-		items := planRestore(row.facts, power.RestoreCaller{Answers: true})
+		items := planRestore(row.facts, restore.Caller{Answers: true})
 		for _, i := range items {
-			does := map[power.RestoreDo]string{power.RestoreLeave: "left as it is: " + i.Reason, power.RestoreTogether: "power on", power.RestoreAlone: "power on?"}[i.Do]
-			if i.Kind == power.RestoreCordon {
+			does := map[restore.Do]string{restore.Leave: "left as it is: " + i.Reason, restore.Together: "power on", restore.Alone: "power on?"}[i.Do]
+			if i.Kind == restore.Cordon {
 				does = "uncordon"
 			}
 			got = append(got, i.Node+" "+does)
@@ -60,7 +61,7 @@ func TestPlanRestore(t *testing.T) {
 // A machine and a cordon of one node stay two, also when this call is about neither.
 func TestAPlanKeepsTheMachineAndTheCordonOfANode(t *testing.T) {
 	f := restoreFacts{off: []offMachine{{LeftOff: power.LeftOff{Entry: power.Entry{Node: "n3"}}}}, cordoned: []string{"n3"}}
-	if items := planRestore(f, power.RestoreCaller{Named: []string{"n9"}}); len(items) != 2 || len(leftErrors(items, "lightsout restore")) != 2 {
+	if items := planRestore(f, restore.Caller{Named: []string{"n9"}}); len(items) != 2 || len(leftErrors(items, "lightsout restore")) != 2 {
 		t.Errorf("%+v", items)
 	}
 }

@@ -21,14 +21,14 @@ import (
 var imports = map[string]string{
 	".": "internal/cli",
 
-	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/recorder/reporting internal/session internal/survey internal/trial internal/trial/plan internal/report internal/view
+	"internal/cli": `tui internal/terminal internal/config internal/config/yamlfile internal/export internal/recorder internal/recorder/reporting internal/session internal/survey internal/trial internal/trial/plan internal/report internal/restore internal/view
 		internal/clock internal/outage internal/record internal/record/examples internal/record/replay internal/text cluster power power/ssh loadgen`,
 	"internal/config":          "internal/config/yamlfile internal/text loadgen power power/driver",
 	"internal/config/yamlfile": "internal/text",
 
 	"internal/terminal":           "tui internal/export internal/report internal/record internal/view internal/text",
 	"tui":                         "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
-	"internal/session":            "internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
+	"internal/session":            "internal/restore internal/clock internal/outage internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/trial":              "internal/trial/* internal/session internal/clock internal/outage internal/report internal/record internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/recorder":           "internal/trial/phase internal/session internal/report internal/record internal/view internal/text internal/clock internal/outage cluster cluster/forecast power loadgen",
 	"internal/recorder/reporting": "internal/recorder internal/text",
@@ -38,6 +38,7 @@ var imports = map[string]string{
 
 	"internal/survey": "internal/text cluster cluster/forecast cluster/place",
 
+	"internal/restore":         "power",
 	"internal/record":          "internal/outage internal/view internal/text cluster cluster/forecast power loadgen",
 	"internal/record/replay":   "internal/record internal/view cluster",
 	"internal/record/examples": "",
@@ -73,7 +74,7 @@ var rules = []struct{ from, to, why string }{
 	{"cluster/*", "power/* loadgen/*", "cluster, power and loadgen do not know each other"},
 	{"power/*", "cluster/* loadgen/*", "cluster, power and loadgen do not know each other"},
 	{"loadgen/*", "cluster/* power/*", "cluster, power and loadgen do not know each other"},
-	{"cluster/* power/* loadgen/*", "tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/view",
+	{"cluster/* power/* loadgen/*", "tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/restore internal/view",
 		"the ground knows nothing of what stands on it"},
 	{"internal/outage internal/text internal/testenv internal/labtest", "cluster/* power/* loadgen/* tui internal/terminal internal/cli internal/config/* internal/session internal/trial/* internal/report internal/record/* internal/view",
 		"everything stands on it"},

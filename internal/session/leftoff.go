@@ -1,12 +1,15 @@
 package session
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/restore"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
 	"lightsout/power"
@@ -50,10 +53,10 @@ func (m *machines) down() []string {
 }
 
 // whyLeft says why lightsout leaves a machine off unless the operator chooses it: who else has switched it off.
-// It is empty if lightsout powers it on: see power.DecideOwn.
+// It is empty if lightsout powers it on: see restore.DecideOwn.
 func (m *machines) whyLeft(node string) string {
 	by := power.OwnershipOf(node, []power.LeftOff{m.leftOff[node]}, []power.NodeNote{m.taken[node].Other})
-	if power.DecideOwn(node, by).Do != power.RestoreLeave {
+	if restore.DecideOwn(node, by).Do != restore.Leave {
 		return ""
 	}
 	return by.SwitchedOff()
@@ -76,11 +79,16 @@ func (m *machines) standing(node string) power.Standing {
 	return power.StandsOn
 }
 
+// polled reports whether there is a reading of a node's machine.
+func (m *machines) polled(node string) bool { return !m.views[node].Reading.RequestedAt.IsZero() }
+
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
 	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
+	case !m.polled(node):
+		return fmt.Sprintf("listed as %s after a request of %s, and not polled yet", standing, m.leftOff[node].Before.Asked.Local().Format(time.DateTime))
 	case standing == power.MayGoOff:
 		return "on, but may still go off by a request from here"
 	case standing == power.MayBeOff:

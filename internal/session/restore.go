@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/restore"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -47,10 +48,14 @@ func (w *switching) bringBack() {
 // restoreQuestion offers to power on what an earlier run has left off.
 func (w *switching) restoreQuestion() (view.Question, bool) {
 	q := view.Question{Kind: view.QuestionRestore, Title: "Machines are still off", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Not now"}, {ID: view.ChoiceYes, Label: "Power on"}}}
-	off := w.machines.lines("lightsout switched these off and has not seen them on again:")
+	off := w.machines.lines("lightsout asked these to go off, and its journal still lists them:")
 	cordoned := w.cordons.lines("lightsout cordoned these and has not uncordoned them:")
 	q.Lines = slices.Concat(off, cordoned)
-	if off != nil && !slices.ContainsFunc(w.machines.own(), func(n string) bool { return w.machines.standing(n) != power.MayGoOff }) {
+	switch own := w.machines.own(); {
+	case off == nil:
+	case !slices.ContainsFunc(own, w.machines.polled):
+		q.Title = "Machines may be off"
+	case !slices.ContainsFunc(own, func(n string) bool { return w.machines.standing(n) != power.MayGoOff }):
 		q.Title = "Machines may still go off"
 	}
 	if cordoned != nil {
@@ -64,10 +69,16 @@ func (w *switching) restoreQuestion() (view.Question, bool) {
 	return q, open
 }
 
+// owners returns, by node, who has switched machines off, as far as the view of the cluster shows. It is safe for
+// concurrent use.
+func (w *switching) owners(ctx context.Context) map[string]power.Ownership {
+	state, _ := w.cluster.State(ctx) // without it, nobody is seen to have
+	return w.switcher.Owners(state.Nodes)
+}
+
 // others returns who else has switched machines off, unless this journal has since. It is safe for concurrent use.
 func (w *switching) others(ctx context.Context) (out []power.Ownership) {
-	state, _ := w.cluster.State(ctx)
-	owners := w.switcher.Owners(state.Nodes)
+	owners := w.owners(ctx)
 	for _, node := range slices.Sorted(maps.Keys(owners)) {
 		if o := owners[node]; o.Owner != power.Ours {
 			out = append(out, o)
@@ -88,11 +99,8 @@ func (w *switching) findTakenOver(s *cluster.Snapshot) {
 		return
 	}
 	w.takenIn, w.takenNext, w.taking = s, w.now().Add(takenOverEvery), true
-	async(w.loop, apiTimeout, func(ctx context.Context) map[string]power.Ownership {
-		state, _ := w.cluster.State(ctx)
-		return w.switcher.Owners(state.Nodes)
-	}, func(taken map[string]power.Ownership) {
-		maps.DeleteFunc(taken, func(n string, o power.Ownership) bool { return power.DecideOwn(n, o).Do != power.RestoreLeave })
+	async(w.loop, apiTimeout, w.owners, func(taken map[string]power.Ownership) {
+		maps.DeleteFunc(taken, func(n string, o power.Ownership) bool { return restore.DecideOwn(n, o).Do != restore.Leave })
 		for n, by := range taken {
 			if w.machines.taken[n].Other.Note != by.Other.Note {
 				w.warn(view.LanePower, n, n+" "+by.SwitchedOff()+"; lightsout leaves it off")
@@ -130,7 +138,14 @@ func (w *switching) powerOnOwn(nodes []string) {
 func (w *switching) powerOn(nodes []string, end func(error)) error {
 	err := w.missing()
 	if err == nil {
-		w.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, w.switcher.RestoreOwn)
+		w.run(view.AskPower{Action: power.ActionOn, Nodes: nodes}, power.Automatic{}, end, w.restoreOwn)
 	}
 	return err
+}
+
+// restoreOwn carries out a request of powerOn.
+func (w *switching) restoreOwn(ctx context.Context, r power.Request, ask power.Asker) error {
+	look, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return restore.Own(ctx, w.switcher, w.owners(look), r, ask)
 }

@@ -152,7 +152,7 @@ func (w *switching) sayPreparing() {
 	}
 }
 
-// run switches machines by carryOut, a method of the switcher, after the answer of asker;
+// run switches machines by carryOut after the answer of asker;
 // nil asks the operator. The loop calls onEnd with the result.
 func (w *switching) run(a view.AskPower, asker power.Asker, onEnd func(error), carryOut func(context.Context, power.Request, power.Asker) error) {
 	if a.Action != power.ActionOn && w.opt.Watcher != nil {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -103,6 +104,40 @@ func TestTheQuestionNamesNoOutageOfOthersThatIsOver(t *testing.T) {
 	x.answer("switch", "no")
 	x.Send(view.AskQuit{})
 	x.waitEnd()
+}
+
+// unanswered is a board whose readings wait until the channel is closed.
+type unanswered struct {
+	*board
+	until chan struct{}
+}
+
+func (u unanswered) State(ctx context.Context, m power.Machine) (power.Reading, error) {
+	select {
+	case <-u.until:
+	case <-ctx.Done():
+		return power.Reading{}, ctx.Err()
+	}
+	return u.board.State(ctx, m)
+}
+
+// Before a machine is polled, the question at the start says what the journal says.
+func TestTheNextStartCallsNoMachineOffBeforeItIsPolled(t *testing.T) {
+	t.Parallel()
+	dir, b := t.TempDir(), newBoard(workers...)
+	leave(t, dir, b, "kube-node3")
+	u := unanswered{b, make(chan struct{})}
+	y := run(t, dir, b, u, &still{s: mdxSnapshot(), changed: make(chan struct{})}, session.Options{}, nil)
+	q := y.question("restore")
+	if text := questionText(q); strings.Contains(q.Title+text, "still off") || !strings.Contains(text, "kube-node3: listed as off after a request of ") || !strings.Contains(text, "not polled yet") {
+		t.Errorf("%s\n%s", q.Title, text)
+	}
+	close(u.until)
+	y.frame("it is polled", func(f *view.Frame) bool {
+		return f.Question != nil && f.Question.Title == "Machines are still off" && strings.Contains(questionText(f.Question), "kube-node3: still off")
+	})
+	y.stop()
+	y.waitEnd()
 }
 
 // offIn switches nodes off in a session.
