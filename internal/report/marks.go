@@ -19,6 +19,9 @@ const entriesMost = 60
 // within it share one number.
 const markGap = 17.0
 
+// gap is markGap in seconds.
+func (a axis) gap() float64 { return markGap / (plotRight - plotLeft) * (a.to - a.from) }
+
 // mark is a numbered moment: what happened at (nearly) the same time.
 type mark struct {
 	Number  int
@@ -29,11 +32,25 @@ type mark struct {
 // entry is one line of the timeline: what happened to one or more subjects.
 type entry struct {
 	At       float64
+	Until    float64 // when it happened to the last subject, or a count was the last
 	Lane     view.Lane
 	Subjects []string
 	Text     string
 	Level    view.Level
-	from, to string
+	// of a count: from and to what, and the least between
+	from, to, least string
+}
+
+// what is what happened, and until when if that took longer.
+func (e entry) what() string {
+	text := e.Text
+	if rises(e.least, e.from) && rises(e.least, e.to) {
+		text += ", " + e.least + " at the lowest"
+	}
+	if offset(e.At) != offset(e.Until) {
+		text = strings.TrimSpace(text + " (by " + offset(e.Until) + ")")
+	}
+	return text
 }
 
 // who names the subjects, or counts them if there are many.
@@ -60,42 +77,61 @@ func weight(e view.Event) int {
 	return cmp.Or(weights[e.Lane], 5)
 }
 
-// marksOf chooses the events that tell most, as many as fit, and puts those that
-// are close together on a of the picture under one number.
-func marksOf(r *record.Record, a axis) []mark {
-	for least := 5; ; least++ {
-		marks := marksFrom(r, a, least)
-		fit, entries := len(marks), 0
-		for i, m := range marks {
-			if entries += len(m.Entries); entries > entriesMost {
-				fit = min(fit, i)
-			}
+// heaviest is the weight of the events that are left out last.
+const heaviest = 9
+
+// marksOf chooses the events that tell most, as many as fit: first those of the outage, then, as
+// far as there is room, those of the past, the latest first. It puts those that are close together on
+// the axis under one number. cut tells what had no room whatever its weight.
+func marksOf(r *record.Record, a axis) (marks []mark, cut string) {
+	all := slices.Clone(r.Events)
+	slices.SortStableFunc(all, func(x, y view.Event) int { return happened(x).Compare(happened(y)) })
+	earlier := slices.IndexFunc(all, func(e view.Event) bool { return !past(r, happened(e)) })
+	if earlier < 0 {
+		earlier = len(all)
+	}
+	during, least, lines := chosen(r, a, all[earlier:], 5, entriesMost)
+	room := max(entriesMost-lines, 0)
+	before, _, lines := chosen(r, a, all[:earlier], least, room)
+	if lines > room {
+		before = before[max(len(before)-room, 0):]
+	}
+	entries := entriesFrom(r, a, slices.Concat(before, during))
+	if lines > room && len(entries) > 0 {
+		cut = " There was no room for those before " + offset(entries[0].At) + "."
+	}
+	if len(entries) > entriesMost {
+		entries = entries[:entriesMost]
+		cut += " There was no room for those after " + offset(entries[entriesMost-1].At) + "."
+	}
+	for _, e := range entries {
+		if len(marks) == 0 || a.x(e.At)-a.x(marks[len(marks)-1].At) >= markGap {
+			marks = append(marks, mark{Number: len(marks) + 1, At: e.At})
 		}
-		if fit == len(marks) || least == 9 { // even the weightiest may be too many
-			return marks[:fit]
+		m := &marks[len(marks)-1]
+		m.Entries = append(m.Entries, e)
+	}
+	return marks, cut
+}
+
+// chosen are the events of at least a weight, the lowest from least on with which their lines have room.
+func chosen(r *record.Record, a axis, all []view.Event, least, room int) (out []view.Event, weighs, lines int) {
+	for ; ; least++ {
+		out = slices.DeleteFunc(slices.Clone(all), func(e view.Event) bool { return weight(e) < least })
+		if lines = len(entriesFrom(r, a, out)); lines <= room || least == heaviest {
+			return out, least, lines
 		}
 	}
 }
 
-func marksFrom(r *record.Record, a axis, least int) (marks []mark) {
-	var chosen []view.Event
-	for _, e := range r.Events {
-		if weight(e) >= least {
-			chosen = append(chosen, e)
-		}
-	}
-	at := func(e view.Event) float64 { return happened(e).Sub(base(r)).Seconds() }
-	slices.SortStableFunc(chosen, func(x, y view.Event) int { return cmp.Compare(at(x), at(y)) })
-	subjects := view.SubjectsOf(chosen)
-	for _, e := range chosen {
-		t := at(e)
-		if len(marks) == 0 || a.x(t)-a.x(marks[len(marks)-1].At) >= markGap {
-			marks = append(marks, mark{Number: len(marks) + 1, At: t})
-		}
+// entriesFrom are the lines of events, which are in the order of time.
+func entriesFrom(r *record.Record, a axis, events []view.Event) (out entries) {
+	subjects := view.SubjectsOf(events)
+	for _, e := range events {
 		e.Subject = subjects.Name(e)
-		marks[len(marks)-1].add(e, t)
+		out.add(e, happened(e).Sub(base(r)).Seconds(), a.gap())
 	}
-	return marks
+	return out
 }
 
 // happened is when an event happened. A source's time that lies after the event
@@ -108,37 +144,61 @@ func happened(e view.Event) time.Time {
 	return e.At
 }
 
-// add puts an event into the mark: it goes on with an entry of the same subject
-// that ended where it begins (16 → 15, 15 → 13), joins one that tells the same of
-// other subjects, or is an entry of its own. Different subjects have different names.
-func (m *mark) add(e view.Event, at float64) {
+// joinGap is for how many seconds at most an entry waits for the next subject, or for a count to turn.
+const joinGap = 1.0
+
+// entries are lines of the timeline, in the order in which they began.
+type entries []entry
+
+// add puts in an event: it goes on with an entry of the same subject that ended where it begins (16 → 15,
+// 15 → 13; back up only at once, as in a rollout), joins one that tells the same of other subjects, or is
+// an entry of its own. No entry takes longer than gap seconds. Different subjects have different names.
+func (all *entries) add(e view.Event, at, gap float64) {
 	subject, text := clean(e.Subject), clean(e.Text)
 	from, to := clean(e.From), clean(e.To)
 	chained := (e.Change == cluster.ChangeEndpoints || e.Change == cluster.ChangeReplicas) && from != "" && to != ""
-	for i := range m.Entries {
-		o := &m.Entries[i]
+	for i := len(*all) - 1; i >= 0 && at-(*all)[i].At < gap; i-- {
+		o := &(*all)[i]
 		if o.Lane != e.Lane {
 			continue
 		}
-		if chained && len(o.Subjects) == 1 && o.Subjects[0] == subject && o.to == from && o.from != "" {
+		if chained && o.goesOn(subject, from) && (rises(o.from, o.to) == rises(from, to) || at-o.Until < joinGap) {
 			e.From = o.from
 			o.Text = clean(e.Sentence())
-			o.to, o.Level = to, max(o.Level, e.Level)
-			return
-		}
-		if o.Text == text {
-			if !slices.Contains(o.Subjects, subject) {
-				o.Subjects = append(o.Subjects, subject)
+			o.Until, o.to, o.Level = at, to, max(o.Level, e.Level)
+			if rises(to, o.least) {
+				o.least = to
 			}
-			o.Level = max(o.Level, e.Level)
+			return
+		}
+		again := slices.Contains(o.Subjects, subject)
+		if again && (!chained || o.to != "") {
+			break // else it would read as if this was before that
+		}
+		if !again && o.Text == text && at-o.Until <= joinGap {
+			o.Subjects = append(o.Subjects, subject)
+			o.Until, o.Level = at, max(o.Level, e.Level)
 			return
 		}
 	}
-	n := entry{At: at, Lane: view.Lane(clean(string(e.Lane))), Subjects: []string{subject}, Text: text, Level: e.Level}
+	n := entry{At: at, Until: at, Lane: view.Lane(clean(string(e.Lane))), Subjects: []string{subject}, Text: text, Level: e.Level}
 	if chained {
-		n.from, n.to = from, to
+		n.from, n.to, n.least = from, to, to
 	}
-	m.Entries = append(m.Entries, n)
+	*all = append(*all, n)
+}
+
+// goesOn reports whether the entry tells a count of the subject alone, which is that now.
+func (e *entry) goesOn(subject, count string) bool {
+	return len(e.Subjects) == 1 && e.Subjects[0] == subject && e.to == count
+}
+
+// rises reports whether a count, "3" or "3/6", becomes more.
+func rises(from, to string) bool {
+	var a, b int
+	fmt.Sscanf(from, "%d", &a)
+	fmt.Sscanf(to, "%d", &b)
+	return b > a
 }
 
 var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad: bad}
@@ -146,9 +206,9 @@ var tones = map[view.Level]tone{view.Good: good, view.Warning: warning, view.Bad
 // timelineOf is the key to the picture's marks.
 func timelineOf(r *record.Record) section {
 	t := section{ID: "timeline", Title: "Timeline", Nothing: cell{Text: "No event was recorded."}}
-	marks := marksOf(r, axisOf(r))
+	marks, cut := marksOf(r, axisOf(r))
 	t.say(plain, fmt.Sprintf("The events that tell most, by the time of their source where it gives one; those close together share a number. All %d are in %s.",
-		len(r.Events), record.EventsFile))
+		len(r.Events), record.EventsFile)+cut)
 	t.figures("mark", "time")
 	t.columns("lane", "subject", "what")
 	for _, m := range marks {
@@ -157,7 +217,7 @@ func timelineOf(r *record.Record) section {
 			if i == 0 {
 				number = itoa(m.Number)
 			}
-			t.row(number, offset(e.At), string(e.Lane), e.who(), cell{e.Text, tones[e.Level]})
+			t.row(number, offset(e.At), string(e.Lane), e.who(), cell{e.what(), tones[e.Level]})
 		}
 	}
 	return t

@@ -14,7 +14,7 @@ import (
 // told gathers the timeline's lines as "subject: text".
 func told(r *record.Record) []string {
 	var out []string
-	marks := marksOf(r, axisOf(r))
+	marks, _ := marksOf(r, axisOf(r))
 	for _, m := range marks {
 		for _, e := range m.Entries {
 			out = append(out, e.who()+": "+e.Text)
@@ -57,6 +57,90 @@ func TestTheTimelineTellsSubjectsOfOneNameApart(t *testing.T) {
 	for _, want := range []string{"news/web, shop/web: 16 → 6 ready", "blog/web: 8 → 0 ready"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("%q is missing in\n%s", want, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// changed adds changes of a node.
+func changed(r *record.Record, node string, s float64, from, to string) {
+	r.Events = append(r.Events, view.Event{At: at(s), Seen: at(s), Lane: view.LaneNode, Kind: "node", Subject: node, From: from, To: to, Text: from + " → " + to})
+}
+
+// timeline is the report's table of events, as lines.
+func timeline(t *testing.T, r *record.Record) string {
+	t.Helper()
+	_, all, found := strings.Cut(string(write(t, asMarkdown, r)), "## Timeline\n")
+	if !found {
+		t.Fatal("the report has no timeline")
+	}
+	all, _, _ = strings.Cut(all, "\n## ")
+	return all
+}
+
+func TestTheTimelineTellsTheOutageFirst(t *testing.T) {
+	r := bare()
+	r.Start, r.Events = at(-900), nil
+	for i := range 200 {
+		changed(r, fmt.Sprintf("old-%d", i), -900+4*float64(i), "Ready", "NotReady")
+	}
+	changed(r, "k8s2", 20, "Ready", "NotReady")
+	counts(r, 21, "6/6", "0/6")
+	lines := timeline(t, r)
+	for _, want := range []string{"T+00:20.0 | node | k8s2 | Ready → NotReady |", "T+00:21.0 | deployment | web |", "old-199", "There was no room for those before T-"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("%q is missing in\n%s", want, lines)
+		}
+	}
+	if strings.Contains(lines, "old-0 ") {
+		t.Errorf("the past takes all the room:\n%s", lines)
+	}
+	for i := range 200 {
+		changed(r, fmt.Sprintf("new-%d", i), 25+2*float64(i), "Ready", "NotReady")
+	}
+	if lines := timeline(t, r); !strings.Contains(lines, "k8s2") || strings.Contains(lines, "old-") || !strings.Contains(lines, "There was no room for those after T+") {
+		t.Errorf("the end of an outage is cut, and nothing else:\n%s", lines)
+	}
+}
+
+func TestEachLineOfTheTimelineHasItsTime(t *testing.T) {
+	r := bare()
+	for _, x := range []struct {
+		s        float64
+		node     string
+		from, to string
+	}{
+		{10, "k8s3", "schedulable", "SchedulingDisabled"}, {12, "k8s3", "SchedulingDisabled", "schedulable"},
+		{14, "k8s3", "schedulable", "SchedulingDisabled"}, {16, "k8s3", "SchedulingDisabled", "schedulable"},
+		{100, "k8s2", "NotReady", "Ready"}, {108, "k8s3", "NotReady", "Ready"},
+		{200, "k8s2", "Ready", "NotReady"}, {200.5, "k8s3", "Ready", "NotReady"},
+	} {
+		changed(r, x.node, x.s, x.from, x.to)
+	}
+	lines := timeline(t, r)
+	for _, want := range []string{"T+00:10.0 | node | k8s3 | schedulable →", "T+00:12.0 | node | k8s3 | SchedulingDisabled →", "T+00:14.0 | node | k8s3 | schedulable →", "T+00:16.0 | node | k8s3 | SchedulingDisabled →",
+		"T+01:40.0 | node | k8s2 |", "T+01:48.0 | node | k8s3 |", "T+03:20.0 | node | k8s2, k8s3 | Ready → NotReady (by T+03:20.5) |"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("%q is missing in\n%s", want, lines)
+		}
+	}
+}
+
+func TestTheTimelineKeepsADip(t *testing.T) {
+	for gap, want := range map[float64][]string{
+		2:   {"T+00:20.0 | endpoints | web | 6 → 0 ready (by T+00:22.0)", "T+00:24.0 | endpoints | web | 0 → 6 ready (by T+00:26.0)"},
+		0.5: {"T+00:20.0 | endpoints | web | 6 → 6 ready, 0 at the lowest (by T+00:21.5)"},
+	} {
+		r := bare()
+		for i, n := range []string{"3", "0", "3", "6"} {
+			s, was := 20+gap*float64(i), []string{"6", "3", "0", "3"}[i]
+			r.Events = append(r.Events, view.Event{At: at(s), Seen: at(s), Lane: view.LaneEndpoints, Kind: "endpointslice", Change: cluster.ChangeEndpoints,
+				Namespace: "default", Subject: "web", From: was, To: n, Why: "ready", Text: was + " → " + n + " ready"})
+		}
+		lines := timeline(t, r)
+		for _, want := range want {
+			if !strings.Contains(lines, want) {
+				t.Errorf("%q is missing in\n%s", want, lines)
+			}
 		}
 	}
 }

@@ -33,7 +33,7 @@ func picture(r *record.Record, said []string) string {
 	if len(summaryOf(r).Blind) > 0 {
 		d.sign("blind: lightsout saw nothing", swatch(`fill="url(#p-blind)"`))
 	}
-	marks := marksOf(r, d.axis)
+	marks, _ := marksOf(r, d.axis)
 	if len(marks) > 0 {
 		d.sign("number: see the timeline", func(c *canvas, x, y float64) { c.markAt(x+9, y+5, "1") })
 	}
@@ -178,7 +178,7 @@ func (d *drawing) marks(marks []mark, bottom float64) {
 		x := d.axis.x(m.At)
 		var says []string
 		for _, e := range m.Entries {
-			says = append(says, offset(e.At)+" "+e.who()+": "+e.Text)
+			says = append(says, offset(e.At)+" "+e.who()+": "+e.what())
 		}
 		d.printf(`<g class="mark"><title>%s</title>`, html.EscapeString(text.Clean(strings.Join(says, "; "), 300)))
 		if len(marks) <= linesMost {
