@@ -37,7 +37,7 @@ func openScene(t *testing.T, l *labtest.Lab, name string) *scene {
 func (s *scene) open(args ...string) {
 	s.t.Helper()
 	s.glass = openGlass(s.t, args...)
-	s.sees("the cluster", isLive, s.probe(1), `probe-\S+ no node`)
+	s.sees("the cluster", isLive, s.probe(1), `probe-\S+ +no node`)
 }
 
 // newScene makes the namespace.
