@@ -351,6 +351,25 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 	}
 }
 
+// A machine that was off by plan is no part of an outage, and may be the reason why its pods had no room: the
+// table has it, if it was off then.
+func TestANodeThatWasOffByPlanIsInTheTableOfAnOutage(t *testing.T) {
+	r := bare()
+	signs(r, 100, "k8s3", view.SignSilent)
+	down(r, "k8s1", outage.SpanSilent, 20, 60)
+	down(r, "k8s2", outage.SpanSilent, 40, 130)
+	down(r, "k8s3", outage.SpanSilent, 102, 115)
+	for node, s := range map[string]float64{"k8s1": 21, "k8s2": 41} {
+		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: "root@vm"})
+		e.At, e.Seen = at(s), at(s)
+		r.Events = append(r.Events, e)
+	}
+	want := "k8s3|unplanned: its heartbeats stopped|T+00:00.0|T+00:02.0|15 s\nk8s2|planned: switched off by another operator (root@vm)|T-01:00.0|T-01:00.0|90 s"
+	if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestTheOpeningOfARedactedRecord(t *testing.T) {
 	r := bare()
 	signAPI(r, 20)

@@ -23,13 +23,19 @@ func nodesTable(r *record.Record, all []Facts) section {
 	t.columns("node", "how")
 	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
 	ids := bootIDsOf(r)
-	for _, n := range nodesIn(all) {
+	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, n.Cause.Text+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
+		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
 			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
+	}
+	for _, n := range nodesIn(all) {
+		row(&n, "")
+	}
+	for _, n := range planned(r) {
+		row(&n, "planned: ")
 	}
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
