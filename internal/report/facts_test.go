@@ -264,6 +264,29 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	}
 }
 
+// A record that begins while pods lack, or does not see the cluster when they go, does not claim to know since
+// when they lack.
+func TestPodsThatNobodySawGoLackedBefore(t *testing.T) {
+	for name, happens := range map[string]func(r *record.Record){
+		"the record began later": func(r *record.Record) { lose(r, -1, 0, 40) },
+		"a blind span":           func(r *record.Record) { r.Summary.Blind = []record.Blind{{From: 37, To: 39.5}} },
+		"it was seen":            func(*record.Record) {},
+	} {
+		r := bare()
+		scales(r, 0, 6)
+		off(r, 90)
+		lose(r, 0, 40, 60)
+		happens(r)
+		want := "T+00:20.0|default/web|0 of 6|T+00:39.8|T+00:59.8|20 s"
+		if name != "it was seen" {
+			want = "T+00:20.0|default/web|0 of 6|T+00:39.8 or before|T+00:59.8|at least 20 s"
+		}
+		if got := rowsOf(podsTable(r, factsOf(r))); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 // Failures of the second in which an outage begins belong to it; they are not said to be from before it.
 func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 	r := bare()

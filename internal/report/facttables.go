@@ -114,11 +114,15 @@ func podsTable(r *record.Record, all []Facts) section {
 		}
 		for _, w := range all[i].Workloads {
 			lowest, until, length, pending := fmt.Sprintf("%s%d of %d", w.most(), w.Lowest, w.Of), instant(r, w.To), none, some(w.Pending)
+			from := instant(r, w.From)
+			if w.least() != "" {
+				from += " or before"
+			}
 			if w.unseen() {
 				lowest = "not seen"
 			}
 			if d, known := w.lasted(); known && !w.Hidden {
-				length = seconds(d.Seconds())
+				length = w.least() + seconds(d.Seconds())
 			}
 			if w.AtEnd > 0 {
 				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
@@ -126,7 +130,7 @@ func podsTable(r *record.Record, all []Facts) section {
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, instant(r, w.From), until, length, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
 		}
 	}
 	t.trim("missing from", "until", "for", "without a node", "why")
