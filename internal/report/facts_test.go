@@ -264,6 +264,29 @@ func TestPodsLackFromTheDrainBeforeTheOutageOn(t *testing.T) {
 	}
 }
 
+// A record that begins while pods lack, or does not see the cluster when they go, does not claim to know since
+// when they lack.
+func TestPodsThatNobodySawGoLackedBefore(t *testing.T) {
+	for name, happens := range map[string]func(r *record.Record){
+		"the record began later": func(r *record.Record) { lose(r, -1, 0, 40) },
+		"a blind span":           func(r *record.Record) { r.Summary.Blind = []record.Blind{{From: 37, To: 39.5}} },
+		"it was seen":            func(*record.Record) {},
+	} {
+		r := bare()
+		scales(r, 0, 6)
+		off(r, 90)
+		lose(r, 0, 40, 60)
+		happens(r)
+		want := "T+00:20.0|default/web|0 of 6|T+00:39.8|T+00:59.8|20 s"
+		if name != "it was seen" {
+			want = "T+00:20.0|default/web|0 of 6|T+00:39.8 or before|T+00:59.8|at least 20 s"
+		}
+		if got := rowsOf(podsTable(r, factsOf(r))); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 // Failures of the second in which an outage begins belong to it; they are not said to be from before it.
 func TestNoFailureOfAnOutageIsFromBeforeIt(t *testing.T) {
 	r := bare()
@@ -348,6 +371,25 @@ func TestOnlyTheSameBootIDShowsThatAMachineRanOn(t *testing.T) {
 		if got := rowsOf(nodesTable(r, factsOf(r))); strings.Contains(got, "its boot ID is the same") != c.ran {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// A machine that was off by plan is no part of an outage, and may be the reason why its pods had no room: the
+// table has it, if it was off then.
+func TestANodeThatWasOffByPlanIsInTheTableOfAnOutage(t *testing.T) {
+	r := bare()
+	signs(r, 100, "k8s3", view.SignSilent)
+	down(r, "k8s1", outage.SpanSilent, 20, 60)
+	down(r, "k8s2", outage.SpanSilent, 40, 130)
+	down(r, "k8s3", outage.SpanSilent, 102, 115)
+	for node, s := range map[string]float64{"k8s1": 21, "k8s2": 41} {
+		e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: "root@vm"})
+		e.At, e.Seen = at(s), at(s)
+		r.Events = append(r.Events, e)
+	}
+	want := "k8s3|unplanned: its heartbeats stopped|T+00:00.0|T+00:02.0|15 s\nk8s2|planned: switched off by another operator (root@vm)|T-01:00.0|T-01:00.0|90 s"
+	if got := rowsOf(nodesTable(r, factsOf(r))); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

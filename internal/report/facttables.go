@@ -23,13 +23,19 @@ func nodesTable(r *record.Record, all []Facts) section {
 	t.columns("node", "how")
 	t.figures("from", "off", "silent", "NotReady", "evicted", "booted", "Ready", "down for")
 	ids := bootIDsOf(r)
-	for _, n := range nodesIn(all) {
+	row := func(n *NodeFacts, how string) {
 		length := cell{Text: seconds(n.To.Sub(n.From).Seconds())}
 		if n.To.IsZero() {
 			length = cell{fmt.Sprintf("%s, and still down", seconds(r.End.Sub(n.From).Seconds())), bad}
 		}
-		t.row(n.Node, n.Cause.Text+returned(&n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
+		t.row(n.Node, how+n.Cause.Text+returned(n, ids[n.Node]), instant(r, n.From), instant(r, n.Since(outage.SpanOff)), instant(r, n.Since(outage.SpanSilent)), instant(r, n.Since(outage.SpanNotReady)),
 			instant(r, n.Evicted), instant(r, n.Booted), instant(r, n.Ready()), length)
+	}
+	for _, n := range nodesIn(all) {
+		row(&n, "")
+	}
+	for _, n := range planned(r) {
+		row(&n, "planned: ")
 	}
 	t.trim("off", "silent", "NotReady", "evicted", "booted", "Ready")
 	if len(t.Rows) > 0 {
@@ -108,11 +114,15 @@ func podsTable(r *record.Record, all []Facts) section {
 		}
 		for _, w := range all[i].Workloads {
 			lowest, until, length, pending := fmt.Sprintf("%s%d of %d", w.most(), w.Lowest, w.Of), instant(r, w.To), none, some(w.Pending)
+			from := instant(r, w.From)
+			if w.least() != "" {
+				from += " or before"
+			}
 			if w.unseen() {
 				lowest = "not seen"
 			}
 			if d, known := w.lasted(); known && !w.Hidden {
-				length = seconds(d.Seconds())
+				length = w.least() + seconds(d.Seconds())
 			}
 			if w.AtEnd > 0 {
 				until = text.Count(w.AtEnd, "pod", "pods") + " " + atEnd(r)
@@ -120,7 +130,7 @@ func podsTable(r *record.Record, all []Facts) section {
 			if !w.PendingTo.IsZero() {
 				pending += ", until " + instant(r, w.PendingTo)
 			}
-			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, instant(r, w.From), until, length, pending, orNone(w.Why))
+			t.row(instant(r, all[i].From), orNone(w.Key.String()), lowest, from, until, length, pending, orNone(w.Why))
 		}
 	}
 	t.trim("missing from", "until", "for", "without a node", "why")

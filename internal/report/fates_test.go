@@ -51,6 +51,7 @@ func TestEachWorkloadHasItsOwnReason(t *testing.T) {
 		shows(r, 60, database, "k8s2", false, deleted, "database-0")
 		shows(r, 60, deployment("web"), "k8s2", false, deleted, "web-1-a")
 		shows(r, 60, deployment("web-gpu"), "k8s2", false, deleted, "web-gpu-1-a", "web-gpu-1-b")
+		of(r, "web-gpu", 1, "2/2")
 		of(r, "web", 60, "5/6")
 		of(r, "web-gpu", 60, "0/2")
 		of(r, "web", 390, "6/6")

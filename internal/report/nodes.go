@@ -69,6 +69,18 @@ func causeOf(r *record.Record, d *outage.Down) cause {
 // nodesOf lists the times that nodes went down, in the order of time. Nodes that were only silent
 // count if there are no others.
 func nodesOf(r *record.Record) []NodeFacts {
+	all := downsOf(r, func(n *NodeFacts) bool { return n.counts(r) })
+	worse := slices.DeleteFunc(slices.Clone(all), func(n NodeFacts) bool {
+		return !n.Reason.Begins() && n.First(outage.SpanOff) == nil && n.First(outage.SpanNotReady) == nil
+	})
+	if len(worse) > 0 {
+		return worse
+	}
+	return all
+}
+
+// downsOf lists the times that nodes were down that are wanted, in the order of time.
+func downsOf(r *record.Record, wanted func(*NodeFacts) bool) (all []NodeFacts) {
 	reasons, lanes := reasonsOf(r), map[string][]outage.Span{}
 	for node := range reasons {
 		lanes[node] = nil
@@ -76,33 +88,33 @@ func nodesOf(r *record.Record) []NodeFacts {
 	for _, l := range r.Lanes {
 		lanes[l.Node] = l.Spans
 	}
-	var all []NodeFacts
 	lost := silences(r)
 	for node, spans := range lanes {
 		for _, d := range outage.Downs(node, spans, slices.Concat(reasons[node], lost)) {
-			if n := (NodeFacts{Down: d, Cause: causeOf(r, &d)}); n.counts(r) {
-				all = append(all, n)
-			}
+			all = append(all, NodeFacts{Down: d, Cause: causeOf(r, &d)})
 		}
-	}
-	worse := slices.DeleteFunc(slices.Clone(all), func(n NodeFacts) bool {
-		return !n.Reason.Begins() && n.First(outage.SpanOff) == nil && n.First(outage.SpanNotReady) == nil
-	})
-	if len(worse) > 0 {
-		all = worse
 	}
 	slices.SortFunc(all, func(a, b NodeFacts) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Node, b.Node)) })
 	for i := range all {
 		all[i].follow(r, all[i+1:])
 	}
-	return all
+	return slices.DeleteFunc(all, func(n NodeFacts) bool { return !wanted(&n) })
 }
+
+// planned lists the times that nodes were off during a recorded outage because another operator had switched
+// their machines off: they are no part of it, and took room from its pods.
+func planned(r *record.Record) []NodeFacts {
+	return downsOf(r, func(n *NodeFacts) bool { return recorded(r) && n.Reason.Kind == outage.ByAnother && !n.over(r) })
+}
+
+// over reports whether it had ended before the record's zero.
+func (n *NodeFacts) over(r *record.Record) bool { return !n.To.IsZero() && n.To.Before(r.Zero) }
 
 // counts reports whether it is one of the outages that a record is about: not one that was there before,
 // or is in the past of a recorded one, which may have others with their signs.
 func (n *NodeFacts) counts(r *record.Record) bool {
 	switch unplanned := recorded(r); {
-	case unplanned && !n.To.IsZero() && n.To.Before(r.Zero), n.Reason.Kind == outage.Unanswered:
+	case unplanned && n.over(r), n.Reason.Kind == outage.Unanswered:
 		return false
 	case n.Reason.Begins():
 		return true

@@ -228,7 +228,7 @@ func (w *Workload) length(r *record.Record, lasting string) string {
 	case w.AtEnd > 0:
 		return fmt.Sprintf(", and %d %s missing %s", w.AtEnd, text.Noun(w.AtEnd, "was", "were"), atEnd(r))
 	case known && w.lacked() > 0 && !w.Hidden:
-		return fmt.Sprintf(lasting, lasted(d))
+		return fmt.Sprintf(lasting, w.least()+lasted(d))
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func shorterOf(r *record.Record, c *causes, all []Facts) section {
 		add("set "+tolerationOf+taint+" to 0", availableOf(c.replaced()), tainted+max(replaced-evicted, 0), replaced)
 	}
 	ready, known := at(view.PhaseReady)
-	if n, of, until := roomless(all, secondsAfter(r, ready)); deleted && known && n > 0 {
+	if n, of, until := c.roomless(all, secondsAfter(r, ready)); deleted && known && n > 0 {
 		restored := until.Sub(base(r)).Seconds()
 		add("keep room for "+text.Count(n, "more pod", "more pods")+" on other nodes", availableOf(of), evicted+restored-ready, restored)
 	}
@@ -75,11 +75,15 @@ func availableOf(workloads []string) string {
 	return "all pods of " + strings.Join(few(workloads, "more"), ", ") + " are available on other nodes"
 }
 
-// roomless counts the pods of the first outage that had no node until the nodes were Ready again, with
-// their workloads and when the last one was available.
-func roomless(all []Facts, ready time.Time) (n int, of []string, until time.Time) {
+// roomless counts the pods of the first outage that had no node until a node was Ready again, with their
+// workloads and when the last one was available. A pod that waits for a node before that gets one elsewhere.
+func (c *causes) roomless(all []Facts, ready time.Time) (n int, of []string, until time.Time) {
+	placed := func(w *Workload) bool {
+		first, _ := c.follows(view.PhaseReady, "", w.PendingTo.Sub(base(c.r)).Seconds())
+		return !w.PendingTo.IsZero() && first == nil
+	}
 	for _, w := range all[0].Workloads {
-		if w.Pending > 0 && w.To.After(ready) {
+		if w.Pending > 0 && w.To.After(ready) && !placed(&w) {
 			n, of, until = n+w.Pending, append(of, clean(w.Key.String())), latest(until, w.To)
 		}
 	}

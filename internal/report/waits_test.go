@@ -74,3 +74,21 @@ func TestARowHasOneReason(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Room was missing only if pods had no node until a node was Ready again: all wait for a moment to be placed.
+func TestPodsThatFoundANodeNeededNoMoreRoom(t *testing.T) {
+	for placed, missing := range map[float64]bool{67: false, 402: true} {
+		r := bare()
+		off(r, 400)
+		replaces(r, 405)
+		scales(r, 0, 6)
+		waits(r, 66, "web-1", "web-2")
+		r.Samples = append(r.Samples, record.Sample{At: at(placed), Key: true, Cluster: &record.Cluster{At: at(placed)}})
+		sees(r, view.PhaseEvicted, "k8s2", 60)
+		sees(r, view.PhaseReady, "k8s2", 400)
+		all := factsOf(r)
+		if got := rowsOf(shorterOf(r, causesOf(r, all), all)); strings.Contains(got, "keep room for 2 more pods") != missing {
+			t.Errorf("placed at %g: %q", placed, got)
+		}
+	}
+}

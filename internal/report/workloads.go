@@ -15,9 +15,9 @@ type Workload struct {
 	cluster.Ref
 	// Lowest is the least number of available pods of the Of that it should have had. From is when
 	// the first one lacked, and AtEnd how many still did when the record ended; To is since when
-	// none did, if that is 0.
+	// none did, if that is 0. After is when none lacked last before From; zero: nobody knows.
 	Lowest, Of, AtEnd int
-	From, To          time.Time
+	After, From, To   time.Time
 	// Hidden: lightsout did not see the cluster for a part of the outage, so Lowest may have been
 	// lower.
 	Hidden bool
@@ -36,6 +36,14 @@ func (w *Workload) unseen() bool { return w.Hidden && w.lacked() == 0 }
 // lasted is from when to when pods lacked; false: unknown, or they still did when the record ended.
 func (w *Workload) lasted() (d time.Duration, known bool) {
 	return w.To.Sub(w.From), !w.From.IsZero() && !w.To.IsZero()
+}
+
+// least stands before a length of time that may have been longer, as nobody saw it begin.
+func (w *Workload) least() string {
+	if !w.From.IsZero() && w.After.IsZero() {
+		return "at least "
+	}
+	return ""
 }
 
 // reading is a number of pods of a deployment from a time on; -1 is as before.
@@ -81,12 +89,16 @@ func readingsOf(r *record.Record, all *pods) map[cluster.Ref][]reading {
 // workloadsOf finds the workloads whose pods the record shows in an outage, the worst first: all that
 // lost pods, and that of the record.
 func workloadsOf(r *record.Record, f *Facts, all *pods, readings map[cluster.Ref][]reading) (out []Workload) {
-	hidden := slices.ContainsFunc(unseenIn(r), func(s unseen) bool {
+	blind := unseenIn(r)
+	hidden := slices.ContainsFunc(blind, func(s unseen) bool {
 		return s.from.Before(f.over) && (s.to.IsZero() || s.to.After(f.From) && s.to.Sub(s.from) > hiddenLeast)
 	})
 	for k, list := range readings {
 		w := Workload{Ref: k, Hidden: hidden}
 		if w.read(list, f) && (k.Key == r.Deployment() && k.Kind == cluster.KindDeployment || w.lacked() > 0) {
+			if slices.ContainsFunc(blind, func(s unseen) bool { return s.from.Before(w.From) && s.to.After(w.After) }) {
+				w.After = time.Time{}
+			}
 			w.Why = w.because(r, f, all)
 			out = append(out, w)
 		}
@@ -148,7 +160,7 @@ func (w *Workload) read(all []reading, f *Facts) (known bool) {
 func (w *Workload) since(n int, at time.Time) {
 	switch {
 	case n <= 0:
-		w.From = time.Time{}
+		w.After, w.From = at, time.Time{}
 	case w.From.IsZero():
 		w.From = at
 	}

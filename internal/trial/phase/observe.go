@@ -57,6 +57,7 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	}
 	if t.atZero.At.IsZero() && t.began.IsZero() {
 		t.began = now
+		t.service().startLate(t)
 	}
 	t.observeAvailable(s)
 	// With many nodes this runs once a second.

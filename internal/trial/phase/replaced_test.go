@@ -1,6 +1,7 @@
 package phase
 
 import (
+	"slices"
 	"testing"
 
 	"lightsout/cluster"
@@ -44,6 +45,34 @@ func TestPodsAreReplacedWithoutAnEviction(t *testing.T) {
 		})
 		w.look(tc.ends + 5)
 		if p := w.phase(view.PhaseReplaced, llm.String()); p.Observed == nil || *p.Observed < tc.ends {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// A record that begins in mid-outage sees the pods replaced of which it found that they were there at zero. Where
+// those on the node have gone already, nobody knows of how many.
+func TestARecordThatBeginsInMidOutageSeesPodsReplaced(t *testing.T) {
+	for name, gone := range map[string]bool{"before they are deleted": false, "after they have gone": true} {
+		w := newWorld(t, 20000)
+		w.Tracker, w.last = NewTracker(llm), nil
+		w.Zero(zero, cluster.NewSnapshot(cluster.Contents{}))
+		w.Switched(n4, power.ActionOff, zero)
+		w.podsOn(n4, func(p *cluster.Pod) { p.Ready = false })
+		if gone {
+			w.c.Pods = slices.DeleteFunc(w.c.Pods, func(p *cluster.Pod) bool { return p.Node == n4 })
+		}
+		w.node(n4, func(n *cluster.Node) { n.Ready, n.ReadyEndpoints = cluster.TriUnknown, 0 })
+		w.look(20)
+		w.podsOn(n4, func(p *cluster.Pod) { p.Deleting, p.Evicted = at(25), true })
+		for i := range 4 {
+			p := w.pod("new-"+string(rune('a'+i)), "kube-node1", 1000)
+			p.Created, p.ReadySince, p.Changed = at(25), at(29), at(29)
+		}
+		w.look(30)
+		switch p := w.phase(view.PhaseReplaced, llm.String()); {
+		case gone && (p.Observed != nil || p.Before || p.Note != "nobody saw which of its pods served on the nodes"),
+			!gone && (p.Observed == nil || *p.Observed != 30 || p.HiddenFrom != nil):
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

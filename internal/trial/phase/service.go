@@ -25,18 +25,27 @@ type service struct {
 	full bool
 }
 
-func (v *service) start(s *cluster.Snapshot, dep cluster.Key) {
+func (v *service) start(s *cluster.Snapshot, dep cluster.Key, served func(*cluster.Pod) bool) {
 	d := s.Deployment(dep)
 	if d == nil {
 		return
 	}
 	v.pods = map[cluster.Key]string{}
 	for _, p := range s.PodsOf(dep) {
-		if p.Serving() {
+		if served(p) {
 			v.pods[p.Key] = p.Node
 		}
 	}
 	v.most, v.learnt = forecast.StartTime(s, dep)
+}
+
+// startLate takes the first look at the cluster after zero: the pods that were there at zero are taken to have
+// served then. Which others have gone since, nobody knows.
+func (v *service) startLate(t *Tracker) {
+	v.start(t.snapshot, t.deployment, func(p *cluster.Pod) bool { return p.Node != "" && !p.Finished() && !p.Created.After(t.zero) })
+	if v.pods != nil {
+		v.forecastFirst(t)
+	}
 }
 
 // forecastFirst works out the first forecast of the replacements.
@@ -58,7 +67,11 @@ func (v *service) forecastFirst(t *Tracker) {
 	}
 	r := &row{}
 	v.rows[view.PhaseReplaced] = r
-	if v.lost == 0 {
+	switch {
+	case v.lost == 0 && t.atZero.At.IsZero():
+		r.explain("nobody saw which of its pods served on the nodes")
+		return
+	case v.lost == 0:
 		r.when, r.before, r.notes = cluster.At(t.zero), true, []string{"none of its pods served on the nodes"}
 		return
 	}

@@ -152,7 +152,7 @@ func (t *Tracker) Zero(at time.Time, s *cluster.Snapshot) {
 	}
 	t.zero = at
 	t.snapshot, t.atZero = s, s
-	t.waves[0].start(s, t.deployment)
+	t.waves[0].start(s, t.deployment, (*cluster.Pod).Serving)
 }
 
 // Began is the first look at the cluster, if that came after zero; otherwise the zero time.
@@ -176,7 +176,7 @@ func (t *Tracker) Switched(name string, a power.Action, at time.Time) {
 	}
 	if len(t.nodes) > 0 && !slices.ContainsFunc(t.names, func(name string) bool { return t.nodes[name].on().IsZero() }) {
 		t.waves = append(t.waves, &service{rows: rows{}})
-		t.service().start(t.snapshot, t.deployment)
+		t.service().start(t.snapshot, t.deployment, (*cluster.Pod).Serving)
 	}
 	if n == nil {
 		t.names = append(t.names, name)
