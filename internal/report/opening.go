@@ -133,7 +133,7 @@ func (c *Clients) text(several bool) string {
 	case len(c.Windows) > 0:
 		said = "clients saw errors for " + least + lasted(c.ErrorTime) + " (" + text.Count(c.InWindows, "request", "requests") + " failed)"
 		if n := c.Failed - c.InWindows; n > 0 {
-			said += ", and " + text.Count(n, "more request", "more requests") + " failed later"
+			said += ", and " + text.Count(n, "more request", "more requests") + " failed outside of that time"
 		}
 	case c.Failed > 0:
 		said = least + text.Count(c.Failed, "request", "requests") + " failed between " + clock(c.First) + " and " + clock(c.Last)
