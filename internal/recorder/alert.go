@@ -29,6 +29,8 @@ type alert struct {
 	record.Sign
 	kind  kind
 	stage stage
+	// began is when all was well last before the condition showed, whether a mute covers that or not.
+	began time.Time
 	// since is when the condition began to show without a mute.
 	since time.Time
 }
@@ -61,7 +63,7 @@ func (a *alerts) look(f facts) (due []*alert) {
 	}
 	for id, o := range a.open {
 		if o.stage == pending || o.stage == muted {
-			o.stage = f.mutes.over(id, f.now, f.now)
+			o.stage = f.mutes.over(id, o.began, f.now, f.now)
 			if o.stage == pending && f.now.Sub(o.since) >= rules[o.kind].hold {
 				due = append(due, o)
 			}
@@ -75,7 +77,8 @@ func (a *alerts) look(f facts) (due []*alert) {
 
 // show opens the alert of a condition, unless it is open. A muted one begins with the end of the mute.
 func (a *alerts) show(id key, x finding, f facts) {
-	if o := a.open[id]; o != nil && o.stage != muted {
+	o := a.open[id]
+	if o != nil && o.stage != muted {
 		if o.stage == pending {
 			o.Kind = x.Kind
 		}
@@ -84,10 +87,14 @@ func (a *alerts) show(id key, x finding, f facts) {
 	if x.At.IsZero() || x.At.After(f.now) {
 		x.At = f.now
 	}
+	began := x.At
+	if o != nil {
+		began = o.began
+	}
 	if end := f.mutes.ended(id, f.now); end.After(x.At) {
 		x.At = end
 	}
-	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, stage: x.stage, since: f.now}
+	a.open[id] = &alert{Sign: x.Sign, kind: id.kind, stage: x.stage, began: began, since: f.now}
 }
 
 // resolve forgets the alerts of a kind whose condition shows no longer.
@@ -164,6 +171,8 @@ type mute struct {
 	node string
 	// from and to bound it; a zero to is open.
 	from, to time.Time
+	// takes is when it takes what begins for the last time; zero: to.
+	takes time.Time
 	// stage is that of the alerts under it: muted until it ends, or told until they resolve.
 	stage stage
 }
@@ -177,9 +186,6 @@ const (
 	// cordonCalm is for how long after a node was cordoned pods without a node are no sign: a
 	// drain moves them.
 	cordonCalm = 15 * time.Minute
-	// plannedReturn is how long after its return a node that was switched off by plan explains
-	// failures.
-	plannedReturn = time.Minute
 )
 
 // of reports whether the mute is of an alert.
@@ -187,11 +193,11 @@ func (m mute) of(id key) bool {
 	return slices.Contains(rules[id.kind].muted, m.why) && (m.node == "" || m.node == id.subject)
 }
 
-// over is the stage of an alert by the first mute over it at some moment from one time to another; pending
-// if there is none.
-func (all mutes) over(id key, from, to time.Time) stage {
+// over is the stage of an alert that began then, by the first mute over it at some moment from one time to
+// another; pending if there is none.
+func (all mutes) over(id key, began, from, to time.Time) stage {
 	for _, m := range all {
-		if m.of(id) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from)) {
+		if m.of(id) && (m.takes.IsZero() || !began.After(m.takes)) && !m.from.After(to) && (m.to.IsZero() || m.to.After(from)) {
 			return m.stage
 		}
 	}
@@ -213,12 +219,8 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first, stage: muted})
 	for node, p := range r.plans {
-		to := p.until()
-		all = append(all, mute{planned, node, p.since, to, muted})
-		if !to.IsZero() {
-			to = to.Add(plannedReturn)
-		}
-		all = append(all, mute{besidePlan, "", p.since, to, muted})
+		all = append(all, mute{why: planned, node: node, from: p.since, to: p.until(), stage: muted})
+		all = append(all, p.beside()...)
 	}
 	if r.opt.TrialRuns() {
 		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back

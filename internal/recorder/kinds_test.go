@@ -114,12 +114,25 @@ func (w *scene) boots(id string) {
 
 // planned switches the machine off for so many seconds.
 func (w *scene) planned(seconds int) {
-	w.note("me@here", w.node.BootID)
-	w.run(2)
-	w.silent = true
+	w.off()
 	w.run(seconds)
 	w.boots(w.node.BootID + "+")
 	w.note("", "")
+}
+
+// off switches the machine off, and leaves it off.
+func (w *scene) off() {
+	w.note("me@here", w.node.BootID)
+	w.run(2).silent = true
+}
+
+// half lets seconds pass in which each second request fails.
+func (w *scene) half(seconds int) {
+	for range seconds / 2 {
+		w.answer = "refused"
+		w.run(1).answer = "ok"
+		w.run(1)
+	}
 }
 
 // starts starts another recorder instead, so many seconds later.
@@ -196,6 +209,49 @@ func TestAlertsBeginRecords(t *testing.T) {
 		"requests never succeeded":          {func(w *scene) { w.answer = "refused"; w.run(60) }, ""},
 		"requests hung before the first ok": {func(w *scene) { w.answer = "hang"; w.run(20).answer = "ok" }, ""},
 		"requests fail by plan":             {func(w *scene) { w.answer = "ok"; w.run(20).answer = "refused"; w.planned(60); w.run(50).answer = "ok" }, ""},
+		"requests fail by plan, for long": {func(w *scene) {
+			w.answer = "ok"
+			w.run(20).answer = "refused"
+			w.planned(2000)
+			w.run(50).answer = "ok"
+		}, ""},
+		"half of the requests fail by plan": {func(w *scene) { w.answer = "ok"; w.run(20).off(); w.half(2000); w.boots("second"); w.run(20) }, ""},
+		"requests fail with the node back": {func(w *scene) {
+			w.answer = "ok"
+			w.run(20).planned(2000)
+			w.answer = "refused"
+			w.run(20).answer = "ok"
+		}, ""},
+		"requests fail with its first heartbeat": {func(w *scene) {
+			w.answer = "ok"
+			w.run(20).off()
+			w.run(2000).boots("second")
+			w.node.Ready, w.answer = cluster.TriFalse, "refused"
+			w.run(20).node.Ready = cluster.TriTrue
+			w.run(20).answer = "ok"
+		}, ""},
+		"requests fail long after the switch-off": {func(w *scene) {
+			w.answer = "ok"
+			w.run(20).off()
+			w.run(600).answer = "refused"
+			w.run(30).answer = "ok"
+		}, "requests 622/624"},
+		"with it, and again long after it": {func(w *scene) {
+			w.answer = "ok"
+			w.run(20).off()
+			w.answer = "refused"
+			w.run(60).answer = "ok"
+			w.run(600).answer = "refused"
+			w.run(30).answer = "ok"
+		}, "requests 682/684"},
+		"no endpoint long after it": {func(w *scene) { w.run(20).off(); w.run(600).ready = 0; w.run(30) }, "endpoints 623/633"},
+		"pods wait by plan, for long": {func(w *scene) {
+			w.run(20).off()
+			w.run(60).pending = 3
+			w.run(2000).boots("second")
+			w.run(20).pending = 0
+		}, ""},
+		"pods wait long after it": {func(w *scene) { w.run(20).off(); w.run(600).pending = 3; w.run(30) }, "pending 623/633"},
 		"requests hang by plan, fail later": {func(w *scene) {
 			w.limit, w.answer = 1000, "ok"
 			w.run(20)
@@ -240,6 +296,27 @@ func TestAlertsBeginRecords(t *testing.T) {
 				t.Errorf("records: %q, want %q", said, c.want)
 			}
 		})
+	}
+}
+
+// The recorder says that it notices failures once it does: what a switch-off by plan explains begins no record.
+func TestFailuresAreNoticedWhenTheRecorderSaysSo(t *testing.T) {
+	w := newScene(t, nil)
+	w.answer = "ok"
+	w.off()
+	w.run(60).starts(3600).requests.every = time.Second
+	w.run(5)
+	said := func() string { return strings.Join(w.printed, "\n") }
+	if !strings.Contains(said(), "n1 was switched off as planned, by me@here: failures of the service that begin within 8m00s") || strings.Contains(said(), "failures are noticed") {
+		t.Errorf("printed %q", said())
+	}
+	for s := 0; s < 600 && !strings.Contains(said(), "failures are noticed"); s++ {
+		w.run(1)
+	}
+	w.answer = "refused"
+	w.run(3)
+	if !w.Running() {
+		t.Errorf("failures begin no record; printed %q", said())
 	}
 }
 

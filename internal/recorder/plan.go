@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -16,8 +17,8 @@ type plannedOff struct {
 	// since is when the recorder saw the annotation, removed when it was gone, back when the node had
 	// returned, though the annotation may stay: somebody else powered it on.
 	since, removed, back time.Time
-	// down: the node has been silent or not Ready.
-	down bool
+	// went is when the node was first silent or not Ready, heard since when it has not been silent.
+	went, heard time.Time
 }
 
 const (
@@ -27,6 +28,11 @@ const (
 	// plannedGoes is how long an annotated node may stay up until its machine goes off. A
 	// lightsout that ended before its request leaves a node that stays up.
 	plannedGoes = 45 * time.Second
+	// plannedSettles is how long after its node went down a planned switch-off explains failures that begin:
+	// Kubernetes takes 50 s to mark the node, waits for the tolerations, 300 s by default, and starts pods.
+	plannedSettles = 8 * time.Minute
+	// plannedReturn is how long after its return the node explains them.
+	plannedReturn = time.Minute
 )
 
 // until is when the plan explains the node's outage no longer; zero: nobody knows yet.
@@ -36,6 +42,27 @@ func (p *plannedOff) until() time.Time {
 		return p.back
 	}
 	return overdue
+}
+
+// beside are the mutes of what may fail beside the node: with its switch-off, for as long as that goes on,
+// and with its return, from the first heartbeat on.
+func (p *plannedOff) beside() mutes {
+	until := p.until()
+	goes := mute{why: besidePlan, from: p.since, stage: muted}
+	comes := goes
+	if !p.went.IsZero() {
+		goes.takes = p.went.Add(plannedSettles)
+	}
+	comes.from = cmp.Or(p.heard, until)
+	comes.to = comes.from.Add(returnsWithin)
+	if !until.IsZero() {
+		goes.to = until.Add(plannedReturn)
+		comes.to = goes.to
+	}
+	if comes.from.IsZero() {
+		return mutes{goes}
+	}
+	return mutes{goes, comes}
 }
 
 // plans are the newest planned switch-offs of each node.
@@ -78,14 +105,22 @@ func (p *plannedOff) goesDown(s *cluster.Snapshot, n *cluster.Node, now time.Tim
 		p.back = now
 		return false
 	}
-	was := p.down
 	_, heard := n.Heartbeat()
 	_, silent := s.Silent(n, now)
+	switch {
+	case silent:
+		p.heard = time.Time{}
+	case p.heard.IsZero():
+		p.heard = now
+	}
 	// A kubelet renews its Lease before its node is Ready, and the object may be older than its machine's boot.
 	up := n.Ready == cluster.TriTrue && !silent && (heard.IsZero() || heard.After(p.removed))
-	if up && (p.down || !p.removed.IsZero() || now.Sub(p.since) > plannedGoes) {
+	if up && (!p.went.IsZero() || !p.removed.IsZero() || now.Sub(p.since) > plannedGoes) {
 		p.back = now
 	}
-	p.down = p.down || !up
-	return p.down && !was
+	if up || !p.went.IsZero() {
+		return false
+	}
+	p.went = now
+	return true
 }

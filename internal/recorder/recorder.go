@@ -224,7 +224,8 @@ func (r *Recorder) sayPlanned(went []string) {
 		}
 		by := r.plans[node].by
 		sayPlanned(r.s, node, by)
-		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s", node, by))
+		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
+			node, by, text.Span(plannedSettles), text.Span(plannedReturn)))
 	}
 }
 
@@ -245,12 +246,15 @@ func (r *Recorder) startProbes() {
 func (r *Recorder) follow(ended []loadgen.Record) {
 	mutes := r.mutesOfRequests()
 	for _, q := range ended {
-		if r.requests.note(&q, mutes) {
-			r.opt.Print("requests answered: failures are noticed from now on")
-		}
+		r.requests.note(&q, mutes)
 		if r.incident != nil {
 			r.incident.tracker.Request(q)
 		}
+	}
+	now := r.opt.Now()
+	noticed := !r.requests.first.IsZero() && r.mutesOfRequests().over(key{kind: requestsFail}, r.requests.began(now), now, now) == pending
+	if noticed && r.said.news("requests", "noticed") {
+		r.opt.Print("requests answered: failures are noticed from now on")
 	}
 }
 

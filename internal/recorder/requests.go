@@ -14,6 +14,8 @@ type requests struct {
 	first time.Time
 	// series has those that no mute covered while they were in flight.
 	series loadgen.Series
+	// muted are the newest failures that a mute covered, one after another: when the first and the last began.
+	muted struct{ first, last time.Time }
 }
 
 // mutesOfRequests are the mutes of requests that have ended. Those covered begin no alert; any make it last.
@@ -24,16 +26,30 @@ func (r *Recorder) mutesOfRequests() mutes {
 	return r.mutesNow(r.opt.Now())
 }
 
-// note takes the end of a request. It reports whether it is the first good answer.
-func (p *requests) note(q *loadgen.Record, m mutes) (first bool) {
-	if p.every == 0 {
-		return false
+// began is when the failures began of which one at that time is part, if a mute covered those before.
+func (p *requests) began(at time.Time) time.Time {
+	if at.After(p.muted.first) && at.Before(p.muted.last.Add(loadgen.FailingWithin(p.every))) {
+		return p.muted.first
 	}
-	if first = q.Class == loadgen.ClassOK && p.first.IsZero(); first {
+	return at
+}
+
+// note takes the end of a request.
+func (p *requests) note(q *loadgen.Record, m mutes) {
+	if p.every == 0 {
+		return
+	}
+	if q.Class == loadgen.ClassOK && p.first.IsZero() {
 		p.first = q.CountedAt()
 	}
-	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, q.CountedAt(), q.End) == pending {
-		p.series.Note(q, q.CountedAt())
+	at := q.CountedAt()
+	began := p.began(at)
+	if q.Class == loadgen.ClassOK || m.over(key{kind: requestsFail}, began, at, q.End) == pending {
+		p.series.Note(q, at)
+		return
 	}
-	return first
+	p.muted.first = began
+	if at.After(p.muted.last) {
+		p.muted.last = at
+	}
 }

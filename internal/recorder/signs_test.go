@@ -49,6 +49,22 @@ func allWrong(t *testing.T) (found []view.Sign) {
 	return slices.Compact(found)
 }
 
+// A notice of what happens again has its time, and not only that of the first.
+func TestANoticeTellsWhatHappensAgain(t *testing.T) {
+	at := time.Date(2026, 11, 29, 23, 44, 12, 0, time.UTC)
+	var signs []view.Event
+	for _, x := range []record.Sign{{Kind: view.SignSilent, Subject: "n1", At: at}, {Kind: view.SignRequests, At: at}, {Kind: view.SignSilent, Subject: "n1", At: at.Add(31 * time.Second)}} {
+		signs = append(signs, signEvent(x))
+	}
+	if said := report.SoFar(signs, ""); !strings.Contains(said, "; again: n1 fell silent at 23:44:43 UTC.") {
+		t.Errorf("%q", said)
+	}
+	signs = append(signs, signEvent(record.Sign{Kind: view.SignRequests, At: at.Add(40 * time.Second)}))
+	if said := report.SoFar(signs, ""); !strings.Contains(said, "; again: requests began to fail after 23:44:52 UTC.") {
+		t.Errorf("%q", said)
+	}
+}
+
 // A sign without words would be silent in reports and notices, and one without a rule never shows.
 func TestEverySignHasItsWordsAndARule(t *testing.T) {
 	all := slices.Sorted(maps.Keys(view.Signs))

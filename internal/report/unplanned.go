@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,23 @@ func SoFar(signs []view.Event, clients string) string {
 	if len(nodes) == 0 {
 		beside = text.Capital(beside)
 	}
-	return text.Clean(sentence(who(nodes), beside, clients), 2*textMost)
+	return text.Clean(sentence(who(nodes), beside, again(signs), clients), 2*textMost)
+}
+
+// again describes the newest of the signs that came before; empty if none did.
+func again(signs []view.Event) string {
+	for i, e := range slices.Backward(signs) {
+		was := func(x view.Event) bool { return x.Sign == e.Sign && x.Subject == e.Subject }
+		if !slices.ContainsFunc(signs[:i], was) {
+			continue
+		}
+		what := e.Sign.Clause(clean(e.Subject))
+		if e.Sign.OfNode() {
+			what = clean(e.Subject) + " " + e.Sign.Down().One + " at"
+		}
+		return "again: " + what + " " + clock(e.At) + " UTC"
+	}
+	return ""
 }
 
 // signsBeside describes the signs that are not about nodes, each kind once. told: those of requests
