@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"lightsout/internal/planned"
 	"lightsout/internal/recorder"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
@@ -22,7 +23,7 @@ type guests struct {
 // alone are the trials of a session without a recorder.
 type alone struct {
 	*trial.Runner
-	others *recorder.Others
+	others *planned.Others
 }
 
 // Handle handles what happens in the session.
@@ -37,7 +38,7 @@ func (a *app) newGuests(opt session.Options, trials trial.Options) {
 		trials.Begin = func() { a.outages.Yield() }
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
-	a.guest = alone{a.trials, recorder.NewOthers(a.session.Controls())}
+	a.guest = alone{a.trials, planned.NewOthers(a.session.Controls().Say)}
 	if a.opt.unprompted {
 		a.outages = a.newOutages(opt)
 		a.guest = guests{a.trials, a.outages}

@@ -156,7 +156,7 @@ type why string
 
 // Reasons of mutes.
 const (
-	planned      why = "the node was switched off by plan"
+	byPlan       why = "the node was switched off by plan"
 	besidePlan   why = "a node was switched off by plan"
 	cordoned     why = "a node was cordoned or uncordoned"
 	neverGood    why = "no request had succeeded yet"
@@ -219,8 +219,8 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first, stage: muted})
 	for node, p := range r.plans {
-		all = append(all, mute{why: planned, node: node, from: p.since, to: p.until(), stage: muted})
-		all = append(all, p.beside()...)
+		all = append(all, mute{why: byPlan, node: node, from: p.Since, to: p.Until(), stage: muted})
+		all = append(all, beside(p)...)
 	}
 	if r.opt.TrialRuns() {
 		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back

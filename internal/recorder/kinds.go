@@ -47,7 +47,7 @@ var rules = [kinds]rule{
 	apiGone:    {hold: 2 * time.Second, muted: []why{duringTrial}, sees: silentAPI},
 	machineOff: {hold: 2 * time.Second, cause: outage.Operator, muted: []why{duringTrial}, sees: machinesOff},
 	// A trial's record does not have nodes that it did not switch.
-	nodeDown:      {hold: 2 * time.Second, muted: []why{planned}, sees: nodesDown},
+	nodeDown:      {hold: 2 * time.Second, muted: []why{byPlan}, sees: nodesDown},
 	endpointsLost: {hold: 10 * time.Second, muted: []why{duringTrial, besidePlan}, sees: unserved},
 	podsWait:      {hold: 10 * time.Second, muted: []why{duringTrial, besidePlan, cordoned}, sees: podsWaiting},
 	requestsFail:  {muted: []why{duringTrial, besidePlan, neverGood, duringRecord}, sees: requestsFailing},
@@ -132,7 +132,7 @@ func nodesDown(f facts) (found []finding, known bool) {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
-		case f.plans.overdue(n.Name, f.now):
+		case f.plans.Overdue(n.Name, f.now):
 			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, begins})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
 			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, begins})

@@ -8,6 +8,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/clock"
+	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
@@ -28,7 +29,7 @@ type Recorder struct {
 	specs map[int]loadgen.Spec // of loads, by the generator's numbers
 
 	alerts   alerts
-	plans    plans
+	plans    planned.Offs
 	requests requests
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
@@ -68,7 +69,7 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: plans{}, lead: lead{changed: opt.Now()}, said: said{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: planned.Offs{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
@@ -132,7 +133,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 		looks = r.sees(s)
 	}
 	if looks && s.Link.State == cluster.LinkLive {
-		r.sayPlanned(r.plans.follow(s, r.alerts.down, now))
+		r.sayPlanned(r.plans.Follow(s, r.alerts.down, now))
 	}
 	r.follow(r.ended.Take()) // with the mutes of the plans
 	if !looks {
@@ -222,8 +223,8 @@ func (r *Recorder) sayPlanned(went []string) {
 		if _, own := r.switched[node]; own {
 			continue // the timeline has the request
 		}
-		by := r.plans[node].by
-		sayPlanned(r.s, node, by)
+		by := r.plans[node].By
+		r.s.Say(planned.Event(node, by))
 		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
 			node, by, text.Span(plannedSettles), text.Span(plannedReturn)))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/session"
@@ -320,10 +321,10 @@ func TestTheScreenSaysWhoElseSwitchedAMachineOff(t *testing.T) {
 // So does that of a session without a recorder, as of trial run.
 func TestATrialSaysWhoElseSwitchedAMachineOff(t *testing.T) {
 	s := newScreen(t)
-	o := NewOthers(s)
+	o := planned.NewOthers(s.Say)
 	look := func() {
 		s.setTime(s.now.Add(time.Second))
-		o.follow(s.Snapshot(), s.now)
+		o.Look(s.Snapshot(), s.now)
 	}
 	look()
 	o.Handle(session.Switching{Action: power.ActionOff, Bindings: []power.Binding{{Node: power.NodeRef{Name: "n1"}}}})

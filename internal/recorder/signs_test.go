@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/report"
 	"lightsout/internal/view"
@@ -32,7 +33,7 @@ func allWrong(t *testing.T) (found []view.Sign) {
 	}
 	w.pending, w.ready = 1, 0
 	w.switched["switched"] = switchedOff{w.now, power.ActionOff, "m"}
-	w.plans["unreturned"] = &plannedOff{since: w.now.Add(-time.Hour), removed: w.now.Add(-time.Hour)}
+	w.plans["unreturned"] = &planned.Off{Since: w.now.Add(-time.Hour), Removed: w.now.Add(-time.Hour)}
 	for range 3 {
 		w.requests.series.Note(&loadgen.Record{Class: loadgen.ClassRefused, Scheduled: w.now, Sent: w.now, End: w.now}, w.now)
 	}

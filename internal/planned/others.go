@@ -1,4 +1,4 @@
-package recorder
+package planned
 
 import (
 	"time"
@@ -9,17 +9,17 @@ import (
 	"lightsout/power"
 )
 
-// Others has the timeline of a session without a Recorder say which machines somebody else switches off. It belongs
+// Others has the timeline of a session without a recorder say which machines somebody else switches off. It belongs
 // to the session's loop.
 type Others struct {
-	s     Session
-	plans plans
+	say   func(view.Event)
+	plans Offs
 	own   map[string]bool // nodes that this session has switched off
 }
 
-// NewOthers makes Others for a session.
-func NewOthers(s Session) *Others {
-	return &Others{s: s, plans: plans{}, own: map[string]bool{}}
+// NewOthers makes Others for a session; say adds to its timeline.
+func NewOthers(say func(view.Event)) *Others {
+	return &Others{say: say, plans: Offs{}, own: map[string]bool{}}
 }
 
 // Handle handles what happens in the session.
@@ -27,7 +27,7 @@ func (o *Others) Handle(e session.Event) {
 	switch e := e.(type) {
 	case *cluster.Snapshot:
 		if e.Link.State == cluster.LinkLive {
-			o.follow(e, time.Now())
+			o.Look(e, time.Now())
 		}
 	case session.Switching:
 		for _, b := range e.Bindings {
@@ -36,22 +36,23 @@ func (o *Others) Handle(e session.Event) {
 	}
 }
 
-func (o *Others) follow(s *cluster.Snapshot, now time.Time) {
+// Look takes the newest Snapshot.
+func (o *Others) Look(s *cluster.Snapshot, now time.Time) {
 	down := func(node string) bool {
 		n := s.Node(node)
 		_, silent := s.Silent(n, now)
 		return silent || n.Ready != cluster.TriTrue
 	}
-	for _, node := range o.plans.follow(s, down, now) {
+	for _, node := range o.plans.Follow(s, down, now) {
 		if !o.own[node] {
-			sayPlanned(o.s, node, o.plans[node].by)
+			o.say(Event(node, o.plans[node].By))
 		}
 	}
 }
 
-// sayPlanned has the timeline say that somebody else has switched off the machine of a node.
-func sayPlanned(s Session, node, by string) {
+// Event says that somebody else has switched off the machine of a node.
+func Event(node, by string) view.Event {
 	e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
 	e.Kind = string(cluster.KindNode)
-	s.Say(e)
+	return e
 }
