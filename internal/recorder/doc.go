@@ -17,7 +17,7 @@
 // is that of a node which was cordoned before it went down, and one that at the first look is older
 // than Options.Past; a younger one begins a record, in which the time until then is a blind span.
 //
-// A mute covers alerts for a time: a planned switch-off (plan.go), a record that has ended, the time
+// A mute covers alerts for a time: a planned switch-off (package planned; plan.go), a record that has ended, the time
 // before the first good answer. While it does, they are muted, and one that outlives it began at its
 // end. A trial is a mute too: it keeps the record of all alerts but those of nodes that it did not
 // switch, so those under it are told. A failed request is muted if a mute covers any moment in which it

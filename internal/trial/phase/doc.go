@@ -20,7 +20,7 @@
 // as soon as there is a zero, seen or not.
 //
 // What lives here: the rules by which phases are recognised, and the freezing
-// of forecasts. How far a node is, its outage.Outage says. The forecasts themselves are those of package cluster. What does
-// not: waiting, judging, writing, and any goroutine. A Tracker is owned by one
-// goroutine.
+// of forecasts. How far a node is, its outage.Outage says, and the forecasts themselves are
+// those of package cluster/forecast. What does not: waiting, judging, writing, and any
+// goroutine. A Tracker is owned by one goroutine.
 package phase
