@@ -28,7 +28,7 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, n.Name)
 		}
 	}
-	if err := p.CheckNodes(names); err != nil {
+	if err := p.CheckNames("node", names); err != nil {
 		return err
 	}
 	if !s.Access[cluster.KindDeployment].Synced {
@@ -40,7 +40,7 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, d.Key.String())
 		}
 	}
-	if err := p.CheckDeployments(names); err != nil {
+	if err := p.CheckNames("deployment", names); err != nil {
 		return err
 	}
 	about := deploymentOf(p.Deployment, focus)
