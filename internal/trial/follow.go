@@ -95,15 +95,6 @@ func (r *run) addNamed(a plan.Action, name string) {
 	r.next = len(r.steps)
 }
 
-// byKeyboard is the plan made from the operator's keys.
-func (r *run) byKeyboard(deployment string) *plan.Plan {
-	p := &plan.Plan{Name: r.name, Deployment: deployment}
-	for _, st := range r.steps {
-		p.Steps = append(p.Steps, st.Step)
-	}
-	return p
-}
-
 // switching keeps that machines are switched now.
 func (r *run) switching(a power.Action, bindings []power.Binding) {
 	now := r.now()

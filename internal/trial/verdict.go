@@ -13,7 +13,7 @@ import (
 // conclude ends the trial: it sums up the observations, gives the verdict and writes the
 // record's last files.
 func (r *run) conclude() {
-	r.ending.over()
+	r.ending.stage = stageOver
 	r.ended, r.doing = r.now(), ""
 	r.t.rest(r)
 	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
