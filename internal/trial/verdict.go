@@ -103,7 +103,7 @@ func shortcomings(p *plan.Plan, sum *record.Summary) (failed, open []string) {
 
 // unobserved describes the part of the outage and the return that was not proven.
 func unobserved(r *run) (out []string) {
-	nodes := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return r.tracker.Outage(n.name) == nil })
+	nodes := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return !r.tracker.WasOff(n.name) })
 	if len(nodes) == 0 {
 		return []string{"no machine was switched off"}
 	}
