@@ -3,7 +3,6 @@ package survey
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
@@ -106,17 +105,14 @@ func (r *Report) mapLines(width int) []string {
 		for _, l := range row {
 			line = append(line, l.Mark())
 		}
-		rows = append(rows, append(line, ""))
+		rows = append(rows, line)
 	}
 	if len(rows) == 1 {
 		return nil
 	}
 	lines := text.Columns(rows)
-	if width > 0 && text.Width(strings.TrimRight(lines[1], " ")) > width {
+	if width > 0 && text.Width(lines[1]) > width {
 		return []string{"The map of the pairs is wider than the terminal: -o html draws it."}
-	}
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	for _, m := range r.Legend() {
 		lines = append(lines, wrapped(m.Mark+"  ", m.Means, width)...)

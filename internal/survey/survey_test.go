@@ -299,3 +299,19 @@ func TestTheMapMarksBrokenBudgets(t *testing.T) {
 		}
 	}
 }
+
+// The name of a long pair gives way to the numbers.
+func TestTheTableOfLongNamesFitsATerminal(t *testing.T) {
+	one := place.Range{Low: 1, High: 1}
+	name := pairName("worker-0001.rack-07.hall-b.example.internal", "worker-0002.rack-07.hall-b.example.internal")
+	r := &Report{Losses: []Loss{{Sort: Pair, Name: name, Homeless: one, Missing: one, Stuck: one, Orphans: one, Preempted: one, Broken: []string{"b"}}}}
+	lines := r.lossLines(120)
+	for _, line := range lines {
+		if n := text.Width(line); n > 120 {
+			t.Errorf("%d cells: %s", n, line)
+		}
+	}
+	if !strings.HasPrefix(lines[1], "worker-0001.") || !strings.Contains(lines[1], "example.internal  1        1            1      1             1          1") {
+		t.Errorf("%q", lines[1])
+	}
+}

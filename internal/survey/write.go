@@ -155,12 +155,14 @@ func (r *Report) lossLines(width int) (lines []string) {
 		return text.Columns(rows)
 	}
 	var why []string
+	last := len(rows[0]) - 1
+	room := width - text.Width(strings.Join(rows[0][1:last], "  ")) - 2
 	for i, row := range rows {
-		last := len(row) - 1
+		row[0] = text.Middle(row[0], max(room, len(columns[0])), "…") // of a long pair
 		rows[i], why = row[:last], append(why, row[last])
 	}
 	for i, line := range text.Columns(rows) {
-		lines = append(lines, strings.TrimRight(line, " "))
+		lines = append(lines, line)
 		if i > 0 && why[i] != "" {
 			lines = append(lines, wrapped("  ", why[i], width)...)
 		}
