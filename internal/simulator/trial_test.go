@@ -62,7 +62,7 @@ expect:
 func parsed(text string) *plan.Plan {
 	p, err := plan.Parse([]byte(text))
 	if err != nil {
-		panic(fmt.Errorf("%w in\n%s", err, text))
+		panic(fmt.Errorf("%v in\n%s", err, text))
 	}
 	return p
 }

@@ -69,17 +69,16 @@ func (a *asker) row(names []string, i int) {
 		orders = pairOrders
 	}
 	for _, other := range names[i+1:] {
-		l := Loss{Sort: Pair, Name: names[i] + " + " + other, Nodes: []string{names[i], other}}
+		l := Loss{Sort: Pair, Name: pairName(names[i], other), Nodes: []string{names[i], other}}
 		a.ask(&l, orders)
-		if l.TooMuch() {
+		switch {
+		case l.TooMuch():
 			a.bad = append(a.bad, l)
-		}
-		if !l.Partial() {
-			continue
-		}
-		a.partials++
-		if a.mapped {
-			a.partial = append(a.partial, l)
+		case l.Partial():
+			a.partials++
+			if a.mapped {
+				a.partial = append(a.partial, l)
+			}
 		}
 	}
 }
@@ -129,6 +128,8 @@ func (a *asker) judge(l *Loss, o, before *place.Outcome) {
 			l.Workloads = append(l.Workloads, Workload{*w, a.slots(w.Key)})
 		}
 	}
+	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
+	slices.SortStableFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })
 	for _, b := range o.Budgets {
 		l.Budgets = append(l.Budgets, fmt.Sprintf("%s: %v healthy, the budget requires %d", b.Key, b.Healthy, b.Required))
 	}

@@ -1,11 +1,13 @@
 package survey
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 
 	"lightsout/cluster"
 )
@@ -29,8 +31,29 @@ func TestTheSurveyNamesVolumesThatStayAttached(t *testing.T) {
 	if got, want := headline(r), "Can spare: b and c; a only if d/notes may wait; pair b + c; pairs a + b and a + c only if d/notes may wait"; got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	want := []string{"a", "-", "-", "1", "-", "-", "-", "0 of 1 (d/notes)", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
+	want := []string{"a", "-", "-", "1", "-", "-", "-", "d/notes: 0 of 1 left, 1 waits for its volume: volume pv-notes stays attached to a"}
 	if got := r.Losses[0].Cells(); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// A redacted file gives the same answer about volumes, also by the object of their driver.
+func TestARedactedFileKeepsTheDriversOfVolumes(t *testing.T) {
+	s := cluster.NewSnapshot(cluster.Contents{At: t0, Objects: []*cluster.Object{
+		{Kind: cluster.KindVolume, Key: cluster.Key{Name: "pv"}, Value: &corev1.PersistentVolume{Spec: corev1.PersistentVolumeSpec{
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "nfs"}}}}},
+		{Kind: cluster.KindCSIDriver, Key: cluster.Key{Name: "nfs"}, Value: &storagev1.CSIDriver{}},
+	}})
+	var b bytes.Buffer
+	if err := Save(&b, s, true); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	volume := got.Objects(cluster.KindVolume)[0].Value.(*corev1.PersistentVolume)
+	if d := got.Objects(cluster.KindCSIDriver); len(d) != 1 || d[0].Name != volume.Spec.CSI.Driver || d[0].Name == "nfs" {
+		t.Errorf("%+v has the driver %q", d, volume.Spec.CSI.Driver)
 	}
 }

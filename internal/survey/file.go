@@ -81,7 +81,9 @@ func Save(w io.Writer, s *cluster.Snapshot, redact bool) error {
 	if err != nil {
 		return err
 	}
-	return newRedactor(s).write(w, b)
+	r := redactor{salt: make([]byte, 16)}
+	_, _ = rand.Read(r.salt) // it never fails
+	return r.write(w, b)
 }
 
 // Load reads a file of Save.
@@ -93,8 +95,9 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 	if f.Lightsout != version || len(f.Specs) != len(f.Pods) {
 		return nil, errors.New("another version of lightsout snapshot, or another program, wrote this file; create a new one")
 	}
-	if kind := emptyIn(f.Contents); kind != "" {
-		return nil, fmt.Errorf("the file has an empty %s; create a new one", kind)
+	if slices.Contains(f.Nodes, nil) || slices.Contains(f.Deployments, nil) ||
+		slices.Contains(f.Endpoints, nil) || slices.Contains(f.Pods, nil) {
+		return nil, errors.New("the file has an empty object; create a new one")
 	}
 	for i, p := range f.Pods {
 		setSpec(p, f.Specs[i])
@@ -116,21 +119,6 @@ func Load(r io.Reader) (*cluster.Snapshot, error) {
 	return cluster.NewSnapshot(f.Contents), nil
 }
 
-// emptyIn returns the kind of which a file has an object without contents; empty if there is none.
-func emptyIn(c cluster.Contents) string {
-	switch {
-	case slices.Contains(c.Nodes, nil):
-		return "node"
-	case slices.Contains(c.Deployments, nil):
-		return "deployment"
-	case slices.Contains(c.Endpoints, nil):
-		return "list of endpoints"
-	case slices.Contains(c.Pods, nil):
-		return "pod"
-	}
-	return ""
-}
-
 // newObject makes the empty object of a kind.
 var newObject = map[cluster.Kind]func() any{
 	cluster.KindVolume:       func() any { return &corev1.PersistentVolume{} },
@@ -145,49 +133,14 @@ var newObject = map[cluster.Kind]func() any{
 }
 
 // redactor replaces names and the values of labels by pseudonyms.
-type redactor struct {
-	salt  []byte
-	names map[string]bool
-}
-
-func newRedactor(s *cluster.Snapshot) *redactor {
-	r := &redactor{salt: make([]byte, 16), names: map[string]bool{}}
-	_, _ = rand.Read(r.salt) // it never fails
-	for _, n := range s.Nodes() {
-		r.names[n.Name] = true
-	}
-	for _, p := range s.Pods() {
-		r.addPod(p)
-	}
-	for _, d := range s.Deployments() {
-		r.names[d.Name], r.names[d.Namespace] = true, true
-		if d.Knative != nil {
-			r.names[d.Knative.Service], r.names[d.Knative.Revision] = true, true
-		}
-	}
-	for _, e := range s.Endpoints() {
-		r.names[e.Service.Name], r.names[e.Service.Namespace] = true, true
-	}
-	for _, kind := range cluster.PlaceKinds {
-		for _, o := range s.Objects(kind) {
-			r.names[o.Name], r.names[o.Namespace] = true, true
-			if p, ok := o.Value.(*cluster.Pod); ok {
-				r.addPod(p)
-			}
-		}
-	}
-	return r
-}
-
-func (r *redactor) addPod(p *cluster.Pod) {
-	for _, name := range []string{p.Name, p.Namespace, p.OwnerName, p.Deployment} {
-		r.names[name] = true
-	}
-}
+type redactor struct{ salt []byte }
 
 // hidden lists fields that decide nothing and may contain secrets.
 var hidden = map[string]bool{"uid": true, "ip": true, "addresses": true, "provider_id": true, "annotations": true, "message": true, "boot_id": true,
 	"Context": true, "Server": true, "context": true, "server": true, "os_image": true, "err": true, "Err": true, "volumeHandle": true, "nodeID": true, "roles": true, "kubelet": true}
+
+// named lists fields with a name, beside those that are called so.
+var named = []string{"driver", "node", "deployment", "service", "revision"}
 
 func (r *redactor) pseudonym(s string) string {
 	if s == "" {
@@ -247,10 +200,8 @@ func (r *redactor) word(field, s string) string {
 	case field == "zone":
 		region, zone, _ := strings.Cut(s, "/")
 		return r.pseudonym(region) + "/" + r.pseudonym(zone)
-	case strings.Contains(strings.ToLower(field), "name") || field == "node" || field == "deployment" || field == "namespaces" || field == "service" || field == "revision":
-		if r.names[s] {
-			return r.pseudonym(s)
-		}
+	case strings.Contains(strings.ToLower(field), "name"), slices.Contains(named, field):
+		return r.pseudonym(s)
 	}
 	return s
 }

@@ -26,15 +26,18 @@ func (s *some) add(name string) { s.n, s.names = s.n+1, append(s.names, name) }
 
 // answers are those about nodes, about pairs if the survey tried them, and about each sort of groups.
 func (r *Report) answers() (out []answer) {
-	for _, sort := range r.sorts() {
-		a := answer{sort: sort}
-		for _, l := range r.Of(sort) {
-			a.add(l.Name, l)
+	for i := range r.Losses {
+		l := &r.Losses[i]
+		switch n := len(out); {
+		case l.Sort == Pair:
+			continue
+		case n == 0 || out[n-1].sort != l.Sort:
+			out = append(out, answer{sort: l.Sort})
 		}
-		out = append(out, a)
-		if sort == Node && r.Pairs > 0 {
-			out = append(out, r.aboutPairs())
-		}
+		out[len(out)-1].add(l.Name, l)
+	}
+	if r.Pairs > 0 {
+		out = slices.Insert(out, 1, r.aboutPairs())
 	}
 	return out
 }

@@ -1,20 +1,12 @@
 package survey
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"lightsout/cluster/place"
 	"lightsout/internal/text"
 )
-
-// Cell is one cell of the heat map: the effect of losing one node or two.
-type Cell struct {
-	Name string
-	Heat int    // 0: no effect; 1: some pods wait for the node or are not replaced; 2 to 4: the cluster can't spare them, for more pods with each step
-	Mark string // as Legend explains it
-	Loss *Loss  // nil: the loss has no effect
-}
 
 // Mark is a mark of the heat map with its meaning, on the screen as in HTML.
 type Mark struct{ Mark, Means string }
@@ -51,34 +43,27 @@ func (r *Report) known() map[string]*Loss {
 
 // Map returns the heat map, a row for each node; a cell on the diagonal is the loss of
 // one node. It is nil if the survey did not try pairs, or if there are too many nodes.
-func (r *Report) Map() [][]Cell {
+func (r *Report) Map() (out [][]*Loss) {
 	if !r.mapped() {
 		return nil
 	}
 	known := r.known()
-	var out [][]Cell
 	for i, a := range r.Names {
-		var row []Cell
-		for k, b := range r.Names {
-			name := pairName(a, b)
-			if k < i {
-				name = pairName(b, a)
-			} else if k == i {
+		var row []*Loss
+		for k := range r.Names {
+			name := pairName(r.Names[min(i, k)], r.Names[max(i, k)])
+			if i == k {
 				name = a
 			}
-			c := Cell{Name: name, Mark: "·"}
-			if l := known[name]; l != nil {
-				c.Heat, c.Mark, c.Loss = l.heat(), l.mark(), l
-			}
-			row = append(row, c)
+			row = append(row, cmp.Or(known[name], &Loss{Name: name}))
 		}
 		out = append(out, row)
 	}
 	return out
 }
 
-// mark is the mark of the loss in the heat map.
-func (l *Loss) mark() string {
+// Mark is the mark of the loss in the heat map, as Legend explains it.
+func (l *Loss) Mark() string {
 	out := ""
 	if n := (place.Range{Low: l.Homeless.Low + l.Missing.Low, High: l.Homeless.High + l.Missing.High}); n.High > 0 {
 		out = n.String()
@@ -95,17 +80,13 @@ func (l *Loss) mark() string {
 	return "·"
 }
 
-func (l *Loss) heat() int {
-	n := l.Homeless.High + l.Missing.High
-	if l.Held {
-		n += l.Stuck.High
-	}
-	switch {
-	case n == 0 && l.TooMuch():
-		return 2
+// Heat is the colour of the loss in the heat map. 0: no effect; 1: some pods wait for the node or are not
+// replaced; 2 to 4: the cluster can't spare the nodes, for more pods with each step.
+func (l *Loss) Heat() int {
+	switch n := l.Homeless.High + l.Missing.High; {
 	case l.Partial():
 		return 1
-	case n == 0:
+	case !l.TooMuch():
 		return 0
 	case n < 3:
 		return 2
@@ -117,34 +98,31 @@ func (l *Loss) heat() int {
 
 // mapLines draws the heat map with its legend in width cells, or says where it is; 0: there is no limit.
 func (r *Report) mapLines(width int) []string {
-	rows := [][]string{{""}}
+	rows := [][]string{{"PAIRS"}}
 	for i, row := range r.Map() {
 		rows[0] = append(rows[0], fmt.Sprint(i+1))
 		line := []string{fmt.Sprintf("%d %s", i+1, text.Cells(r.Names[i]))}
-		for _, c := range row {
-			line = append(line, c.Mark)
+		for _, l := range row {
+			line = append(line, l.Mark())
 		}
-		rows = append(rows, append(line, ""))
+		rows = append(rows, line)
 	}
 	if len(rows) == 1 {
 		return nil
 	}
 	lines := text.Columns(rows)
-	if width > 0 && text.Width(strings.TrimRight(lines[1], " ")) > width {
+	if width > 0 && text.Width(lines[1]) > width {
 		return []string{"The map of the pairs is wider than the terminal: -o html draws it."}
 	}
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	lines[0] = "PAIRS" + strings.TrimPrefix(lines[0], "     ")
 	for _, m := range r.Legend() {
 		lines = append(lines, wrapped(m.Mark+"  ", m.Means, width)...)
 	}
 	return lines
 }
 
-// wrapped breaks a clean text behind lead into lines of width cells; 0: there is no limit.
+// wrapped breaks a text behind lead into lines of width cells, clean for a terminal; 0: there is no limit.
 func wrapped(lead, s string, width int) []string {
+	s = text.Cells(s)
 	if width == 0 {
 		return []string{lead + s}
 	}

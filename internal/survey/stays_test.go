@@ -107,14 +107,14 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		add  func(c *cluster.Contents)
 		row  string
 	}{
-		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 waits for its node"},
-		"no owner":            {"", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
-		"a custom controller": {"StrimziPodSet", nil, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
+		"a StatefulSet":       {"StatefulSet", nil, "a | 1 | d/x: 0 of 1 left, 1 waits for its node"},
+		"no owner":            {"", nil, "a | 1 | d/x: 0 of 1 left, 1 is not replaced: no controller owns it"},
+		"a custom controller": {"StrimziPodSet", nil, "a | 1 | d/x: 0 of 1 left, lightsout cannot tell whether its StrimziPodSet replaces 1 pod"},
 		"a Job that fails": {"Job", func(c *cluster.Contents) {
 			put(c, "Job", "x", "a", cpus("1"))
 			c.Objects = []*cluster.Object{{Kind: cluster.KindJob, Key: cluster.Key{Namespace: "d", Name: "x"}, Value: &batchv1.Job{Spec: batchv1.JobSpec{BackoffLimit: &none}}}}
-		}, "a | 2 | 0 of 2 (d/x) | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
-		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | 0 of 1 (d/x) | d/x: 0 of 1 left, 1 waits for its node"},
+		}, "a | 2 | d/x: 0 of 2 left, its Job exceeds its backoffLimit: 2 pods end with it"},
+		"a pod that is never evicted": {"ReplicaSet", func(c *cluster.Contents) { c.Pods[0].UnreachableFor = -1 }, "a | 1 | d/x: 0 of 1 left, 1 waits for its node"},
 	} {
 		c := tiny("abc")
 		put(c, tt.kind, "x", "a", cpus("1"))
@@ -133,7 +133,7 @@ func TestPodsWithoutACertainReplacementAreNamed(t *testing.T) {
 		if got := line(t, r, "a"); got != tt.row {
 			t.Errorf("%s: %s\nwant %s", what, got, tt.row)
 		}
-		if m := r.Map(); m[0][0].Heat != 1 || m[0][1].Heat != 1 || m[0][1].Loss == nil || m[1][2].Heat != 0 {
+		if m := r.Map(); m[0][0].Heat() != 1 || m[0][1].Heat() != 1 || m[0][1].Nodes == nil || m[1][2].Heat() != 0 {
 			t.Errorf("%s: %+v", what, m)
 		}
 	}
@@ -169,7 +169,7 @@ func TestPodsThatTheZoneRuleHoldsAreAway(t *testing.T) {
 	if got, want := headline(r), "Can spare: any node; rack 1. Can't spare: rack 0"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | 0 of 3 (d/web) | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
+	if got := line(t, r, "0"); !strings.HasPrefix(got, "rack 0 (3 nodes) | 3 | d/web: 0 of 3 left, 3 wait for their node; zone rule: 3 of 5 nodes") {
 		t.Error(got)
 	}
 	c = tiny("ab")
@@ -197,7 +197,7 @@ func TestTheNodesThatAreDownAlreadyNeedRoom(t *testing.T) {
 	if got, want := headline(r), "Can spare: d. Can't spare: a, b and c; pairs a + b, a + c, a + d, b + c, b + d and c + d"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	for name, want := range map[string]string{"a": "a | 1 | 1 | 0 of 1 (d/", "b": "b | 1 | 0–1 of 1 (d/x) | ", "d": "d"} {
+	for name, want := range map[string]string{"a": "a | 1 | 1 | d/", "b": "b | 1 | ", "d": "d"} {
 		if got := line(t, r, name); !strings.HasPrefix(got, want) || strings.Contains(got, "db") != (name == "a") {
 			t.Errorf("%s\nwant %s", got, want)
 		}

@@ -67,7 +67,7 @@ type Loss struct {
 	// Held: the control plane does not evict the pods of some of the nodes, for the
 	// reason in Rule, and so nobody replaces them.
 	Held bool `json:"held,omitempty"`
-	// Workloads lists those that do not recover fully.
+	// Workloads lists those that do not recover fully, first the one that keeps the smallest share of its pods.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// Broken lists the violated minimums and Budgets the violated disruption budgets, a
 	// sentence each.
@@ -119,7 +119,7 @@ type Report struct {
 	OneNode []OneNode `json:"one_node,omitempty"`
 	// Unknown lists what the survey could not take into account.
 	Unknown []string `json:"unknown,omitempty"`
-	// Names are the names of the nodes, for the heat map.
+	// Names are the names of the nodes that the survey loses, for the heat map.
 	Names []string `json:"names"`
 
 	partial []Loss // the pairs that are Partial, if there is a heat map
@@ -136,18 +136,16 @@ type OneNode struct {
 // onOneNode finds the deployments whose pods, two or more, all serve on one node.
 func onOneNode(s *cluster.Snapshot) (out []OneNode) {
 	for _, d := range s.Deployments() {
-		one := OneNode{Deployment: d.Key}
+		on := map[string]int{}
 		for _, p := range s.PodsOf(d.Key) {
-			if p.Serving() && one.Node != "" && one.Node != p.Node {
-				one.Pods = 0
-				break
-			}
 			if p.Serving() {
-				one.Node, one.Pods = p.Node, one.Pods+1
+				on[p.Node]++
 			}
 		}
-		if one.Pods > 1 {
-			out = append(out, one)
+		for node, pods := range on {
+			if len(on) == 1 && pods > 1 {
+				out = append(out, OneNode{d.Key, node, pods})
+			}
 		}
 	}
 	return out
@@ -162,8 +160,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 	r := &Report{Context: s.Context, At: s.At}
 	jobs := r.losses(s, q)
 	lone := len(jobs)
-	pairs := r.candidates(s)
-	n := len(pairs)
+	n := len(r.Names)
 	if q.Pairs {
 		r.Pairs = n * (n - 1) / 2
 	}
@@ -178,7 +175,7 @@ func Make(ctx context.Context, s *cluster.Snapshot, q Options) (*Report, error) 
 				if i < lone { // the largest, which are the last, first
 					a.ask(&jobs[lone-1-i], 0)
 				} else if q.Pairs {
-					a.row(pairs, i-lone)
+					a.row(r.Names, i-lone)
 				}
 			}
 		})
@@ -217,19 +214,8 @@ func (q *Options) known(s *cluster.Snapshot) error {
 	return nil
 }
 
-// candidates returns the nodes that the survey loses.
-func (r *Report) candidates(s *cluster.Snapshot) (out []string) {
-	for _, n := range s.Nodes() {
-		if n.Gone.IsZero() && !n.ControlPlane {
-			out = append(out, n.Name)
-		}
-	}
-	r.Names = out
-	return out
-}
-
-// losses lists the losses of nodes, zones and groups. A zone or group loses its nodes of the
-// control plane as well.
+// losses lists the losses of nodes, zones and groups, and names the nodes. A zone or group loses its
+// nodes of the control plane as well.
 func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 	groups := map[[2]string][]string{}
 	for _, n := range s.Nodes() {
@@ -238,6 +224,7 @@ func (r *Report) losses(s *cluster.Snapshot, q Options) (out []Loss) {
 		}
 		r.Nodes++
 		if !n.ControlPlane {
+			r.Names = append(r.Names, n.Name)
 			out = append(out, Loss{Sort: Node, Name: n.Name, Nodes: []string{n.Name}})
 		}
 		if n.Zone != "" {
@@ -265,16 +252,6 @@ func (r *Report) Of(sort string) (out []*Loss) {
 	for i := range r.Losses {
 		if r.Losses[i].Sort == sort {
 			out = append(out, &r.Losses[i])
-		}
-	}
-	return out
-}
-
-// sorts returns the sorts of the losses, in order.
-func (r *Report) sorts() (out []string) {
-	for i := range r.Losses {
-		if s := r.Losses[i].Sort; !slices.Contains(out, s) && s != Pair {
-			out = append(out, s)
 		}
 	}
 	return out

@@ -117,7 +117,7 @@ func TestTheSurveyOfASmallCluster(t *testing.T) {
 	if l.Homeless.Low != 1 || !strings.Contains(l.Why(), "Insufficient nvidia.com/gpu") {
 		t.Errorf("%+v", l)
 	}
-	if m := r.Map(); len(m) != 6 || m[0][0].Heat != 2 || m[2][2].Heat != 0 || m[0][3].Heat == 0 || m[3][0] != m[0][3] {
+	if m := r.Map(); len(m) != 6 || m[0][0].Heat() != 2 || m[2][2].Heat() != 0 || m[0][3].Heat() == 0 || m[3][0] != m[0][3] {
 		t.Errorf("%+v", m)
 	}
 }
@@ -146,7 +146,7 @@ func TestABrokenBudget(t *testing.T) {
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "secret-web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 4, DesiredHealthy: 3}}}}
 	r := make_(t, cluster.NewSnapshot(c), Options{Pairs: true})
-	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "3 of 4 (secret-space/secret-web)" {
+	if l := r.Of(Node)[5]; l.TooMuch() || l.Cells()[7] != "secret-space/secret-web: 3 of 4 left, 1 waits for its node" {
 		t.Errorf("one pod of four away: %+v", l)
 	}
 	for _, l := range r.Of(Pair) {
@@ -294,8 +294,24 @@ func TestTheTableFitsATerminal(t *testing.T) {
 func TestTheMapMarksBrokenBudgets(t *testing.T) {
 	for want, l := range map[string]Loss{"·": {}, "~": {Stuck: place.Range{Low: 1, High: 1}}, "2": {Homeless: place.Range{Low: 1, High: 1}, Missing: place.Range{Low: 1, High: 1}},
 		"!": {Budgets: []string{"b"}}, "0–1!": {Homeless: place.Range{High: 1}, Broken: []string{"m"}}} {
-		if got := l.mark(); got != want {
+		if got := l.Mark(); got != want {
 			t.Errorf("%+v is marked %q, want %q", l, got, want)
 		}
+	}
+}
+
+// The name of a long pair gives way to the numbers.
+func TestTheTableOfLongNamesFitsATerminal(t *testing.T) {
+	one := place.Range{Low: 1, High: 1}
+	name := pairName("worker-0001.rack-07.hall-b.example.internal", "worker-0002.rack-07.hall-b.example.internal")
+	r := &Report{Losses: []Loss{{Sort: Pair, Name: name, Homeless: one, Missing: one, Stuck: one, Orphans: one, Preempted: one, Broken: []string{"b"}}}}
+	lines := r.lossLines(120)
+	for _, line := range lines {
+		if n := text.Width(line); n > 120 {
+			t.Errorf("%d cells: %s", n, line)
+		}
+	}
+	if !strings.HasPrefix(lines[1], "worker-0001.") || !strings.Contains(lines[1], "example.internal  1        1            1      1             1          1") {
+		t.Errorf("%q", lines[1])
 	}
 }

@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -43,9 +42,9 @@ func (r *Report) Write(w io.Writer, format string, width int) error {
 }
 
 // columns are the headers of the printed table.
-var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "WORST WORKLOAD", "WHY"}
+var columns = []string{"WITHOUT", "NO NODE", "NOT CREATED", "STUCK", "NOT REPLACED", "PREEMPTED", "BROKEN", "WHY"}
 
-// Cells returns the cells of a loss, below Columns.
+// Cells returns the cells of a loss, below Columns. The names of a file may be anything: none harms a terminal.
 func (l *Loss) Cells() []string {
 	name := l.Name
 	if l.Sort != Node && l.Sort != Pair {
@@ -57,8 +56,10 @@ func (l *Loss) Cells() []string {
 		}
 		return s
 	}
-	return []string{name, dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()), dash(l.Preempted.String()),
-		dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), l.worst(), l.Why()}
+	return []string{
+		text.Cells(name), dash(l.Homeless.String()), dash(l.Missing.String()), dash(l.Stuck.String()), dash(l.unreplaced().String()),
+		dash(l.Preempted.String()), dash(fmt.Sprint(len(l.Broken) + len(l.Budgets))), text.Cells(l.Why()),
+	}
 }
 
 // unreplaced counts the pods that no controller is known to replace, and those of Jobs that
@@ -67,28 +68,20 @@ func (l *Loss) unreplaced() place.Range {
 	return place.Range{Low: l.Orphans.Low + l.Over.Low, High: l.Orphans.High + l.Over.High}
 }
 
-// worst is what the workload keeps that keeps the smallest share of its pods.
-func (l *Loss) worst() string {
-	share := func(w Workload) float64 { return float64(w.After.Low) / float64(w.Running) }
-	if len(l.Workloads) == 0 {
-		return "-"
-	}
-	w := slices.MinFunc(l.Workloads, func(a, b Workload) int { return cmp.Compare(share(a), share(b)) })
-	return fmt.Sprintf("%v of %d (%s)", w.After, w.Running, w.Key)
-}
-
-// left is how many pods and slots the workload keeps.
-func (w *Workload) left() string {
-	if w.Slots == 0 {
-		return fmt.Sprintf("%v of %d left", w.After, w.Running)
-	}
-	slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
-	return fmt.Sprintf("%v of %d left, capacity %v of %d", w.After, w.Running, slots, w.Running*w.Slots)
-}
-
 // Why is the problem with the loss in one line; empty without one.
 func (l *Loss) Why() string {
-	why := l.whys(1)
+	why := slices.Concat(l.Broken, l.Budgets)
+	for _, w := range l.Workloads {
+		left := fmt.Sprintf("%s: %v of %d left, ", w.Key, w.After, w.Running)
+		if w.Slots > 0 {
+			slots := place.Range{Low: w.After.Low * w.Slots, High: w.After.High * w.Slots}
+			left += fmt.Sprintf("capacity %v of %d, ", slots, w.Running*w.Slots)
+		}
+		why = append(why, left+w.away())
+	}
+	if l.Rule != "" {
+		why = append(why, l.Rule)
+	}
 	const shown = 2
 	if n := len(why) - shown; n > 0 {
 		why = append(why[:shown:shown], fmt.Sprintf("and %d more", n))
@@ -96,35 +89,17 @@ func (l *Loss) Why() string {
 	return text.Clean(strings.Join(why, "; "), 600)
 }
 
-// whys describes each problem with the loss, with at most this many reasons for the
-// Pending pods of a workload.
-func (l *Loss) whys(reasons int) []string {
-	why := slices.Concat(l.Broken, l.Budgets)
-	for _, w := range l.Workloads {
-		switch {
-		case w.Pending.High > 0 && len(w.Reasons) > 0:
-			for _, one := range w.Reasons[:min(reasons, len(w.Reasons))] {
-				why = append(why, fmt.Sprintf("%s: %s, %v Pending: %s", w.Key, w.left(), w.Pending, strings.TrimSuffix(one, ".")))
-			}
-		case w.Missing.High > 0:
-			why = append(why, fmt.Sprintf("%s: %s, a quota keeps %v from being created", w.Key, w.left(), w.Missing))
-		case w.Stuck.High+w.Over.High+w.Orphans.High > 0:
-			why = append(why, fmt.Sprintf("%s: %s, %s", w.Key, w.left(), w.away()))
-		}
-	}
-	if l.Rule != "" {
-		why = append(why, l.Rule)
-	}
-	return why
-}
-
-// away describes the pods of the workload that are not replaced although there may be room.
+// away describes the pods that the workload lacks.
 func (w *Workload) away() string {
 	switch {
+	case len(w.Reasons) > 0:
+		return fmt.Sprintf("%v Pending: %s", w.Pending, strings.TrimSuffix(w.Reasons[0], "."))
+	case w.Missing.High > 0:
+		return fmt.Sprintf("a quota keeps %v from being created", w.Missing)
 	case len(w.Attached) > 0:
 		return counted(w.Stuck, "waits for its volume: ", "wait for their volumes: ") + forecast.Attached(w.Attached)
 	case w.Stuck.High > 0:
-		return waiting(w.Stuck)
+		return counted(w.Stuck, "waits for its node", "wait for their node")
 	case w.Over.High > 0:
 		return "its Job exceeds its backoffLimit: " + counted(w.Over, "pod ends", "pods end") + " with it"
 	case w.Kind == "":
@@ -140,26 +115,22 @@ func counted(n place.Range, one, many string) string {
 	return n.String() + " " + many
 }
 
-// waiting counts the pods that wait for their node to return.
-func waiting(n place.Range) string {
-	return counted(n, "waits for its node", "wait for their node")
-}
-
 func (r *Report) table(out io.Writer, width int) error {
-	var parts []string
+	var top []string
 	for _, line := range r.Headline() {
-		parts = append(parts, strings.Join(wrapped("", text.Cells(line), width), "\n"))
+		top = append(top, wrapped("", line, width)...)
 	}
-	parts = []string{strings.Join(parts, "\n")}
-	for _, lines := range [][]string{r.mapLines(width), r.lossLines(width)} {
+	parts := [][]string{top, r.mapLines(width), r.lossLines(width)}
+	for _, note := range r.Notes() {
+		parts = append(parts, wrapped("", note, width))
+	}
+	page := ""
+	for _, lines := range parts {
 		if len(lines) > 0 {
-			parts = append(parts, strings.Join(lines, "\n"))
+			page += strings.Join(lines, "\n") + "\n\n"
 		}
 	}
-	for _, note := range r.Notes() {
-		parts = append(parts, strings.Join(wrapped("", text.Cells(note), width), "\n"))
-	}
-	_, err := io.WriteString(out, strings.Join(parts, "\n\n")+"\n")
+	_, err := io.WriteString(out, strings.TrimSuffix(page, "\n"))
 	return err
 }
 
@@ -171,11 +142,7 @@ func (r *Report) lossLines(width int) (lines []string) {
 	}
 	rows := [][]string{slices.Clone(columns)}
 	for i := range r.Losses {
-		row := r.Losses[i].Cells()
-		for k, cell := range row { // a file's names may be anything
-			row[k] = text.Cells(cell)
-		}
-		rows = append(rows, row)
+		rows = append(rows, r.Losses[i].Cells())
 	}
 	for k := len(columns) - 2; k > 0; k-- {
 		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[k] != "-" }) {
@@ -188,12 +155,14 @@ func (r *Report) lossLines(width int) (lines []string) {
 		return text.Columns(rows)
 	}
 	var why []string
+	last := len(rows[0]) - 1
+	room := width - text.Width(strings.Join(rows[0][1:last], "  ")) - 2
 	for i, row := range rows {
-		last := len(row) - 1
+		row[0] = text.Middle(row[0], max(room, len(columns[0])), "…") // of a long pair
 		rows[i], why = row[:last], append(why, row[last])
 	}
 	for i, line := range text.Columns(rows) {
-		lines = append(lines, strings.TrimRight(line, " "))
+		lines = append(lines, line)
 		if i > 0 && why[i] != "" {
 			lines = append(lines, wrapped("  ", why[i], width)...)
 		}

@@ -28,11 +28,9 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, n.Name)
 		}
 	}
-	if err := p.CheckNodes(names); err != nil {
+	err := p.CheckNames("node", names)
+	if err != nil || !s.Access[cluster.KindDeployment].Synced {
 		return err
-	}
-	if !s.Access[cluster.KindDeployment].Synced {
-		return nil
 	}
 	names = nil
 	for _, d := range s.Deployments() {
@@ -40,11 +38,10 @@ func CheckPlan(p *plan.Plan, s *cluster.Snapshot, focus cluster.Key) error {
 			names = append(names, d.Key.String())
 		}
 	}
-	if err := p.CheckDeployments(names); err != nil {
+	err = p.CheckNames("deployment", names)
+	switch about := deploymentOf(p.Deployment, focus); {
+	case err != nil:
 		return err
-	}
-	about := deploymentOf(p.Deployment, focus)
-	switch {
 	case about == (cluster.Key{}):
 		return fmt.Errorf("the plan has no deployment: set deployment in it, or load.deployment in lightsout.yaml")
 	case !slices.Contains(names, about.String()):
@@ -139,16 +136,11 @@ func isDown(s session.Controls, name string, now time.Time) string {
 // lightsout has found the machines.
 func checkMachines(p *plan.Plan, s session.Controls) error {
 	for _, st := range p.Steps {
-		var nodes []string
-		action := power.ActionOn
-		switch a := st.Action; a.Kind {
-		case plan.Off:
-			action, nodes = a.How, a.Nodes
-		case plan.On:
-			nodes = a.Nodes
+		if st.Action.Kind != plan.Off && st.Action.Kind != plan.On {
+			continue
 		}
-		for _, n := range nodes {
-			if err := s.CanSwitch(action, n); err != nil {
+		for _, n := range st.Action.Nodes {
+			if err := s.CanSwitch(cmp.Or(st.Action.How, power.ActionOn), n); err != nil {
 				return fmt.Errorf("line %d: %s can't be switched: %w", st.Line, n, err)
 			}
 		}

@@ -19,7 +19,6 @@ const (
 )
 
 // ending is how far a trial is on the way to its end, why it ends, and what becomes of its machines.
-// Only its methods change it.
 type ending struct {
 	stage   stage
 	outcome outcome
@@ -35,9 +34,3 @@ func (e *ending) begin(o outcome) bool {
 	e.stage, e.outcome = stageCleanup, o
 	return true
 }
-
-// leaveOff has machines that are off stay off.
-func (e *ending) leaveOff() { e.keepOff = true }
-
-// over ends the trial.
-func (e *ending) over() { e.stage = stageOver }

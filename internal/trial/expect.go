@@ -34,33 +34,31 @@ func judgeExpectation(x plan.Expectation, sum *record.Summary) view.Expectation 
 
 // measure returns the values of a measure; none if there is nothing to measure.
 func measure(x plan.Expectation, sum *record.Summary) []value {
-	switch x.Kind() {
-	case plan.OfLoad:
+	switch {
+	case x.Step != "":
 		for _, l := range sum.Load {
 			if l.Step == x.Step {
 				return loadValues(x, sum, l)
 			}
 		}
-	case plan.OfPhase:
+		return nil
+	case x.Phase() != "":
 		return phaseValues(x, sum)
-	case plan.OfLedger:
-		switch {
-		case len(sum.Load) == 0: // nothing to account for
-		case sum.Ledger.Balanced:
-			return []value{exactly(1, "balanced").within(x)}
-		default:
-			return []value{exactly(0, "not balanced").within(x)}
-		}
-	case plan.OfTrial:
-		return trialValue(x, sum)
 	}
-	return nil
+	return trialValue(x, sum)
 }
 
 // trialValue returns a number of the whole trial.
 func trialValue(x plan.Expectation, sum *record.Summary) []value {
 	var n *int
 	switch x.Measure {
+	case "balanced":
+		if len(sum.Load) > 0 { // otherwise there is nothing to account for
+			n = new(0)
+		}
+		if n != nil && sum.Ledger.Balanced {
+			n = new(1)
+		}
 	case "lowest_available":
 		n = sum.LowestAvailable
 	case "pending":

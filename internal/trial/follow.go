@@ -56,7 +56,7 @@ func (r *run) handle(e session.Event) {
 func (r *run) observe(s *cluster.Snapshot) {
 	r.tracker.Observe(s, r.now())
 	r.sum.Server = s.ServerVersion
-	if !r.zero.IsZero() && r.tracker.FirstOn().IsZero() {
+	if !r.zero.IsZero() && !r.tracker.Returning() {
 		r.sum.Pending = nil
 		if b := s.Blind(); len(b) == 0 || !b[len(b)-1].To.IsZero() {
 			r.sum.Pending = new(forecast.Unscheduled(s))
@@ -73,13 +73,11 @@ func (r *run) follow(ended []loadgen.Record) {
 
 // inFlight returns how many requests of each load are in flight.
 func (r *run) inFlight() map[int]int {
-	return record.InFlight(r.t.opt.Load, func(yield func(int) bool) {
-		for _, l := range append(slices.Clone(r.t.loads), r.loads...) {
-			if !yield(l.number) {
-				return
-			}
-		}
-	})
+	var runs []int
+	for _, l := range slices.Concat(r.t.loads, r.loads) {
+		runs = append(runs, l.number)
+	}
+	return record.InFlight(r.t.opt.Load, slices.Values(runs))
 }
 
 // addStep adds an action of the operator as a step of a trial by keyboard.
@@ -93,15 +91,6 @@ func (r *run) addNamed(a plan.Action, name string) {
 	now := r.now()
 	r.steps = append(r.steps, &stepRun{Step: st, state: view.StepDone, started: now, ended: now})
 	r.next = len(r.steps)
-}
-
-// byKeyboard is the plan made from the operator's keys.
-func (r *run) byKeyboard(deployment string) *plan.Plan {
-	p := &plan.Plan{Name: r.name, Deployment: deployment}
-	for _, st := range r.steps {
-		p.Steps = append(p.Steps, st.Step)
-	}
-	return p
 }
 
 // switching keeps that machines are switched now.
@@ -142,14 +131,14 @@ func (r *run) switching(a power.Action, bindings []power.Binding) {
 
 // isOff reports whether the trial has switched a node's machine off, and has not asked for it again.
 func (r *run) isOff(n *nodeRun) bool {
-	return r.tracker.Outage(n.name) != nil && n.wantedOn.IsZero()
+	return r.tracker.WasOff(n.name) && n.wantedOn.IsZero()
 }
 
 // foretell stores the forecast of how many pods get no node when the nodes are switched
 // off, if lightsout has read the pods. A later outage has none: the number counts at the first
 // power-on.
 func (r *run) foretell(now time.Time) {
-	if !r.tracker.FirstOn().IsZero() {
+	if r.tracker.Returning() {
 		return
 	}
 	var names []string

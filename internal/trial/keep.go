@@ -9,6 +9,7 @@ import (
 
 	"lightsout/internal/record"
 	"lightsout/internal/report"
+	"lightsout/internal/trial/plan"
 	"lightsout/internal/view"
 )
 
@@ -50,8 +51,12 @@ func (r *run) keepPlan(text []byte) error {
 // failure; files written before it stay.
 func (r *run) closeRecord() {
 	var errs []error
-	if r.plan == nil {
-		errs = append(errs, r.keepPlan(r.byKeyboard(r.summary.Deployment).Marshal()))
+	if r.plan == nil { // what the operator did becomes one
+		p := plan.Plan{Name: r.name, Deployment: r.summary.Deployment}
+		for _, st := range r.steps {
+			p.Steps = append(p.Steps, st.Step)
+		}
+		errs = append(errs, r.keepPlan(p.Marshal()))
 	}
 	last := r.s.Publish() // it has the verdict
 	errs = append(errs, r.sampler.Close(last), r.requests.Close(), r.summary.Write(r.dir, r.t.opt.Names))

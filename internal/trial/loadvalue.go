@@ -25,10 +25,11 @@ func loadValues(x plan.Expectation, sum *record.Summary, l record.Load) []value 
 	switch x.Measure {
 	case "error_window":
 		return windows(x, sum, l)
-	case "peak_served":
-		return []value{peakValue(x, l.PeakServed, l)}
-	case "peak_queued":
-		return []value{peakValue(x, l.PeakQueued, l)}
+	case "peak_served", "peak_queued":
+		if l.Basis == string(loadgen.BasisEstimated) {
+			got := text.Range(loadMeasure(x.Measure, l))
+			return []value{unknown(got + ", estimated: no server reported it, or others used the servers")}
+		}
 	}
 	n := loadMeasure(x.Measure, l)
 	v := value{float64(n[0]), float64(n[1]), everything, text.Range(n)}.within(x)
@@ -49,15 +50,6 @@ func (v value) unsent(l record.Load, more float64) value {
 		v.got += fmt.Sprintf(", and lightsout did not send %d of the %s", l.Unsent, text.Count(l.Scheduled, "request that was due", "requests that were due"))
 	}
 	return v
-}
-
-// peakValue returns a peak, which is unknown where no server reported it.
-func peakValue(x plan.Expectation, most int, l record.Load) value {
-	got := x.Got(float64(most))
-	if l.Basis == string(loadgen.BasisEstimated) {
-		return unknown(got + ", estimated: no server reported it, or others used the servers")
-	}
-	return exactly(float64(most), got).within(x)
 }
 
 // unasked is why the requests of a load don't show what a measure of the outage is about; empty
@@ -116,7 +108,10 @@ func detectionHidden(sum *record.Summary) bool {
 
 // loadMeasure returns a count of a load, at least and at most.
 func loadMeasure(name string, l record.Load) [2]int {
-	counts := map[string]int{"sent": l.Sent, "ok": l.OK, "failed": l.Failed, "peak_streaming": l.PeakStreaming}
+	counts := map[string]int{
+		"sent": l.Sent, "ok": l.OK, "failed": l.Failed,
+		"peak_served": l.PeakServed, "peak_queued": l.PeakQueued, "peak_streaming": l.PeakStreaming,
+	}
 	if l.LaterFailures != nil {
 		counts["later_failures"] = l.LaterFailures.Failed
 	}

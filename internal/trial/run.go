@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +17,9 @@ import (
 	"lightsout/internal/view"
 	"lightsout/power"
 )
+
+// poll checks something that takes time.
+type poll = session.Progress
 
 // run is a trial under way, or the last one that is over. It belongs to the
 // session's loop.
@@ -80,13 +84,7 @@ func newRun(t *Runner, p *plan.Plan, opt RunOptions, s *cluster.Snapshot) (*run,
 	r := &run{t: t, s: t.s, plan: p, opt: opt, name: "by-keyboard", started: t.opt.Now(), deployment: t.s.Focus(), ending: ending{keepOff: opt.KeepOff}}
 	if p != nil {
 		r.name, r.deployment = p.Name, deploymentOf(p.Deployment, r.deployment)
-		err := CheckStart(p, s, r.deployment)
-		if err == nil {
-			err = checkMachines(p, t.s)
-		}
-		if err == nil {
-			err = checkUp(p.Nodes(), t.s, r.started)
-		}
+		err := cmp.Or(CheckStart(p, s, r.deployment), checkMachines(p, t.s), checkUp(p.Nodes(), t.s, r.started))
 		if err != nil {
 			return nil, err
 		}
@@ -150,13 +148,6 @@ func (r *run) takeStep() {
 	r.poll = steps{r}.begin(st.Step)
 }
 
-// nextStep is the operator's word to a driven trial.
-func (r *run) nextStep(step int) {
-	if r.waiting() && r.next == step {
-		r.takeStep()
-	}
-}
-
 // advance looks how far the trial is.
 func (r *run) advance() {
 	now := r.now()
@@ -209,7 +200,7 @@ func (r *run) abort(why string) {
 // end ends a trial by keyboard in order.
 func (r *run) end(powerOn bool) {
 	if !powerOn {
-		r.ending.leaveOff()
+		r.ending.keepOff = true
 	}
 	r.finish(inOrder)
 }

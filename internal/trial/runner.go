@@ -163,7 +163,7 @@ func (t *Runner) Handle(e session.Event) {
 	}
 	switch e := e.(type) {
 	case session.Draining:
-		t.draining(e.Nodes)
+		t.did(view.AskNodes{Act: view.ActDrain, Nodes: e.Nodes})
 	case session.LoadStarted:
 		t.loadStarted(e.Number, e.Spec)
 	case session.Did:
@@ -175,13 +175,6 @@ func (t *Runner) Handle(e session.Event) {
 		if t.Running() {
 			t.run.advance()
 		}
-	}
-}
-
-// draining makes a drain by keyboard a step.
-func (t *Runner) draining(nodes []string) {
-	if r := t.run; t.Running() && r.plan == nil && r.ending.stage == stageSteps {
-		r.addStep(plan.Action{Kind: plan.Drain, Nodes: nodes, Within: plan.DrainWithin})
 	}
 }
 
@@ -208,7 +201,7 @@ func (t *Runner) running(all []*loadRun) []*loadRun {
 
 // did turns an action of the operator by keyboard into a step.
 func (t *Runner) did(i view.Intent) {
-	if !t.Running() || t.run.plan != nil {
+	if !t.Running() || t.run.plan != nil || t.run.ending.stage != stageSteps {
 		return
 	}
 	switch i := i.(type) {
@@ -231,8 +224,8 @@ func (t *Runner) intent(i view.Intent) {
 	case view.AskTrial:
 		t.ask()
 	case view.NextStep:
-		if t.Running() {
-			t.run.nextStep(i.Step)
+		if t.Running() && t.run.waiting() && t.run.next == i.Step {
+			t.run.takeStep()
 		}
 	case view.AbortTrial:
 		if t.Running() {

@@ -27,14 +27,11 @@ func (r *run) view() *view.TrialView {
 
 // node returns the trial's state of a node, and creates it if missing.
 func (r *run) node(name string) *nodeRun {
-	for _, n := range r.nodes {
-		if n.name == name {
-			return n
-		}
+	i := slices.IndexFunc(r.nodes, func(n *nodeRun) bool { return n.name == name })
+	if i < 0 {
+		i, r.nodes = len(r.nodes), append(r.nodes, &nodeRun{name: name})
 	}
-	n := &nodeRun{name: name}
-	r.nodes = append(r.nodes, n)
-	return n
+	return r.nodes[i]
 }
 
 // podsByNode counts a deployment's pods that are neither lost nor being deleted,

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -28,10 +29,8 @@ func (r steps) begin(st plan.Step) poll {
 		return r.load(st)
 	case plan.Stop:
 		return r.stop(a.Step)
-	case plan.Off:
-		return r.power(a.How, a.Nodes, a.Within)
-	case plan.On:
-		return r.power(power.ActionOn, a.Nodes, a.Within)
+	case plan.Off, plan.On:
+		return r.power(cmp.Or(a.How, power.ActionOn), a.Nodes, a.Within)
 	case plan.Cordon:
 		return r.s.Cordon(a.Nodes)
 	case plan.Uncordon:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lightsout/cluster"
+	"lightsout/cluster/forecast"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
 	"lightsout/internal/view"
@@ -58,28 +58,6 @@ func (r steps) power(action power.Action, nodes []string, within time.Duration) 
 
 var errNo = errors.New("the operator answered no")
 
-// agree has something done after the operator has agreed to it, or after the
-// trial's options have.
-func (r steps) agree(q view.Question, end func(error), carryOut func()) {
-	switch {
-	case r.opt.Auto && q.Type == "":
-		carryOut()
-		return
-	case r.opt.Auto:
-		end(fmt.Errorf("this needs a typed confirmation (%s); run the trial on a terminal without --yes", q.Type))
-		return
-	}
-	r.s.Ask(q, func(ans view.Answer) {
-		switch {
-		case r.ending.stage != stageSteps:
-		case ans.Choice != view.ChoiceNo:
-			carryOut()
-		default:
-			r.refusedBy(end)
-		}
-	})
-}
-
 // refusedBy is the end of a step that the operator has said no to: in a trial
 // that they drive, it waits again; otherwise that aborts the trial.
 func (r steps) refusedBy(end func(error)) {
@@ -98,8 +76,7 @@ func (r steps) refusedBy(end func(error)) {
 func (r steps) switchingText(a view.AskPower) string {
 	var parts []string
 	for _, n := range a.Nodes {
-		v := r.s.Machine(n)
-		if v.Busy != "" && v.Stage != power.StageDone && v.Text != "" {
+		if v := r.s.Machine(n); v.Busy != "" && v.Stage != power.StageDone && v.Text != "" {
 			parts = append(parts, v.Text)
 		}
 	}
@@ -128,31 +105,41 @@ func (r steps) drain(nodes []string, within time.Duration) poll {
 	var over bool
 	var failure error
 	end := func(err error) { over, failure = true, err }
-	r.agree(r.drainQuestion(nodes), end, func() { r.s.Drain(nodes, within, end) })
+	switch q := r.drainQuestion(nodes); {
+	case !r.opt.Auto:
+		r.s.Ask(q, func(a view.Answer) {
+			switch {
+			case a.Choice == view.ChoiceNo:
+				r.refusedBy(end)
+			case r.ending.stage == stageSteps:
+				r.s.Drain(nodes, within, end)
+			}
+		})
+	case q.Type != "":
+		end(fmt.Errorf("this needs a typed confirmation (%s); run the trial on a terminal without --yes", q.Type))
+	default:
+		r.s.Drain(nodes, within, end)
+	}
 	return func(time.Time) (bool, string, error) { return over, r.drainingText(nodes), failure }
 }
 
 // drainQuestion asks before the pods of nodes are evicted by a step.
 func (r steps) drainQuestion(nodes []string) view.Question {
-	q := view.Question{Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?", Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave them"}, {ID: view.ChoiceYes, Label: "Cordon and drain"}}}
+	q := view.Question{
+		Kind: view.QuestionSwitch, Title: "Drain " + strings.Join(nodes, ", ") + "?",
+		Choices: []view.Choice{{ID: view.ChoiceNo, Label: "Leave them"}, {ID: view.ChoiceYes, Label: "Cordon and drain"}},
+	}
 	if r.t.opt.Production {
 		q.Type = r.t.opt.Cluster
 	}
-	s := r.s.Snapshot()
-	for _, n := range nodes {
-		pods := 0
-		for _, p := range s.PodsOn(n) {
-			if p.Gone.IsZero() && !p.Static && p.OwnerKind != "DaemonSet" {
-				pods++
-			}
-		}
-		line := view.Line{Subject: true, Text: fmt.Sprintf("%s  %s", n, text.Count(pods, "pod is evicted", "pods are evicted"))}
-		if why := cluster.WhyUnknown(s, cluster.KindPod); why != "" {
-			line = view.Line{Subject: true, Level: view.Warning, Text: n + "  its pods are unknown: " + why}
-		}
-		q.Lines = append(q.Lines, line)
+	h := forecast.Outage(r.s.Snapshot().WithCordoned(nodes), nodes, r.s.Down(), r.now()).Hits()
+	if h.Unread != "" {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: h.Unread})
 	}
-	q.Lines = append(q.Lines, view.Line{Text: "Disruption budgets are respected."})
+	for _, l := range h.DrainLines() {
+		q.Lines = append(q.Lines, view.Line{Level: view.Warning, Text: l.Text})
+	}
+	q.Lines = append(q.Lines, view.Line{Text: "lightsout cordons first, then evicts the pods, as kubectl drain does: budgets may block it."})
 	return q
 }
 

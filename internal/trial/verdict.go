@@ -13,7 +13,7 @@ import (
 // conclude ends the trial: it sums up the observations, gives the verdict and writes the
 // record's last files.
 func (r *run) conclude() {
-	r.ending.over()
+	r.ending.stage = stageOver
 	r.ended, r.doing = r.now(), ""
 	r.t.rest(r)
 	if s := r.s.Snapshot(); s.Link.State == cluster.LinkLive {
@@ -103,7 +103,7 @@ func shortcomings(p *plan.Plan, sum *record.Summary) (failed, open []string) {
 
 // unobserved describes the part of the outage and the return that was not proven.
 func unobserved(r *run) (out []string) {
-	nodes := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return r.tracker.Outage(n.name) == nil })
+	nodes := slices.DeleteFunc(slices.Clone(r.nodes), func(n *nodeRun) bool { return !r.tracker.WasOff(n.name) })
 	if len(nodes) == 0 {
 		return []string{"no machine was switched off"}
 	}

@@ -67,7 +67,7 @@ func TestABootIDThatNeverChangesIsNoMissingBoot(t *testing.T) {
 func TestKeepOffDoesNotDenyThatThePlanPoweredAMachineOn(t *testing.T) {
 	t.Parallel()
 	r, see := countedRun()
-	r.ending.leaveOff()
+	r.ending.keepOff = true
 	r.plan = &plan.Plan{}
 	r.steps = []*stepRun{{Step: plan.Step{Action: plan.Action{Kind: plan.On, Nodes: []string{"k8s2"}}}, state: view.StepDone}}
 	see(1, cluster.LinkLive, 1, 6, 0)

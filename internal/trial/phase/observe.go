@@ -61,8 +61,8 @@ func (t *Tracker) Observe(s *cluster.Snapshot, now time.Time) {
 	}
 	t.observeAvailable(s)
 	// With many nodes this runs once a second.
-	all := now.Sub(t.forecast) >= time.Second || changed(t, s) && len(t.names) <= 64
-	if all {
+	changed := func(name string) bool { return s.Node(name) != t.nodes[name].last }
+	if now.Sub(t.forecast) >= time.Second || len(t.names) <= 64 && slices.ContainsFunc(t.names, changed) {
 		for _, name := range t.names {
 			t.observeNode(t.nodes[name], s)
 		}
@@ -89,11 +89,6 @@ func (t *Tracker) observeAvailable(s *cluster.Snapshot) {
 
 // Lowest is the least number of pods of the deployment that were available since zero; nil if nobody saw it.
 func (t *Tracker) Lowest() *int { return t.lowest }
-
-// changed reports whether a node of the trial is another one than before.
-func changed(t *Tracker, s *cluster.Snapshot) bool {
-	return slices.ContainsFunc(t.names, func(name string) bool { return s.Node(name) != t.nodes[name].last })
-}
 
 // observeNode finds the phases of a node that a Snapshot shows.
 func (t *Tracker) observeNode(n *node, s *cluster.Snapshot) {

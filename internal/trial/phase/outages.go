@@ -33,14 +33,9 @@ func (t *Tracker) Outages() (out loadgen.PowerOffs) {
 	return out
 }
 
-// FirstOn is when the driver of any machine was first asked to power it on; zero before.
-func (t *Tracker) FirstOn() (first time.Time) {
-	for _, n := range t.all {
-		if on := n.on(); !on.IsZero() && (first.IsZero() || on.Before(first)) {
-			first = on
-		}
-	}
-	return first
+// Returning reports whether a machine was asked to power on, or has booted before that.
+func (t *Tracker) Returning() bool {
+	return slices.ContainsFunc(t.all, func(n *node) bool { return !n.on().IsZero() })
 }
 
 // back reports whether a node that was asked to return is back: it was seen Ready again or, if nobody

@@ -489,7 +489,7 @@ func TestEachMachineHasItsOwnOutage(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	w.Switched(n4, power.ActionOn, at(90))
-	if o = w.Outages(); !o[0].On.Equal(at(60)) || !o[1].On.Equal(at(90)) || !w.FirstOn().Equal(at(60)) {
+	if o = w.Outages(); !o[0].On.Equal(at(60)) || !o[1].On.Equal(at(90)) || !w.Returning() {
 		t.Errorf("%+v", o)
 	}
 }

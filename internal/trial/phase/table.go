@@ -88,8 +88,7 @@ func offset(t *Tracker, at time.Time) *float64 {
 	if at.IsZero() {
 		return nil
 	}
-	s := math.Round(float64(at.Sub(t.zero))/1e6) / 1e3
-	return &s
+	return new(math.Round(float64(at.Sub(t.zero))/1e6) / 1e3)
 }
 
 // offsets are the ends of an interval; nil if one of them is unknown.

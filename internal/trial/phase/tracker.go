@@ -214,14 +214,8 @@ func (t *Tracker) returns(n *node, at time.Time) {
 	}
 }
 
-// Outage is the outage of a node that was switched off, which the caller must not change; nil if it
-// was not.
-func (t *Tracker) Outage(name string) *outage.Outage {
-	if n := t.nodes[name]; n != nil {
-		return &n.outage
-	}
-	return nil
-}
+// WasOff reports whether a node was switched off.
+func (t *Tracker) WasOff(name string) bool { return t.nodes[name] != nil }
 
 // before records the phases that had come before a node went off.
 func (n *node) before() {

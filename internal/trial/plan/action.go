@@ -132,13 +132,9 @@ func (a *Action) Text() string {
 	case Pause:
 		return "pause for " + short(a.Pause)
 	case Stop:
-		whose := "its"
-		if a.Step == AllLoads {
-			whose = "their"
-		}
-		return "stop " + a.stopped() + " and wait for " + whose + " last requests"
+		return "stop " + a.stopped() + " and wait for the last requests"
 	}
-	return a.verb() + list(a.Nodes) + inTime(a.Within)
+	return a.verb() + strings.Join(a.Nodes, ", ") + inTime(a.Within)
 }
 
 func (a *Action) stopped() string {
@@ -177,7 +173,7 @@ func (a *Action) node() any {
 		if a.Spec.Shape == loadgen.Rate {
 			shape = strconv.FormatFloat(a.Spec.PerSecond, 'f', -1, 64) + "/s"
 		}
-		return flow(string(a.Spec.Shape), shape, "requests", a.Spec.Requests, "for", written(a.Spec.For), "background", a.Background)
+		return flow(string(a.Spec.Shape), shape, "requests", a.Spec.Requests, "for", short(a.Spec.For), "background", a.Background)
 	case a.Kind == Off && a.How == power.ActionOff:
 		return flow("nodes", a.Nodes, "how", "plug")
 	case a.Kind == Rollout:

@@ -2,8 +2,6 @@ package plan
 
 import (
 	"embed"
-	"path"
-	"slices"
 	"strings"
 )
 
@@ -12,6 +10,12 @@ var builtin embed.FS
 
 //go:embed example.yaml
 var example string
+
+//go:embed help.txt
+var helpText string
+
+// Help is the grammar of a plan file, for users: text without a final newline.
+func Help() string { return strings.TrimSuffix(helpText, "\n") }
 
 // Example returns a plan to start from, with comments.
 func Example() string { return example }
@@ -23,13 +27,5 @@ func Builtin() []string {
 	for _, f := range files {
 		out = append(out, strings.TrimSuffix(f.Name(), ".yaml"))
 	}
-	return sorted(out)
-}
-
-func builtinText(name string) ([]byte, bool) {
-	if !slices.Contains(Builtin(), name) {
-		return nil, false
-	}
-	text, err := builtin.ReadFile(path.Join("builtin", name+".yaml"))
-	return text, err == nil
+	return out
 }

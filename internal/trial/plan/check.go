@@ -21,7 +21,7 @@ func (p *Plan) check() []error {
 	}
 	p.left = c.off
 	if len(c.off)+len(c.on) == 0 {
-		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add a step like "- off: [kube-node3]"`)
+		c.wrong(p.stepsLine, `no step switches anything off, so no outage could be observed: add one under steps:, like "- off: [kube-node3]"`)
 		return c.faults
 	}
 	for _, e := range p.Expect {
@@ -106,15 +106,17 @@ type loadState struct {
 
 // switched are the nodes that have been switched off so far, in order of name.
 func (c *checker) switched() []string {
-	return sorted(slices.AppendSeq(slices.Collect(maps.Keys(c.off)), maps.Keys(c.on)))
+	all := maps.Clone(c.off)
+	maps.Copy(all, c.on)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // expectation finds one that can never be met.
 func (c *checker) expectation(e Expectation) error {
 	switch m := measures[e.Measure]; {
-	case m.kind == OfLoad && c.loads[e.Step] == nil:
+	case m.of == "step" && c.loads[e.Step] == nil:
 		return c.noLoad(e.Line, e.Step)
-	case m.ofDeployment:
+	case m.of == "deployment":
 		return c.p.ofThis(e.Line, e.Subject)
 	case e.Subject != "" && !slices.Contains(c.switched(), e.Subject):
 		return errorAt(e.Line, "%s is not switched off by any step, so %s can never be seen", e.Subject, e.Measure)

@@ -42,26 +42,17 @@ func (p *Plan) decode(root *yaml.Node) (faults []error) {
 		note(field(g, "deployment", &p.Deployment, decodeDeployment))
 		p.deploymentLine = f.Value.Line
 	}
-	faults = append(faults, p.decodeSteps(root, g)...)
+	var wrong []error
+	p.stepsLine = root.Line
+	if f, ok := g["steps"]; ok {
+		p.stepsLine = f.Key.Line
+		p.Steps, wrong = decodeList(f, "step", maxSteps, "- off: [kube-node3]", decodeStep)
+		faults = append(faults, wrong...)
+	}
 	if f, ok := g["expect"]; ok {
-		var wrong []error
 		p.Expect, wrong = decodeList(f, "expectation", maxExpect, "- detected: predicted", decodeExpectation)
 		p.Expect = slices.DeleteFunc(p.Expect, func(e Expectation) bool { return e.Measure == "" })
 		faults = append(faults, wrong...)
-	}
-	return faults
-}
-
-// decodeSteps reads the steps.
-func (p *Plan) decodeSteps(root *yaml.Node, g yamlfile.Group) (faults []error) {
-	f, ok := g["steps"]
-	if !ok {
-		return []error{errorAt(root.Line, `the plan has no steps: add them under "steps:"`)}
-	}
-	p.stepsLine = f.Key.Line
-	p.Steps, faults = decodeList(f, "step", maxSteps, "- off: [kube-node3]", decodeStep)
-	if len(faults)+len(p.Steps) == 0 {
-		faults = append(faults, errorAt(f.Value.Line, "the plan has no steps: the list is empty"))
 	}
 	return faults
 }

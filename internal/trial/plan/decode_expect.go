@@ -2,7 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -15,7 +17,8 @@ func decodeExpectation(n *yaml.Node) (Expectation, error) {
 	if n.Kind != yaml.MappingNode {
 		return Expectation{}, errorAt(n.Line, `an expectation is written like "- detected: predicted", and this is %s`, is(n))
 	}
-	word, g, err := openOne(n, "an expectation", "measure", measureWords, expectFields, []string{"min", "max"})
+	words := slices.Sorted(maps.Keys(measures))
+	word, g, err := openOne(n, "an expectation", "measure", words, expectFields, []string{"min", "max"})
 	e.Measure = word
 	if err == nil {
 		err = cmp.Or(e.decodeBounds(g[word].Value), e.decodeOf(g))
@@ -31,7 +34,7 @@ var expectFields = []string{"step", "node", "deployment"}
 
 // decodeOf reads the object of the measure: a load step, a node, a deployment.
 func (e *Expectation) decodeOf(g yamlfile.Group) error {
-	of := measures[e.Measure].object()
+	of := measures[e.Measure].of
 	for _, name := range expectFields {
 		f, given := g[name]
 		switch {
@@ -49,32 +52,29 @@ func (e *Expectation) decodeOf(g yamlfile.Group) error {
 
 // decodeBounds reads 16, predicted, true, or {min: 4, max: 6}.
 func (e *Expectation) decodeBounds(n *yaml.Node) error {
-	if e.Kind() == OfLedger {
+	if e.Measure == balanced {
 		yes, err := yamlfile.Bool(n, e.Measure)
 		if err == nil && !yes {
 			err = errorAt(n.Line, "%s can only be expected to be true", e.Measure)
 		}
-		one := 1.0
-		e.Min, e.Max = &one, &one
+		e.Min, e.Max = new(1.), new(1.)
 		return err
 	}
 	m := measures[e.Measure]
-	predictable := m.phase != "" && !m.ofMachine || m.foretold
 	wanted, like := "a whole number or bounds like {min: 4, max: 6}", "{max: 4}"
-	if m.seconds {
+	if m.phase != "" {
 		wanted, like = "bounds like {min: 30s, max: 90s}", "{max: 90s}"
 	}
-	if predictable {
+	if m.foretold {
 		wanted = "predicted or " + wanted
 	}
-	scalar := n.Kind == yaml.ScalarNode
 	switch {
-	case scalar && n.Value == "predicted" && !predictable:
+	case n.Value == "predicted" && !m.foretold:
 		return errorAt(n.Line, "%s has no forecast: give it bounds like %s", e.Measure, like)
-	case scalar && n.Value == "predicted":
+	case n.Value == "predicted":
 		e.Predicted = true
 		return nil
-	case scalar && !m.seconds:
+	case n.Kind == yaml.ScalarNode && m.phase == "":
 		v, err := e.bound(n, wanted)
 		e.Min, e.Max = v, v
 		return err
@@ -94,7 +94,7 @@ func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 		return errorAt(n.Line, "these bounds are empty: give min, max or both")
 	}
 	what := "a whole number"
-	if measures[e.Measure].seconds {
+	if e.Phase() != "" {
 		what = "a time written like 90s or 30m"
 	}
 	bound := func(n *yaml.Node, _ string) (*float64, error) { return e.bound(n, what) }
@@ -107,7 +107,7 @@ func (e *Expectation) decodeMinMax(n *yaml.Node) error {
 
 // bound reads a count, or a time into seconds.
 func (e *Expectation) bound(n *yaml.Node, wanted string) (*float64, error) {
-	if measures[e.Measure].seconds {
+	if e.Phase() != "" {
 		d, err := yamlfile.Duration(n, e.Measure, true)
 		v := d.Seconds()
 		return &v, err

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -75,8 +76,8 @@ func decodeStep(n *yaml.Node) (Step, error) {
 // openOne opens a group, called what, that has one of the words, called one, beside other
 // fields. inside are fields that stand behind a word.
 func openOne(n *yaml.Node, what, one string, words, others, inside []string) (word string, g yamlfile.Group, err error) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
+	for pair := range slices.Chunk(n.Content, 2) {
+		k := pair[0]
 		known := slices.Contains(words, k.Value)
 		switch {
 		case k.Kind != yaml.ScalarNode:
@@ -117,9 +118,7 @@ func (k kind) decode(n *yaml.Node) (Action, error) {
 	if err != nil {
 		return Action{}, err
 	}
-	if a.Within == 0 {
-		a.Within = k.within + a.waiting().within
-	}
+	a.Within = cmp.Or(a.Within, k.within, a.waiting().within)
 	return a, nil
 }
 
@@ -237,13 +236,11 @@ func decodeRate(n *yaml.Node) (float64, error) {
 }
 
 func decodeHow(n *yaml.Node) (power.Action, error) {
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Value == "shutdown":
-		return power.ActionShutdown, nil
-	case n.Kind == yaml.ScalarNode && n.Value == "plug":
-		return power.ActionOff, nil
+	how, ok := map[string]power.Action{"shutdown": power.ActionShutdown, "plug": power.ActionOff}[n.Value]
+	if !ok {
+		return "", errorAt(n.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(n))
 	}
-	return "", errorAt(n.Line, "how must be shutdown (asks the guest) or plug (cuts the power), %s", isNot(n))
+	return how, nil
 }
 
 // decodeFor reads the condition of a wait step; it also accepts endpoints_out.

@@ -11,7 +11,7 @@ import (
 // Expectation is one thing that must be seen, with bounds.
 type Expectation struct {
 	Line int
-	// Measure is one of Measures.
+	// Measure is one of measures.
 	Measure string
 	// Step names the load step, for measures of a load.
 	Step string
@@ -23,87 +23,53 @@ type Expectation struct {
 	Predicted bool
 }
 
-// MeasureKind is the kind of object that a measure belongs to.
-type MeasureKind int
-
-// Kinds of measures.
-const (
-	OfLoad   MeasureKind = iota // a count of one load step; needs Step
-	OfPhase                     // seconds from zero until a phase was observed
-	OfLedger                    // 1 when every request of the trial is accounted for, else 0
-	OfTrial                     // a number of the whole trial
-)
-
 // measure is one thing that can be expected.
 type measure struct {
-	kind MeasureKind
-	// phase is the one that it is about, if it is about one.
+	// of is the field of an expectation that names what it is about: a step that is a load, a node or a
+	// deployment. It is empty for the whole trial.
+	of string
+	// phase is the one whose time it is, in seconds from zero; empty: it is a count.
 	phase string
-	// seconds: it is a time, not a count.
-	seconds bool
-	// ofMachine: only the machine decides when, so there is no forecast. ofDeployment: the
-	// phase belongs to a deployment, not to a node. foretold: the measure is a count with a
-	// forecast.
-	ofMachine, ofDeployment, foretold bool
+	// foretold: it has a forecast. When a machine is off and has booted, only the machine decides.
+	foretold bool
 }
 
-// measureWords are the measures in the order of the help.
-var measureWords = []string{
-	"sent", "ok", "failed", "failed_after_detection", "error_window", "later_failures", "hung", "peak_served", "peak_queued", "peak_streaming",
-	"off", "detected", "endpoints_out", "tainted", "evicted", "replaced", "booted", "ready", "restored",
-	"lowest_available", "pending", "skew", "skew_before_rollout", "balanced",
-}
+// balanced is 1 when every request of the trial is accounted for, else 0.
+const balanced = "balanced"
 
 var measures = map[string]measure{
-	"sent":                   {},
-	"ok":                     {},
-	"failed":                 {},
-	"failed_after_detection": {},
-	"peak_served":            {},
-	"peak_queued":            {},
-	"peak_streaming":         {},
+	"sent":                   {of: "step"},
+	"ok":                     {of: "step"},
+	"failed":                 {of: "step"},
+	"failed_after_detection": {of: "step"},
+	"peak_served":            {of: "step"},
+	"peak_queued":            {of: "step"},
+	"peak_streaming":         {of: "step"},
 	// As loadgen.Window finds them; "predicted" refers to the end of the error window.
-	"error_window":   {seconds: true, phase: view.PhaseErrors},
-	"later_failures": {},
-	"hung":           {},
+	"error_window":   {of: "step", phase: view.PhaseErrors, foretold: true},
+	"later_failures": {of: "step"},
+	"hung":           {of: "step"},
 
-	"off":           {kind: OfPhase, phase: view.PhaseOff, seconds: true, ofMachine: true},
-	"detected":      {kind: OfPhase, phase: view.PhaseDetected, seconds: true},
-	"endpoints_out": {kind: OfPhase, phase: view.PhaseEndpointsOut, seconds: true},
-	"tainted":       {kind: OfPhase, phase: view.PhaseTainted, seconds: true},
-	"evicted":       {kind: OfPhase, phase: view.PhaseEvicted, seconds: true},
-	"replaced":      {kind: OfPhase, phase: view.PhaseReplaced, seconds: true, ofDeployment: true},
-	"booted":        {kind: OfPhase, phase: view.PhaseBooted, seconds: true, ofMachine: true},
-	"ready":         {kind: OfPhase, phase: view.PhaseReady, seconds: true},
-	"restored":      {kind: OfPhase, phase: view.PhaseRestored, seconds: true, ofDeployment: true},
+	"off":           {of: "node", phase: view.PhaseOff},
+	"detected":      {of: "node", phase: view.PhaseDetected, foretold: true},
+	"endpoints_out": {of: "node", phase: view.PhaseEndpointsOut, foretold: true},
+	"tainted":       {of: "node", phase: view.PhaseTainted, foretold: true},
+	"evicted":       {of: "node", phase: view.PhaseEvicted, foretold: true},
+	"replaced":      {of: "deployment", phase: view.PhaseReplaced, foretold: true},
+	"booted":        {of: "node", phase: view.PhaseBooted},
+	"ready":         {of: "node", phase: view.PhaseReady, foretold: true},
+	"restored":      {of: "deployment", phase: view.PhaseRestored, foretold: true},
 
-	"balanced": {kind: OfLedger},
-
+	balanced: {},
 	// The least number of available pods of the deployment.
-	"lowest_available": {kind: OfTrial},
+	"lowest_available": {},
 	// The pods without a node at the first power-on request, or at the end.
-	"pending": {kind: OfTrial, foretold: true},
+	"pending": {foretold: true},
 	// The largest minus the smallest number of the deployment's pods on a Ready,
 	// schedulable worker: at the end, and when the first rollout step began.
-	"skew":                {kind: OfTrial},
-	"skew_before_rollout": {kind: OfTrial},
+	"skew":                {},
+	"skew_before_rollout": {},
 }
-
-// object is the field of an expectation that names what the measure is about; empty for the whole trial.
-func (m measure) object() string {
-	switch {
-	case m.ofDeployment:
-		return "deployment"
-	case m.kind == OfPhase:
-		return "node"
-	case m.kind == OfLoad:
-		return "step"
-	}
-	return ""
-}
-
-// Kind is the kind of object that the measure belongs to.
-func (e Expectation) Kind() MeasureKind { return measures[e.Measure].kind }
 
 // Phase is the phase that the expectation is about, or "" when it is not about one.
 func (e Expectation) Phase() string { return measures[e.Measure].phase }
@@ -128,7 +94,7 @@ func (e Expectation) Want() string {
 	switch {
 	case e.Predicted:
 		return "inside the forecast"
-	case e.Kind() == OfLedger:
+	case e.Measure == balanced:
 		return "true"
 	case e.Min == nil && e.Max == nil:
 		return "anything"
@@ -144,11 +110,17 @@ func (e Expectation) Want() string {
 
 // Got formats an observed value like the expected one, to a tenth.
 func (e Expectation) Got(v float64) string {
+	switch {
+	case e.Measure == balanced && v == 0:
+		return "not balanced"
+	case e.Measure == balanced:
+		return "balanced"
+	}
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + e.unit()
 }
 
 func (e Expectation) unit() string {
-	if measures[e.Measure].seconds {
+	if e.Phase() != "" {
 		return " s"
 	}
 	return ""

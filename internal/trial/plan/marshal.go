@@ -49,14 +49,6 @@ func put(to *yaml.Node, name string, value any) {
 	yamlfile.Put(to, name, n)
 }
 
-// written formats a time; empty for none.
-func written(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return short(d)
-}
-
 func inTime(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -66,5 +58,10 @@ func inTime(d time.Duration) string {
 
 var zeros = strings.NewReplacer("h0m0s", "h", "m0s", "m")
 
-// short is d without zero minutes and seconds: 30m, not 30m0s.
-func short(d time.Duration) string { return zeros.Replace(d.String()) }
+// short is d without zero minutes and seconds: 30m, not 30m0s; empty for none.
+func short(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return zeros.Replace(d.String())
+}

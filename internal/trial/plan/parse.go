@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -22,28 +21,23 @@ const (
 // file holds the limits of a plan's file.
 var file = yamlfile.Kind{Noun: "plan", Empty: "the plan is empty: it needs at least a name and steps", MaxSize: MaxSize}
 
-// Open reads the built-in plan of that name, or else the file at that path. Errors name
-// the file; a fault in the plan is an *Error.
+// Open is Read with the first fault.
 func Open(name string) (*Plan, error) {
-	text, err := Text(name)
-	if err != nil {
-		return nil, err
-	}
-	p, err := Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	p, faults := Read(name)
+	if len(faults) > 0 {
+		return nil, faults[0]
 	}
 	return p, nil
 }
 
-// Read is Open with all faults, by their lines.
+// Read reads the built-in plan of that name, or else the file at that path. Errors name
+// the file; a fault in the plan is an *Error.
 func Read(name string) (*Plan, []error) {
 	text, err := Text(name)
 	if err != nil {
 		return nil, []error{err}
 	}
-	p, faults := parse(text)
-	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
+	p, faults := Parse(text)
 	for i := range faults {
 		faults[i] = fmt.Errorf("%s: %w", name, faults[i])
 	}
@@ -52,10 +46,11 @@ func Read(name string) (*Plan, []error) {
 
 // Text returns the text of a plan: a built-in one's by its name, or that of a file.
 func Text(name string) ([]byte, error) {
-	if text, ok := builtinText(name); ok {
+	text, err := builtin.ReadFile("builtin/" + name + ".yaml")
+	if err == nil {
 		return text, nil
 	}
-	f, err := os.Open(name)
+	text, err = os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\.`) {
 		hint := "; built in are " + and(Builtin())
 		if near := yamlfile.Suggest(name, Builtin()); near != "" {
@@ -66,30 +61,16 @@ func Text(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the plan can't be read: %w", err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("the plan can't be read: %w", err)
-	}
 	return text, nil
 }
 
-// Parse reads a plan strictly: unknown fields and impossible steps are
-// errors, each an *Error with its line. It returns the first one.
-func Parse(text []byte) (*Plan, error) {
-	p, faults := parse(text)
-	if len(faults) > 0 {
-		return nil, faults[0]
-	}
-	return p, nil
-}
-
-// parse is Parse with all faults: at most one of a step or an expectation.
-func parse(text []byte) (*Plan, []error) {
+// Parse reads a plan strictly: unknown fields and impossible steps are errors, each an *Error with its
+// line. It returns all of them by their lines, at most one of a step or an expectation.
+func Parse(text []byte) (*Plan, []error) {
 	p, faults := &Plan{}, []error(nil)
 	if root, err := file.Read(text); err != nil {
 		faults = []error{err}
-	} else if faults = p.decode(root); len(p.Steps) > 0 {
+	} else if faults = p.decode(root); len(faults) == 0 || len(p.Steps) > 0 {
 		faults = append(faults, p.check()...)
 	}
 	if len(faults) == 0 {
@@ -98,18 +79,9 @@ func parse(text []byte) (*Plan, []error) {
 	}
 	last := yamlfile.LastLine(text)
 	for _, err := range faults {
-		if e := (*Error)(nil); errors.As(err, &e) {
-			// What is missing at the end of a file has a line after the last one.
-			e.Line = min(e.Line, last)
-		}
+		e := err.(*Error)
+		e.Line = min(e.Line, last) // what is missing at the end of a file has a line after the last one
 	}
+	slices.SortStableFunc(faults, func(a, b error) int { return a.(*Error).Line - b.(*Error).Line })
 	return nil, faults
-}
-
-func lineOf(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Line
-	}
-	return 0
 }

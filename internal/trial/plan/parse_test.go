@@ -41,7 +41,7 @@ func badPlans(t testing.TB) []badPlan {
 func TestEveryBadPlanHasOneSentenceWithItsLine(t *testing.T) {
 	for _, c := range badPlans(t) {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Parse([]byte(c.text))
+			p, err := parse([]byte(c.text))
 			if err == nil || p != nil {
 				t.Fatalf("accepted:\n%s", c.text)
 			}
@@ -54,6 +54,15 @@ func TestEveryBadPlanHasOneSentenceWithItsLine(t *testing.T) {
 			checkError(t, []byte(c.text), err)
 		})
 	}
+}
+
+// parse is Parse with the first error.
+func parse(text []byte) (*Plan, error) {
+	p, faults := Parse(text)
+	if len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return p, nil
 }
 
 // checkError checks what holds for every error of Parse.
@@ -94,7 +103,7 @@ func TestHostileFilesAreRefusedWithTheirLine(t *testing.T) {
 		{"a long word", head + "  - " + strings.Repeat("x", 1000) + ": 1\n", `line 4: there is no step "` + strings.Repeat("x", 59) + `…"; there are load, off, on, wait, cordon, drain, uncordon, rollout, pause and stop`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Parse([]byte(c.text))
+			_, err := parse([]byte(c.text))
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -132,7 +141,7 @@ func TestBombsStaySmall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Parse([]byte(text))
+			_, err := parse([]byte(text))
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Fatal("accepted")
@@ -229,13 +238,13 @@ func bareOf(p *Plan) *Plan {
 
 func TestLineEndsAndMarksOfOtherSystemsAreRead(t *testing.T) {
 	text := strings.ReplaceAll("\ufeffname: x\nsteps:\n  - off: [n1]\n  - wat: detected\n", "\n", "\r\n")
-	if _, err := Parse([]byte(text)); err == nil || err.Error() != `line 4: there is no step "wat"; did you mean "wait"?` {
+	if _, err := parse([]byte(text)); err == nil || err.Error() != `line 4: there is no step "wat"; did you mean "wait"?` {
 		t.Error(err)
 	}
-	if _, err := Parse([]byte(strings.Replace(text, "wat", "wait", 1))); err != nil {
+	if _, err := parse([]byte(strings.Replace(text, "wat", "wait", 1))); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse([]byte(`{"name": "x", "steps": [{"off": ["n1"]}, {"wait": {"for": "detected"}}]}`)); err != nil {
+	if _, err := parse([]byte(`{"name": "x", "steps": [{"off": ["n1"]}, {"wait": {"for": "detected"}}]}`)); err != nil {
 		t.Error("JSON is YAML:", err)
 	}
 }

@@ -66,27 +66,20 @@ func (p *Plan) Nodes() []string {
 			out = append(out, s.Action.Nodes...)
 		}
 	}
-	return slices.Compact(sorted(out))
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// CheckNodes finds the first node that the plan names and the cluster does not
-// have, as an *Error with the line of the step. Nothing may be switched before
-// it has passed.
-func (p *Plan) CheckNodes(there []string) error { return p.missing("node", there) }
-
-// CheckDeployments does for deployments (namespace/name) what CheckNodes does
-// for nodes.
-func (p *Plan) CheckDeployments(there []string) error { return p.missing("deployment", there) }
-
-func (p *Plan) missing(kind string, there []string) error {
+// CheckNames finds the first "node", or "deployment" (namespace/name), that the plan names and the
+// cluster does not have, as an *Error with the line of the step. Nothing may be switched before it has
+// passed.
+func (p *Plan) CheckNames(kind string, there []string) error {
 	missing := func(line int, names ...string) error {
-		for _, name := range names {
-			if name == "" || slices.Contains(there, name) {
-				continue
-			}
-			return errorAt(line, "%s", Missing(kind, name, there))
+		i := slices.IndexFunc(names, func(name string) bool { return name != "" && !slices.Contains(there, name) })
+		if i < 0 {
+			return nil
 		}
-		return nil
+		return errorAt(line, "%s", Missing(kind, names[i], there))
 	}
 	var err error
 	if kind == "deployment" {
@@ -100,7 +93,7 @@ func (p *Plan) missing(kind string, there []string) error {
 		err = cmp.Or(err, missing(s.Line, names...))
 	}
 	for _, e := range p.Expect {
-		if measures[e.Measure].ofDeployment == (kind == "deployment") {
+		if measures[e.Measure].of == kind {
 			err = cmp.Or(err, missing(e.Line, e.Subject))
 		}
 	}
@@ -121,12 +114,6 @@ func Missing(kind, name string, there []string) string {
 	return text
 }
 
-// sorted sorts words in place and returns them.
-func sorted(words []string) []string {
-	slices.Sort(words)
-	return words
-}
-
 func quoteAll(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -135,12 +122,10 @@ func quoteAll(words []string) []string {
 	return out
 }
 
-// list names all nodes, some at most four of them, and counts the others of more.
-func list(nodes []string) string { return strings.Join(nodes, ", ") }
-
+// some names at most four of the nodes, and counts the others of more.
 func some(nodes []string) string {
-	if len(nodes) <= 4 {
-		return list(nodes)
+	if len(nodes) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(nodes[:3], ", "), len(nodes)-3)
 	}
-	return fmt.Sprintf("%s and %d more", list(nodes[:3]), len(nodes)-3)
+	return strings.Join(nodes, ", ")
 }

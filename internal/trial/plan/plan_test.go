@@ -25,10 +25,9 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 		"vagrant": {"k8s2",
 			"load pause off wait wait wait on wait pause stop rollout wait"},
 	} {
-		p, ok := builtinPlan(name)
-		if !ok {
-			_, err := Open(name)
-			t.Fatalf("%s: %v", name, err)
+		p, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if p.Name != name || p.About == "" {
 			t.Errorf("%s is named %q, about %q", name, p.Name, p.About)
@@ -43,9 +42,6 @@ func TestBuiltInPlansAreTheTwoExperiments(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != want.steps {
 			t.Errorf("%s: steps are %s, want %s", name, got, want.steps)
 		}
-	}
-	if p, ok := builtinPlan("nothing"); ok || p != nil {
-		t.Error("a plan that is not there was found")
 	}
 }
 
@@ -64,7 +60,7 @@ func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 		t.Fatal(faults)
 	}
 	text := p.Marshal()
-	q, err := Parse(text)
+	q, err := parse(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -74,7 +70,7 @@ func TestPlanMadeByKeyboardReadsTheSame(t *testing.T) {
 }
 
 func TestUnknownNodesAndDeploymentsAreFoundBeforeAnythingIsSwitched(t *testing.T) {
-	p, err := Parse([]byte(`name: x
+	p, err := parse([]byte(`name: x
 deployment: shop/web
 steps:
   - off: [kube-node3]
@@ -92,16 +88,16 @@ steps:
 			t.Errorf("got  %v\nwant %s", got, want)
 		}
 	}
-	check(p.CheckNodes(in("kube-node1", "kube-node3")), "<nil>")
-	check(p.CheckNodes(in("kube-n0de3", "other")), `line 4: the cluster has no node "kube-node3"; did you mean "kube-n0de3"?`)
-	check(p.CheckNodes(in("worker-a", "worker-b")), `line 4: the cluster has no node "kube-node3"; it has "worker-a" and "worker-b"`)
-	check(p.CheckNodes(in()), `line 4: the cluster has no node "kube-node3"`)
-	check(p.CheckNodes(in("\x1b[2J", "b")), `line 4: the cluster has no node "kube-node3"; it has "\x1b[2J" and "b"`)
+	check(p.CheckNames("node", in("kube-node1", "kube-node3")), "<nil>")
+	check(p.CheckNames("node", in("kube-n0de3", "other")), `line 4: the cluster has no node "kube-node3"; did you mean "kube-n0de3"?`)
+	check(p.CheckNames("node", in("worker-a", "worker-b")), `line 4: the cluster has no node "kube-node3"; it has "worker-a" and "worker-b"`)
+	check(p.CheckNames("node", in()), `line 4: the cluster has no node "kube-node3"`)
+	check(p.CheckNames("node", in("\x1b[2J", "b")), `line 4: the cluster has no node "kube-node3"; it has "\x1b[2J" and "b"`)
 
-	check(p.CheckDeployments(in("shop/web", "shop/db", "shop/cache")), "<nil>")
-	check(p.CheckDeployments(in("shop/wep", "a/b")), `line 2: the cluster has no deployment "shop/web"; did you mean "shop/wep"?`)
-	check(p.CheckDeployments(in("shop/web")), `line 5: the cluster has no deployment "shop/db"; did you mean "shop/web"?`)
-	check(p.CheckDeployments(in("shop/web", "shop/db")), `line 7: the cluster has no deployment "shop/cache"; it has "shop/web" and "shop/db"`)
+	check(p.CheckNames("deployment", in("shop/web", "shop/db", "shop/cache")), "<nil>")
+	check(p.CheckNames("deployment", in("shop/wep", "a/b")), `line 2: the cluster has no deployment "shop/web"; did you mean "shop/wep"?`)
+	check(p.CheckNames("deployment", in("shop/web")), `line 5: the cluster has no deployment "shop/db"; did you mean "shop/web"?`)
+	check(p.CheckNames("deployment", in("shop/web", "shop/db")), `line 7: the cluster has no deployment "shop/cache"; it has "shop/web" and "shop/db"`)
 }
 
 // A plan takes a rate as "lightsout load --rate" does.
@@ -113,7 +109,7 @@ func TestAPlanTakesTheRatesOfTheCommandLine(t *testing.T) {
 		"30/m": {0.5, "rate of 0.5 a second"}, "30/s": {30, "rate of 30 a second"}, "30": {30, "rate of 30 a second"}, "1.5 / s": {1.5, "rate of 1.5 a second"},
 		"10/m": {1. / 6, "rate of 0.166667 a second"}, "36/h": {0.01, "rate of 0.01 a second"},
 	} {
-		p, err := Parse([]byte("name: x\nsteps:\n  - load: {rate: " + written + ", background: true}\n  - off: [n1]\n"))
+		p, err := parse([]byte("name: x\nsteps:\n  - load: {rate: " + written + ", background: true}\n  - off: [n1]\n"))
 		if err != nil {
 			t.Errorf("%s: %v", written, err)
 			continue
@@ -154,7 +150,7 @@ func TestStepsInWords(t *testing.T) {
 		"restart the rollout of shop/web, within 3m",
 		"wait until 7, a, b and 2 more are Ready and the deployment has all its pods, within 20m",
 		"uncordon a, c",
-		"stop clients and wait for its last requests",
+		"stop clients and wait for the last requests",
 	}
 	for i, s := range p.Steps {
 		if s.Text() != want[i] {
@@ -203,7 +199,7 @@ func TestMeasuresOfPhasesNameTheRecordsPhases(t *testing.T) {
 	for _, m := range slices.Sorted(maps.Keys(measures)) {
 		phase := Expectation{Measure: m}.Phase()
 		// The error window is a phase, and of a load.
-		if (phase != "") != (measures[m].kind == OfPhase || m == "error_window") {
+		if (phase != "") != (measures[m].of == "node" || measures[m].of == "deployment" || m == "error_window") {
 			t.Errorf("%s is of phase %q", m, phase)
 		}
 		if phase != "" && !slices.Contains(view.PhaseNames, phase) {
@@ -220,11 +216,11 @@ func TestHelpIsTrue(t *testing.T) {
 		}
 		example.WriteString(strings.TrimPrefix(line, "  ") + "\n")
 	}
-	if _, err := Parse([]byte(example.String())); err != nil {
+	if _, err := parse([]byte(example.String())); err != nil {
 		t.Errorf("the example: %v", err)
 	}
 	words := strings.FieldsFunc(Help(), func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
-	for _, w := range slices.Concat(kindNames(), measureWords, []string{"min", "max", "shutdown", "plug"}) {
+	for _, w := range slices.Concat(kindNames(), slices.Collect(maps.Keys(measures)), []string{"min", "max", "shutdown", "plug"}) {
 		if !slices.Contains(words, w) {
 			t.Errorf("it does not tell of %s", w)
 		}
@@ -233,9 +229,6 @@ func TestHelpIsTrue(t *testing.T) {
 		if !strings.Contains(Help(), w) {
 			t.Errorf("it does not tell of waiting for %s", w)
 		}
-	}
-	if got, want := slices.Sorted(slices.Values(measureWords)), slices.Sorted(maps.Keys(measures)); !slices.Equal(got, want) {
-		t.Errorf("measures told are %v, those there are %v", got, want)
 	}
 }
 
@@ -251,7 +244,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := Parse(text)
+		p, err := parse(text)
 		if err != nil {
 			checkError(t, text, err)
 			return
@@ -264,16 +257,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// builtinPlan returns the built-in plan of that name; false when there is none.
-func builtinPlan(name string) (*Plan, bool) {
-	text, ok := builtinText(name)
-	if !ok {
-		return nil, false
-	}
-	p, err := Parse(text)
-	return p, err == nil
-}
-
 // TestAllFaultsAreReportedTogether: each with its line, and none that only follows from
 // another one.
 func TestAllFaultsAreReportedTogether(t *testing.T) {
@@ -282,8 +265,7 @@ func TestAllFaultsAreReportedTogether(t *testing.T) {
 		head + "steps:\n  - of: [n1]\n  - wait: detected\n  - pause: soon\n  - on: [n1]\nexpect:\n  - detected: maybe\n  - sent: 3\n    step: clients\n":                                  "1 3 5 7 10",
 		head + "steps:\n  - off: [n1, n2]\n  - off: [n2, n3]\n  - wait: ready\n  - on: [n1, n2, n3, n4]\n  - on: [n1]\nexpect:\n  - detcted: predicted\n  - sent: 3\n    step: clients\n": "1 3 6 7 8 9 11 12",
 	} {
-		p, faults := parse([]byte(text))
-		slices.SortFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
+		p, faults := Parse([]byte(text))
 		var lines []string
 		for _, err := range faults {
 			lines = append(lines, strings.Fields(strings.TrimSuffix(strings.TrimPrefix(err.Error(), "line "), ":"))[0])
@@ -295,7 +277,7 @@ func TestAllFaultsAreReportedTogether(t *testing.T) {
 }
 
 func TestAPlanThatLeavesAMachineOffIsWarnedOf(t *testing.T) {
-	p, err := Parse([]byte("name: x\nsteps:\n  - off: [n1, n2]\n  - on: [n1]\n"))
+	p, err := parse([]byte("name: x\nsteps:\n  - off: [n1, n2]\n  - on: [n1]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,0 @@
-package trial
-
-import "lightsout/internal/session"
-
-// poll checks something that takes time.
-type poll = session.Progress
