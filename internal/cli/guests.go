@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"lightsout/internal/planned"
 	"lightsout/internal/recorder"
 	"lightsout/internal/session"
 	"lightsout/internal/trial"
@@ -20,25 +19,13 @@ type guests struct {
 	outages *recorder.Recorder
 }
 
-// alone are the trials of a session without a recorder.
-type alone struct {
-	*trial.Runner
-	others *planned.Others
-}
-
-// Handle handles what happens in the session.
-func (a alone) Handle(e session.Event) {
-	a.others.Handle(e)
-	a.Runner.Handle(e)
-}
-
 // newGuests makes the trials, and the recorder if the screen is to have one.
 func (a *app) newGuests(opt session.Options, trials trial.Options) {
 	if a.opt.unprompted {
 		trials.Begin = func() { a.outages.Yield() }
 	}
 	a.trials = trial.NewRunner(a.session.Controls(), trials)
-	a.guest = alone{a.trials, planned.NewOthers(a.session.Controls().Say)}
+	a.guest = a.trials
 	if a.opt.unprompted {
 		a.outages = a.newOutages(opt)
 		a.guest = guests{a.trials, a.outages}

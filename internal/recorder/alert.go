@@ -218,7 +218,7 @@ func (all mutes) ended(id key, now time.Time) (end time.Time) {
 func (r *Recorder) mutesNow(now time.Time) mutes {
 	r.muted = slices.DeleteFunc(r.muted, func(m mute) bool { return now.Sub(m.to) > mutesKept })
 	all := append(slices.Clone(r.muted), mute{why: neverGood, to: r.requests.first, stage: muted})
-	for node, p := range r.plans {
+	for node, p := range r.s.Plans() {
 		all = append(all, mute{why: byPlan, node: node, from: p.Since, to: p.Until(), stage: muted})
 		all = append(all, beside(p)...)
 	}

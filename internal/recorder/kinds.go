@@ -132,7 +132,7 @@ func nodesDown(f facts) (found []finding, known bool) {
 		case own:
 		case !n.Gone.IsZero() || n.Ready == cluster.TriNone || n.Ready != cluster.TriTrue && n.ReadySince.Sub(n.Created) < joining:
 			// Somebody deleted it, or it has never been Ready.
-		case f.plans.Overdue(n.Name, f.now):
+		case f.Recorder.s.Plans().Overdue(n.Name, f.now):
 			found = append(found, finding{record.Sign{Kind: view.SignNotBack, Subject: n.Name}, begins})
 		case !settling || sign == view.SignNotReady || f.alerts.down(n.Name):
 			found = append(found, finding{record.Sign{Kind: sign, Subject: n.Name, At: at}, begins})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lightsout/cluster"
+	"lightsout/internal/planned"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
 	"lightsout/power"
@@ -93,8 +94,7 @@ func (w *scene) run(seconds int) *scene {
 		if sent := s - w.limit; w.hung[sent] {
 			w.end(loadgen.ClassFirstByte, sent)
 		}
-		w.observe(w.Snapshot())
-		w.Publish()
+		w.turn()
 	}
 	return w
 }
@@ -138,6 +138,7 @@ func (w *scene) half(seconds int) {
 // starts starts another recorder instead, so many seconds later.
 func (w *scene) starts(seconds int) *scene {
 	w.setTime(w.now.Add(time.Duration(seconds) * time.Second))
+	w.plans, w.seen = planned.Offs{}, nil
 	w.Recorder = New(w, w.opt)
 	return w.run(1)
 }

@@ -7,6 +7,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/view"
 	"lightsout/loadgen"
@@ -59,6 +60,7 @@ type Session interface {
 	Say(ev view.Event)
 	Snapshot() *cluster.Snapshot
 	Focus() cluster.Key
+	Plans() planned.Offs
 	Outlook(nodes []string) []string
 	WantKubelets(nodes ...string)
 	Machine(node string) view.MachineView

@@ -8,7 +8,6 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/clock"
-	"lightsout/internal/planned"
 	"lightsout/internal/record"
 	"lightsout/internal/session"
 	"lightsout/internal/text"
@@ -29,7 +28,6 @@ type Recorder struct {
 	specs map[int]loadgen.Spec // of loads, by the generator's numbers
 
 	alerts   alerts
-	plans    planned.Offs
 	requests requests
 	// muted are the mutes of cordons and of records that have ended; see mutesNow.
 	muted mutes
@@ -69,7 +67,7 @@ func New(s Session, opt Options) *Recorder {
 	r := &Recorder{
 		opt: opt, s: s, rolling: record.NewRolling(opt.Timeline, opt.PastBytes, opt.Past, opt.Now), specs: map[int]loadgen.Spec{},
 		alerts:   alerts{open: map[key]*alert{}, resolved: map[kind]time.Time{}},
-		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, plans: planned.Offs{}, lead: lead{changed: opt.Now()}, said: said{},
+		requests: requests{every: opt.Every}, switched: map[string]switchedOff{}, lead: lead{changed: opt.Now()}, said: said{},
 	}
 	r.rolling.Redact(opt.Names)
 	r.ended.Change(func() func(loadgen.Record) { return r.rolling.Request })
@@ -94,6 +92,9 @@ func (r *Recorder) Handle(e session.Event) {
 				r.switched[b.Node.Name] = switchedOff{r.opt.Now(), e.Action, view.MachineText(b)}
 			}
 		}
+	case session.PlannedOff:
+		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
+			e.Node, e.By, text.Span(plannedSettles), text.Span(plannedReturn)))
 	case session.PowerOnSent:
 		if o != nil {
 			o.tracker.Switched(e.Node, power.ActionOn, e.At)
@@ -132,10 +133,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if first {
 		looks = r.sees(s)
 	}
-	if looks && s.Link.State == cluster.LinkLive {
-		r.sayPlanned(r.plans.Follow(s, r.alerts.down, now))
-	}
-	r.follow(r.ended.Take()) // with the mutes of the plans
+	r.follow(r.ended.Take())
 	if !looks {
 		return
 	}
@@ -215,19 +213,6 @@ func (r *Recorder) awake(now time.Time) {
 		r.opt.PrintUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
-}
-
-// sayPlanned reports on the timeline which machines somebody else switches off by plan.
-func (r *Recorder) sayPlanned(went []string) {
-	for _, node := range went {
-		if _, own := r.switched[node]; own {
-			continue // the timeline has the request
-		}
-		by := r.plans[node].By
-		r.s.Say(planned.Event(node, by))
-		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
-			node, by, text.Span(plannedSettles), text.Span(plannedReturn)))
-	}
 }
 
 // startProbes starts the requests of the recorder's own.

@@ -149,6 +149,22 @@ func (m *machines) settleReading(node string, r power.Reading) {
 	}
 }
 
+// sayPlanned reports the machines that somebody else switches off by plan. was is the snapshot before.
+func (m *machines) sayPlanned(was, s *cluster.Snapshot) {
+	if s.Link.State != cluster.LinkLive {
+		return
+	}
+	for _, node := range m.plans.Follow(was, s, m.now()) {
+		if m.standing(node) == power.StandsOn { // otherwise the timeline has the request
+			by := m.plans[node].By
+			e := view.NewEvent(view.CodePlannedOff, node, view.Facts{Name: by})
+			e.Kind = string(cluster.KindNode)
+			m.say(e)
+			m.guest.Handle(PlannedOff{node, by})
+		}
+	}
+}
+
 // notes returns the annotations that name who has switched a node's machine off.
 func (m *machines) notes(node string) []power.Note {
 	if m.snapshot == nil || m.snapshot.Node(node) == nil {

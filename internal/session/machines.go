@@ -11,6 +11,7 @@ import (
 
 	"lightsout/cluster"
 	"lightsout/internal/outage"
+	"lightsout/internal/planned"
 	"lightsout/internal/view"
 	"lightsout/power"
 )
@@ -42,12 +43,13 @@ type machines struct {
 	// crossed has, of nodes whose machines are another node's, when that machine was proven off.
 	crossed map[string]time.Time
 	spans   *outage.Spans
+	plans   planned.Offs
 }
 
 func newMachines(l *loop) *machines {
 	return &machines{
 		loop: l, views: map[string]view.MachineView{}, bindings: map[string]power.Binding{}, leftOff: map[string]power.LeftOff{},
-		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(),
+		outages: map[string]*outage.Outage{}, crossed: map[string]time.Time{}, spans: outage.NewSpans(), plans: planned.Offs{},
 	}
 }
 

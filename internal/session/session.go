@@ -266,6 +266,7 @@ func (s *Session) observe() {
 	s.switching.sweepNotes(snap)
 	s.switching.findTakenOver(snap)
 	s.machines.sayReturns(ready)
+	s.machines.sayPlanned(was, snap)
 	s.guest.Handle(snap)
 }
 
