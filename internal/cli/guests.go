@@ -13,7 +13,7 @@ import (
 
 // guests are the guests of a screen's session: the trials, and the recorder of outages
 // without a trial. One outage goes into one record: a trial ends the record of the recorder, and has
-// the rest (Begin); while it runs, the recorder begins no other (recorder.OnScreen).
+// the rest (Begin); while it runs, the recorder begins no other (recorder.Options).
 type guests struct {
 	*trial.Runner
 	outages *recorder.Recorder
@@ -47,7 +47,7 @@ func (a *app) newOutages(opt session.Options) *recorder.Recorder {
 	return recorder.New(c, recorder.Options{
 		Cluster: opt.Cluster, Pace: opt.Pace, Dir: dir, Timeline: a.writer.Timeline(), Load: a.load,
 		Past: set.Past, PastBytes: set.MemoryMB << 20, Steady: set.Steady, KeepBytes: int64(set.KeepMB) << 20,
-		Host: recorder.OnScreen{Say: say, Trial: a.trials.Running}, Restore: opt.Restore, Names: a.names, Now: time.Now,
+		Print: say, Trial: a.trials.Running, Restore: opt.Restore, Names: a.names, Now: time.Now,
 	})
 }
 

@@ -222,7 +222,7 @@ func (r *Recorder) mutesNow(now time.Time) mutes {
 		all = append(all, mute{why: byPlan, node: node, from: p.Since, to: p.Until(), stage: muted})
 		all = append(all, beside(p)...)
 	}
-	if r.opt.TrialRuns() {
+	if r.trialRuns() {
 		all = append(all, mute{why: duringTrial, stage: told}) // the others hold it back
 	}
 	return all

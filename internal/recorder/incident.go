@@ -80,7 +80,7 @@ func (r *Recorder) begin(s *cluster.Snapshot, due []*alert) {
 // open makes the folder of a record, with the past.
 func (r *Recorder) open(first *alert) (o *incident, past record.Past, err error) {
 	o = &incident{r: r, first: rules[first.kind], zero: first.At, focus: r.s.Focus(), nodes: map[string]string{}}
-	o.unlock, err = r.opt.LockFor(r.opt.Dir, o.first.cause)
+	o.unlock, err = r.lock(o.first.cause)
 	if err != nil {
 		return o, past, err
 	}

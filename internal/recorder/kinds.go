@@ -31,7 +31,7 @@ const (
 type rule struct {
 	// hold is how long the condition must show until the alert fires.
 	hold time.Duration
-	// cause is who causes it: see Host.LockFor and operatorSteady.
+	// cause is who causes it: see Recorder.lock and operatorSteady.
 	cause outage.Cause
 	// muted are the mutes that count for it.
 	muted []why

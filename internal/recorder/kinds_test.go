@@ -35,7 +35,7 @@ type scene struct {
 func newScene(t *testing.T, change func(*Options)) *scene {
 	w := &scene{ready: 1, all: 1, answer: "none", limit: 30, hung: map[int]bool{}}
 	w.screen = newScreenOf(t, 1<<20, func(o *Options) {
-		o.Host, o.Past, o.Steady = Headless(o.Print), 15*time.Minute, 30*time.Second
+		o.Trial, o.Past, o.Steady = nil, 15*time.Minute, 30*time.Second
 		if change != nil {
 			change(o)
 		}

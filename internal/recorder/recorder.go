@@ -74,6 +74,16 @@ func New(s Session, opt Options) *Recorder {
 	return r
 }
 
+// printUnseen shows the operator a line, unless a screen shows the same.
+func (r *Recorder) printUnseen(line string) {
+	if r.opt.Trial == nil {
+		r.opt.Print(line)
+	}
+}
+
+// trialRuns reports whether a trial keeps the record now.
+func (r *Recorder) trialRuns() bool { return r.opt.Trial != nil && r.opt.Trial() }
+
 // Record keeps a request that has ended. It is safe for concurrent use.
 func (r *Recorder) Record(q loadgen.Record) bool {
 	r.ended.Record(q)
@@ -93,7 +103,7 @@ func (r *Recorder) Handle(e session.Event) {
 			}
 		}
 	case session.PlannedOff:
-		r.opt.PrintUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
+		r.printUnseen(fmt.Sprintf("%s was switched off as planned, by %s: failures of the service that begin within %s, or within %s of its return, begin no record",
 			e.Node, e.By, text.Span(plannedSettles), text.Span(plannedReturn)))
 	case session.PowerOnSent:
 		if o != nil {
@@ -144,7 +154,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 	if first {
 		old := r.alerts.leave(func(a *alert) bool { return now.Sub(a.At) > r.opt.Past })
 		if len(old) > 0 {
-			r.opt.PrintUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
+			r.printUnseen(fmt.Sprintf("down for longer than %s when the recorder began, and in no record of it: %s", text.Span(r.opt.Past), text.List(old)))
 		}
 	}
 	r.judge(s, due, now)
@@ -155,7 +165,7 @@ func (r *Recorder) observe(s *cluster.Snapshot) {
 
 // judge begins an incident, or follows it, with the alerts that are due.
 func (r *Recorder) judge(s *cluster.Snapshot, due []*alert, now time.Time) {
-	if r.opt.TrialRuns() {
+	if r.trialRuns() {
 		return // its record has the outage
 	}
 	if r.incident == nil && len(due) > 0 {
@@ -193,12 +203,12 @@ func (r *Recorder) sees(s *cluster.Snapshot) bool {
 	}
 	switch {
 	case wait && why != "" && r.said.news("unseen", "why"):
-		r.opt.PrintUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
+		r.printUnseen("lightsout has not seen the cluster yet, and notices no outage before it has: " + why)
 	case wait:
 	case len(unread) > 0:
-		r.opt.PrintUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
+		r.printUnseen("lightsout has not read these kinds, and notices no outage by them: " + strings.Join(unread, ", ") + "; lightsout check tests the rights")
 	default:
-		r.opt.PrintUnseen("the cluster is in view: outages are noticed from now on")
+		r.printUnseen("the cluster is in view: outages are noticed from now on")
 	}
 	return !wait
 }
@@ -210,7 +220,7 @@ func (r *Recorder) awake(now time.Time) {
 	case r.running.IsZero():
 		r.startProbes()
 	case pause > 0:
-		r.opt.PrintUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
+		r.printUnseen(fmt.Sprintf("lightsout did not run for %s: it noticed no outage in that time", text.Span(pause)))
 	}
 	r.running = now
 }
@@ -274,7 +284,7 @@ func (r *Recorder) Show(f *view.Frame) {
 	}
 	if e, changed := r.health.Observe("the outage's record", err, r.rolling.Lost()); changed {
 		r.opt.Timeline.Add(e)
-		r.opt.PrintUnseen(e.Text)
+		r.printUnseen(e.Text)
 	}
 	if err != nil {
 		f.Recording, f.RecordErr = false, fmt.Sprintf("the outage's record can't be written: %v", err)

@@ -110,7 +110,7 @@ func newScreenOf(t *testing.T, past int, change func(*Options)) *screen {
 	opt := Options{
 		Cluster: "test", Dir: filepath.Join(t.TempDir(), Folder), Timeline: s.timeline, Past: time.Minute, PastBytes: past,
 		Steady: 10 * time.Second, KeepBytes: 1 << 30, Now: clock,
-		Host: OnScreen{Say: func(line string) { s.printed = append(s.printed, line) }, Trial: func() bool { return s.kept }},
+		Print: func(line string) { s.printed = append(s.printed, line) }, Trial: func() bool { return s.kept },
 	}
 	change(&opt)
 	s.Recorder = New(s, opt)
@@ -343,7 +343,7 @@ func TestTheScreenLeavesAnOutageToTheRecorder(t *testing.T) {
 // recorder says for how long it saw nothing.
 func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Host = Headless(s.opt.Print)
+	s.opt.Trial = nil
 	s.look(3)
 	if len(s.printed) > 0 {
 		t.Fatalf("%q", s.printed)
@@ -360,7 +360,7 @@ func TestARecorderThatWasStoppedReportsThat(t *testing.T) {
 // hooks hear of the outage all the same.
 func TestAFailedRecordLeavesNoFolder(t *testing.T) {
 	s := newScreen(t)
-	s.opt.Host = Headless(s.opt.Print)
+	s.opt.Trial = nil
 	var got []Notice
 	s.opt.Notify = func(n Notice) { got = append(got, n) }
 	var limit syscall.Rlimit
