@@ -76,7 +76,6 @@ type nodeDrain struct {
 	begun    bool      // a round has succeeded
 	holder   string    // the budget that holds the first of the held pods; empty if unknown
 	askAt    time.Time // when to ask the operator about the pods that block the drain
-	asking   bool      // the question is open
 }
 
 // has reports whether a node is one of those that are drained.

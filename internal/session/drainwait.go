@@ -185,14 +185,12 @@ func (r *drains) of(nodes ...string) (*drain, *nodeDrain) {
 	return nil, nil
 }
 
-// ask asks what to do about a drain that is under way, until it is over.
+// ask asks what to do about a drain that is under way, until it is over; after any other question.
 func (r *drains) ask(d *drain, n *nodeDrain) {
-	if n.asking {
+	if r.opt.Questions.first() != nil {
 		return
 	}
-	n.asking = true
 	r.opt.Questions.follow(func() (view.Question, bool) { return n.question(d.by), n.state == draining }, func(a view.Answer) {
-		n.asking = false
 		switch a.Choice {
 		case drainOn:
 			r.decide(d, n, drainCut)

@@ -79,15 +79,12 @@ func (m *machines) standing(node string) power.Standing {
 	return power.StandsOn
 }
 
-// polled reports whether there is a reading of a node's machine.
-func (m *machines) polled(node string) bool { return !m.views[node].Reading.RequestedAt.IsZero() }
-
 // word describes what is known of a machine of own.
 func (m *machines) word(node string) string {
 	switch standing := m.standing(node); {
 	case m.views[node].GoesOff():
 		return "being switched off"
-	case !m.polled(node):
+	case m.views[node].Reading.RequestedAt.IsZero(): // not polled yet
 		return fmt.Sprintf("listed as %s after a request of %s, and not polled yet", standing, m.leftOff[node].Before.Asked.Local().Format(time.DateTime))
 	case standing == power.MayGoOff:
 		return "on, but may still go off by a request from here"

@@ -177,10 +177,7 @@ func (m *machines) provenOff() map[string]bool {
 // shown returns the views of all machines.
 func (m *machines) shown() map[string]view.MachineView {
 	out := maps.Clone(m.views)
-	for node := range m.bindings {
-		out[node] = m.view(node)
-	}
-	for node := range m.leftOff {
+	for _, node := range slices.AppendSeq(m.off(), maps.Keys(m.bindings)) {
 		out[node] = m.view(node)
 	}
 	return out

@@ -180,7 +180,7 @@ func (s *Session) turns() {
 	}
 	s.tick()
 	p := newPace()
-	defer p.stop()
+	defer p.timer.Stop()
 	for s.departure.state != gone {
 		// Data that may change thousands of times a second is read when a frame is
 		// due.
@@ -203,7 +203,7 @@ func (s *Session) turns() {
 		case <-s.rec.timeline.Changed():
 		case <-ticker.C:
 			s.tick()
-		case <-p.due():
+		case <-p.timer.C:
 			p.shown(time.Now())
 			select {
 			case <-changed:
@@ -235,6 +235,7 @@ func (s *Session) tick() {
 	}
 	s.ticked = now
 	s.observe()
+	s.switching.findTakenOver()
 	s.drains.askAboutHeld()
 	s.inspections.refresh()
 	if s.snapshot != nil {
@@ -264,7 +265,6 @@ func (s *Session) observe() {
 	s.cordons.settle(s.switching.draining)
 	s.machines.resolve(snap)
 	s.switching.sweepNotes(snap)
-	s.switching.findTakenOver(snap)
 	s.machines.sayReturns(ready)
 	s.machines.sayPlanned(was, snap)
 	s.guest.Handle(snap)

@@ -29,12 +29,8 @@ type switching struct {
 
 	requests  []*request
 	sweepNext time.Time // when to sweep the notes again
-	// takenIn is the snapshot in which findTakenOver looked last, takenNext when to look
-	// again, and taking: it looks now.
-	takenIn   *cluster.Snapshot
-	takenNext time.Time
-	taking    bool
-	greeted   bool // lightsout has asked about the machines that an earlier run left off
+	taking    bool      // findTakenOver looks now
+	greeted   bool      // lightsout has asked about the machines that an earlier run left off
 }
 
 // request is one run of the procedure. It asks the operator itself, as a
