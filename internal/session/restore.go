@@ -67,17 +67,6 @@ func (w *switching) owners(ctx context.Context) map[string]power.Ownership {
 	return w.switcher.Owners(state.Nodes)
 }
 
-// others returns who else has switched machines off, unless this journal has since. It is safe for concurrent use.
-func (w *switching) others(ctx context.Context) (out []power.Ownership) {
-	owners := w.owners(ctx)
-	for _, node := range slices.Sorted(maps.Keys(owners)) {
-		if o := owners[node]; o.Owner != power.Ours {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
 // findTakenOver looks which machines of the journal others have switched off since, and
 // names each once.
 func (w *switching) findTakenOver() {
