@@ -177,9 +177,12 @@ func (o *incident) steady() time.Duration {
 	return o.r.opt.Steady
 }
 
-// down names the nodes of the outage that are not back.
+// down names the nodes of the outage that are not back: an alert says that one is down, or it was deleted.
 func (o *incident) down(s *cluster.Snapshot) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool { return o.r.back(s, node) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.nodes)), func(node string) bool {
+		n := s.Node(node)
+		return n != nil && n.Gone.IsZero() && !o.r.alerts.down(node)
+	})
 }
 
 // finish ends the record, and writes its summary and reports. The alerts that still fire, and

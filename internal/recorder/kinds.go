@@ -110,13 +110,6 @@ func (r *Recorder) forgetSwitched() {
 	maps.DeleteFunc(r.switched, func(node string, _ switchedOff) bool { return r.alerts.open[key{machineOff, node}] == nil })
 }
 
-// back reports whether a node is there, and no alert says that it is down: one that was deleted is not
-// back.
-func (r *Recorder) back(s *cluster.Snapshot, node string) bool {
-	n := s.Node(node)
-	return n != nil && n.Gone.IsZero() && !r.alerts.down(node)
-}
-
 // nodesDown: a node is silent or not Ready, or did not return after its planned switch-off. When
 // the API server is back, the kubelets renew their Leases first.
 func nodesDown(f facts) (found []finding, known bool) {

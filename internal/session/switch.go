@@ -321,16 +321,10 @@ func (w *switching) sweepNotes(s *cluster.Snapshot) {
 	if w.switcher == nil || w.opt.ReadOnly || len(w.requests) > 0 || w.now().Before(w.sweepNext) || s.Link.State != cluster.LinkLive {
 		return
 	}
-	now := w.now()
-	w.sweepNext = now.Add(sweepEvery)
+	w.sweepNext = w.now().Add(sweepEvery)
 	w.spawn(func() {
-		var noted []power.Node
-		for _, n := range s.Nodes() {
-			if n.Gone.IsZero() && n.Annotations[power.AnnotationSwitchedOff] != "" {
-				noted = append(noted, nodeOf(s, n, now))
-			}
-		}
-		w.switcher.Sweep(noted)
+		state, _ := ClusterReader{Watcher: w.opt.Watcher, Now: w.now}.State(w.ctx) // the snapshot is there
+		w.switcher.Sweep(state.Nodes)
 	})
 }
 
