@@ -154,7 +154,9 @@ func (s *Session) Run(ctx context.Context, guest Guest) error {
 	s.ctx, s.guest = ctx, guest
 	defer close(s.frames)
 	s.rec.follower.Store(s)
-	s.start()
+	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
+	s.switching.readJournal()
+	s.moving.begin()
 	if s.opt.Narrowed != "" {
 		s.warn(view.LaneLink, "", s.opt.Narrowed)
 	}
@@ -220,12 +222,6 @@ func (s *Session) turns() {
 		s.opt.Questions.renew()
 		p.stirred(time.Now())
 	}
-}
-
-func (s *Session) start() {
-	s.say(view.NewEvent(view.CodeSessionStarted, "lightsout", view.Facts{}))
-	s.switching.readJournal()
-	s.moving.begin()
 }
 
 func (s *Session) tick() {
