@@ -136,12 +136,11 @@ func nodeRefs(s *cluster.Snapshot) (refs []power.NodeRef, sign string) {
 
 // read stores a reading of a machine's state and reports a change.
 func (m *machines) read(node string, r power.Reading) {
-	v := m.views[node]
-	old := v.Reading
+	old := m.views[node].Reading
 	if r.RequestedAt.Before(old.RequestedAt) {
 		return // a late answer describes an earlier state
 	}
-	v.Reading = r
+	m.update(node, func(v *view.MachineView) { v.Reading = r })
 	if r.State == power.Off || r.State == power.On {
 		m.spans.See(outage.Sight{Node: node, Kind: outage.SpanOff, Down: r.State == power.Off, At: r.Arrived})
 	}
@@ -152,7 +151,6 @@ func (m *machines) read(node string, r power.Reading) {
 		m.learn(node, outage.Fact{Kind: outage.MachineOn, At: at})
 	}
 	m.guest.Handle(Reading{node, r})
-	m.views[node] = v
 	if (old.State == r.State && old.Proof == r.Proof) || (old.RequestedAt.IsZero() && r.State == power.On) {
 		return
 	}
@@ -238,14 +236,14 @@ func (m *machines) show(a power.Action, stage power.Stage, text string, nodes ..
 	}
 }
 
-// learn applies a fact to the outage of a node, and reports whether it has taken another step.
-func (m *machines) learn(node string, f outage.Fact) bool {
+// learn applies a fact to the outage of a node.
+func (m *machines) learn(node string, f outage.Fact) {
 	o := m.outages[node]
 	if o == nil {
 		o = &outage.Outage{}
 		m.outages[node] = o
 	}
-	return o.Apply(f)
+	o.Apply(f)
 }
 
 // boot returns what the newest snapshot shows of a node's boot.
